@@ -1,0 +1,135 @@
+//! Time comes in from outside, so that a test can own it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A moment, in microseconds since 1970-01-01T00:00:00Z. This is also how every time stands in the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// Whole seconds since 1970, as JSON Web Tokens count them.
+    pub fn as_seconds(self) -> i64 {
+        self.0.div_euclid(1_000_000)
+    }
+
+    /// Whole milliseconds since 1970.
+    pub fn as_millis(self) -> i64 {
+        self.0.div_euclid(1_000)
+    }
+
+    /// The moment `seconds` later (earlier when negative).
+    #[must_use]
+    pub fn plus_seconds(self, seconds: i64) -> Self {
+        Self(self.0.saturating_add(seconds.saturating_mul(1_000_000)))
+    }
+
+    /// Milliseconds from `earlier` to this moment; 0 when the clock went back.
+    pub fn millis_since(self, earlier: Self) -> u64 {
+        u64::try_from((self.0 - earlier.0) / 1_000).unwrap_or(0)
+    }
+
+    fn to_jiff(self) -> jiff::Timestamp {
+        jiff::Timestamp::from_microsecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+    }
+
+    /// `2026-11-21T10:00:00.123456Z`, always with six decimals: the form of the auth API.
+    pub fn to_rfc3339(self) -> String {
+        self.to_jiff().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+    }
+
+    /// `2026-11-21T10:00:00.123456+00:00`: the form in which PostgREST writes a `timestamptz`, which drops
+    /// trailing zeros of the fraction and the point with them.
+    pub fn to_postgrest(self) -> String {
+        let fraction = self.0.rem_euclid(1_000_000);
+        let base = self.to_jiff().strftime("%Y-%m-%dT%H:%M:%S").to_string();
+        if fraction == 0 {
+            return format!("{base}+00:00");
+        }
+        let digits = format!("{fraction:06}");
+        format!("{base}.{}+00:00", digits.trim_end_matches('0'))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_rfc3339())
+    }
+}
+
+/// Not a moment in a form that the house reads.
+#[derive(Debug, thiserror::Error)]
+#[error("not a point in time: {0}")]
+pub struct NotATimestamp(String);
+
+impl FromStr for Timestamp {
+    type Err = NotATimestamp;
+
+    /// Reads RFC 3339, and the looser forms PostgreSQL accepts: a space for `T`, an offset without minutes, no
+    /// offset (UTC), a date alone (midnight UTC).
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        let bad = || NotATimestamp(s.to_owned());
+        let trimmed = s.trim();
+        if let Ok(t) = trimmed.parse::<jiff::Timestamp>() {
+            return Ok(Self(t.as_microsecond()));
+        }
+        let datetime: jiff::civil::DateTime = trimmed.parse().map_err(|_| bad())?;
+        let zoned = datetime.to_zoned(jiff::tz::TimeZone::UTC).map_err(|_| bad())?;
+        Ok(Self(zoned.timestamp().as_microsecond()))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_rfc3339())
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Where the house gets the time from.
+pub trait Clock: Send + Sync + fmt::Debug {
+    /// The present moment.
+    fn now(&self) -> Timestamp;
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the machine's clock")]
+    fn now(&self) -> Timestamp {
+        Timestamp(jiff::Timestamp::now().as_microsecond())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_the_forms_of_both_protocols() {
+        let t: Timestamp = "2026-11-21T10:00:00.120000Z".parse().unwrap();
+        assert_eq!(t.to_rfc3339(), "2026-11-21T10:00:00.120000Z");
+        assert_eq!(t.to_postgrest(), "2026-11-21T10:00:00.12+00:00");
+        assert_eq!(t.plus_seconds(1).as_seconds() - t.as_seconds(), 1);
+    }
+
+    #[test]
+    fn reads_what_postgresql_reads() {
+        let want: Timestamp = "2026-11-21T10:00:00Z".parse().unwrap();
+        for text in ["2026-11-21 10:00:00+00", "2026-11-21T12:00:00+02:00", "2026-11-21T10:00:00", " 2026-11-21 10:00 "]
+        {
+            assert_eq!(text.parse::<Timestamp>().unwrap(), want, "{text}");
+        }
+        assert!("yesterday at noon".parse::<Timestamp>().is_err());
+    }
+}

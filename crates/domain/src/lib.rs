@@ -1,0 +1,14 @@
+//! The words of the house: ids, time, messages, what a model says and what a run tells its viewers.
+//!
+//! Everything here is plain data. There is no I/O and no async in this crate, and nothing that needs them: the
+//! model wires, the MCP client and the store all speak these types and never meet each other.
+
+pub mod clock;
+pub mod ids;
+pub mod message;
+pub mod model;
+pub mod text;
+pub mod tool;
+
+pub use clock::{Clock, SystemClock, Timestamp};
+pub use ids::{AuthSessionId, ChatId, MessageId, RunId, ServerId, UserId};

@@ -1,0 +1,215 @@
+//! The one language in which the house speaks with models, whatever their wire.
+//!
+//! A caller sends a [`Request`] and gets [`ModelEvent`]s. Parts open, grow and close by number, so that parallel
+//! tool calls are never mixed up; every stream that ends well ends with exactly one [`ModelEvent::Finish`].
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a model is asked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Request {
+    /// The model's name at its provider, without the provider's.
+    pub model: String,
+    /// Standing instructions; empty for none. Never holds a date or time, so that it stays a stable prefix.
+    pub system: String,
+    /// The conversation so far, oldest first; the last one is the person's or a tool's.
+    pub messages: Vec<ModelMessage>,
+    /// The tools it may call, in an order that stays the same from turn to turn.
+    pub tools: Vec<ToolSpec>,
+    /// The most tokens of the answer; the provider's own limit when `None`.
+    pub max_tokens: Option<u32>,
+}
+
+/// A tool as a model sees it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolSpec {
+    /// Unique in the request, `[A-Za-z0-9_-]{1,64}`: the narrowest rule among the providers.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub input_schema: Value,
+}
+
+/// One message of the conversation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum ModelMessage {
+    /// The person's words.
+    User(String),
+    /// The model's words and the calls it made in the same breath.
+    Assistant {
+        /// What it said; may be empty.
+        text: String,
+        /// What it called; may be empty.
+        calls: Vec<ModelCall>,
+    },
+    /// What a call gave back.
+    ToolResult {
+        /// The id of the call.
+        call_id: String,
+        /// The tool's name in the request.
+        name: String,
+        /// The bounded text of the result.
+        text: String,
+        /// The tool failed.
+        is_error: bool,
+    },
+}
+
+/// A call as a model made it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModelCall {
+    /// Unique within the answer.
+    pub id: String,
+    /// The tool's name in the request.
+    pub name: String,
+    /// The arguments: JSON text as the model wrote it, which need not be valid.
+    pub arguments: String,
+}
+
+/// What a part is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum PartKind {
+    /// Words for the person.
+    Text,
+    /// What the model thinks first.
+    Reasoning,
+    /// A call; its deltas are pieces of the arguments' JSON text.
+    ToolCall {
+        /// Unique within the stream; made by the decoder when the provider sends none.
+        id: String,
+        /// The tool's name in the request.
+        name: String,
+    },
+}
+
+/// What a model says, in order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum ModelEvent {
+    /// What keeps it busy before the first word; may come any number of times before the first part.
+    Status(ModelStatus),
+    /// A part opens. Numbers start at 0 and are never used twice in a stream.
+    PartStart {
+        /// The part's number.
+        part: u32,
+        /// What it is.
+        kind: PartKind,
+    },
+    /// An open part grows; never empty.
+    Delta {
+        /// The part's number.
+        part: u32,
+        /// What is added.
+        text: String,
+    },
+    /// A part is complete. Every part that opened closes before `Finish`.
+    PartEnd {
+        /// The part's number.
+        part: u32,
+    },
+    /// What it cost so far; the last one counts.
+    Usage(Usage),
+    /// The end; nothing follows.
+    Finish(FinishReason),
+}
+
+/// What a model is busy with before its first word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum ModelStatus {
+    /// Others are being answered first.
+    Queued {
+        /// How many are before this one, at least 1.
+        ahead: u32,
+    },
+    /// The weights are being read from disk.
+    Loading,
+    /// The list of tools is being read, once per list.
+    ReadingTools {
+        /// Tokens read so far.
+        done: u32,
+        /// Tokens in all.
+        total: u32,
+    },
+    /// The question, or a tool's result, is being read.
+    Reading {
+        /// Tokens read so far.
+        done: u32,
+        /// Tokens in all.
+        total: u32,
+    },
+    /// The provider asked to wait before the request is tried again.
+    Retrying {
+        /// Milliseconds until the next try.
+        after_ms: u64,
+    },
+}
+
+/// Tokens, as the provider counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Usage {
+    /// Tokens read.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+    /// Of the tokens read, those that came from a cache.
+    pub cached_input_tokens: u64,
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum FinishReason {
+    /// It was done.
+    Stop,
+    /// It wants its tool calls to be run.
+    ToolCalls,
+    /// It reached a limit on length.
+    Length,
+    /// The provider's filter cut it.
+    ContentFilter,
+    /// The stream ended without an end mark.
+    Truncated,
+    /// Something the house has no word for.
+    Other(String),
+}
+
+/// Why a model gave no answer, or not a whole one. The words are for people; they never hold a key or a message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// No connection, or it broke.
+    #[error("could not reach the model server: {0}")]
+    Unreachable(String),
+    /// The provider refused the key.
+    #[error("the model provider refused the key: {0}")]
+    Unauthorized(String),
+    /// The provider has had enough for now.
+    #[error("the model provider is busy: {message}")]
+    RateLimited {
+        /// The provider's words.
+        message: String,
+        /// How long it asks to wait.
+        retry_after: Option<Duration>,
+    },
+    /// The provider does not know the model, or refused the request.
+    #[error("the model provider refused the request: {0}")]
+    Refused(String),
+    /// The provider failed.
+    #[error("the model provider failed: {0}")]
+    Provider(String),
+    /// What came back is not the wire that was expected.
+    #[error("the model server answered something that could not be read: {0}")]
+    Malformed(String),
+    /// Nothing came for too long.
+    #[error("the model server went silent for {} s", .0.as_secs())]
+    Silent(Duration),
+    /// The conversation does not fit the model.
+    #[error("the conversation is too long for this model: {0}")]
+    TooLong(String),
+    /// The model cannot run here now.
+    #[error("{0}")]
+    Unavailable(String),
+}

@@ -1,0 +1,175 @@
+//! Tools: what a server offers, what a model asks for and what came of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a server says about a tool's behaviour. A claim, not a fact: shown as such, never relied on.
+/// The defaults are the protocol's (a tool that says nothing may write, may destroy, and reaches outside).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ToolAnnotations {
+    /// A name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The tool changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only_hint: Option<bool>,
+    /// The tool may destroy something (only meaningful when it writes).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destructive_hint: Option<bool>,
+    /// Calling it twice with the same arguments does no more than calling it once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotent_hint: Option<bool>,
+    /// The tool reaches things outside the server's own world.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_world_hint: Option<bool>,
+}
+
+/// A tool as a server lists it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolDefinition {
+    /// 1 to 128 characters; unique within its server.
+    pub name: String,
+    /// A name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it does, in the server's words; empty when the server says nothing.
+    #[serde(default)]
+    pub description: String,
+    /// JSON Schema of the arguments; always an object schema.
+    #[serde(default = "any_object")]
+    pub input_schema: Value,
+    /// JSON Schema of the structured result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
+    /// The server's claims about the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<ToolAnnotations>,
+}
+
+fn any_object() -> Value {
+    serde_json::json!({ "type": "object" })
+}
+
+/// One piece of a tool's result, in the protocol's own shape (`type` is text, image, audio, resource_link or
+/// resource), kept whole for the person who looks at it.
+pub type ToolContent = Value;
+
+/// What a tool gave back.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResult {
+    /// The pieces in order.
+    pub content: Vec<ToolContent>,
+    /// The structured result, when the tool has an output schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Value>,
+    /// The tool itself says that it failed; the pieces say how.
+    #[serde(default)]
+    pub is_error: bool,
+}
+
+impl ToolResult {
+    /// A result of one text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![serde_json::json!({ "type": "text", "text": text.into() })], ..Self::default() }
+    }
+
+    /// A failure told in one text.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::text(text) }
+    }
+
+    /// What the model gets to read: the texts, links and embedded texts in order, a word in place of what is not
+    /// text, and the structured result when there is no text at all.
+    pub fn to_model_text(&self) -> String {
+        let pieces: Vec<String> = self.content.iter().filter_map(piece_as_text).collect();
+        match &self.structured_content {
+            Some(value) if pieces.is_empty() => value.to_string(),
+            _ => pieces.join("\n"),
+        }
+    }
+}
+
+fn piece_as_text(piece: &ToolContent) -> Option<String> {
+    let field = |name: &str| piece.get(name).and_then(Value::as_str);
+    match field("type")? {
+        "text" => field("text").map(str::to_owned),
+        "image" => Some(format!("[image, {}]", field("mimeType").unwrap_or("unknown type"))),
+        "audio" => Some(format!("[audio, {}]", field("mimeType").unwrap_or("unknown type"))),
+        "resource_link" => Some(format!("[{}]({})", field("name").unwrap_or("resource"), field("uri").unwrap_or(""))),
+        "resource" => {
+            let resource = piece.get("resource")?;
+            let uri = resource.get("uri").and_then(Value::as_str).unwrap_or("resource");
+            match resource.get("text").and_then(Value::as_str) {
+                Some(text) => Some(format!("{uri}:\n{text}")),
+                None => Some(format!("[{uri}, binary]")),
+            }
+        }
+        other => Some(format!("[{other}]")),
+    }
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It ran and gave a result.
+    Done,
+    /// It failed, or the tool said that it failed.
+    Error,
+    /// It was sent, and nobody knows whether it ran: the server went away before the answer.
+    Unknown,
+    /// It was stopped before it was sent or answered.
+    Stopped,
+}
+
+/// One call of a tool in an answer, as it stands in `ai_chat_messages.tool_calls`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    /// Unique within the answer.
+    pub id: String,
+    /// The tool's own name.
+    pub name: String,
+    /// The connection it belongs to, by the name its owner gave it.
+    pub server_name: String,
+    /// The arguments as they were sent; a string when the model wrote something that is not JSON.
+    pub arguments: Value,
+    /// What came back, if anything did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<ToolResult>,
+    /// What went wrong, in words for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Milliseconds from sending to the answer.
+    pub duration_ms: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_model_reads_text_and_a_word_for_the_rest() {
+        let result = ToolResult {
+            content: vec![
+                json!({ "type": "text", "text": "two files" }),
+                json!({ "type": "image", "mimeType": "image/png", "data": "…" }),
+                json!({ "type": "resource", "resource": { "uri": "file:///a", "text": "A" } }),
+            ],
+            ..ToolResult::default()
+        };
+        assert_eq!(result.to_model_text(), "two files\n[image, image/png]\nfile:///a:\nA");
+    }
+
+    #[test]
+    fn a_structured_result_alone_is_read_as_json() {
+        let result = ToolResult { structured_content: Some(json!({ "n": 1 })), ..ToolResult::default() };
+        assert_eq!(result.to_model_text(), "{\"n\":1}");
+    }
+}
