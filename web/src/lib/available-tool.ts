@@ -1,0 +1,26 @@
+/** What a server says about a tool's behaviour; hints, never promises. */
+export interface ToolAnnotations {
+  title?: string;
+  readOnlyHint?: boolean;
+  destructiveHint?: boolean;
+  idempotentHint?: boolean;
+  openWorldHint?: boolean;
+}
+
+/** A tool as its server describes it. */
+export interface ToolDefinition {
+  name: string;
+  description?: string | null;
+  inputSchema?: unknown;
+  annotations?: ToolAnnotations | null;
+}
+
+/** A tool that the assistant may use, with the name of the connection it comes from. */
+export interface AvailableTool {
+  name: string;
+  /** Empty when the server says nothing. */
+  description: string;
+  serverName: string;
+  inputSchema?: unknown;
+  annotations?: ToolAnnotations;
+}

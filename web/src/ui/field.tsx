@@ -1,0 +1,64 @@
+import { type ComponentProps, type ReactNode, useId } from "react";
+import { cn } from "@/lib/cn";
+
+const box =
+  "w-full rounded-md border border-line-strong bg-surface px-3 transition-colors duration-150 " +
+  "hover:border-ink-3 focus-visible:border-accent focus-visible:outline-offset-0 disabled:opacity-60 aria-invalid:border-err";
+
+/** What a control needs to be tied to its label, hint and error. */
+export interface FieldIds {
+  id: string;
+  "aria-describedby"?: string;
+  "aria-invalid"?: true;
+}
+
+interface FieldProps {
+  label: ReactNode;
+  hint?: ReactNode;
+  error?: string | undefined;
+  className?: string;
+  children: (ids: FieldIds) => ReactNode;
+}
+
+/** A label above a control, with an optional hint and error below it. */
+export function Field({ label, hint, error, className, children }: FieldProps) {
+  const id = useId();
+  const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(
+    Boolean,
+  );
+  const ids: FieldIds = {
+    id,
+    ...(described.length > 0 && { "aria-describedby": described.join(" ") }),
+    ...(error !== undefined && { "aria-invalid": true }),
+  };
+  return (
+    <div className={cn("grid content-start gap-1.5", className)}>
+      <label htmlFor={id} className="justify-self-start text-md font-medium">
+        {label}
+      </label>
+      {children(ids)}
+      {error !== undefined && (
+        <p id={`${id}-error`} className="text-sm text-err">
+          {error}
+        </p>
+      )}
+      {hint !== undefined && (
+        <p id={`${id}-hint`} className="text-sm text-ink-2">
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+export function Input({ className, ...rest }: ComponentProps<"input">) {
+  return <input className={cn(box, "h-10 touch:h-11", className)} {...rest} />;
+}
+
+export function Textarea({ className, ...rest }: ComponentProps<"textarea">) {
+  return <textarea className={cn(box, "field-sizing-content min-h-20 resize-y py-2", className)} {...rest} />;
+}
+
+export function Select({ className, ...rest }: ComponentProps<"select">) {
+  return <select className={cn(box, "h-10 touch:h-11", className)} {...rest} />;
+}

@@ -1,0 +1,40 @@
+import type { Tone } from "./badge";
+
+export interface Toast {
+  id: number;
+  title: string;
+  description?: string;
+  tone: Tone;
+}
+
+/** How long a toast stays when nobody points at it. */
+export const toastLifetimeMs = 6_000;
+const shownAtOnce = 3;
+
+let toasts: readonly Toast[] = [];
+let nextId = 1;
+const listeners = new Set<() => void>();
+
+function change(next: readonly Toast[]): void {
+  toasts = next;
+  for (const listener of listeners) listener();
+}
+
+/** Tells the user what happened. The oldest toast makes room when there are more than three. */
+export function toast(content: { title: string; description?: string; tone?: Tone }): void {
+  const added: Toast = { tone: "neutral", ...content, id: nextId++ };
+  change([...toasts, added].slice(-shownAtOnce));
+}
+
+export function dismissToast(id: number): void {
+  change(toasts.filter((item) => item.id !== id));
+}
+
+export function readToasts(): readonly Toast[] {
+  return toasts;
+}
+
+export function subscribeToasts(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

@@ -1,0 +1,72 @@
+import { Check, CircleAlert, Info, TriangleAlert, X } from "lucide-react";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { t } from "@/lib/t";
+import type { Tone } from "./badge";
+import { IconButton } from "./button";
+import { dismissToast, readToasts, subscribeToasts, type Toast, toastLifetimeMs } from "./toast";
+
+const icons: Record<Tone, typeof Check> = { ok: Check, err: CircleAlert, warn: TriangleAlert, neutral: Info };
+const colours: Record<Tone, string> = {
+  ok: "text-ok",
+  err: "text-err",
+  warn: "text-warn",
+  neutral: "text-ink-2",
+};
+
+/** Shows the toasts in the corner, above dialogs too, and reads them out. */
+export function Toaster() {
+  const toasts = useSyncExternalStore(subscribeToasts, readToasts);
+  const region = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // Showing it anew lifts the region over a dialog that was opened in the meantime.
+    if (toasts.length === 0) return;
+    region.current?.hidePopover();
+    region.current?.showPopover();
+  }, [toasts]);
+  return (
+    <section
+      ref={region}
+      popover="manual"
+      aria-label={t("ui.notifications")}
+      className="pointer-events-none fixed inset-auto right-5 bottom-5 m-0 grid w-[min(356px,calc(100vw-40px))] gap-2.5 overflow-visible bg-transparent"
+    >
+      <div role="status" aria-live="polite" className="contents">
+        {toasts.map((item) => (
+          <ToastCard key={item.id} toast={item} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function ToastCard({ toast }: { toast: Toast }) {
+  const [held, setHeld] = useState(false);
+  useEffect(() => {
+    if (held) return undefined;
+    const timer = setTimeout(() => dismissToast(toast.id), toastLifetimeMs);
+    return () => clearTimeout(timer);
+  }, [held, toast.id]);
+  const Icon = icons[toast.tone];
+  return (
+    <div
+      onPointerEnter={() => setHeld(true)}
+      onPointerLeave={() => setHeld(false)}
+      onFocus={() => setHeld(true)}
+      onBlur={() => setHeld(false)}
+      className="pointer-events-auto grid animate-enter grid-cols-[auto_1fr_auto] gap-x-3 rounded-lg border border-line bg-surface py-[11px] pr-2 pl-4 text-md shadow-float"
+    >
+      <Icon aria-hidden="true" className={`mt-0.5 size-4 ${colours[toast.tone]}`} />
+      <div className="min-w-0 self-center">
+        <p className="font-semibold">{toast.title}</p>
+        {toast.description !== undefined && <p className="wrap-anywhere text-ink-2">{toast.description}</p>}
+      </div>
+      <IconButton
+        label={t("ui.close")}
+        icon={<X />}
+        size="sm"
+        className="-my-1"
+        onClick={() => dismissToast(toast.id)}
+      />
+    </div>
+  );
+}
