@@ -1,0 +1,153 @@
+//! Running other programs: shown, quiet, or shown and kept.
+
+use std::env;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
+
+use crate::failure::{Context, Failure, Outcome};
+
+/// Lines of a failed program's output that are worth showing.
+const TAIL: usize = 60;
+
+/// The output of a program that has ended.
+pub struct Ended {
+    /// It answered with exit code 0.
+    pub success: bool,
+    /// Standard output and standard error, interleaved by line.
+    pub output: String,
+}
+
+/// Runs with the terminal as its own.
+pub fn run_shown(command: &mut Command) -> Outcome {
+    let status = spawn(command.stdin(Stdio::null()))?.wait().context(format!("lost `{}`", shown(command)))?;
+    if status.success() { Ok(()) } else { Err(Failure::new(format!("`{}` failed: see above", shown(command)))) }
+}
+
+/// Runs without a word; the output is shown only when it fails. Returns standard output.
+pub fn run_quiet(command: &mut Command) -> Outcome<String> {
+    let output = command.stdin(Stdio::null()).output().map_err(|error| cannot_start(command, &error))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(text);
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    println!("{}", tail(&format!("{text}{errors}"), TAIL));
+    Err(Failure::new(format!("`{}` failed: see above", shown(command))))
+}
+
+/// Runs with every line shown as it comes, and kept.
+pub fn run_kept(command: &mut Command) -> Outcome<Ended> {
+    let mut child = spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))?;
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let kept = Mutex::new(String::new());
+    thread::scope(|scope| {
+        scope.spawn(|| err.map(|pipe| keep_lines(pipe, &kept)));
+        out.map(|pipe| keep_lines(pipe, &kept))
+    });
+    let status = child.wait().context(format!("lost `{}`", shown(command)))?;
+    let output = kept.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Ok(Ended { success: status.success(), output })
+}
+
+fn keep_lines(pipe: impl Read, kept: &Mutex<String>) {
+    let mut reader = BufReader::new(pipe);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        let text = String::from_utf8_lossy(&line);
+        print!("{text}");
+        if let Ok(mut kept) = kept.lock() {
+            kept.push_str(&text);
+        }
+        line.clear();
+    }
+}
+
+/// Starts a program, with a clear word when it is not there.
+pub fn spawn(command: &mut Command) -> Outcome<Child> {
+    command.spawn().map_err(|error| cannot_start(command, &error))
+}
+
+/// Asks a program to end as Ctrl-C would, so that it can end its own children, then waits for it.
+pub fn interrupt(child: &mut Child) {
+    let asked = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    if !asked.is_ok_and(|status| status.success()) {
+        let _ = child.kill();
+    }
+    let _ = child.wait();
+}
+
+/// The command as one would type it, without its folders.
+pub fn shown(command: &Command) -> String {
+    let name = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let mut text = name.to_string_lossy().into_owned();
+    for argument in command.get_args() {
+        text.push(' ');
+        text.push_str(&argument.to_string_lossy());
+    }
+    text
+}
+
+/// The last lines of an output.
+pub fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.trim_end().lines().collect();
+    all[all.len().saturating_sub(lines)..].join("\n")
+}
+
+/// Where a program is on the PATH.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(name)).find(|file| is_program(file))
+}
+
+/// A file that can be started.
+pub fn is_program(file: &Path) -> bool {
+    file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+/// Takes away what `cargo run` told this program about itself: a build script or a server that reads it
+/// would take it for its own.
+pub fn forget_cargo(command: &mut Command) {
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") || text == "LD_LIBRARY_PATH" {
+            command.env_remove(&name);
+        }
+    }
+}
+
+fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
+    let name = command.get_program().to_string_lossy();
+    if error.kind() == std::io::ErrorKind::NotFound {
+        Failure::new(format!("`{name}` is not installed, or not on the PATH"))
+    } else {
+        Failure::new(format!("cannot start `{name}`: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_outputs_are_kept_and_the_exit_code_told() {
+        let ended = run_kept(Command::new("sh").args(["-c", "echo one; echo two >&2; exit 3"])).unwrap();
+        assert!(!ended.success);
+        assert!(ended.output.contains("one\n") && ended.output.contains("two\n"));
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let failure = run_quiet(&mut Command::new("no-such-program-here")).unwrap_err();
+        assert_eq!(failure.to_string(), "`no-such-program-here` is not installed, or not on the PATH");
+    }
+
+    #[test]
+    fn the_tail_is_the_last_lines() {
+        assert_eq!(tail("a\nb\nc\n", 2), "b\nc");
+        assert_eq!(tail("a", 2), "a");
+    }
+}

@@ -1,0 +1,102 @@
+//! Node packages and their scripts.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::command::{find_program, forget_cargo, run_quiet};
+use crate::failure::{Context, Failure, Outcome};
+use crate::json::Value;
+use crate::steps::{nothing_to_do, step};
+
+/// Installs the packages of a folder exactly as its lock file says; nothing when they are all there.
+pub fn install(name: &str, folder: &Path) -> Outcome {
+    if is_installed(folder) {
+        nothing_to_do(name, "the lock file's packages are there");
+        return Ok(());
+    }
+    step(name, || run_quiet(npm(folder)?.args(["ci", "--no-audit", "--no-fund"])).map(drop))
+}
+
+/// A script of a folder's `package.json`, with the folder's own Node first when it brings one.
+pub fn script(folder: &Path, script: &str) -> Outcome<Command> {
+    let file = folder.join("package.json");
+    let package = Value::read(&read(&file)?).context(file.display())?;
+    if package.get("scripts").and_then(|scripts| scripts.get(script)).is_none() {
+        return Err(Failure::new(format!("{} has no script `{script}`: add it", file.display())));
+    }
+    let mut npm = npm(folder)?;
+    npm.args(["run", "--silent", script]);
+    Ok(npm)
+}
+
+/// The `npm` command in a folder, with the folder's own Node first when it brings one.
+fn npm(folder: &Path) -> Outcome<Command> {
+    if find_program("npm").is_none() {
+        return Err(Failure::new("npm is missing: install Node.js 20 or newer with npm (nodejs.org)"));
+    }
+    let architecture = if env::consts::ARCH == "aarch64" { "arm64" } else { "x64" };
+    let own = folder.join(format!("node_modules/node-linux-{architecture}/bin"));
+    let inherited = env::var_os("PATH").unwrap_or_default();
+    let folders = Some(own).filter(|own| own.is_dir()).into_iter().chain(env::split_paths(&inherited));
+    let path = env::join_paths(folders).context("cannot extend the PATH")?;
+    let mut npm = Command::new("npm");
+    forget_cargo(&mut npm);
+    // The tests use the system's browser.
+    npm.current_dir(folder).env("PATH", path).env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
+    Ok(npm)
+}
+
+fn is_installed(folder: &Path) -> bool {
+    // npm writes the second file at the end of an installation: what it lists is on the disk.
+    let lock = read(&folder.join("package-lock.json")).and_then(|text| Value::read(&text));
+    let installed = read(&folder.join("node_modules/.package-lock.json")).and_then(|text| Value::read(&text));
+    matches!((lock, installed), (Ok(lock), Ok(installed)) if same_packages(&lock, &installed))
+}
+
+/// Whether the packages that are installed are the ones of the lock file. Optional ones may be missing:
+/// they are for other machines.
+fn same_packages(lock: &Value, installed: &Value) -> bool {
+    let (Some(wanted), Some(there)) = (lock.get("packages"), installed.get("packages")) else { return false };
+    let version = |packages: &Value, path: &str| packages.get(path).map(|package| package.get("version").cloned());
+    let missing = wanted.entries().iter().filter(|(path, package)| {
+        let may_miss = path.is_empty() || package.get("optional").is_some() || package.get("devOptional").is_some();
+        !may_miss && version(there, path).as_ref() != Some(&package.get("version").cloned())
+    });
+    let foreign = there
+        .entries()
+        .iter()
+        .filter(|(path, package)| version(wanted, path).as_ref() != Some(&package.get("version").cloned()));
+    missing.chain(foreign).next().is_none()
+}
+
+fn read(file: &Path) -> Outcome<String> {
+    fs::read_to_string(file).context(format!("cannot read {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(lock: &str, installed: &str) -> bool {
+        let read = |packages: &str| Value::read(&format!("{{\"packages\": {{{packages}}}}}")).unwrap();
+        same_packages(&read(lock), &read(installed))
+    }
+
+    #[test]
+    fn installed_packages_are_compared_by_path_and_version() {
+        let lock = r#""": {"name": "web"}, "node_modules/a": {"version": "1.0.0"}"#;
+        assert!(same(lock, r#""node_modules/a": {"version": "1.0.0"}"#));
+        assert!(!same(lock, r#""node_modules/a": {"version": "1.0.1"}"#));
+        assert!(!same(lock, r#""node_modules/a": {"version": "1.0.0"}, "node_modules/b": {"version": "1.0.0"}"#));
+        assert!(!same(lock, ""));
+    }
+
+    #[test]
+    fn packages_for_other_machines_may_be_missing() {
+        let lock = r#""node_modules/a": {"version": "1.0.0", "optional": true}"#;
+        assert!(same(lock, ""));
+        assert!(!same(lock, r#""node_modules/a": {"version": "0.9.0", "optional": true}"#));
+    }
+}

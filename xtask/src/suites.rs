@@ -1,0 +1,114 @@
+//! Counting what test runners say at their end.
+
+/// Tests of one suite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count {
+    /// Tests that passed.
+    pub passed: u32,
+    /// Tests that failed, timed out or could not start.
+    pub failed: u32,
+}
+
+/// The tests that an output tells of, or nothing when no runner's closing line is in it. Understands
+/// cargo-nextest, `cargo test`, vitest, `node --test` and a plain "3 passed, 1 failed".
+pub fn count(output: &str) -> Option<Count> {
+    let plain = without_colours(output);
+    let lines = || plain.lines().map(str::trim);
+    let last = |start: &str| lines().rev().find_map(|line| line.strip_prefix(start).map(str::to_owned));
+
+    if let Some(line) = last("Summary [") {
+        let failed = ["failed", "timed out", "exec failed"].iter().filter_map(|word| before(&line, word)).sum();
+        return Some(Count { passed: before(&line, "passed").unwrap_or(0), failed });
+    }
+    let results = || lines().filter_map(|line| line.strip_prefix("test result: "));
+    if results().next().is_some() {
+        let sum = |word| results().filter_map(|line| before(line, word)).sum();
+        return Some(Count { passed: sum("passed"), failed: sum("failed") });
+    }
+    if let Some(line) = last("Tests  ") {
+        // A file that cannot be loaded has no tests to count, and still is a failure.
+        let files = last("Test Files  ").and_then(|line| before(&line, "failed")).unwrap_or(0);
+        let failed = before(&line, "failed").unwrap_or(0).max(files);
+        return Some(Count { passed: before(&line, "passed").unwrap_or(0), failed });
+    }
+    let closing =
+        |word: &str| ["# ", "ℹ "].iter().find_map(|mark| last(&format!("{mark}{word} "))?.parse::<u32>().ok());
+    if let Some(passed) = closing("pass") {
+        return Some(Count { passed, failed: closing("fail").unwrap_or(0) + closing("cancelled").unwrap_or(0) });
+    }
+    lines().rev().find_map(|line| {
+        let (passed, failed) = line.split_once(", ")?;
+        let number = |text: &str, word: &str| text.strip_suffix(word)?.trim().parse().ok();
+        Some(Count { passed: number(passed, "passed")?, failed: number(failed, "failed")? })
+    })
+}
+
+/// The number in front of a word: 3 in "12 tests run: 3 passed".
+fn before(line: &str, word: &str) -> Option<u32> {
+    line.split([',', '|', ':', ';', '.', '(']).find_map(|part| part.trim().strip_suffix(word)?.trim_end().parse().ok())
+}
+
+fn without_colours(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        if character == '\u{1b}' {
+            characters.by_ref().find(char::is_ascii_alphabetic);
+        } else {
+            plain.push(character);
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(output: &str, passed: u32, failed: u32) {
+        assert_eq!(count(output), Some(Count { passed, failed }), "{output}");
+    }
+
+    #[test]
+    fn reads_nextest() {
+        check("     Summary [   0.123s] 12 tests run: 12 passed, 0 skipped\n", 12, 0);
+        check(
+            "     Summary [   9.1s] 12/20 tests run: 8 passed (1 slow, 1 flaky), 3 failed, 1 timed out, 2 skipped",
+            8,
+            4,
+        );
+        check(
+            "\u{1b}[32;1m     Summary\u{1b}[0m [   0.1s] \u{1b}[1m1\u{1b}[0m test run: \u{1b}[1m1\u{1b}[0m \u{1b}[32;1mpassed\u{1b}[0m",
+            1,
+            0,
+        );
+        check("Summary [ 0.1s] 3 tests run: 2 passed, 1 exec failed, 0 skipped\nerror: test run failed", 2, 1);
+    }
+
+    #[test]
+    fn adds_up_cargo_test() {
+        let output = "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\
+                      test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s";
+        check(output, 4, 2);
+    }
+
+    #[test]
+    fn reads_vitest() {
+        check(" Test Files  1 passed (1)\n      Tests  3 passed (3)\n   Start at  10:00:00\n", 3, 0);
+        check(" Test Files  1 failed | 1 passed (2)\n      Tests  2 failed | 5 passed | 1 skipped (8)\n", 5, 2);
+        check(" Test Files  1 failed | 1 passed (2)\n      Tests  5 passed (5)\n", 5, 1);
+    }
+
+    #[test]
+    fn reads_node() {
+        check("# tests 4\n# suites 0\n# pass 3\n# fail 1\n# cancelled 0\n", 3, 1);
+        check("ℹ tests 4\nℹ pass 2\nℹ fail 1\nℹ cancelled 1\n", 2, 2);
+    }
+
+    #[test]
+    fn reads_a_plain_line_and_nothing_else() {
+        check("all done\n7 passed, 1 failed\n", 7, 1);
+        assert_eq!(count("error: could not compile\n"), None);
+        assert_eq!(count("it passed, nothing failed\n"), None);
+    }
+}

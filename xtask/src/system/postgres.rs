@@ -1,0 +1,183 @@
+//! A PostgreSQL of the tests' own: in a temporary folder, on a free port, gone at the end.
+
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{self, Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::{find_or_install, id, is_root};
+use crate::command::{find_program, interrupt, is_program, run_quiet, spawn, tail};
+use crate::failure::{Context, Failure, Outcome};
+
+const FOLDER: &str = "ai-chat-mcp-postgres-";
+const START_LIMIT: Duration = Duration::from_mins(1);
+
+/// Settings for data that need not survive a power cut, and for many test processes at once.
+const SETTINGS: [&str; 7] = [
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "max_connections=300",
+    "shared_buffers=64MB",
+    "listen_addresses=127.0.0.1",
+    "logging_collector=off",
+];
+
+/// The folder with the server's programs, installed when they are missing.
+pub fn ensure() -> Outcome<PathBuf> {
+    find_or_install("postgresql", "PostgreSQL, which the storage tests run on,", find)
+}
+
+/// A running server; it ends, and its folder goes, when this is dropped.
+pub struct Postgres {
+    server: Child,
+    folder: PathBuf,
+    port: u16,
+}
+
+impl Postgres {
+    /// Makes a cluster and starts it. `programs` comes from [`ensure`].
+    pub fn start(programs: &Path) -> Outcome<Self> {
+        sweep();
+        let folder = std::env::temp_dir().join(format!("{FOLDER}{}", process::id()));
+        let user = User::find()?;
+        make_folder(&folder, user.as_ref()).context(format!("cannot make {}", folder.display()))?;
+        let started = start_in(&folder, programs, user.as_ref());
+        if started.is_err() {
+            let _ = fs::remove_dir_all(&folder);
+        }
+        started
+    }
+
+    /// The superuser's URL. Trust is enough: the server listens on loopback, and nothing in it is worth keeping.
+    pub fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        interrupt(&mut self.server);
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// PostgreSQL refuses to run as root, so root runs it as somebody else.
+struct User {
+    id: u32,
+    group: u32,
+}
+
+impl User {
+    fn find() -> Outcome<Option<Self>> {
+        if !is_root() {
+            return Ok(None);
+        }
+        let named = |name| Some(Self { id: id(&["-u", name])?, group: id(&["-g", name])? });
+        let user = named("postgres").or_else(|| named("nobody"));
+        user.map(Some).ok_or_else(|| Failure::new("PostgreSQL does not run as root: make a user `postgres`"))
+    }
+}
+
+fn start_in(folder: &Path, programs: &Path, user: Option<&User>) -> Outcome<Postgres> {
+    let data = folder.join("data");
+    let mut initdb = Command::new(programs.join("initdb"));
+    initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync", "--pgdata"]);
+    run_quiet(as_user(initdb.arg(&data), folder, user))?;
+
+    let log = folder.join("log");
+    let output = fs::File::create(&log).context(format!("cannot write {}", log.display()))?;
+    let errors = output.try_clone().context("cannot share the log")?;
+    let port = free_port().context("cannot find a free port")?;
+    let mut postgres = dying_with_us(&programs.join("postgres"));
+    postgres.arg("-D").arg(&data).arg("-k").arg(folder).args(["-p", &port.to_string()]);
+    for setting in SETTINGS {
+        postgres.args(["-c", setting]);
+    }
+    let server = spawn(as_user(&mut postgres, folder, user).stdin(Stdio::null()).stdout(output).stderr(errors))?;
+    let mut running = Postgres { server, folder: folder.to_owned(), port };
+    running.wait_until_ready(&log)?;
+    Ok(running)
+}
+
+impl Postgres {
+    fn wait_until_ready(&mut self, log: &Path) -> Outcome {
+        let started = Instant::now();
+        loop {
+            let text = fs::read_to_string(log).unwrap_or_default();
+            if text.contains("database system is ready to accept connections") {
+                return Ok(());
+            }
+            let ended = self.server.try_wait().is_ok_and(|status| status.is_some());
+            if ended || started.elapsed() > START_LIMIT {
+                println!("{}", tail(&text, 20));
+                return Err(Failure::new("PostgreSQL did not start: see above"));
+            }
+            sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// A server that the kernel ends when this program is killed, where `setpriv` can arrange it.
+fn dying_with_us(program: &Path) -> Command {
+    match find_program("setpriv") {
+        Some(setpriv) => {
+            let mut command = Command::new(setpriv);
+            command.args(["--pdeathsig", "INT"]).arg(program);
+            command
+        }
+        None => Command::new(program),
+    }
+}
+
+fn as_user<'a>(command: &'a mut Command, folder: &Path, user: Option<&User>) -> &'a mut Command {
+    if let Some(user) = user {
+        command.uid(user.id).gid(user.group);
+    }
+    // The clone's folder may be closed to that user.
+    command.current_dir(folder).env_remove("LD_LIBRARY_PATH")
+}
+
+fn make_folder(folder: &Path, user: Option<&User>) -> std::io::Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir(folder)?;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    user.map_or(Ok(()), |user| chown(folder, Some(user.id), Some(user.group)))
+}
+
+/// Removes the folders of test runs that were killed.
+fn sweep() {
+    let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(FOLDER)).and_then(|id| id.parse::<u32>().ok());
+        if owner.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+/// The distribution's folders, newest first, then the PATH.
+fn find() -> Option<PathBuf> {
+    let versions = fs::read_dir("/usr/lib/postgresql").ok().into_iter().flatten().flatten();
+    let mut folders: Vec<(u32, PathBuf)> = versions
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .collect();
+    folders.sort_unstable_by(|a, b| b.cmp(a));
+    let on_path = find_program("initdb").and_then(|program| program.parent().map(Path::to_owned));
+    folders
+        .into_iter()
+        .map(|(_, folder)| folder)
+        .chain(on_path)
+        .find(|folder| is_program(&folder.join("initdb")) && is_program(&folder.join("postgres")))
+}

@@ -1,0 +1,154 @@
+//! Installs what the tests need and runs every suite, to the last one, whatever fails on the way.
+
+mod report;
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::thread;
+
+use crate::check::CHECKS;
+use crate::command::{find_program, run_shown};
+use crate::failure::{Failure, Outcome};
+use crate::steps::step;
+use crate::system::{chromium, postgres};
+use crate::weights::{self, Weights};
+use crate::workspace::Workspace;
+use crate::{node, web};
+use report::{Report, check, suite};
+
+/// The MCP servers of other makers that the tests of `mcp` talk to.
+const PEERS: &str = "crates/mcp/tests/peers";
+
+/// Which suites to run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Only {
+    Everything,
+    Check,
+    Web,
+    Rust,
+    EndToEnd,
+}
+
+impl Only {
+    fn read(arguments: &[String]) -> Outcome<Self> {
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            [] => Ok(Self::Everything),
+            ["--only", "check"] => Ok(Self::Check),
+            ["--only", "web"] => Ok(Self::Web),
+            ["--only", "rust"] => Ok(Self::Rust),
+            ["--only", "e2e"] => Ok(Self::EndToEnd),
+            _ => Err(Failure::new("usage: cargo xtask test [--only check|web|rust|e2e]")),
+        }
+    }
+
+    fn wants(self, suite: Self) -> bool {
+        self == Self::Everything || self == suite
+    }
+}
+
+/// Runs the suites. The last line printed is "N passed, N failed".
+pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
+    let only = Only::read(arguments)?;
+    let mut report = Report::default();
+    let needs = match Needs::install(workspace, only) {
+        Ok(needs) => needs,
+        Err(failure) => {
+            report.failed("what the tests need", failure);
+            return Ok(report.close());
+        }
+    };
+    report.unless_done("UI build", || web::build(workspace));
+
+    thread::scope(|scope| {
+        let weights = scope.spawn(|| needs.weights.iter().try_for_each(|weights| weights::ensure(weights).map(drop)));
+        if only.wants(Only::Check) {
+            for (name, work) in CHECKS {
+                report.add(check(name, || work(workspace)));
+            }
+        }
+        if only.wants(Only::Web) {
+            report.add(suite("UI units", || Ok(needs.tell(node::script(&workspace.web(), "test")?))));
+        }
+        // The tests of the engine and the journeys need the weights.
+        report.unless_done("weights", || {
+            weights.join().unwrap_or_else(|_| Err(Failure::new("the download of the weights broke off")))
+        });
+    });
+
+    let mut database = None;
+    if let Some(programs) = &needs.postgres {
+        report.unless_done("PostgreSQL", || {
+            database = Some(step("PostgreSQL", || postgres::Postgres::start(programs))?);
+            Ok(())
+        });
+    }
+    let with_database = |tests: Command| {
+        let mut tests = needs.tell(tests);
+        if let Some(database) = &database {
+            tests.env("TEST_POSTGRES_URL", database.url());
+        }
+        tests
+    };
+    if only.wants(Only::Rust) {
+        report.add(suite("Rust", || Ok(with_database(rust_tests(workspace)))));
+    }
+    if only.wants(Only::EndToEnd) {
+        report.add(suite("browser journeys", || journeys(workspace).map(with_database)));
+    }
+    drop(database);
+    Ok(report.close())
+}
+
+fn rust_tests(workspace: &Workspace) -> Command {
+    // The release build: the built-in model needs it, and `run` has it already.
+    if find_program("cargo-nextest").is_some() {
+        workspace.cargo(&["nextest", "run", "--workspace", "--release", "--no-fail-fast"])
+    } else {
+        workspace.cargo(&["test", "--workspace", "--release", "--no-fail-fast"])
+    }
+}
+
+fn journeys(workspace: &Workspace) -> Outcome<Command> {
+    step("compile", || run_shown(&mut workspace.cargo(&["build", "--release", "--package", "ai-chat-mcp"])))?;
+    let mut journeys = node::script(&workspace.web(), "e2e")?;
+    journeys.env("CHAT_BINARY", workspace.release_binary());
+    Ok(journeys)
+}
+
+/// What the chosen suites need from outside.
+struct Needs {
+    chromium: Option<PathBuf>,
+    postgres: Option<PathBuf>,
+    weights: Vec<&'static Weights>,
+}
+
+impl Needs {
+    fn install(workspace: &Workspace, only: Only) -> Outcome<Self> {
+        let (rust, journeys) = (only.wants(Only::Rust), only.wants(Only::EndToEnd));
+        let chromium = if journeys || only.wants(Only::Web) { Some(chromium::ensure()?) } else { None };
+        let postgres = if rust || journeys { Some(postgres::ensure()?) } else { None };
+        web::packages(workspace)?;
+        let peers = workspace.root.join(PEERS);
+        if (rust || journeys) && peers.join("package.json").is_file() {
+            node::install("MCP servers of other makers", &peers)?;
+        }
+        let mut weights = Vec::new();
+        if rust {
+            weights.push(&weights::SMALL);
+        }
+        if rust || journeys {
+            weights.push(&weights::BUILT_IN);
+        }
+        Ok(Self { chromium, postgres, weights })
+    }
+
+    /// Adds what the tests read from their environment.
+    fn tell(&self, mut tests: Command) -> Command {
+        tests.env("CI", "1");
+        if let Some(chromium) = &self.chromium {
+            tests.env("CHROMIUM", chromium);
+        }
+        tests
+    }
+}

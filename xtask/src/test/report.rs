@@ -1,0 +1,119 @@
+//! What became of every suite, and the last line.
+
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use crate::command::{run_kept, tail};
+use crate::failure::{Failure, Outcome};
+use crate::steps::{duration, step};
+use crate::suites::{Count, count};
+
+/// Lines of a failed suite that are shown again at the end.
+const TAIL: usize = 80;
+
+/// One suite that has ended.
+pub struct Suite {
+    name: String,
+    count: Count,
+    took: Duration,
+    /// Why it failed: a sentence, or the end of its output.
+    reason: Option<String>,
+}
+
+/// All suites so far.
+#[derive(Default)]
+pub struct Report(Vec<Suite>);
+
+/// Runs a check, which counts as one test.
+pub fn check(name: &str, work: impl FnOnce() -> Outcome) -> Suite {
+    let started = Instant::now();
+    let reason = step(name, work).err().map(|failure| failure.to_string());
+    let failed = u32::from(reason.is_some());
+    Suite { name: name.to_owned(), count: Count { passed: 1 - failed, failed }, took: started.elapsed(), reason }
+}
+
+/// Runs a test runner and counts what it says at its end. `prepare` makes its command.
+pub fn suite(name: &str, prepare: impl FnOnce() -> Outcome<Command>) -> Suite {
+    let started = Instant::now();
+    let ran = step(name, || {
+        let ended = run_kept(&mut prepare()?)?;
+        Ok(judge(ended.success, &ended.output))
+    });
+    let (count, reason) = ran.unwrap_or_else(|failure| (Count { passed: 0, failed: 1 }, Some(failure.to_string())));
+    Suite { name: name.to_owned(), count, took: started.elapsed(), reason }
+}
+
+/// A runner that fails without a failed test, or that ran no test, is a failure too.
+fn judge(success: bool, output: &str) -> (Count, Option<String>) {
+    let counted = count(output);
+    let mut count = counted.unwrap_or(Count { passed: 0, failed: 0 });
+    if success && count.failed == 0 && count.passed > 0 {
+        return (count, None);
+    }
+    count.failed = count.failed.max(1);
+    let reason = if success && counted.is_none_or(|count| count.failed == 0) {
+        "the runner ended well and told of no test".to_owned()
+    } else {
+        tail(output, TAIL)
+    };
+    (count, Some(reason))
+}
+
+impl Report {
+    /// Takes a suite in.
+    pub fn add(&mut self, suite: Suite) {
+        self.0.push(suite);
+    }
+
+    /// Does something that is no test; it appears only when it fails.
+    pub fn unless_done(&mut self, name: &str, work: impl FnOnce() -> Outcome) {
+        if let Err(failure) = work() {
+            self.failed(name, failure);
+        }
+    }
+
+    /// Takes in something that failed before it was a suite.
+    pub fn failed(&mut self, name: &str, failure: Failure) {
+        let count = Count { passed: 0, failed: 1 };
+        self.add(Suite { name: name.to_owned(), count, took: Duration::ZERO, reason: Some(failure.to_string()) });
+    }
+
+    /// Prints the reasons, the table and the sum, and answers with the exit code.
+    pub fn close(self) -> ExitCode {
+        for suite in &self.0 {
+            if let Some(reason) = &suite.reason {
+                println!("\n---- {} ----\n{reason}", suite.name);
+            }
+        }
+        println!("\n{:<32}{:>8}{:>8}", "", "passed", "failed");
+        for Suite { name, count, took, .. } in &self.0 {
+            println!("{name:<32}{:>8}{:>8}   {}", count.passed, count.failed, duration(*took));
+        }
+        let sum = |part: fn(&Count) -> u32| self.0.iter().map(|suite| part(&suite.count)).sum::<u32>();
+        let failed = sum(|count| count.failed);
+        println!("\n{} passed, {failed} failed", sum(|count| count.passed));
+        if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSED: &str = "2 passed, 0 failed\n";
+
+    #[test]
+    fn only_a_runner_that_ran_and_passed_tests_has_passed() {
+        assert_eq!(judge(true, PASSED), (Count { passed: 2, failed: 0 }, None));
+        for (success, output, failed) in [
+            (false, PASSED, 1),
+            (true, "nothing to do", 1),
+            (true, "0 passed, 0 failed", 1),
+            (false, "1 passed, 3 failed", 3),
+        ] {
+            let (count, reason) = judge(success, output);
+            assert_eq!(count.failed, failed, "{output}");
+            assert!(reason.is_some());
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Who may say what, and who may know whom.
+
+use super::Source;
+use super::manifests::{Dependency, dependencies, package_name};
+
+/// A word, the folders where it may stand, and why only there.
+const WORDS: [(&str, &[&str], &str); 3] = [
+    ("sqlx", &["crates/store"], "only `store` speaks SQL, so that ownership is checked in one place"),
+    (
+        "axum",
+        &["crates/server", "crates/testkit"],
+        "only the server speaks HTTP to browsers, so that the other crates work without it",
+    ),
+    ("rmcp", &["crates/mcp"], "only `mcp` speaks MCP, so that its library can be changed in one place"),
+];
+
+/// What each crate may know, for itself and for its tests.
+const KNOWS: [(&str, &[&str], &[&str]); 8] = [
+    ("domain", &[], &[]),
+    ("llm", &["domain"], &[]),
+    ("local", &["domain"], &[]),
+    ("mcp", &["domain"], &[]),
+    ("store", &["domain"], &[]),
+    ("ai-chat-mcp", &["domain", "llm", "local", "mcp", "store"], &["testkit"]),
+    ("testkit", &["domain", "llm", "local", "mcp", "store", "server"], &[]),
+    ("xtask", &[], &[]),
+];
+
+/// The names that the house's crates have in a manifest.
+const HOUSE: [&str; 8] = ["domain", "llm", "local", "mcp", "store", "server", "ai-chat-mcp", "testkit"];
+
+/// The parts of the server that work without its HTTP door.
+const BEHIND_THE_DOOR: [&str; 3] = ["auth", "runs", "tools"];
+
+/// Words that belong to one crate, and imports against the direction inside the server.
+pub fn words(files: &[Source]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for file in files.iter().filter(|file| file.is_within("crates") && file.is(&["rs", "toml"])) {
+        for (number, line) in file.lines() {
+            let code = line.split("//").next().unwrap_or_default();
+            for (word, folders, why) in WORDS {
+                if says(code, word) && !folders.iter().any(|folder| file.is_within(folder)) {
+                    findings.push(format!("{}:{number} says `{word}`: {why}", file.path));
+                }
+            }
+            if is_behind_the_door(&file.path) && says(code, "crate::http") {
+                findings.push(format!("{}:{number} imports `http`: HTTP calls the rest, never the reverse", file.path));
+            }
+        }
+    }
+    findings
+}
+
+/// Dependencies between the crates of the house.
+pub fn crates(files: &[Source]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for file in files.iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
+        let name = package_name(&file.text);
+        let Some((_, always, in_tests)) = KNOWS.iter().find(|(known, ..)| *known == name) else {
+            findings.push(format!("{}: `{name}` has no place in the house yet: add it to KNOWS", file.path));
+            continue;
+        };
+        for Dependency { name: other, for_tests, .. } in dependencies(&file.text) {
+            let allowed = always.contains(&other) || (for_tests && in_tests.contains(&other));
+            if HOUSE.contains(&other) && !allowed {
+                findings.push(format!(
+                    "{}: `{name}` may not depend on `{other}`: domain <- llm, local, mcp, store <- server <- testkit",
+                    file.path
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether a word stands there as a whole name.
+fn says(code: &str, word: &str) -> bool {
+    let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices(word).any(|(at, _)| {
+        let before = code[..at].chars().next_back().is_some_and(part_of_name);
+        let after = code[at + word.len()..].chars().next().is_some_and(part_of_name);
+        !before && !after
+    })
+}
+
+fn is_behind_the_door(path: &str) -> bool {
+    path.strip_prefix("crates/server/src/").is_some_and(|rest| {
+        BEHIND_THE_DOOR.iter().any(|part| rest.strip_prefix(part).is_some_and(|rest| rest.starts_with(['/', '.'])))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::source;
+
+    #[test]
+    fn words_stand_in_their_crate_only() {
+        let found = |path, text| !words(&[source(path, text)]).is_empty();
+        assert!(found("crates/server/src/a.rs", "use sqlx::Row;"));
+        assert!(found("crates/llm/Cargo.toml", "axum.workspace = true"));
+        assert!(found("crates/server/src/tools/a.rs", "rmcp::model::Tool"));
+        assert!(!found("crates/store/src/a.rs", "use sqlx::Row;"));
+        assert!(!found("crates/mcp/src/a.rs", "let axum_like = 1; // as axum does"));
+        assert!(!found("crates/testkit/src/a.rs", "axum::serve"));
+    }
+
+    #[test]
+    fn the_servers_parts_do_not_import_http() {
+        let found = |path| !words(&[source(path, "use crate::http::Reply;")]).is_empty();
+        assert!(found("crates/server/src/auth/users.rs"));
+        assert!(found("crates/server/src/runs.rs"));
+        assert!(!found("crates/server/src/http/auth.rs"));
+        assert!(!found("crates/server/src/authority.rs"));
+    }
+
+    #[test]
+    fn crates_know_only_what_they_may() {
+        let manifest =
+            |name: &str, rest: &str| source("crates/x/Cargo.toml", &format!("[package]\nname = \"{name}\"\n{rest}"));
+        let findings = |name, rest| crates(&[manifest(name, rest)]).len();
+        assert_eq!(findings("llm", "[dependencies]\ndomain.workspace = true\nserde.workspace = true"), 0);
+        assert_eq!(findings("llm", "[dependencies]\nmcp.workspace = true"), 1);
+        assert_eq!(findings("ai-chat-mcp", "[dev-dependencies]\ntestkit.workspace = true"), 0);
+        assert_eq!(findings("ai-chat-mcp", "[dependencies]\ntestkit.workspace = true"), 1);
+        assert_eq!(findings("new", ""), 1);
+    }
+}

@@ -1,0 +1,101 @@
+//! What `docs/spec-coverage.md` claims is tested, is.
+//!
+//! The file has tables; the last cell of a row names the tests that show the row's statement, each in
+//! backticks as `path/from/the/root.rs::name` or `path/from/the/root.test.ts > name`, where a test inside a
+//! group may be written `file > group > name`. A row that names none is a finding.
+
+use super::Source;
+
+const FILE: &str = "docs/spec-coverage.md";
+
+pub fn check(files: &[Source]) -> Vec<String> {
+    let Some(file) = files.iter().find(|file| file.path == FILE) else {
+        return vec![format!("{FILE} is missing: it says which test shows which statement of the specification")];
+    };
+    let mut findings = Vec::new();
+    for (number, cell) in last_cells(&file.text) {
+        let tests = named_tests(&cell);
+        if tests.is_empty() {
+            findings.push(format!("{FILE}:{number} names no test: a statement without a test is a wish"));
+        }
+        for test in tests.iter().filter(|test| !exists(test, files)) {
+            findings.push(format!("{FILE}:{number} names `{test}`, which does not exist"));
+        }
+    }
+    findings
+}
+
+/// The last cell of every row, without the heads of the tables, with its line number.
+fn last_cells(text: &str) -> Vec<(usize, String)> {
+    let rows: Vec<&str> = text.lines().map(str::trim).collect();
+    let is_row = |line: &str| line.starts_with('|');
+    let is_rule = |line: &str| is_row(line) && line.chars().all(|c| "|-: ".contains(c));
+    let head = |index: usize| rows.get(index + 1).is_some_and(|next| is_rule(next));
+    rows.iter()
+        .enumerate()
+        .filter(|(index, line)| is_row(line) && !is_rule(line) && !head(*index))
+        .map(|(index, line)| {
+            // A pipe inside a cell is written `\|`.
+            let line = line.trim_end_matches('|').replace("\\|", "\u{0}");
+            let cell = line.rsplit('|').next().unwrap_or_default().replace('\u{0}', "|");
+            (index + 1, cell)
+        })
+        .collect()
+}
+
+/// What stands in backticks and names a file and a test.
+fn named_tests(cell: &str) -> Vec<&str> {
+    let quoted = cell.split('`').skip(1).step_by(2);
+    quoted.filter(|text| text.contains("::") || text.contains(" > ")).collect()
+}
+
+fn exists(test: &str, files: &[Source]) -> bool {
+    let file = |path: &str| files.iter().find(|file| file.path == path);
+    if let Some((path, rest)) = test.split_once(" > ") {
+        return file(path).is_some_and(|file| rest.split(" > ").all(|name| has_title(&file.text, name)));
+    }
+    let Some((path, name)) = test.split_once("::") else { return false };
+    let name = name.rsplit("::").next().unwrap_or(name);
+    file(path).is_some_and(|file| file.text.contains(&format!("fn {name}(")))
+}
+
+/// Whether a string of exactly this text stands in a source of the front end.
+fn has_title(text: &str, title: &str) -> bool {
+    ['"', '\'', '`'].iter().any(|quote| text.contains(&format!("{quote}{title}{quote}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::source;
+
+    fn findings(rows: &str) -> Vec<String> {
+        check(&[
+            source(FILE, &format!("# Coverage\n\n| statement | tests |\n|---|---|\n{rows}\n")),
+            source("web/e2e/journeys.test.ts", "describe('accounts', () => test(\"signs up\", run));"),
+            source("crates/x/tests/y.rs", "async fn keeps_owners_apart() {}"),
+        ])
+    }
+
+    #[test]
+    fn tests_that_exist_are_fine() {
+        assert!(findings("| a | `web/e2e/journeys.test.ts > signs up` |").is_empty());
+        assert!(findings("| a \\| b | `web/e2e/journeys.test.ts > accounts > signs up`, `crates/x/tests/y.rs::keeps_owners_apart` |").is_empty());
+    }
+
+    #[test]
+    fn missing_tests_are_named() {
+        assert_eq!(
+            findings("| a | `web/e2e/journeys.test.ts > signs out` |"),
+            ["docs/spec-coverage.md:5 names `web/e2e/journeys.test.ts > signs out`, which does not exist"]
+        );
+        assert_eq!(findings("| a | `crates/x/tests/y.rs::keeps` |").len(), 1);
+        assert_eq!(findings("| a | `crates/x/tests/z.rs::keeps_owners_apart` |").len(), 1);
+        assert!(findings("| `GET` works | not yet |")[0].contains("names no test"));
+    }
+
+    #[test]
+    fn the_file_itself_must_be_there() {
+        assert_eq!(check(&[]).len(), 1);
+    }
+}

@@ -1,0 +1,115 @@
+//! The crates that the binary is made of: their licences, the ones that do not belong in it, and the ones
+//! that are in it twice. Reads what Cargo has resolved, without network.
+
+use super::licences::is_permissive;
+use crate::command::run_quiet;
+use crate::failure::{Context, Outcome};
+use crate::workspace::Workspace;
+
+/// One TLS library and one cryptography library, both built from source by Cargo alone.
+const BANNED: [&str; 4] = ["openssl", "openssl-sys", "native-tls", "ring"];
+
+/// Crates whose licence is not permissive and is accepted all the same, each with the reason.
+const ACCEPTED: [(&str, &str); 0] = [];
+
+/// Crates that are in the binary in several versions because others disagree. A new one is a reason to look
+/// at what brought it; one that is gone is taken off this list.
+const SEVERAL: [&str; 15] = [
+    "base64",
+    "block-buffer",
+    "cpufeatures",
+    "crypto-common",
+    "digest",
+    "getrandom",
+    "hashbrown",
+    "rand",
+    "rand_core",
+    "sha2",
+    "syn",
+    "tower-http",
+    "untrusted",
+    "webpki-roots",
+    "winnow",
+];
+
+/// A crate in the binary.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Package {
+    name: String,
+    version: String,
+    licence: String,
+}
+
+pub fn check(workspace: &Workspace) -> Outcome<Vec<String>> {
+    let tree = ["tree", "--offline", "--package", "ai-chat-mcp", "--edges", "normal,build", "--prefix", "none"];
+    let output = run_quiet(workspace.cargo(&tree).args(["--format", "{p}|{l}"]))
+        .context("the crates have to be on this machine (`cargo fetch` brings them)")?;
+    let packages = read(&output);
+    Ok([licences(&packages), banned(&packages), several(&packages)].concat())
+}
+
+fn read(tree: &str) -> Vec<Package> {
+    let line = |line: &str| {
+        let (package, licence) = line.split_once('|')?;
+        let (name, version) = package.split_once(" v")?;
+        let version = version.split_whitespace().next()?.to_owned();
+        // Cargo marks a package that it has shown before.
+        let licence = licence.trim_end_matches(" (*)").to_owned();
+        Some(Package { name: name.to_owned(), version, licence })
+    };
+    let mut packages: Vec<Package> = tree.lines().filter_map(line).collect();
+    packages.sort();
+    packages.dedup();
+    packages
+}
+
+fn licences(packages: &[Package]) -> Vec<String> {
+    let accepted = |name: &str| ACCEPTED.iter().any(|(accepted, _)| *accepted == name);
+    let refused = packages.iter().filter(|package| !is_permissive(&package.licence) && !accepted(&package.name));
+    refused
+        .map(|Package { name, licence, .. }| {
+            format!("crate {name} has the licence `{licence}`: the binary is made of permissively licensed crates")
+        })
+        .collect()
+}
+
+fn banned(packages: &[Package]) -> Vec<String> {
+    let found = packages.iter().filter(|package| BANNED.contains(&package.name.as_str()));
+    found
+        .map(|Package { name, .. }| format!("crate {name} is in the binary: TLS is rustls over aws-lc alone"))
+        .collect()
+}
+
+fn several(packages: &[Package]) -> Vec<String> {
+    let mut twice: Vec<&str> =
+        packages.windows(2).filter(|pair| pair[0].name == pair[1].name).map(|pair| pair[0].name.as_str()).collect();
+    twice.dedup();
+    let new = twice.iter().filter(|name| !SEVERAL.contains(name)).map(|name| {
+        format!("crate {name} is in the binary twice: `cargo tree -d -p ai-chat-mcp` shows who brings which version")
+    });
+    let gone = SEVERAL.iter().filter(|name| !twice.contains(name));
+    new.chain(gone.map(|name| format!("crate {name} is in the binary once by now: take it off the list SEVERAL")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_is_read_without_repetitions() {
+        let tree = "a v1.0.0|MIT\nb v2.1.0 (proc-macro)|MIT OR Apache-2.0\na v1.0.0|MIT (*)\n\nc v0.1.0 (path+file)|\n";
+        let names: Vec<_> =
+            read(tree).into_iter().map(|package| (package.name, package.version, package.licence)).collect();
+        let expected = [("a", "1.0.0", "MIT"), ("b", "2.1.0", "MIT OR Apache-2.0"), ("c", "0.1.0", "")];
+        assert_eq!(names, expected.map(|(name, version, licence)| (name.into(), version.into(), licence.into())));
+    }
+
+    #[test]
+    fn foreign_licences_banned_and_repeated_crates_are_named() {
+        assert_eq!(licences(&read("a v1.0.0|GPL-3.0\nb v1.0.0|MIT")).len(), 1);
+        assert_eq!(banned(&read("ring v0.17.0|ISC\nopenssl-probe v0.2.2|MIT")).len(), 1);
+        let twice = several(&read("new v1.0.0|MIT\nnew v2.0.0|MIT\nnew v3.0.0|MIT"));
+        assert_eq!(twice.iter().filter(|finding| finding.contains("crate new is in the binary twice")).count(), 1);
+    }
+}
