@@ -1,0 +1,151 @@
+//! One request until its answer is over, with the retries before its first event.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::model::{ModelError, ModelEvent, ModelStatus, Request};
+use reqwest::Response;
+use tokio::time::sleep;
+
+use crate::client::backoff::Backoff;
+use crate::client::http::{Failure, Http};
+use crate::discretion::without_secrets;
+use crate::provider::Provider;
+use crate::wire::{Concessions, Progress, Reader};
+
+/// How long a model that is done may take to send its usage and the end mark.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// One request and its answer.
+pub(super) struct Exchange {
+    http: Arc<Http>,
+    provider: Provider,
+    request: Request,
+    concessions: Concessions,
+    backoff: Backoff,
+    /// The model has said something, so that asking again would say it twice.
+    has_begun: bool,
+    /// Said and not yet handed on.
+    said: VecDeque<ModelEvent>,
+    state: State,
+}
+
+enum State {
+    Ask,
+    Wait(Duration),
+    Read(Box<Answer>),
+    Failed(ModelError),
+    Over,
+}
+
+struct Answer {
+    response: Response,
+    reader: Reader,
+}
+
+impl Exchange {
+    pub fn new(http: Arc<Http>, provider: Provider, request: Request) -> Self {
+        Self {
+            http,
+            provider,
+            request,
+            concessions: Concessions::default(),
+            backoff: Backoff::default(),
+            has_begun: false,
+            said: VecDeque::new(),
+            state: State::Ask,
+        }
+    }
+
+    /// What the model says next; nothing when the answer is over.
+    pub async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+        loop {
+            if let Some(event) = self.said.pop_front() {
+                return Some(Ok(event));
+            }
+            self.state = match std::mem::replace(&mut self.state, State::Over) {
+                State::Ask => self.ask().await.unwrap_or_else(|failure| self.after(failure)),
+                State::Wait(wait) => {
+                    sleep(wait).await;
+                    State::Ask
+                }
+                State::Read(answer) => self.read(answer).await.unwrap_or_else(|failure| self.after(failure)),
+                State::Failed(error) => {
+                    return Some(Err(without_secrets(error, self.provider.key.as_ref(), Some(&self.request))));
+                }
+                State::Over => return None,
+            };
+        }
+    }
+
+    async fn ask(&mut self) -> Result<State, Failure> {
+        let wire = self.provider.wire;
+        loop {
+            let encoded = wire.encode(&self.request, self.concessions).map_err(Failure::lasting)?;
+            match self.http.post(&self.provider, encoded.path, encoded.body.into()).await {
+                Ok(response) => {
+                    let reader = Reader::new(wire, &self.request);
+                    return Ok(State::Read(Box::new(Answer { response, reader })));
+                }
+                Err(failure) => match concession(&self.provider, &failure, self.concessions) {
+                    Some(concessions) => self.concessions = concessions,
+                    None => return Err(failure),
+                },
+            }
+        }
+    }
+
+    async fn read(&mut self, mut answer: Box<Answer>) -> Result<State, Failure> {
+        let is_answered = answer.reader.progress() == Progress::Answered;
+        let idle = self.http.settings.idle;
+        let idle = if is_answered { idle.min(LAST_WORDS) } else { idle };
+        let piece = match self.http.piece(&mut answer.response, idle).await {
+            // The answer is whole, so that the way in which the connection ends no longer matters.
+            Err(_) if is_answered => None,
+            piece => piece?,
+        };
+        let mut events = Vec::new();
+        let outcome = match &piece {
+            Some(piece) => answer.reader.push(piece, &mut events),
+            None => answer.reader.finish(&mut events),
+        };
+        let outcome = match outcome {
+            Ok(()) if piece.is_some() && answer.reader.progress() == Progress::Closed => {
+                answer.reader.finish(&mut events).map(|()| true)
+            }
+            other => other.map(|()| piece.is_none()),
+        };
+        self.has_begun |= !events.is_empty();
+        self.said.extend(events);
+        match outcome {
+            Ok(true) => Ok(State::Over),
+            Ok(false) => Ok(State::Read(answer)),
+            // Some gateways begin every answer with 200 and tell a failure as its first event.
+            Err(error @ (ModelError::RateLimited { .. } | ModelError::Provider(_))) => Err(Failure::transient(error)),
+            Err(error) => Err(Failure::lasting(error)),
+        }
+    }
+
+    /// What to do after a failure.
+    fn after(&mut self, failure: Failure) -> State {
+        if self.has_begun || !failure.is_transient {
+            return State::Failed(failure.error);
+        }
+        let Some(wait) = self.backoff.next(&self.http.settings, failure.retry_after) else {
+            return State::Failed(failure.error);
+        };
+        let after_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        tracing::debug!(provider = self.provider.name, after_ms, "the model's provider failed and is asked again");
+        self.said.push_back(ModelEvent::Status(ModelStatus::Retrying { after_ms }));
+        State::Wait(wait)
+    }
+}
+
+/// How to write the request so that a server which refused it may take it.
+fn concession(provider: &Provider, failure: &Failure, made: Concessions) -> Option<Concessions> {
+    match &failure.error {
+        ModelError::Refused(message) => provider.wire.concede(message, made),
+        _ => None,
+    }
+}

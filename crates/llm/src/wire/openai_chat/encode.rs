@@ -1,0 +1,263 @@
+//! The request.
+
+use std::borrow::Cow;
+
+use domain::model::{ModelCall, ModelError, ModelMessage, Request, ToolSpec};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::wire::{Concessions, Encoded};
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<Message<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+enum Message<'a> {
+    System {
+        content: &'a str,
+    },
+    User {
+        content: &'a str,
+    },
+    Assistant {
+        content: Option<&'a str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Call<'a>>,
+    },
+    Tool {
+        tool_call_id: &'a str,
+        content: Cow<'a, str>,
+    },
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: CalledFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct CalledFunction<'a> {
+    name: &'a str,
+    arguments: Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    parameters: Cow<'a, Value>,
+}
+
+/// The request as this wire writes it.
+pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, ModelError> {
+    let system = Some(request.system.as_str()).filter(|system| !system.is_empty());
+    let limit = |wanted: bool| request.max_tokens.filter(|_| wanted);
+    let body = Body {
+        model: &request.model,
+        messages: system
+            .map(|content| Message::System { content })
+            .into_iter()
+            .chain(request.messages.iter().map(message))
+            .collect(),
+        tools: request.tools.iter().map(tool).collect(),
+        stream: true,
+        stream_options: (!concessions.without_stream_options).then_some(StreamOptions { include_usage: true }),
+        max_tokens: limit(!concessions.max_completion_tokens),
+        max_completion_tokens: limit(concessions.max_completion_tokens),
+    };
+    let body = serde_json::to_vec(&body)
+        .map_err(|error| ModelError::Refused(format!("the request cannot be written as JSON: {error}")))?;
+    Ok(Encoded { path: "chat/completions", body })
+}
+
+/// What to write differently after a refusal in these words.
+pub(crate) fn concede(refusal: &str, made: Concessions) -> Option<Concessions> {
+    let names = |field: &str| refusal.contains(field);
+    if !made.without_stream_options && (names("stream_options") || names("include_usage")) {
+        Some(Concessions { without_stream_options: true, ..made })
+    } else if !made.max_completion_tokens && names("max_completion_tokens") {
+        Some(Concessions { max_completion_tokens: true, ..made })
+    } else {
+        None
+    }
+}
+
+fn message(message: &ModelMessage) -> Message<'_> {
+    match message {
+        ModelMessage::User(content) => Message::User { content },
+        ModelMessage::Assistant { text, calls } => Message::Assistant {
+            content: (calls.is_empty() || !text.is_empty()).then_some(text),
+            tool_calls: calls.iter().map(call).collect(),
+        },
+        ModelMessage::ToolResult { call_id, text, is_error, .. } => {
+            Message::Tool { tool_call_id: call_id, content: result(text, *is_error) }
+        }
+    }
+}
+
+fn call(call: &ModelCall) -> Call<'_> {
+    let function = CalledFunction { name: &call.name, arguments: arguments(&call.arguments) };
+    Call { id: &call.id, r#type: "function", function }
+}
+
+/// Servers that render a template parse the arguments of earlier calls and fail on what is not a JSON object.
+fn arguments(text: &str) -> Cow<'_, str> {
+    if text.trim().is_empty() {
+        return Cow::Borrowed("{}");
+    }
+    match serde_json::from_str::<serde_json::Map<String, Value>>(text) {
+        Ok(_) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(json!({ "invalid_json": text }).to_string()),
+    }
+}
+
+/// The wire has no mark for a failed tool and some servers refuse an empty result, so both are said in words.
+fn result(text: &str, is_error: bool) -> Cow<'_, str> {
+    match (text.trim().is_empty(), is_error) {
+        (true, true) => Cow::Borrowed("Error: the tool failed without saying why."),
+        (true, false) => Cow::Borrowed("(no output)"),
+        (false, true) => Cow::Owned(format!("Error: {text}")),
+        (false, false) => Cow::Borrowed(text),
+    }
+}
+
+fn tool(spec: &ToolSpec) -> Tool<'_> {
+    let function =
+        Function { name: &spec.name, description: &spec.description, parameters: parameters(&spec.input_schema) };
+    Tool { r#type: "function", function }
+}
+
+/// OpenAI refuses an object schema without `properties`, which is how a tool without arguments is often listed.
+fn parameters(schema: &Value) -> Cow<'_, Value> {
+    match schema {
+        Value::Object(fields) if fields.contains_key("type") && fields.contains_key("properties") => {
+            Cow::Borrowed(schema)
+        }
+        Value::Object(fields) => {
+            let mut fields = fields.clone();
+            fields.entry("type").or_insert_with(|| json!("object"));
+            fields.entry("properties").or_insert_with(|| json!({}));
+            Cow::Owned(Value::Object(fields))
+        }
+        _ => Cow::Owned(json!({ "type": "object", "properties": {} })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body_of(request: &Request, concessions: Concessions) -> Value {
+        let encoded = encode(request, concessions).unwrap();
+        assert_eq!(encoded.path, "chat/completions");
+        serde_json::from_slice(&encoded.body).unwrap()
+    }
+
+    fn called(id: &str, arguments: &str) -> ModelCall {
+        ModelCall { id: id.to_owned(), name: "clock".to_owned(), arguments: arguments.to_owned() }
+    }
+
+    fn answered(id: &str, text: &str, is_error: bool) -> ModelMessage {
+        let (call_id, name) = (id.to_owned(), "clock".to_owned());
+        ModelMessage::ToolResult { call_id, name, text: text.to_owned(), is_error }
+    }
+
+    #[test]
+    fn a_round_with_tools_is_written_as_the_wire_wants_it() {
+        let request = Request {
+            model: "m".to_owned(),
+            system: "Be brief.".to_owned(),
+            messages: vec![
+                ModelMessage::User("What time is it?".to_owned()),
+                ModelMessage::Assistant {
+                    text: String::new(),
+                    calls: vec![called("a", r#"{"zone":"UTC"}"#), called("b", ""), called("c", "{zone")],
+                },
+                answered("a", "noon", false),
+                answered("b", "no zone", true),
+                answered("c", "", false),
+                ModelMessage::Assistant { text: "Noon.".to_owned(), calls: Vec::new() },
+                ModelMessage::User("Thanks".to_owned()),
+            ],
+            tools: vec![
+                ToolSpec {
+                    name: "clock".to_owned(),
+                    description: "Tells the time.".to_owned(),
+                    input_schema: json!({ "type": "object" }),
+                },
+                ToolSpec { name: "bell".to_owned(), description: String::new(), input_schema: Value::Null },
+            ],
+            max_tokens: Some(9),
+        };
+        assert_eq!(
+            body_of(&request, Concessions::default()),
+            json!({
+                "model": "m",
+                "messages": [
+                    { "role": "system", "content": "Be brief." },
+                    { "role": "user", "content": "What time is it?" },
+                    { "role": "assistant", "content": null, "tool_calls": [
+                        { "id": "a", "type": "function", "function": { "name": "clock", "arguments": "{\"zone\":\"UTC\"}" } },
+                        { "id": "b", "type": "function", "function": { "name": "clock", "arguments": "{}" } },
+                        { "id": "c", "type": "function", "function": { "name": "clock", "arguments": "{\"invalid_json\":\"{zone\"}" } },
+                    ] },
+                    { "role": "tool", "tool_call_id": "a", "content": "noon" },
+                    { "role": "tool", "tool_call_id": "b", "content": "Error: no zone" },
+                    { "role": "tool", "tool_call_id": "c", "content": "(no output)" },
+                    { "role": "assistant", "content": "Noon." },
+                    { "role": "user", "content": "Thanks" },
+                ],
+                "tools": [
+                    { "type": "function", "function": {
+                        "name": "clock", "description": "Tells the time.",
+                        "parameters": { "type": "object", "properties": {} },
+                    } },
+                    { "type": "function", "function": { "name": "bell", "parameters": { "type": "object", "properties": {} } } },
+                ],
+                "stream": true,
+                "stream_options": { "include_usage": true },
+                "max_tokens": 9,
+            })
+        );
+    }
+
+    #[test]
+    fn what_a_server_refuses_is_written_another_way_once() {
+        let request = Request { model: "m".to_owned(), max_tokens: Some(9), ..Request::default() };
+        let first = concede("unknown field `stream_options`", Concessions::default()).unwrap();
+        let second = concede("Use 'max_completion_tokens' instead.", first).unwrap();
+        assert_eq!(
+            body_of(&request, second),
+            json!({ "model": "m", "messages": [], "stream": true, "max_completion_tokens": 9 })
+        );
+        assert_eq!(concede("stream_options, max_completion_tokens", second), None);
+        assert_eq!(concede("no such model", Concessions::default()), None);
+    }
+}
