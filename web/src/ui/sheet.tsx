@@ -29,7 +29,6 @@ export function Sheet({ title, subtitle, footer, onClose, children }: SheetProps
   }
   return (
     // The click is only the backdrop's; keyboards close with Escape, which the dialog handles itself.
-    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions
     <dialog
       ref={dialog}
       aria-labelledby={titleId}

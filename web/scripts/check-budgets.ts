@@ -1,0 +1,76 @@
+/**
+ * Measures the build against `budgets.json` and fails when something has grown too large.
+ * Scripts and styles count as gzip sends them; 1 kB is 1,000 bytes.
+ */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+
+interface Chunk {
+  file: string;
+  isEntry?: boolean;
+  imports?: string[];
+  css?: string[];
+}
+
+interface Budget {
+  what: string;
+  maxKb: number;
+  /** Modules whose chunks, with all they import, are loaded beside the page's entry. */
+  with?: string[];
+}
+
+type Budgets = Record<"auth" | "home" | "css" | "fonts" | "dist", Budget>;
+
+const web = join(import.meta.dirname, "..");
+const dist = join(web, "dist");
+const budgets = JSON.parse(readFileSync(join(web, "budgets.json"), "utf8")) as Budgets;
+const manifest = new Map(
+  Object.entries(JSON.parse(readFileSync(join(dist, ".vite/manifest.json"), "utf8")) as Record<string, Chunk>),
+);
+const page = readFileSync(join(dist, "index.html"), "utf8");
+
+/** The scripts loaded for the entry and `modules`, static imports included. */
+function scripts(modules: readonly string[]): Set<string> {
+  const files = new Set<string>();
+  const entries = [...manifest].filter(([, chunk]) => chunk.isEntry === true).map(([key]) => key);
+  const queue = [...entries, ...modules];
+  const seen = new Set<string>();
+  for (let key = queue.pop(); key !== undefined; key = queue.pop()) {
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const chunk = manifest.get(key);
+    if (chunk === undefined) throw new Error(`budgets.json names ${key}, which is no chunk of the build`);
+    files.add(chunk.file);
+    queue.push(...(chunk.imports ?? []));
+  }
+  return files;
+}
+
+function zippedBytes(files: Iterable<string>): number {
+  return [...files].reduce((sum, file) => sum + gzipSync(readFileSync(join(dist, file)), { level: 9 }).length, 0);
+}
+
+function distFiles(): string[] {
+  return readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((name) => statSync(join(dist, name)).isFile());
+}
+
+const all = distFiles();
+const preloaded = [...page.matchAll(/href="\/(assets\/[^"]+\.woff2)"/gu)].map((match) => match[1] ?? "");
+const measured: Record<keyof Budgets, number> = {
+  auth: zippedBytes([...scripts(budgets.auth.with ?? []), "theme.js"]),
+  home: zippedBytes([...scripts(budgets.home.with ?? []), "theme.js"]),
+  css: zippedBytes(all.filter((name) => name.endsWith(".css"))),
+  fonts: preloaded.reduce((sum, name) => sum + statSync(join(dist, name)).size, 0),
+  dist: all.reduce((sum, name) => sum + statSync(join(dist, name)).size, 0),
+};
+
+let failures = 0;
+for (const [name, budget] of Object.entries(budgets)) {
+  const kb = measured[name as keyof Budgets] / 1_000;
+  const within = kb <= budget.maxKb;
+  if (!within) failures++;
+  console.log(`${within ? "ok  " : "OVER"} ${kb.toFixed(1).padStart(7)} of ${budget.maxKb} kB  ${budget.what}`);
+}
+if (preloaded.length === 0) throw new Error("no font is preloaded in index.html");
+process.exitCode = failures === 0 ? 0 : 1;

@@ -1,0 +1,19 @@
+/** Writes `.br` and `.gz` beside every text asset of the build, so that the server sends them as they are. */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+
+const dist = join(import.meta.dirname, "../dist");
+const text = /\.(?:js|css|svg|json|txt|webmanifest)$/u;
+/** Below this, the headers weigh more than what is saved. */
+const smallestBytes = 256;
+
+const files = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((name) => text.test(name));
+for (const name of files) {
+  const path = join(dist, name);
+  const bytes = readFileSync(path);
+  if (bytes.length < smallestBytes || name.startsWith(".vite")) continue;
+  const quality = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+  writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: quality }));
+  writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+}

@@ -1,0 +1,89 @@
+import { Monitor, Moon, Sun } from "lucide-react";
+import { auth, type SignedInUser } from "@/lib/session";
+import { t } from "@/lib/t";
+import { type Theme, useTheme } from "@/lib/theme";
+import { Button, IconButton } from "@/ui/button";
+import { Mark } from "@/ui/mark";
+import { TabList } from "@/ui/tabs";
+import { toast } from "@/ui/toast";
+import { type HomeTab, homeTabsId } from "./home-tab";
+import { forgetPlace } from "./return-place";
+
+interface HeaderProps {
+  user: SignedInUser;
+  tab: HomeTab;
+  onSelectTab: (tab: HomeTab) => void;
+  toolCount: number;
+}
+
+export function Header({ user, tab, onSelectTab, toolCount }: HeaderProps) {
+  return (
+    <header className="grid grid-cols-[1fr_auto_1fr] items-center gap-4 border-b border-line bg-surface px-5 py-2.5 max-wide:grid-cols-[minmax(0,1fr)_auto] max-wide:gap-2 max-wide:px-3 max-wide:py-2">
+      <Brand />
+      <nav aria-label={t("app.sections")} className="max-wide:col-span-full max-wide:row-start-2">
+        <TabList
+          id={homeTabsId}
+          label={t("app.sections")}
+          items={[
+            { value: "chat", label: t("app.tab.chat") },
+            { value: "servers", label: t("app.tab.servers") },
+            { value: "tools", label: <ToolsTabLabel count={toolCount} /> },
+          ]}
+          selected={tab}
+          onSelect={onSelectTab}
+          className="max-wide:flex"
+        />
+      </nav>
+      <div className="flex min-w-0 items-center justify-end gap-1">
+        <div className="flex min-w-0 items-center max-phone:flex-col-reverse max-phone:items-end">
+          <span className="truncate pr-1.5 text-md text-ink-2 max-wide:max-w-[92px] max-wide:text-xs max-phone:max-w-[120px] max-phone:px-2">
+            {user.email}
+          </span>
+          <Button variant="quiet" className="px-2.5 max-wide:px-2" onClick={() => void signOut()}>
+            {t("app.signOut")}
+          </Button>
+        </div>
+        <ThemeButton />
+      </div>
+    </header>
+  );
+}
+
+function Brand() {
+  return (
+    <div className="flex min-w-0 items-center gap-3">
+      <Mark className="max-phone:hidden" />
+      <div className="min-w-0">
+        <h1 className="leading-5 whitespace-nowrap">{t("app.title")}</h1>
+        <p className="truncate text-sm leading-[18px] text-ink-2 max-wide:text-xs max-phone:leading-[15px] max-phone:whitespace-normal">
+          {t("app.tagline")}
+        </p>
+      </div>
+    </div>
+  );
+}
+
+function ToolsTabLabel({ count }: { count: number }) {
+  return (
+    <>
+      {t("app.tab.tools")}
+      <span className="text-xs font-medium text-ink-2 tabular-nums">{count}</span>
+    </>
+  );
+}
+
+const themeIcons: Record<Theme, typeof Sun> = { system: Monitor, light: Sun, dark: Moon };
+
+function ThemeButton() {
+  const [theme, next] = useTheme();
+  const Icon = themeIcons[theme];
+  return (
+    <IconButton label={t("theme.label", { theme: t(`theme.${theme}`) })} icon={<Icon />} onClick={next} />
+  );
+}
+
+async function signOut(): Promise<void> {
+  forgetPlace();
+  const { error } = await auth.signOut();
+  if (error !== null) toast({ title: t("app.signOut.failed"), description: error.message, tone: "err" });
+}

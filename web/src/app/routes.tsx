@@ -1,0 +1,46 @@
+import { lazy } from "react";
+import { Redirect, Route, Switch } from "wouter";
+import { AuthPage } from "@/features/auth/auth-page";
+import type { SessionState } from "@/lib/session";
+import { LoadingPage } from "./loading-page";
+import { NotFoundPage } from "./not-found-page";
+import { placeToReturnTo, rememberPlace } from "./return-place";
+
+const loadHome = () => import("./home-page");
+const HomePage = lazy(async () => ({ default: (await loadHome()).HomePage }));
+
+interface RoutesProps {
+  session: SessionState;
+}
+
+/** The product's three screens, and who may see which. */
+export function Routes({ session }: RoutesProps) {
+  return (
+    <Switch>
+      <Route path="/">
+        <HomeRoute session={session} />
+      </Route>
+      <Route path="/auth">
+        <AuthRoute session={session} />
+      </Route>
+      <Route>
+        <NotFoundPage />
+      </Route>
+    </Switch>
+  );
+}
+
+function HomeRoute({ session }: RoutesProps) {
+  if (session.status === "checking") return <LoadingPage />;
+  if (session.status === "signed-out") {
+    rememberPlace();
+    return <Redirect to="/auth" replace />;
+  }
+  return <HomePage key={session.user.id} user={session.user} />;
+}
+
+function AuthRoute({ session }: RoutesProps) {
+  if (session.status === "checking") return <LoadingPage />;
+  if (session.status === "signed-in") return <Redirect to={placeToReturnTo()} replace />;
+  return <AuthPage onEngaged={() => void loadHome()} />;
+}

@@ -1,0 +1,83 @@
+import { queryOptions } from "@tanstack/react-query";
+import { callApi, jsonBody, rows } from "@/lib/api-client";
+import { ApiError } from "@/lib/api-error";
+import type { ToolDefinition } from "@/lib/available-tool";
+import type { Connection } from "@/lib/connection";
+import { t } from "@/lib/t";
+import type { Probe, ProxyAnswer } from "./connect-rule";
+import type { StoredServer } from "./server-connection";
+
+/** PostgreSQL's code for a value that has to be unique and is not. */
+const uniqueViolation = "23505";
+
+/** The user's stored connections. */
+export function storedServers(userId: string) {
+  return queryOptions({
+    queryKey: ["mcp_servers", userId],
+    queryFn: async () => {
+      const { data, error, status } = await rows.from("mcp_servers").select("*").eq("user_id", userId);
+      if (error !== null) throw new ApiError(error.message, status, error.code);
+      return data as StoredServer[];
+    },
+  });
+}
+
+/** The live state of the user's connections. */
+export function liveConnections(userId: string) {
+  return queryOptions({
+    queryKey: ["connections", userId],
+    queryFn: async () => (await callApi<{ connections: Connection[] }>("/api/connections")).connections,
+  });
+}
+
+/** Asks the proxy to open a server and to list its tools. */
+export async function probeServer(url: string, headers: Record<string, string> | undefined): Promise<Probe> {
+  try {
+    const body = headers === undefined ? { url } : { url, headers };
+    const answer = await callApi<ProxyAnswer>("/functions/v1/mcp-proxy", jsonBody(body));
+    return { kind: "answered", answer };
+  } catch (error) {
+    return { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+interface NewServer {
+  user_id: string;
+  name: string;
+  url: string;
+  tools: readonly ToolDefinition[];
+  headers?: Record<string, string>;
+}
+
+export async function insertServer(server: NewServer): Promise<void> {
+  const { error, status } = await rows.from("mcp_servers").insert({ ...server, status: "connected" });
+  if (error === null) return;
+  const message =
+    error.code === uniqueViolation ? t("servers.nameTaken", { name: server.name }) : error.message;
+  throw new ApiError(message, status, error.code);
+}
+
+export async function deleteServer(userId: string, name: string): Promise<void> {
+  const { error, status } = await rows.from("mcp_servers").delete().eq("user_id", userId).eq("name", name);
+  if (error !== null) throw new ApiError(error.message, status, error.code);
+}
+
+/** Asks a server again; the answer is its new state. */
+export function refreshConnection(id: string): Promise<Connection> {
+  return callApi<Connection>(`/api/connections/${encodeURIComponent(id)}/refresh`, { method: "POST" });
+}
+
+/** Whether this installation can reach Google Drive, and whether the user has linked theirs. */
+export const googleDrive = queryOptions({
+  queryKey: ["google-drive"],
+  queryFn: () => callApi<{ configured: boolean; linked: boolean }>("/api/google-drive"),
+});
+
+/** Where to send the browser to link Google Drive. */
+export async function googleDriveLink(): Promise<string> {
+  return (await callApi<{ url: string }>("/api/google-drive/link", { method: "POST" })).url;
+}
+
+export async function unlinkGoogleDrive(): Promise<void> {
+  await callApi("/api/google-drive", { method: "DELETE" });
+}

@@ -1,0 +1,97 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { FormEvent, KeyboardEvent } from "react";
+import { t } from "@/lib/t";
+import { Button } from "@/ui/button";
+import { Card, CardHead } from "@/ui/card";
+import { Field, Input } from "@/ui/field";
+import { toast } from "@/ui/toast";
+import { connectedText, connectServer } from "./connect";
+import { type ConnectDraft, emptyDraft, isComplete } from "./connect-draft";
+import { HeaderFields } from "./header-fields";
+import { reloadConnections } from "./use-connections";
+
+interface ConnectFormProps {
+  userId: string;
+  draft: ConnectDraft;
+  onChange: (draft: ConnectDraft) => void;
+}
+
+export function ConnectForm({ userId, draft, onChange }: ConnectFormProps) {
+  const connect = useConnect(userId, () => onChange(emptyDraft));
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    if (connect.isPending) return;
+    if (isComplete(draft)) connect.mutate(draft);
+    else toast({ title: t("servers.missing.title"), description: t("servers.missing.text"), tone: "warn" });
+  }
+
+  return (
+    <Card aria-labelledby="connect-title">
+      <CardHead id="connect-title" title={t("servers.connect")} />
+      <form className="grid gap-4 px-5 pt-3.5 pb-5" onSubmit={submit} onKeyDown={submitOnEnter} noValidate>
+        <Field label={t("servers.name")}>
+          {(ids) => (
+            <Input
+              {...ids}
+              value={draft.name}
+              onChange={(event) => onChange({ ...draft, name: event.target.value })}
+              placeholder={t("servers.namePlaceholder")}
+              autoComplete="off"
+              spellCheck={false}
+              aria-required
+            />
+          )}
+        </Field>
+        <Field label={t("servers.url")} hint={t("servers.urlHint")}>
+          {(ids) => (
+            <Input
+              {...ids}
+              type="url"
+              value={draft.url}
+              onChange={(event) => onChange({ ...draft, url: event.target.value })}
+              placeholder={t("servers.urlPlaceholder")}
+              autoComplete="off"
+              spellCheck={false}
+              aria-required
+            />
+          )}
+        </Field>
+        <HeaderFields draft={draft} onChange={onChange} />
+        <Button
+          type="submit"
+          variant="primary"
+          disabled={connect.isPending || draft.name === "" || draft.url === ""}
+          busy={connect.isPending}
+        >
+          {connect.isPending ? t("servers.connecting") : t("servers.connect")}
+        </Button>
+      </form>
+    </Card>
+  );
+}
+
+/** A disabled button keeps the browser from submitting on Enter, but whoever presses it should hear what is missing. */
+function submitOnEnter(event: KeyboardEvent<HTMLFormElement>): void {
+  if (event.key !== "Enter" || event.nativeEvent.isComposing || !(event.target instanceof HTMLInputElement))
+    return;
+  event.preventDefault();
+  event.currentTarget.requestSubmit();
+}
+
+function useConnect(userId: string, onConnected: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (draft: ConnectDraft) => connectServer(userId, draft),
+    onSuccess: async (connected) => {
+      const tone = connected.standInReason === undefined ? "ok" : "warn";
+      toast({ title: t("servers.connected.title"), description: connectedText(connected), tone });
+      onConnected();
+      await reloadConnections(client, userId);
+    },
+    onError: (error) => {
+      const description = error.message === "" ? t("servers.failed.text") : error.message;
+      toast({ title: t("servers.failed.title"), description, tone: "err" });
+    },
+  });
+}

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { decideConnection, type Probe } from "./connect-rule";
+
+const tool = { name: "current_time" };
+const drive = ["google_drive_list_files", "google_drive_read_file", "google_drive_create_file"];
+
+function decide(probe: Probe, standIns: "google-drive" | "off" = "google-drive") {
+  const decision = decideConnection(probe, standIns, "none listed");
+  return decision.kind === "connect"
+    ? { ...decision, tools: decision.tools.map(({ name }) => name) }
+    : decision;
+}
+
+test("uses the tools that the server offers", () => {
+  expect(decide({ kind: "answered", answer: { success: true, data: [tool], error: null } })).toEqual({
+    kind: "connect",
+    tools: ["current_time"],
+  });
+});
+
+test("lets the built-in tools stand in when the call fails, with the reason", () => {
+  expect(decide({ kind: "failed", reason: "answered 500" })).toEqual({
+    kind: "connect",
+    tools: drive,
+    standInReason: "answered 500",
+  });
+});
+
+test("lets the built-in tools stand in when there are none", () => {
+  expect(decide({ kind: "answered", answer: { success: true, data: [] } })).toEqual({
+    kind: "connect",
+    tools: drive,
+    standInReason: "none listed",
+  });
+  expect(
+    decide({ kind: "answered", answer: { success: false, data: null, error: "refused" } }),
+  ).toMatchObject({
+    tools: drive,
+    standInReason: "refused",
+  });
+});
+
+test("uses the tools that come with a failure", () => {
+  expect(decide({ kind: "answered", answer: { success: false, data: [tool], error: "refused" } })).toEqual({
+    kind: "connect",
+    tools: ["current_time"],
+    standInReason: "refused",
+  });
+});
+
+test("refuses with the reason where nothing may stand in", () => {
+  expect(decide({ kind: "failed", reason: "answered 500" }, "off")).toEqual({
+    kind: "refuse",
+    reason: "answered 500",
+  });
+  expect(decide({ kind: "answered", answer: { success: true, data: [] } }, "off")).toEqual({
+    kind: "refuse",
+    reason: "none listed",
+  });
+  expect(decide({ kind: "answered", answer: { success: true, data: [tool] } }, "off")).toMatchObject({
+    kind: "connect",
+  });
+});

@@ -1,0 +1,38 @@
+import type { ToolDefinition } from "@/lib/available-tool";
+import { fallbackTools } from "./fallback-tools";
+
+/** What the proxy answers after it has tried to open a server. */
+export interface ProxyAnswer {
+  success: boolean;
+  data?: ToolDefinition[] | null;
+  error?: string | null;
+}
+
+/** How asking the proxy went. */
+export type Probe =
+  | { kind: "answered"; answer: ProxyAnswer }
+  /** The proxy could not be reached, or its answer was not ok. */
+  | { kind: "failed"; reason: string };
+
+/** What becomes of the connection. */
+export type Decision =
+  | { kind: "connect"; tools: readonly ToolDefinition[]; standInReason?: string }
+  | { kind: "refuse"; reason: string | undefined };
+
+/**
+ * The product's rule: a server that fails or offers no tools is connected all the same, with the built-in Google
+ * Drive tools, unless the operator has turned those off. Tools that come with a failure are used as they are.
+ */
+export function decideConnection(probe: Probe, standIns: "google-drive" | "off", noTools: string): Decision {
+  const answer = probe.kind === "answered" ? probe.answer : undefined;
+  const offered = answer?.data ?? [];
+  if (answer?.success === true && offered.length > 0) return { kind: "connect", tools: offered };
+  const reason = probe.kind === "failed" ? probe.reason : answer?.error;
+  if (standIns === "off")
+    return { kind: "refuse", reason: reason ?? (answer?.success === true ? noTools : undefined) };
+  return {
+    kind: "connect",
+    tools: offered.length > 0 ? offered : fallbackTools,
+    standInReason: reason ?? noTools,
+  };
+}

@@ -1,0 +1,45 @@
+import { t } from "@/lib/t";
+import { Badge } from "@/ui/badge";
+import { Button } from "@/ui/button";
+import { Card, CardHead } from "@/ui/card";
+import { ConnectionRow } from "./connection-row";
+import { SkeletonRows } from "./skeleton-rows";
+import type { Connections } from "./use-connections";
+
+interface ConnectionsCardProps {
+  userId: string;
+  connections: Connections;
+  onUseToolbox: () => void;
+}
+
+export function ConnectionsCard({ userId, connections, onUseToolbox }: ConnectionsCardProps) {
+  const { list, loading } = connections;
+  return (
+    <Card aria-labelledby="connections-title">
+      <CardHead id="connections-title" title={t("servers.active")}>
+        {list.length > 0 && <Badge>{list.length}</Badge>}
+      </CardHead>
+      {loading && <SkeletonRows />}
+      {!loading && list.length === 0 && <NoConnections onUseToolbox={onUseToolbox} />}
+      <ul className="divide-y divide-line pt-2">
+        {list.map((connection) => (
+          <ConnectionRow key={connection.id} userId={userId} connection={connection} />
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function NoConnections({ onUseToolbox }: { onUseToolbox: () => void }) {
+  return (
+    <div className="px-5 pt-1 pb-3">
+      <p className="text-ink-2">{t("servers.noneActive")}</p>
+      <div className="mt-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2 rounded-md bg-sunken px-3.5 py-2.5">
+        <p className="min-w-40 flex-1 text-md text-ink-2">{t("servers.toolbox.about")}</p>
+        <Button size="sm" onClick={onUseToolbox}>
+          {t("servers.toolbox.use")}
+        </Button>
+      </div>
+    </div>
+  );
+}

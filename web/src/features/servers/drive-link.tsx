@@ -1,0 +1,42 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Check } from "lucide-react";
+import { boot } from "@/lib/boot";
+import { t } from "@/lib/t";
+import { Button } from "@/ui/button";
+import { toast } from "@/ui/toast";
+import { googleDrive, googleDriveLink, unlinkGoogleDrive } from "./api";
+
+/** Whether the user's Google Drive is linked, and the way to link it; nothing where the operator has not set it up. */
+export function DriveLink() {
+  const client = useQueryClient();
+  const drive = useQuery({ ...googleDrive, enabled: boot.googleDrive });
+  const onError = (error: Error) =>
+    toast({ title: t("error.title"), description: error.message, tone: "err" });
+  const link = useMutation({
+    mutationFn: googleDriveLink,
+    onSuccess: (url) => location.assign(url),
+    onError,
+  });
+  const unlink = useMutation({
+    mutationFn: unlinkGoogleDrive,
+    onSuccess: () => client.invalidateQueries({ queryKey: googleDrive.queryKey }),
+    onError,
+  });
+  if (drive.data?.configured !== true) return null;
+  if (!drive.data.linked) {
+    return (
+      <Button size="sm" className="mt-2" disabled={link.isPending} onClick={() => link.mutate()}>
+        {t("drive.link")}
+      </Button>
+    );
+  }
+  return (
+    <p className="mt-1 flex items-center gap-1.5">
+      <Check aria-hidden="true" className="size-4 text-ok" />
+      {t("drive.linked")}
+      <Button variant="quiet" size="sm" disabled={unlink.isPending} onClick={() => unlink.mutate()}>
+        {t("drive.unlink")}
+      </Button>
+    </p>
+  );
+}

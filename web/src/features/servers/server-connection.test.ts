@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import type { Connection } from "@/lib/connection";
+import { availableTools, mergeConnections, statusTone, type StoredServer } from "./server-connection";
+
+const row: StoredServer = {
+  id: "1",
+  name: "notes",
+  url: "http://127.0.0.1:1/mcp",
+  tools: [{ name: "search", description: "Finds." }],
+  status: "connected",
+  created_at: "2026-01-02T00:00:00Z",
+};
+const live: Connection = {
+  id: "1",
+  name: "notes",
+  url: row.url,
+  status: "error",
+  reason: "refused the connection",
+  tools: [],
+  toolsFrom: "server",
+};
+
+test("a stored row counts as connected until its live state is known", () => {
+  const list = mergeConnections([row], []);
+  expect(list[0]?.status).toBe("connected");
+  expect(availableTools(list)).toEqual([{ name: "search", description: "Finds.", serverName: "notes" }]);
+});
+
+test("the live state goes before the stored one", () => {
+  const list = mergeConnections([row], [live]);
+  expect(list[0]).toMatchObject({ status: "error", reason: "refused the connection" });
+  expect(availableTools(list)).toEqual([]);
+});
+
+test("tools that stand in are available although the server failed", () => {
+  const standIn: Connection = {
+    ...live,
+    toolsFrom: "fallback",
+    tools: [{ name: "google_drive_list_files" }],
+  };
+  expect(availableTools(mergeConnections([row], [standIn])).map(({ name }) => name)).toEqual([
+    "google_drive_list_files",
+  ]);
+});
+
+test("connections stand in the order in which they were made", () => {
+  const older = { ...row, id: "2", name: "older", created_at: "2026-01-01T00:00:00Z" };
+  expect(mergeConnections([row, older], []).map(({ name }) => name)).toEqual(["older", "notes"]);
+});
+
+test("every status has its colour, and unknown ones are grey", () => {
+  expect(["connected", "connecting", "error", "idle"].map(statusTone)).toEqual([
+    "ok",
+    "warn",
+    "err",
+    "neutral",
+  ]);
+});

@@ -1,0 +1,83 @@
+import type { AvailableTool, ToolDefinition } from "@/lib/available-tool";
+import type { Connection } from "@/lib/connection";
+import type { Tone } from "@/ui/badge";
+
+/** A row of `mcp_servers`. */
+export interface StoredServer {
+  id: string;
+  name: string;
+  url: string;
+  tools: ToolDefinition[] | null;
+  status: string;
+  created_at: string;
+}
+
+/** A connection as the screens show it: the stored row, corrected by the live state once that is known. */
+export interface ServerConnection {
+  id: string;
+  name: string;
+  url: string;
+  status: string;
+  reason: string | undefined;
+  tools: readonly ToolDefinition[];
+  /** Whether the built-in tools stand in for those the server did not offer. */
+  usesFallback: boolean;
+}
+
+/** Joins rows and live states, oldest connection first. A stored row counts as connected until more is known. */
+export function mergeConnections(
+  stored: readonly StoredServer[],
+  live: readonly Connection[],
+): ServerConnection[] {
+  const states = new Map(live.map((connection) => [connection.id, connection]));
+  return stored
+    .toSorted((a, b) => a.created_at.localeCompare(b.created_at))
+    .map((row) => mergeConnection(row, states.get(row.id)));
+}
+
+function mergeConnection(row: StoredServer, live: Connection | undefined): ServerConnection {
+  const stored = row.tools ?? [];
+  const { id, name, url } = row;
+  if (live === undefined) {
+    return { id, name, url, status: "connected", reason: undefined, tools: stored, usesFallback: false };
+  }
+  return {
+    id,
+    name,
+    url,
+    status: live.status,
+    reason: live.reason ?? undefined,
+    // Until the server was asked, what it had when it was connected is the best answer.
+    tools: live.tools.length > 0 ? live.tools : stored,
+    usesFallback: live.toolsFrom === "fallback",
+  };
+}
+
+/** Whether the assistant can count on this connection's tools. */
+export function isUsable(connection: ServerConnection): boolean {
+  return connection.status !== "error" || connection.usesFallback;
+}
+
+/** The tools of all usable connections. */
+export function availableTools(connections: readonly ServerConnection[]): AvailableTool[] {
+  return connections
+    .filter(isUsable)
+    .flatMap((connection) => connection.tools.map((tool) => available(tool, connection.name)));
+}
+
+function available(tool: ToolDefinition, serverName: string): AvailableTool {
+  return {
+    name: tool.name,
+    description: tool.description ?? "",
+    serverName,
+    ...(tool.inputSchema !== undefined && { inputSchema: tool.inputSchema }),
+    ...(tool.annotations && { annotations: tool.annotations }),
+  };
+}
+
+/** The colour of a status; whatever is not known is grey. */
+export function statusTone(status: string): Tone {
+  if (status === "connected") return "ok";
+  if (status === "connecting") return "warn";
+  return status === "error" ? "err" : "neutral";
+}

@@ -1,0 +1,56 @@
+import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+import type { Connection } from "@/lib/connection";
+import { type PageEvent, subscribeEvents } from "@/lib/events";
+import { liveConnections, storedServers } from "./api";
+import { mergeConnections, type ServerConnection } from "./server-connection";
+
+export interface Connections {
+  list: readonly ServerConnection[];
+  /** Whether the stored connections are still on their way. */
+  loading: boolean;
+}
+
+/** The user's connections, kept up to date by the server's events. */
+export function useConnections(userId: string): Connections {
+  const client = useQueryClient();
+  const stored = useQuery(storedServers(userId));
+  const live = useQuery(liveConnections(userId));
+  useEffect(() => subscribeEvents((event) => applyEvent(client, userId, event)), [client, userId]);
+  return { list: mergeConnections(stored.data ?? [], live.data ?? []), loading: stored.isPending };
+}
+
+/** Reads rows and states again, after something changed them. */
+export async function reloadConnections(client: QueryClient, userId: string): Promise<void> {
+  await Promise.all([
+    client.invalidateQueries({ queryKey: storedServers(userId).queryKey }),
+    client.invalidateQueries({ queryKey: liveConnections(userId).queryKey }),
+  ]);
+}
+
+/** Puts a connection's new state in the place of the old one. */
+export function storeLiveState(client: QueryClient, userId: string, connection: Connection): void {
+  client.setQueryData(liveConnections(userId).queryKey, (before) => [
+    ...(before ?? []).filter((other) => other.id !== connection.id),
+    connection,
+  ]);
+}
+
+function applyEvent(client: QueryClient, userId: string, event: PageEvent): void {
+  if (event.type === "open") void reloadConnections(client, userId);
+  else if (event.type === "connection-removed") removeConnection(client, userId, event.id);
+  else if (event.type === "connection") {
+    const known = client
+      .getQueryData(storedServers(userId).queryKey)
+      ?.some((row) => row.id === event.connection.id);
+    storeLiveState(client, userId, event.connection);
+    if (known !== true) void client.invalidateQueries({ queryKey: storedServers(userId).queryKey });
+  }
+}
+
+function removeConnection(client: QueryClient, userId: string, id: string): void {
+  client.setQueryData(liveConnections(userId).queryKey, (before) =>
+    before?.filter((other) => other.id !== id),
+  );
+  client.setQueryData(storedServers(userId).queryKey, (before) => before?.filter((row) => row.id !== id));
+}

@@ -1,0 +1,23 @@
+import type { AvailableTool } from "@/lib/available-tool";
+import { t } from "@/lib/t";
+import { Button } from "@/ui/button";
+
+interface ToolCardProps {
+  tool: AvailableTool;
+  onUse: () => void;
+}
+
+export function ToolCard({ tool, onUse }: ToolCardProps) {
+  return (
+    <li className="flex flex-col gap-1.5 rounded-xl border border-line bg-surface p-4 text-md">
+      <h3 className="font-mono text-sm font-semibold wrap-anywhere">{tool.name}</h3>
+      <p className="line-clamp-4 flex-1 text-ink-2 wrap-anywhere">{tool.description}</p>
+      <div className="mt-2 flex items-center justify-between gap-2">
+        <span className="min-w-0 truncate text-sm text-ink-2">{tool.serverName}</span>
+        <Button size="sm" onClick={onUse}>
+          {t("tools.use")}
+        </Button>
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,62 @@
+import { useMutation } from "@tanstack/react-query";
+import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
+import { type MessageKey, t } from "@/lib/t";
+import { ToolResult } from "@/tool-result/tool-result";
+import { Button } from "@/ui/button";
+import { Sheet } from "@/ui/sheet";
+import { ArgumentsEditor } from "./arguments-editor";
+import { runTool } from "./run-tool";
+import { useArguments } from "./use-arguments";
+
+interface ToolSheetProps {
+  tool: AvailableTool;
+  onClose: () => void;
+  onUseInChat: () => void;
+}
+
+/** A tool's form, beside the grid: fill in, run, look at the result. */
+export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
+  const editor = useArguments(tool);
+  const run = useMutation({ mutationFn: (args: unknown) => runTool(tool, args) });
+
+  function submit(): void {
+    const args = editor.read();
+    if (args !== undefined) run.mutate(args);
+  }
+
+  return (
+    <Sheet
+      title={<span className="font-mono">{tool.name}</span>}
+      subtitle={[tool.serverName, hintOf(tool.annotations)].filter(Boolean).join(" · ")}
+      onClose={onClose}
+      footer={
+        <>
+          <Button variant="primary" disabled={run.isPending} busy={run.isPending} onClick={submit}>
+            {run.isPending ? t("tools.running") : t("tools.run")}
+          </Button>
+          <Button onClick={onUseInChat}>{t("tools.useInChat")}</Button>
+        </>
+      }
+    >
+      {tool.description !== "" && (
+        <p className="text-sm whitespace-pre-line text-ink-2 wrap-anywhere">{tool.description}</p>
+      )}
+      <ArgumentsEditor editor={editor} onSubmit={submit} />
+      {run.isSuccess && <ToolResult result={run.data.result} durationMs={run.data.durationMs} />}
+      {run.isError && <ToolResult failure={run.error.message} />}
+    </Sheet>
+  );
+}
+
+/** What the server says about the tool's behaviour, in words. */
+function hintOf(annotations: ToolAnnotations | undefined): string {
+  const key = hintKey(annotations);
+  return key === undefined ? "" : t(key);
+}
+
+function hintKey(annotations: ToolAnnotations | undefined): MessageKey | undefined {
+  if (annotations === undefined) return undefined;
+  if (annotations.readOnlyHint === true) return "tools.readsOnly";
+  if (annotations.destructiveHint === true) return "tools.destroys";
+  return annotations.readOnlyHint === false ? "tools.writes" : undefined;
+}

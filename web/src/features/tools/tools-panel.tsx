@@ -1,0 +1,81 @@
+import { Search } from "lucide-react";
+import { useDeferredValue, useState } from "react";
+import type { AvailableTool } from "@/lib/available-tool";
+import { t } from "@/lib/t";
+import { Input } from "@/ui/field";
+import { findTools } from "./find-tools";
+import { ToolCard } from "./tool-card";
+import { ToolSheet } from "./tool-sheet";
+
+interface ToolsPanelProps {
+  tools: readonly AvailableTool[];
+  loading: boolean;
+  /** Takes a tool's name to the chat. */
+  onUseInChat: (toolName: string) => void;
+}
+
+/** The Tools tab. */
+export function ToolsPanel({ tools, loading, onUseInChat }: ToolsPanelProps) {
+  const [query, setQuery] = useState("");
+  const [open, setOpen] = useState<AvailableTool | null>(null);
+  const found = findTools(tools, useDeferredValue(query));
+
+  function takeToChat(tool: AvailableTool): void {
+    setOpen(null);
+    onUseInChat(tool.name);
+  }
+
+  return (
+    <div className="mx-auto max-w-page px-5 pt-7 pb-12 max-wide:px-3 max-wide:pt-[18px]">
+      <div className="mb-4 flex min-h-11 flex-wrap items-center gap-x-4 gap-y-2">
+        <h2 className="mr-auto text-lg">{t("tools.title")}</h2>
+        {tools.length > 0 && <SearchField value={query} onChange={setQuery} />}
+      </div>
+      {tools.length === 0 && !loading && <NoTools />}
+      {tools.length > 0 && found.length === 0 && (
+        <p className="text-ink-2">{t("tools.noMatch", { query })}</p>
+      )}
+      <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,19rem),1fr))] gap-3.5">
+        {found.map((tool) => (
+          <ToolCard key={`${tool.serverName}/${tool.name}`} tool={tool} onUse={() => setOpen(tool)} />
+        ))}
+      </ul>
+      {open !== null && (
+        <ToolSheet tool={open} onClose={() => setOpen(null)} onUseInChat={() => takeToChat(open)} />
+      )}
+    </div>
+  );
+}
+
+interface SearchFieldProps {
+  value: string;
+  onChange: (value: string) => void;
+}
+
+function SearchField({ value, onChange }: SearchFieldProps) {
+  return (
+    <div className="relative w-60 max-wide:w-full">
+      <Search
+        aria-hidden="true"
+        className="pointer-events-none absolute top-1/2 left-3 size-4 -translate-y-1/2 text-ink-3"
+      />
+      <Input
+        type="search"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        aria-label={t("tools.find")}
+        placeholder={t("tools.find")}
+        className="h-9 pl-9 text-md"
+      />
+    </div>
+  );
+}
+
+function NoTools() {
+  return (
+    <div className="grid min-h-[50dvh] place-content-center justify-items-center gap-1 text-center">
+      <h3 className="text-lg">{t("tools.none.title")}</h3>
+      <p className="text-ink-2">{t("tools.none.text")}</p>
+    </div>
+  );
+}

@@ -1,0 +1,94 @@
+import { useState } from "react";
+import type { AvailableTool } from "@/lib/available-tool";
+import { useDraft } from "@/lib/drafts";
+import { parseJson, sameJson, stringifyJson } from "@/lib/json";
+import { t } from "@/lib/t";
+import { type Draft, draftOf, initialDraft } from "@/schema-form/draft";
+import { type Field, formOf } from "@/schema-form/field-model";
+import { type FieldErrors, readValue } from "@/schema-form/read-value";
+
+/** The arguments of a tool while they are being edited, as a form or as JSON. */
+export interface ArgumentsEditor {
+  form: Field;
+  draft: Draft;
+  errors: FieldErrors;
+  /** The JSON text while it is edited as such; undefined while the form is shown. */
+  json: string | undefined;
+  /** What is wrong with the JSON text, or why it cannot become a form. */
+  jsonError: string | undefined;
+  changeDraft: (draft: Draft) => void;
+  changeJson: (text: string) => void;
+  toggleJson: () => void;
+  /** The arguments to send; undefined when something is wrong, which is then shown. */
+  read: () => unknown;
+}
+
+const noErrors: FieldErrors = new Map();
+
+interface State {
+  draft: Draft;
+  json: string | undefined;
+}
+
+export function useArguments(tool: AvailableTool): ArgumentsEditor {
+  const form = formOf(tool.inputSchema);
+  const [state, setState] = useDraft<State>(`tool/${tool.serverName}/${tool.name}`, {
+    draft: initialDraft(form),
+    json: undefined,
+  });
+  const [errors, setErrors] = useState<FieldErrors>(noErrors);
+  const [jsonError, setJsonError] = useState<string>();
+
+  function read(): unknown {
+    if (state.json === undefined) {
+      const reading = readValue(form, state.draft);
+      setErrors(reading.errors);
+      return reading.errors.size === 0 ? reading.value : undefined;
+    }
+    const parsed = parseObject(state.json);
+    setJsonError(parsed.error);
+    return parsed.value;
+  }
+
+  function toggleJson(): void {
+    setErrors(noErrors);
+    setJsonError(undefined);
+    if (state.json === undefined) {
+      setState({ ...state, json: stringifyJson(readValue(form, state.draft).value ?? {}, 2) });
+      return;
+    }
+    const parsed = parseObject(state.json);
+    const draft = draftOf(form, parsed.value);
+    if (parsed.error !== undefined) setJsonError(parsed.error);
+    else if (showsAll(form, draft, parsed.value)) setState({ draft, json: undefined });
+    else setJsonError(t("form.onlyJson"));
+  }
+
+  return {
+    form,
+    draft: state.draft,
+    errors,
+    json: state.json,
+    jsonError,
+    changeDraft: (draft) => setState({ ...state, draft }),
+    changeJson: (json) => setState({ ...state, json }),
+    toggleJson,
+    read,
+  };
+}
+
+/** Whether nothing of `value` is lost when it is shown as a form. */
+function showsAll(form: Field, draft: Draft, value: unknown): boolean {
+  const back = readValue(form, draft).value;
+  return sameJson(back, value);
+}
+
+function parseObject(text: string): { value?: unknown; error?: string } {
+  try {
+    const value = parseJson(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? { value } : { error: t("form.error.object", { example: '{"name": "value"}' }) };
+  } catch (error) {
+    return { error: t("form.error.json", { reason: error instanceof Error ? error.message : "" }) };
+  }
+}

@@ -1,0 +1,47 @@
+import { PostgrestClient } from "@supabase/postgrest-js";
+import { ApiError, errorOf } from "./api-error";
+import { accessToken, dropSession, publicApiKey, renewedToken } from "./session";
+import { t } from "./t";
+
+/**
+ * `fetch` with the session's bearer token. A refused token is renewed once; when that fails the session is over
+ * and the guard leads to the sign-in screen. The response comes back as it is, whatever its status.
+ */
+export async function authorizedFetch(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  const token = await accessToken();
+  const response = await send(input, init, token);
+  if (response.status !== 401) return response;
+  const renewed = await renewedToken(token);
+  if (renewed === undefined) return response;
+  const second = await send(input, init, renewed);
+  if (second.status === 401) await dropSession();
+  return second;
+}
+
+/** The JSON answer of a call to our API.
+ * @throws {ApiError} when the server refuses, fails or cannot be reached */
+export async function callApi<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await authorizedFetch(path, init).catch((cause: unknown) => {
+    if (init.signal?.aborted === true) throw cause;
+    throw new ApiError(t("error.unreachable"), 0);
+  });
+  if (!response.ok) throw await errorOf(response);
+  return (response.status === 204 ? undefined : await response.json()) as Answer;
+}
+
+/** What a POST with a JSON body needs. */
+export function jsonBody(body: unknown, stringify: (value: unknown) => string = JSON.stringify): RequestInit {
+  return { method: "POST", headers: { "content-type": "application/json" }, body: stringify(body) };
+}
+
+/** The rows of the three tables, through the official client. */
+export const rows = new PostgrestClient(`${location.origin}/rest/v1`, {
+  headers: { apikey: publicApiKey },
+  fetch: authorizedFetch,
+});
+
+function send(input: RequestInfo | URL, init: RequestInit, token: string | undefined): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+  return fetch(input, { ...init, headers });
+}

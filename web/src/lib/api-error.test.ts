@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { errorOf, parseErrorBody } from "./api-error";
+
+test("reads the error shapes of every part of the API", () => {
+  expect(parseErrorBody('{"error":{"code":"tool_failed","message":"It failed."}}')).toEqual({
+    code: "tool_failed",
+    message: "It failed.",
+  });
+  expect(parseErrorBody('{"error":"A run is active.","code":"run_active"}')).toEqual({
+    code: "run_active",
+    message: "A run is active.",
+  });
+  expect(parseErrorBody('{"success":false,"data":[],"error":"refused"}').message).toBe("refused");
+  expect(parseErrorBody('{"code":"23505","details":null,"hint":null,"message":"duplicate"}')).toEqual({
+    code: "23505",
+    message: "duplicate",
+  });
+  expect(parseErrorBody("<html>").message).toBeUndefined();
+});
+
+test("says the status when the body says nothing, and how long to wait", async () => {
+  const error = await errorOf(new Response("", { status: 429, headers: { "retry-after": "7" } }));
+  expect(error).toMatchObject({
+    message: "The server answered 429.",
+    status: 429,
+    code: "",
+    retryAfterSeconds: 7,
+  });
+});

@@ -1,0 +1,19 @@
+import type { ToolDefinition } from "./available-tool";
+
+/** The live state of a connection, as the server knows it. */
+export interface Connection {
+  id: string;
+  name: string;
+  url: string;
+  status: "connected" | "connecting" | "error" | "idle";
+  /** What went wrong, for people. */
+  reason?: string | null;
+  tools: ToolDefinition[];
+  /** Whose tools these are: the server's own, or the built-in ones that stand in for them. */
+  toolsFrom: "server" | "fallback";
+  transport?: string | null;
+  protocolVersion?: string | null;
+  server?: { name: string; version: string } | null;
+  latencyMs?: number | null;
+  checkedAt?: string | null;
+}

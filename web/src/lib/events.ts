@@ -1,0 +1,103 @@
+import { authorizedFetch } from "./api-client";
+import type { Connection } from "./connection";
+import { SseParser } from "./sse";
+
+/** What the server tells an open page. `open` is ours: the stream is there again, and what was missed must be read anew. */
+export type PageEvent =
+  | { type: "open" }
+  | { type: "connection"; connection: Connection }
+  | { type: "connection-removed"; id: string }
+  | { type: "run"; sessionId: string; runId: string; state: "started" | "ended" }
+  | { type: "session"; sessionId: string };
+
+type Listener = (event: PageEvent) => void;
+
+const firstDelayMs = 1_000;
+const longestDelayMs = 30_000;
+/** The server comments every 15 s; three silent rounds mean that the line is dead. */
+const silenceMs = 45_000;
+
+const listeners = new Set<Listener>();
+let reader: AbortController | undefined;
+
+/**
+ * Listens to the server's events for this page. However many listen, there is one stream; it is closed while the
+ * tab is hidden and opened again, with growing pauses, when it breaks.
+ */
+export function subscribeEvents(listener: Listener): () => void {
+  listeners.add(listener);
+  if (listeners.size === 1) document.addEventListener("visibilitychange", follow);
+  follow();
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size === 0) document.removeEventListener("visibilitychange", follow);
+    follow();
+  };
+}
+
+/** How long to wait before attempt number `failures`, between half and the whole of a doubling delay. */
+export function reconnectDelayMs(failures: number, random: number): number {
+  const full = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(failures, 10));
+  return full * (0.5 + random / 2);
+}
+
+function follow(): void {
+  const wanted = listeners.size > 0 && document.visibilityState === "visible";
+  if (wanted && reader === undefined) {
+    reader = new AbortController();
+    void run(reader.signal);
+  } else if (!wanted) {
+    reader?.abort();
+    reader = undefined;
+  }
+}
+
+async function run(stop: AbortSignal): Promise<void> {
+  let failures = 0;
+  while (!stop.aborted) {
+    const opened = await readOnce(stop).catch(() => false);
+    failures = opened ? 0 : failures + 1;
+    await pause(reconnectDelayMs(failures, Math.random()), stop);
+  }
+}
+
+/** Reads one stream to its end; whether it had been opened. */
+async function readOnce(stop: AbortSignal): Promise<boolean> {
+  const silence = new AbortController();
+  const signal = AbortSignal.any([stop, silence.signal]);
+  let timer = setTimeout(() => silence.abort(), silenceMs);
+  try {
+    const response = await authorizedFetch("/api/events", {
+      headers: { accept: "text/event-stream" },
+      signal,
+    });
+    if (!response.ok || response.body === null) return false;
+    emit({ type: "open" });
+    const parser = new SseParser();
+    for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+      clearTimeout(timer);
+      timer = setTimeout(() => silence.abort(), silenceMs);
+      for (const event of parser.push(piece)) emit(JSON.parse(event.data) as PageEvent);
+    }
+    return true;
+  } catch {
+    // A stream that broke is the ordinary end of one: the caller opens the next.
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function emit(event: PageEvent): void {
+  for (const listener of listeners) listener(event);
+}
+
+function pause(ms: number, stop: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    stop.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,91 @@
+import { AuthClient, isAuthRetryableFetchError, type Session } from "@supabase/auth-js";
+import { useSyncExternalStore } from "react";
+import { clearDrafts } from "./drafts";
+
+/** Names this page to the API; it opens nothing, what counts is the session's bearer token. */
+export const publicApiKey = "sb_publishable_ai_chat_mcp";
+
+export interface SignedInUser {
+  id: string;
+  email: string;
+}
+
+/** Where the page stands with its session. */
+export type SessionState =
+  | { status: "checking" }
+  | { status: "signed-out" }
+  | { status: "signed-in"; user: SignedInUser };
+
+/** The official auth client: it keeps the session in local storage, refreshes it, and tells the other tabs. */
+export const auth = new AuthClient({
+  url: `${location.origin}/auth/v1`,
+  headers: { apikey: publicApiKey },
+  storageKey: `sb-${location.hostname.split(".")[0]}-auth-token`,
+  persistSession: true,
+  autoRefreshToken: true,
+  detectSessionInUrl: true,
+  flowType: "implicit",
+});
+
+let state: SessionState = { status: "checking" };
+let lastUserId: string | undefined;
+const listeners = new Set<() => void>();
+
+auth.onAuthStateChange((_event, session) => {
+  const next = stateOf(session);
+  // The client repeats SIGNED_IN whenever the tab comes back; the same user is not news.
+  if (sameState(state, next)) return;
+  if (next.status === "signed-in") {
+    if (lastUserId !== next.user.id) clearDrafts();
+    lastUserId = next.user.id;
+  }
+  state = next;
+  for (const listener of listeners) listener();
+});
+
+/** The state of the session, for components. */
+export function useSession(): SessionState {
+  return useSyncExternalStore(subscribe, readSession);
+}
+
+export function readSession(): SessionState {
+  return state;
+}
+
+/** The bearer token for a call, refreshed first if it is about to end; undefined without a session. */
+export async function accessToken(): Promise<string | undefined> {
+  const { data } = await auth.getSession();
+  return data.session?.access_token;
+}
+
+/**
+ * A token in place of one that the server refused. When the refresh is refused too, the session is over and is
+ * dropped here, because the auth client keeps a session whose own time has not run out.
+ */
+export async function renewedToken(refused: string | undefined): Promise<string | undefined> {
+  const current = await accessToken();
+  if (current !== undefined && current !== refused) return current;
+  const { data, error } = await auth.refreshSession();
+  if (error !== null && !isAuthRetryableFetchError(error)) await dropSession();
+  return data.session?.access_token;
+}
+
+/** Ends the session of this browser, whether or not the server still knows it. */
+export async function dropSession(): Promise<void> {
+  await auth.signOut({ scope: "local" });
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function stateOf(session: Session | null): SessionState {
+  if (session === null) return { status: "signed-out" };
+  return { status: "signed-in", user: { id: session.user.id, email: session.user.email ?? "" } };
+}
+
+function sameState(a: SessionState, b: SessionState): boolean {
+  if (a.status !== "signed-in" || b.status !== "signed-in") return a.status === b.status;
+  return a.user.id === b.user.id && a.user.email === b.user.email;
+}

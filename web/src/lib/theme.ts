@@ -1,0 +1,34 @@
+import { useSyncExternalStore } from "react";
+
+export type Theme = "system" | "light" | "dark";
+
+const storageKey = "theme";
+const order: readonly Theme[] = ["system", "light", "dark"];
+const listeners = new Set<() => void>();
+
+/** The chosen theme and a way to choose the next one. `public/theme.js` applies the choice before the first paint. */
+export function useTheme(): [Theme, () => void] {
+  const theme = useSyncExternalStore(subscribe, readTheme);
+  return [theme, () => applyTheme(order[(order.indexOf(theme) + 1) % order.length] ?? "system")];
+}
+
+function readTheme(): Theme {
+  const chosen = document.documentElement.dataset["theme"];
+  return chosen === "light" || chosen === "dark" ? chosen : "system";
+}
+
+function applyTheme(theme: Theme): void {
+  if (theme === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme;
+  try {
+    localStorage.setItem(storageKey, theme);
+  } catch {
+    // Without storage the choice lasts as long as the page.
+  }
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

@@ -1,0 +1,160 @@
+import { Plus, X } from "lucide-react";
+import { t } from "@/lib/t";
+import { Button, IconButton } from "@/ui/button";
+import { Field as LabelledField } from "@/ui/field";
+import { type Draft, initialDraft } from "./draft";
+import type { Field, GroupField, ListField } from "./field-model";
+import { type FieldErrors, pathOf } from "./read-value";
+import { TextualInput } from "./textual-input";
+
+interface FieldInputProps {
+  field: Field;
+  /** Where the field stands in the form: names and indices, joined by dots. */
+  path: string;
+  draft: Draft;
+  errors: FieldErrors;
+  onChange: (draft: Draft) => void;
+}
+
+/** The input for one field, whatever its kind. */
+export function FieldInput({ field, path, draft, errors, onChange }: FieldInputProps) {
+  if (field.kind === "group" || field.kind === "list") {
+    return (
+      <fieldset className="grid min-w-0 gap-3 border-l-2 border-line pl-4">
+        <legend className="float-left mb-1 text-md font-medium">
+          <FieldLabel field={field} />
+        </legend>
+        {field.description !== undefined && (
+          <p className="clear-left text-sm text-ink-2">{field.description}</p>
+        )}
+        {errors.has(path) && <p className="clear-left text-sm text-err">{errors.get(path)}</p>}
+        {field.kind === "group" ? (
+          <GroupInputs field={field} path={path} draft={draft} errors={errors} onChange={onChange} />
+        ) : (
+          <ListInput field={field} path={path} draft={draft} errors={errors} onChange={onChange} />
+        )}
+      </fieldset>
+    );
+  }
+  if (field.kind === "boolean" && typeof draft === "boolean") {
+    return <Tick field={field} checked={draft} onChange={onChange} />;
+  }
+  return (
+    <LabelledField label={<FieldLabel field={field} />} hint={field.description} error={errors.get(path)}>
+      {(ids) => (
+        <TextualInput
+          ids={ids}
+          field={field}
+          text={typeof draft === "string" ? draft : ""}
+          onChange={onChange}
+        />
+      )}
+    </LabelledField>
+  );
+}
+
+function FieldLabel({ field }: { field: Field }) {
+  return (
+    <>
+      <span className="wrap-anywhere">{field.label}</span>
+      {field.required && field.name !== "" && (
+        <span className="ml-1.5 font-normal text-ink-2">{t("form.required")}</span>
+      )}
+    </>
+  );
+}
+
+interface TickProps {
+  field: Field;
+  checked: boolean;
+  onChange: (draft: Draft) => void;
+}
+
+function Tick({ field, checked, onChange }: TickProps) {
+  return (
+    <label className="grid grid-cols-[auto_1fr] items-center gap-x-2.5 text-md font-medium touch:min-h-11">
+      <input
+        type="checkbox"
+        checked={checked}
+        onChange={(event) => onChange(event.target.checked)}
+        className="size-[18px] accent-accent"
+      />
+      {field.label}
+      {field.description !== undefined && (
+        <span className="col-start-2 text-sm font-normal text-ink-2">{field.description}</span>
+      )}
+    </label>
+  );
+}
+
+interface GroupInputsProps {
+  field: GroupField;
+  path: string;
+  draft: Draft;
+  errors: FieldErrors;
+  onChange: (draft: Draft) => void;
+}
+
+/** The inputs of an object, one below the other. */
+export function GroupInputs({ field, path, draft, errors, onChange }: GroupInputsProps) {
+  const parts = isGroupDraft(draft) ? draft : {};
+  return (
+    <div className="grid gap-[18px]">
+      {field.fields.map((child) => (
+        <FieldInput
+          key={child.name}
+          field={child}
+          path={pathOf(path, child.name)}
+          draft={parts[child.name] ?? ""}
+          errors={errors}
+          onChange={(next) => onChange({ ...parts, [child.name]: next })}
+        />
+      ))}
+    </div>
+  );
+}
+
+function isGroupDraft(draft: Draft): draft is { readonly [name: string]: Draft } {
+  return typeof draft === "object" && !Array.isArray(draft);
+}
+
+interface ListInputProps {
+  field: ListField;
+  path: string;
+  draft: Draft;
+  errors: FieldErrors;
+  onChange: (draft: Draft) => void;
+}
+
+function ListInput({ field, path, draft, errors, onChange }: ListInputProps) {
+  const items: readonly Draft[] = Array.isArray(draft) ? draft : [];
+  return (
+    <div className="grid gap-3">
+      {items.map((item, index) => (
+        // Items have no identity of their own, and their inputs keep no state: the place is key enough.
+        <div key={index} className="grid grid-cols-[minmax(0,1fr)_auto] items-end gap-2">
+          <FieldInput
+            field={{ ...field.item, label: t("form.items", { n: index + 1 }) }}
+            path={pathOf(path, index)}
+            draft={item}
+            errors={errors}
+            onChange={(next) => onChange(items.with(index, next))}
+          />
+          <IconButton
+            label={t("form.removeItem", { n: index + 1 })}
+            icon={<X />}
+            onClick={() => onChange(items.toSpliced(index, 1))}
+          />
+        </div>
+      ))}
+      <Button
+        size="sm"
+        className="justify-self-start"
+        onClick={() => onChange([...items, initialDraft(field.item)])}
+      >
+        <Plus aria-hidden="true" />
+        {t("form.addItem")}
+      </Button>
+    </div>
+  );
+}
