@@ -2,6 +2,7 @@
 
 mod report;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::thread;
@@ -51,13 +52,12 @@ impl Only {
 pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     let only = Only::read(arguments)?;
     let mut report = Report::default();
-    let needs = match Needs::install(workspace, only) {
-        Ok(needs) => needs,
-        Err(failure) => {
-            report.failed("what the tests need", failure);
-            return Ok(report.close());
-        }
-    };
+    let mut needs = None;
+    report.unless_done("what the tests need", || {
+        needs = Some(Needs::install(workspace, only)?);
+        Ok(())
+    });
+    let Some(needs) = needs else { return Ok(report.close()) };
     report.unless_done("UI build", || web::build(workspace));
 
     thread::scope(|scope| {
@@ -146,6 +146,10 @@ impl Needs {
     /// Adds what the tests read from their environment.
     fn tell(&self, mut tests: Command) -> Command {
         tests.env("CI", "1");
+        // Runners take CI for a reason to colour, and a log is no terminal.
+        if !std::io::stdout().is_terminal() {
+            tests.env("NO_COLOR", "1");
+        }
         if let Some(chromium) = &self.chromium {
             tests.env("CHROMIUM", chromium);
         }

@@ -181,3 +181,22 @@ fn find() -> Option<PathBuf> {
         .chain(on_path)
         .find(|folder| is_program(&folder.join("initdb")) && is_program(&folder.join("postgres")))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+
+    use super::*;
+
+    #[test]
+    fn a_server_runs_and_is_gone_afterwards() {
+        let programs = find().expect("`cargo xtask test` installs PostgreSQL");
+        let server = Postgres::start(&programs).unwrap();
+        let (folder, port) = (server.folder.clone(), server.port);
+        assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok());
+        assert!(server.url().contains(&format!("127.0.0.1:{port}/")));
+        drop(server);
+        assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err());
+        assert!(!folder.exists());
+    }
+}

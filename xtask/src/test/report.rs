@@ -67,15 +67,15 @@ impl Report {
 
     /// Does something that is no test; it appears only when it fails.
     pub fn unless_done(&mut self, name: &str, work: impl FnOnce() -> Outcome) {
+        let started = Instant::now();
         if let Err(failure) = work() {
-            self.failed(name, failure);
+            self.failed(name, failure, started.elapsed());
         }
     }
 
-    /// Takes in something that failed before it was a suite.
-    pub fn failed(&mut self, name: &str, failure: Failure) {
+    fn failed(&mut self, name: &str, failure: Failure, took: Duration) {
         let count = Count { passed: 0, failed: 1 };
-        self.add(Suite { name: name.to_owned(), count, took: Duration::ZERO, reason: Some(failure.to_string()) });
+        self.add(Suite { name: name.to_owned(), count, took, reason: Some(failure.to_string()) });
     }
 
     /// Prints the reasons, the table and the sum, and answers with the exit code.

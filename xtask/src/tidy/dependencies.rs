@@ -14,7 +14,7 @@ const ACCEPTED: [(&str, &str); 0] = [];
 
 /// Crates that are in the binary in several versions because others disagree. A new one is a reason to look
 /// at what brought it; one that is gone is taken off this list.
-const SEVERAL: [&str; 15] = [
+const SEVERAL: [&str; 14] = [
     "base64",
     "block-buffer",
     "cpufeatures",
@@ -28,7 +28,6 @@ const SEVERAL: [&str; 15] = [
     "syn",
     "tower-http",
     "untrusted",
-    "webpki-roots",
     "winnow",
 ];
 

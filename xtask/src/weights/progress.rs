@@ -18,8 +18,9 @@ pub fn watch(name: &str, folder: &Path, size: u64, work: impl FnOnce() -> Outcom
         scope.spawn(move || {
             let mut before = written(folder);
             while watched.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                let now = written(folder);
-                progress(name, &line(now, size, now.saturating_sub(before)));
+                // An archive that is being moved is on the disk twice for a moment.
+                let now = written(folder).max(before);
+                progress(name, &line(now, size, now - before));
                 before = now;
             }
         });
@@ -29,7 +30,7 @@ pub fn watch(name: &str, folder: &Path, size: u64, work: impl FnOnce() -> Outcom
     })
 }
 
-/// "312 of 1117 MB (27 %), 24.1 MB/s". A part that is being unpacked is on the disk twice for a moment.
+/// "312 of 1117 MB (27 %), 24.1 MB/s".
 fn line(now: u64, size: u64, since: u64) -> String {
     let megabytes = |bytes: u64| bytes / 1_000_000;
     let now = now.min(size);
