@@ -1,0 +1,66 @@
+import { authorizedFetch, callApi, jsonBody } from "@/lib/api-client";
+import type { ChatBackend } from "../stream/chat-contract";
+import { loadPage, loadSince } from "./messages";
+
+const EVENT_STREAM = "text/event-stream";
+
+/** What a chat needs, over the network and with the clock and the frames of the browser. */
+export function chatBackend(sessionId: string): ChatBackend {
+  const path = `/api/sessions/${encodeURIComponent(sessionId)}`;
+  return {
+    send: (message, tools, signal) => {
+      const { headers, ...rest } = jsonBody({ message, sessionId, tools });
+      return authorizedFetch("/functions/v1/ai-chat", {
+        ...rest,
+        headers: { ...headers, accept: EVENT_STREAM },
+        signal,
+      });
+    },
+    resume: (lastEventId, signal) => {
+      const after = lastEventId === "" ? {} : { "last-event-id": lastEventId };
+      return authorizedFetch(`${path}/stream`, { headers: { accept: EVENT_STREAM, ...after }, signal });
+    },
+    stop: async () => {
+      await callApi(`${path}/stop`, { method: "POST" });
+    },
+    loadPage: (before) => loadPage(sessionId, before),
+    loadSince: (from) => loadSince(sessionId, from),
+    wait,
+    nextFrame,
+    random: Math.random,
+    now: Date.now,
+  };
+}
+
+/** Ends after the time, when the network comes back, or when nobody waits any more. */
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = new AbortController();
+    const end = () => {
+      done.abort();
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    done.signal.addEventListener("abort", () => clearTimeout(timer));
+    window.addEventListener("online", end, { signal: done.signal });
+    signal.addEventListener("abort", end, { signal: done.signal });
+    if (signal.aborted) end();
+  });
+}
+
+/** How often a hidden page takes in what came: frames do not exist for it. */
+const HIDDEN_MS = 250;
+
+function nextFrame(callback: () => void): () => void {
+  if (document.visibilityState === "hidden") {
+    const timer = setTimeout(callback, HIDDEN_MS);
+    return () => clearTimeout(timer);
+  }
+  const frame = requestAnimationFrame(callback);
+  // A tab that is hidden before its next frame would wait for it until it is seen again.
+  const timer = setTimeout(callback, HIDDEN_MS);
+  return () => {
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+  };
+}

@@ -1,0 +1,105 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import type { AvailableTool } from "@/lib/available-tool";
+import { subscribeEvents } from "@/lib/events";
+import { type ChatSession, NEW_TITLE, sessionsQuery, titleOf } from "./api/sessions";
+import { ChatRegistry } from "./chat-registry";
+import { Composer, type ComposerHandle } from "./composer/composer";
+import { ChatHead } from "./conversations/chat-head";
+import { useChats } from "./conversations/use-chats";
+import { Transcript } from "./transcript/transcript";
+import { useShortcuts } from "./use-shortcuts";
+
+interface ChatPanelProps {
+  user: { id: string; email: string };
+  tools: AvailableTool[];
+  /** Whether any tool is connected; true as well while that is not known yet. */
+  toolsConnected: boolean;
+  onOpenServers: () => void;
+  /** A text that another part of the page puts into the composer. */
+  prefill: { text: string; nonce: number } | null;
+}
+
+/** The chat: the open conversation, the others, and the composer. */
+export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
+  const queries = useQueryClient();
+  const [registry] = useState(() => new ChatRegistry(queries, user.id));
+  const chats = useChats(user.id, registry);
+  const chatId = chats.active?.id;
+  const composer = useRef<ComposerHandle>(null);
+  const prefilled = useRef<number | null>(null);
+  useShortcuts({ onNew: chats.create, onFocus: () => composer.current?.focus() });
+
+  useEffect(() => {
+    // Effects run again when the tab comes back; a text is put into the field once.
+    if (chatId === undefined || !prefill || !composer.current || prefilled.current === prefill.nonce) return;
+    prefilled.current = prefill.nonce;
+    composer.current.fill(prefill.text);
+  }, [prefill, chatId]);
+
+  useEffect(
+    () =>
+      subscribeEvents((event) => {
+        if (event.type === "run" && event.state === "started") registry.onRunStarted(event.sessionId);
+        if (event.type === "session" || event.type === "open")
+          void queries.invalidateQueries({ queryKey: sessionsQuery(user.id).queryKey });
+        if (event.type === "open") void queries.invalidateQueries({ queryKey: ["chat"] });
+      }),
+    [queries, registry, user.id],
+  );
+
+  return (
+    <section
+      aria-label={chats.active?.title}
+      className="grid h-full min-h-0 grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto]"
+    >
+      <ChatHead chats={chats} />
+      {chats.active && (
+        <OpenChat
+          key={chats.active.id}
+          chat={chats.active}
+          registry={registry}
+          composer={composer}
+          {...rest}
+        />
+      )}
+    </section>
+  );
+}
+
+interface OpenChatProps extends Omit<ChatPanelProps, "user" | "prefill"> {
+  chat: ChatSession;
+  registry: ChatRegistry;
+  composer: RefObject<ComposerHandle | null>;
+}
+
+function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServers }: OpenChatProps) {
+  const store = registry.get(chat.id);
+  const fill = useCallback((text: string) => composer.current?.fill(text), [composer]);
+  const resend = useCallback((text: string) => composer.current?.resend(text), [composer]);
+  const onSend = (message: string) => {
+    // The server names the chat by the same rule; the name shows without waiting for it.
+    if (chat.title === NEW_TITLE && store.status().ids.length === 0)
+      registry.rename(chat.id, titleOf(message));
+  };
+  return (
+    <>
+      <Transcript
+        chatId={chat.id}
+        store={store}
+        tools={tools}
+        onRetry={resend}
+        onPrefill={fill}
+        onOpenServers={onOpenServers}
+      />
+      <Composer
+        ref={composer}
+        chatId={chat.id}
+        store={store}
+        tools={tools}
+        toolsConnected={toolsConnected}
+        onSend={onSend}
+      />
+    </>
+  );
+}

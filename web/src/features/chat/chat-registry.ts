@@ -1,0 +1,55 @@
+import type { QueryClient } from "@tanstack/react-query";
+import { t } from "@/lib/t";
+import { toast } from "@/ui/toast";
+import { chatBackend } from "./api/backend";
+import { type ChatSession, sessionsQuery } from "./api/sessions";
+import { ChatStore } from "./stream/chat-store";
+
+/** The chats of this page that were opened; a turn is followed on while another chat is shown. */
+export class ChatRegistry {
+  readonly #stores = new Map<string, ChatStore>();
+  readonly #queries: QueryClient;
+  readonly #userId: string;
+
+  constructor(queries: QueryClient, userId: string) {
+    this.#queries = queries;
+    this.#userId = userId;
+  }
+
+  /** The store of a chat, made when it is first asked for. */
+  readonly get = (chatId: string): ChatStore => {
+    const known = this.#stores.get(chatId);
+    if (known) return known;
+    const store = new ChatStore(chatBackend(chatId), {
+      onTitle: (title) => this.rename(chatId, title),
+      onFailed: (reason) =>
+        toast({ title: t("error.title"), description: reason || t("chat.sendFailed"), tone: "err" }),
+      onEnded: () => void this.#queries.invalidateQueries({ queryKey: this.#key }),
+      onTrouble: (what, error) => console.error("Loading failed:", what, error),
+    });
+    this.#stores.set(chatId, store);
+    return store;
+  };
+
+  /** A chat that is deleted is no longer followed. */
+  forget(chatId: string): void {
+    this.#stores.get(chatId)?.close();
+    this.#stores.delete(chatId);
+  }
+
+  /** Shows a title before the server's list is read again. */
+  rename(chatId: string, title: string): void {
+    this.#queries.setQueryData<readonly ChatSession[]>(this.#key, (list) =>
+      list?.map((session) => (session.id === chatId ? { ...session, title } : session)),
+    );
+  }
+
+  /** Another tab began a turn in a chat: it is followed if the chat is open here. */
+  onRunStarted(chatId: string): void {
+    void this.#stores.get(chatId)?.followOtherTab();
+  }
+
+  get #key() {
+    return sessionsQuery(this.#userId).queryKey;
+  }
+}

@@ -1,0 +1,95 @@
+import { ArrowUp, Square } from "lucide-react";
+import { type KeyboardEvent, type Ref, useImperativeHandle } from "react";
+import { t } from "@/lib/t";
+import { useChatStatus } from "../use-chat-store";
+import { ModelInfo } from "./model-info";
+import { ModelNotes } from "./model-notes";
+import { QuickTools } from "./quick-tools";
+import { type ComposerOptions, useComposer } from "./use-composer";
+
+/** What the rest of the chat asks of the composer. */
+export interface ComposerHandle {
+  /** Puts a text into the field and the cursor behind it. */
+  readonly fill: (text: string) => void;
+  /** Sends a text without touching the field. */
+  readonly resend: (text: string) => void;
+  readonly focus: () => void;
+}
+
+interface ComposerProps extends ComposerOptions {
+  ref: Ref<ComposerHandle>;
+}
+
+const BUTTON =
+  "grid size-9 place-items-center rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 [&_svg]:size-4";
+
+/** Where a message is written. Send turns into Stop in the same place. */
+export function Composer({ ref, ...options }: ComposerProps) {
+  const { store, tools } = options;
+  const { field, text, write, fill, submit, resend } = useComposer(options);
+  useImperativeHandle(ref, () => ({ fill, resend, focus: () => field.current?.focus() }));
+  const { phase } = useChatStatus(store);
+  const busy = phase !== "idle";
+
+  function stop() {
+    field.current?.focus();
+    void store.stop();
+  }
+
+  function onKeyDown(event: KeyboardEvent<HTMLTextAreaElement>) {
+    // Enter also ends the choice of an input method; some browsers then say only 229.
+    const composing = event.nativeEvent.isComposing || event.keyCode === 229;
+    if (event.key === "Escape" && busy && !composing) stop();
+    if (event.key !== "Enter" || event.shiftKey || composing) return;
+    event.preventDefault();
+    void submit();
+  }
+
+  return (
+    <div className="px-5 pb-4 max-wide:px-2.5 max-wide:pb-2.5">
+      <div className="mx-auto max-w-measure">
+        <QuickTools tools={tools} onFill={fill} />
+        <div className="rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 shadow-raised transition-colors duration-150 focus-within:border-ink-3">
+          <textarea
+            ref={field}
+            rows={1}
+            value={text}
+            aria-label={t("chat.message")}
+            placeholder={t("chat.placeholder")}
+            onChange={(event) => write(event.target.value)}
+            onKeyDown={onKeyDown}
+            className="block field-sizing-content max-h-[40dvh] min-h-7 w-full resize-none bg-transparent outline-none"
+          />
+          <div className="mt-1 -ml-2 flex items-center gap-0.5">
+            <ModelInfo toolCount={tools.length} />
+            <span className="flex-1" />
+            {busy ? (
+              <button
+                type="button"
+                aria-label={t("chat.stop")}
+                title={t("chat.stop")}
+                disabled={phase === "stopping"}
+                onClick={stop}
+                className={BUTTON}
+              >
+                <Square aria-hidden="true" fill="currentColor" className="scale-70" />
+              </button>
+            ) : (
+              <button
+                type="button"
+                aria-label={t("chat.send")}
+                title={t("chat.send")}
+                disabled={text.trim() === ""}
+                onClick={() => void submit()}
+                className={BUTTON}
+              >
+                <ArrowUp aria-hidden="true" />
+              </button>
+            )}
+          </div>
+        </div>
+        <ModelNotes toolCount={tools.length} />
+      </div>
+    </div>
+  );
+}

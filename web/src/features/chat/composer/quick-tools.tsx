@@ -1,0 +1,33 @@
+import { Activity as Pulse } from "lucide-react";
+import type { AvailableTool } from "@/lib/available-tool";
+import { t } from "@/lib/t";
+import { Badge } from "@/ui/badge";
+
+/** How many tools have a button above the composer. */
+const SHOWN = 3;
+
+interface QuickToolsProps {
+  tools: readonly AvailableTool[];
+  onFill: (text: string) => void;
+}
+
+/** The first tools, one click away. */
+export function QuickTools({ tools, onFill }: QuickToolsProps) {
+  if (tools.length === 0) return null;
+  return (
+    <div className="mb-2.5 flex items-center gap-2 overflow-hidden max-wide:overflow-x-auto max-wide:[scrollbar-width:none]">
+      {tools.slice(0, SHOWN).map(({ name, serverName }) => (
+        <button
+          key={`${serverName}/${name}`}
+          type="button"
+          onClick={() => onFill(t("tools.prefill", { tool: name }))}
+          className="inline-flex h-[30px] max-w-60 min-w-20 items-center gap-[7px] rounded-full border border-line-strong bg-surface px-3 text-sm whitespace-nowrap text-ink-2 transition-colors duration-150 hover:text-ink touch:h-11 max-wide:shrink-0"
+        >
+          <Pulse aria-hidden="true" className="size-4 shrink-0" />
+          <span className="truncate">{name}</span>
+        </button>
+      ))}
+      {tools.length > SHOWN && <Badge>{t("chat.moreTools", { n: tools.length - SHOWN })}</Badge>}
+    </div>
+  );
+}

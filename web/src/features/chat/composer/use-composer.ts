@@ -1,0 +1,77 @@
+import { useRef, useState } from "react";
+import type { AvailableTool } from "@/lib/available-tool";
+import type { ApiError } from "@/lib/api-error";
+import { t } from "@/lib/t";
+import { toast } from "@/ui/toast";
+import type { ChatStore } from "../stream/chat-store";
+import { readDraft, writeDraft } from "./draft";
+import { mentionsFiles } from "./drive-words";
+
+export interface ComposerOptions {
+  chatId: string;
+  store: ChatStore;
+  tools: readonly AvailableTool[];
+  toolsConnected: boolean;
+  /** A message is on its way. */
+  onSend: (text: string) => void;
+}
+
+/** The text being written in a chat, and what becomes of it when it is sent. */
+export function useComposer({ chatId, store, tools, toolsConnected, onSend }: ComposerOptions) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const [text, setText] = useState(() => readDraft(chatId));
+
+  const write = (next: string) => {
+    setText(next);
+    writeDraft(chatId, next);
+  };
+
+  const fill = (next: string) => {
+    write(next);
+    field.current?.focus();
+    field.current?.setSelectionRange(next.length, next.length);
+  };
+
+  /** Sends a message as it is; whether the server took it. */
+  const deliver = async (message: string): Promise<boolean> => {
+    onSend(message);
+    const choices = tools.map(({ name, description, serverName }) => ({ name, description, serverName }));
+    const result = await store.send(message, choices);
+    if (!result.accepted)
+      toast({ title: t("error.title"), description: refusalWords(result.error), tone: "err" });
+    return result.accepted;
+  };
+
+  /** Whether a message can be sent now; says why when only the person can change that. */
+  const maySend = (message: string): boolean => {
+    if (message.trim() === "" || store.status().phase !== "idle") return false;
+    if (toolsConnected || !mentionsFiles(message)) return true;
+    toast({ title: t("chat.noTools.title"), description: t("chat.noTools.text"), tone: "warn" });
+    return false;
+  };
+
+  const submit = async (): Promise<void> => {
+    if (!maySend(text)) return;
+    setText("");
+    field.current?.focus();
+    const accepted = await deliver(text);
+    // The draft stays stored until the server has the message; what was typed meanwhile stands in its place.
+    const since = readDraft(chatId) === text ? "" : readDraft(chatId);
+    if (accepted) writeDraft(chatId, since);
+    else write(since === "" ? text : `${text}\n${since}`);
+  };
+
+  const resend = (message: string): void => {
+    if (maySend(message)) void deliver(message);
+  };
+
+  return { field, text, write, fill, submit, resend };
+}
+
+function refusalWords(error: ApiError | null): string {
+  if (!error || error.message === "") return t("chat.sendFailed");
+  const { message, retryAfterSeconds } = error;
+  return retryAfterSeconds === undefined
+    ? message
+    : `${message} ${t("chat.waitSeconds", { n: retryAfterSeconds })}`;
+}

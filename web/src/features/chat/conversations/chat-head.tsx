@@ -1,0 +1,27 @@
+import { Plus } from "lucide-react";
+import { t } from "@/lib/t";
+import { Button } from "@/ui/button";
+import { ChatsMenu } from "./chats-menu";
+import type { Chats } from "./use-chats";
+
+/** The head of the chat: its title, the other chats, and a way to begin a new one. */
+export function ChatHead({ chats }: { chats: Chats }) {
+  return (
+    <div className="flex items-center gap-1.5 border-b border-line px-5 py-2 max-wide:py-1 max-wide:pr-1.5 max-wide:pl-3.5">
+      <h2 className="mr-auto flex min-w-0 items-center gap-2.5 text-[15px]">
+        <span className="whitespace-nowrap">{t("chat.title")}</span>
+        <span className="truncate font-normal text-ink-2 max-wide:sr-only">{chats.active?.title}</span>
+      </h2>
+      <ChatsMenu chats={chats} />
+      <Button
+        aria-label={t("chat.new")}
+        disabled={chats.creating}
+        onClick={() => chats.create()}
+        className="max-wide:w-11 max-wide:px-0"
+      >
+        <Plus aria-hidden="true" />
+        <span className="max-wide:sr-only">{t("chat.new")}</span>
+      </Button>
+    </div>
+  );
+}

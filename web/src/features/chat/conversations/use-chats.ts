@@ -1,0 +1,69 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { t } from "@/lib/t";
+import { toast } from "@/ui/toast";
+import { type ChatSession, createSession, deleteSession, sessionsQuery } from "../api/sessions";
+import type { ChatRegistry } from "../chat-registry";
+import { chatInUrl, writeChatToUrl } from "./chat-url";
+
+export interface Chats {
+  readonly list: readonly ChatSession[];
+  readonly active: ChatSession | undefined;
+  /** A chat is being made. */
+  readonly creating: boolean;
+  readonly select: (id: string) => void;
+  readonly create: () => void;
+  readonly remove: (id: string) => void;
+}
+
+const NONE: readonly ChatSession[] = [];
+
+/** The person's chats and which of them is open: the one in the address, else the latest. */
+export function useChats(userId: string, registry: ChatRegistry): Chats {
+  const queries = useQueryClient();
+  const sessions = sessionsQuery(userId);
+  const { data: list = NONE } = useQuery(sessions);
+  const [chosen, setChosen] = useState(chatInUrl);
+  const active = list.find(({ id }) => id === chosen) ?? list[0];
+  // The open chat stays open when another one becomes the latest.
+  if (active && active.id !== chosen) setChosen(active.id);
+
+  const change = (edit: (list: readonly ChatSession[]) => readonly ChatSession[]) =>
+    queries.setQueryData(sessions.queryKey, (current) => edit(current ?? NONE));
+
+  const select = (id: string) => {
+    setChosen(id);
+    writeChatToUrl(id);
+  };
+
+  const creation = useMutation({
+    mutationFn: () => createSession(userId),
+    onSuccess: (created) => {
+      change((current) => [created, ...current.filter(({ id }) => id !== created.id)]);
+      select(created.id);
+    },
+    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
+  });
+
+  const removal = useMutation({
+    mutationFn: deleteSession,
+    onSuccess: (_, id) => {
+      registry.forget(id);
+      const next = list.find((session) => session.id !== id);
+      change((current) => current.filter((session) => session.id !== id));
+      if (id !== active?.id) return;
+      if (next) select(next.id);
+      else creation.mutate();
+    },
+    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
+  });
+
+  return {
+    list,
+    active,
+    creating: creation.isPending,
+    select,
+    create: () => creation.mutate(),
+    remove: (id) => removal.mutate(id),
+  };
+}

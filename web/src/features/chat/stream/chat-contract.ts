@@ -1,0 +1,60 @@
+import type { ApiError } from "@/lib/api-error";
+import type { ChatMessage } from "./message";
+import type { ModelStatus } from "./protocol";
+import type { RunTransport } from "./run-connection";
+
+/** How many messages a page of history has. */
+export const PAGE_SIZE = 30;
+
+/** A tool as a request names it. */
+export interface ToolChoice {
+  readonly name: string;
+  readonly description: string;
+  readonly serverName: string;
+}
+
+/** What a chat needs from the outside. */
+export interface ChatBackend extends RunTransport {
+  send(message: string, tools: readonly ToolChoice[], signal: AbortSignal): Promise<Response>;
+  stop(): Promise<void>;
+  /** The newest messages before a moment, or of all, oldest first. */
+  loadPage(before: string | null): Promise<readonly ChatMessage[]>;
+  /** All messages from a moment on, oldest first. */
+  loadSince(from: string | null): Promise<readonly ChatMessage[]>;
+  /** Calls back before the next frame is painted; the result cancels it. */
+  nextFrame(callback: () => void): () => void;
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
+/** What a chat tells the product. */
+export interface ChatEvents {
+  onTitle(title: string): void;
+  /** The answer to a message sent here failed. */
+  onFailed(reason: string): void;
+  /** The run is over and the messages are reloaded. */
+  onEnded(): void;
+  /** Something failed that nobody waits for; only the log hears of it. */
+  onTrouble(what: string, error: unknown): void;
+}
+
+/** `sending` until the server takes the message, then `running` until the answer has ended. */
+export type Phase = "idle" | "sending" | "running" | "stopping";
+
+/** What the transcript's frame and the composer need to know; the rows have subscriptions of their own. */
+export interface ChatStatus {
+  readonly phase: Phase;
+  readonly reconnecting: boolean;
+  readonly modelStatus: ModelStatus | null;
+  /** Whether the answer already shows something that moves: words or a running tool. */
+  readonly speaking: boolean;
+  readonly ids: readonly string[];
+  readonly hasOlder: boolean;
+  /** Counts the messages sent from here: a new number is the sign to bring the newest into view. */
+  readonly sent: number;
+}
+
+/** How an attempt to send ended. */
+export type SendResult =
+  | { readonly accepted: true }
+  | { readonly accepted: false; readonly error: ApiError | null };

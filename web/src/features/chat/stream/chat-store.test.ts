@@ -1,0 +1,172 @@
+import { expect, test } from "vitest";
+import type { ChatBackend } from "./chat-contract";
+import { ChatStore } from "./chat-store";
+import { type ChatMessage, textOf, userMessage } from "./message";
+import { backoff } from "./run-connection";
+
+/** A server of one chat: its log of events, its rows, and connections that break where the test says. */
+class ScriptedServer {
+  readonly log: { id: number; chunk: object }[] = [];
+  readonly rows: ChatMessage[] = [];
+  readonly requests: string[] = [];
+  readonly toasts: string[] = [];
+  breakAfter: number[] = [];
+  refuse: { status: number; body: object } | null = null;
+  frames: (() => void)[] = [];
+  wait = (): Promise<void> => Promise.resolve();
+
+  say(...chunks: object[]): void {
+    for (const chunk of chunks) this.log.push({ id: this.log.length + 1, chunk });
+  }
+
+  store(): ChatStore {
+    const backend: ChatBackend = {
+      send: async (message) => {
+        this.requests.push(`send ${message}`);
+        if (this.refuse) return Response.json(this.refuse.body, { status: this.refuse.status });
+        this.rows.push(userMessage("u1", message, "2026-01-01T00:00:01Z"));
+        return this.#stream(0);
+      },
+      resume: async (after) => {
+        this.requests.push(`resume ${after}`);
+        if (this.log.length === 0) return new Response(null, { status: 204 });
+        return this.#stream(Number(after));
+      },
+      stop: async () => void this.requests.push("stop"),
+      loadPage: async (before) =>
+        this.rows.filter(({ createdAt }) => before === null || createdAt < before).slice(-30),
+      loadSince: async (from) => this.rows.filter(({ createdAt }) => from === null || createdAt >= from),
+      wait: () => this.wait(),
+      random: () => 0.5,
+      nextFrame: (callback) => {
+        this.frames.push(callback);
+        return () => undefined;
+      },
+      now: () => 1_000,
+    };
+    return new ChatStore(backend, {
+      onTitle: (title) => this.toasts.push(`title ${title}`),
+      onFailed: (reason) => this.toasts.push(`failed ${reason}`),
+      onEnded: () => this.toasts.push("ended"),
+      onTrouble: (what) => this.toasts.push(`trouble ${what}`),
+    });
+  }
+
+  #stream(after: number): Response {
+    const cut = this.breakAfter.shift() ?? Infinity;
+    const events = this.log.filter(({ id }) => id > after && id <= cut);
+    const lines = events.map(({ id, chunk }) => `id: ${id}\ndata: ${JSON.stringify(chunk)}\n\n`);
+    if (cut === Infinity) lines.push("data: [DONE]\n\n");
+    return new Response(lines.join(""));
+  }
+}
+
+const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+function textRun(words: readonly string[]): object[] {
+  return [
+    { type: "start", messageId: "a1" },
+    { type: "text-start", id: "1" },
+    ...words.map((delta) => ({ type: "text-delta", id: "1", delta })),
+    { type: "text-end", id: "1" },
+    { type: "finish" },
+  ];
+}
+
+test("a broken connection goes on from the last event, without losing or doubling a word", async () => {
+  const server = new ScriptedServer();
+  server.say(...textRun(["a", "b", "c", "d", "e"]));
+  server.breakAfter = [3, 4, 4];
+  const store = server.store();
+  expect(await store.send("hi", [])).toEqual({ accepted: true });
+  await settle();
+  expect(server.requests).toEqual(["send hi", "resume 3", "resume 4", "resume 4"]);
+  expect(textOf(store.message("a1") as ChatMessage)).toBe("abcde");
+  expect(store.status()).toMatchObject({ phase: "idle", reconnecting: false });
+});
+
+test("a refused message leaves nothing behind and says why", async () => {
+  const server = new ScriptedServer();
+  server.refuse = { status: 409, body: { error: "A turn is running.", code: "run_active" } };
+  const store = server.store();
+  expect(await store.send("hi", [])).toMatchObject({
+    accepted: false,
+    error: { status: 409, code: "run_active", message: "A turn is running." },
+  });
+  await settle();
+  expect(store.status()).toMatchObject({ phase: "idle", ids: [] });
+});
+
+test("the question shows at once, and gives way to its row after the run", async () => {
+  const server = new ScriptedServer();
+  server.say(...textRun(["fine"]));
+  const store = server.store();
+  const sending = store.send("how are you", []);
+  expect(store.status()).toMatchObject({ phase: "sending", ids: ["sending-1000"], sent: 1 });
+  await sending;
+  server.rows.push({ ...userMessage("a1", "fine", "2026-01-01T00:00:02Z"), role: "assistant" });
+  await settle();
+  expect(store.status().ids).toEqual(["u1", "a1"]);
+  expect(server.toasts).toEqual(["ended"]);
+});
+
+test("a failed answer keeps its words and its reason", async () => {
+  const server = new ScriptedServer();
+  server.say(
+    { type: "start", messageId: "a1" },
+    { type: "text-delta", id: "1", delta: "so" },
+    { type: "error", errorText: "the model is gone" },
+  );
+  const store = server.store();
+  await store.send("hi", []);
+  await settle();
+  expect(store.message("a1")).toMatchObject({ status: "failed", error: "the model is gone" });
+  expect(server.toasts).toEqual(["failed the model is gone", "ended"]);
+});
+
+test("a turn that runs elsewhere is found and followed", async () => {
+  const server = new ScriptedServer();
+  server.rows.push(userMessage("u1", "from the other tab", "2026-01-01T00:00:01Z"));
+  server.say(...textRun(["x"]));
+  const store = server.store();
+  await store.open();
+  await settle();
+  expect(store.status().ids).toEqual(["u1", "a1"]);
+});
+
+test("a delta tells the live row alone, and once a frame", async () => {
+  const server = new ScriptedServer();
+  const store = server.store();
+  server.rows.push(userMessage("u0", "before", "2026-01-01T00:00:00Z"));
+  await store.open();
+  server.say(...textRun(["a", "b", "c", "d"]));
+  server.breakAfter = [5];
+  server.wait = () => new Promise(() => undefined);
+  await store.send("hi", []);
+  await settle();
+  const heard: string[] = [];
+  for (const id of ["u0", "sending-1000", "a1"]) store.subscribeTo(id)(() => heard.push(id));
+  expect(server.frames).toHaveLength(1);
+  server.frames[0]?.();
+  expect(heard).toEqual(["a1"]);
+  expect(textOf(store.message("a1") as ChatMessage)).toBe("abc");
+});
+
+test("stop before the server took the message is sent as soon as it did", async () => {
+  const server = new ScriptedServer();
+  server.say(...textRun(["x"]));
+  const store = server.store();
+  const sending = store.send("hi", []);
+  await store.stop();
+  expect(store.status().phase).toBe("stopping");
+  await sending;
+  await settle();
+  expect(server.requests).toContain("stop");
+});
+
+test("waits grow, are spread, and stay below eight seconds", () => {
+  expect(backoff(0, 0)).toBe(125);
+  expect(backoff(0, 0.999)).toBeLessThan(250);
+  expect(backoff(3, 0)).toBe(1_000);
+  expect(backoff(50, 1)).toBe(8_000);
+});

@@ -1,0 +1,275 @@
+import { type ChatMessage, userMessage } from "./message";
+import {
+  type ChatBackend,
+  type ChatEvents,
+  type ChatStatus,
+  PAGE_SIZE,
+  type SendResult,
+  type ToolChoice,
+} from "./chat-contract";
+import type { StreamChunk } from "./protocol";
+import { EMPTY_RUN, reduceChunk, type RunState } from "./reduce-chunk";
+import { followRun, type RunEnd } from "./run-connection";
+import { Topics } from "./topics";
+
+const START: ChatStatus = {
+  phase: "idle",
+  reconnecting: false,
+  modelStatus: null,
+  speaking: false,
+  ids: [],
+  hasOlder: false,
+  sent: 0,
+};
+
+/**
+ * One chat: its loaded history, the message being sent and the answer being streamed. Rows subscribe by message id, so
+ * that a delta renders one row; chunks are collected and published at most once a frame.
+ */
+export class ChatStore {
+  readonly #backend: ChatBackend;
+  readonly #events: ChatEvents;
+  readonly #topics = new Topics();
+  #status = START;
+  #history: readonly ChatMessage[] = [];
+  /** What was sent and answered here while reloading failed; the next reload brings it from the database. */
+  #unsaved: readonly ChatMessage[] = [];
+  #pending: ChatMessage | null = null;
+  #run: RunState = EMPTY_RUN;
+  #byId: ReadonlyMap<string, ChatMessage> = new Map();
+  #chunks: StreamChunk[] = [];
+  #cancelFrame: (() => void) | null = null;
+  #following = new AbortController();
+  #stopWanted = false;
+
+  constructor(backend: ChatBackend, events: ChatEvents) {
+    this.#backend = backend;
+    this.#events = events;
+  }
+
+  readonly status = (): ChatStatus => this.#status;
+
+  readonly message = (id: string): ChatMessage | undefined => this.#byId.get(id);
+
+  readonly subscribe = (listener: () => void): (() => void) => this.#topics.subscribe("", listener);
+
+  readonly subscribeTo =
+    (id: string) =>
+    (listener: () => void): (() => void) =>
+      this.#topics.subscribe(id, listener);
+
+  /** Loads the newest messages, or what is new since they were loaded, and follows a turn that is running. */
+  async open(): Promise<void> {
+    if (this.#history.length > 0) {
+      if (this.#status.phase === "idle") await this.reload();
+    } else {
+      this.#history = await this.#backend.loadPage(null);
+      this.#publish({ hasOlder: this.#history.length >= PAGE_SIZE });
+    }
+    void this.attach();
+  }
+
+  /** Adds the page of history before the oldest loaded message. */
+  async loadOlder(): Promise<void> {
+    const oldest = this.#history[0];
+    if (!oldest || !this.#status.hasOlder) return;
+    const page = await this.#backend.loadPage(oldest.createdAt);
+    if (this.#history[0]?.id !== oldest.id) return;
+    this.#history = [...page, ...this.#history];
+    this.#publish({ hasOlder: page.length >= PAGE_SIZE });
+  }
+
+  /** Sends a message; ends as soon as the server has taken or refused it. */
+  send(text: string, tools: readonly ToolChoice[]): Promise<SendResult> {
+    if (this.#status.phase !== "idle") return Promise.resolve({ accepted: false, error: null });
+    const now = this.#backend.now();
+    this.#unsaved = this.#shown().slice(this.#history.length);
+    this.#pending = userMessage(`sending-${now}`, text, new Date(now).toISOString());
+    this.#run = EMPTY_RUN;
+    this.#publish({ phase: "sending", sent: this.#status.sent + 1 });
+    return new Promise((resolve) => {
+      const first = (signal: AbortSignal) => this.#backend.send(text, tools, signal);
+      void this.#follow(first, () => resolve({ accepted: true }), true).then((end) => {
+        // Resolving again after the acceptance changes nothing.
+        resolve({ accepted: false, error: end.kind === "refused" ? end.error : null });
+      });
+    });
+  }
+
+  /** Follows the turn that is running in this chat, if there is one: after a reload, or begun in another tab. */
+  async attach(): Promise<void> {
+    if (this.#status.phase !== "idle") return;
+    this.#run = EMPTY_RUN;
+    await this.#follow(
+      (signal) => this.#backend.resume("", signal),
+      () => undefined,
+      false,
+    );
+  }
+
+  /** Another tab began a turn: shows its question, then follows it. */
+  async followOtherTab(): Promise<void> {
+    if (this.#status.phase !== "idle") return;
+    await this.reload();
+    await this.attach();
+  }
+
+  /** Ends the running turn; what came so far is kept. Safe to call again. */
+  async stop(): Promise<void> {
+    if (this.#status.phase === "sending") {
+      // There is no run to stop before the server has taken the message.
+      this.#stopWanted = true;
+      this.#publish({ phase: "stopping" });
+      return;
+    }
+    if (this.#status.phase !== "running") return;
+    this.#publish({ phase: "stopping" });
+    try {
+      await this.#backend.stop();
+    } catch (error) {
+      this.#events.onTrouble("stop", error);
+      if (this.status().phase === "stopping") this.#publish({ phase: "running" });
+    }
+  }
+
+  /** Reads the messages again, from the newest page on. */
+  async reload(): Promise<boolean> {
+    const anchor = this.#history.at(-PAGE_SIZE) ?? this.#history[0];
+    try {
+      const fresh = await this.#backend.loadSince(anchor?.createdAt ?? null);
+      const cut = anchor ? this.#history.findIndex(({ id }) => id === anchor.id) : 0;
+      this.#history = [...this.#history.slice(0, Math.max(cut, 0)), ...fresh];
+      this.#unsaved = [];
+      this.#publish({});
+      return true;
+    } catch (error) {
+      this.#events.onTrouble("messages", error);
+      return false;
+    }
+  }
+
+  /** Lets go of the connection; the run itself goes on at the server. */
+  close(): void {
+    this.#following.abort();
+    this.#cancelFrame?.();
+  }
+
+  async #follow(
+    first: (signal: AbortSignal) => Promise<Response>,
+    accepted: () => void,
+    own: boolean,
+  ): Promise<RunEnd> {
+    this.#following.abort();
+    this.#following = new AbortController();
+    const { signal } = this.#following;
+    const listener = {
+      onAccepted: () => {
+        accepted();
+        this.#publish({ phase: "running" });
+        if (this.#stopWanted) void this.stop();
+        this.#stopWanted = false;
+      },
+      onChunk: (chunk: StreamChunk) => {
+        if (!signal.aborted) this.#collect(chunk);
+      },
+      onReconnecting: (reconnecting: boolean) => this.#publish({ reconnecting }),
+    };
+    const end = await followRun(first, this.#backend, listener, signal);
+    if (end.kind !== "left") await this.#finish(end, own);
+    return end;
+  }
+
+  async #finish(end: RunEnd, own: boolean): Promise<void> {
+    this.#flush();
+    const accepted =
+      this.#status.phase === "running" || (this.#status.phase === "stopping" && !this.#stopWanted);
+    this.#stopWanted = false;
+    if (!accepted) {
+      this.#pending = null;
+      this.#publish({ phase: "idle" });
+      return;
+    }
+    const { message } = this.#run;
+    // The stream is over without having said how the answer ended.
+    if (message?.status === "streaming")
+      this.#run = { ...this.#run, message: { ...message, status: "interrupted" } };
+    this.#run = { ...this.#run, modelStatus: null };
+    this.#publish({ phase: "idle", reconnecting: false });
+    if (own && message?.status === "failed") this.#events.onFailed(message.error ?? "");
+    if (own && end.kind === "refused") this.#events.onFailed(end.error?.message ?? "");
+    // A next message may have been sent while the reload was under way; then what is live belongs to that one.
+    if ((await this.reload()) && this.#status.phase === "idle") {
+      this.#pending = null;
+      // Words that the database does not have stay in sight.
+      if (this.#history.some(({ id }) => id === this.#run.message?.id)) this.#run = EMPTY_RUN;
+      this.#publish({});
+    }
+    this.#events.onEnded();
+  }
+
+  #collect(chunk: StreamChunk): void {
+    this.#chunks.push(chunk);
+    this.#cancelFrame ??= this.#backend.nextFrame(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#cancelFrame?.();
+    this.#cancelFrame = null;
+    const chunks = this.#chunks;
+    if (chunks.length === 0) return;
+    this.#chunks = [];
+    const before = this.#run;
+    const now = this.#backend.now();
+    for (const chunk of chunks) this.#run = reduceChunk(this.#run, chunk, now);
+    if (this.#run.title !== null && this.#run.title !== before.title) this.#events.onTitle(this.#run.title);
+    this.#publish({});
+  }
+
+  /** Everything in order. A streaming answer stands before its stored form, a finished one gives way to it. */
+  #shown(): readonly ChatMessage[] {
+    const live = this.#run.message;
+    const stored = live !== null && this.#history.some(({ id }) => id === live.id);
+    const streaming = live?.status === "streaming";
+    return [
+      ...(stored && streaming ? this.#history.filter(({ id }) => id !== live.id) : this.#history),
+      ...this.#unsaved,
+      // Once the database has the answer, it has the question as well.
+      ...(this.#pending && !stored ? [this.#pending] : []),
+      ...(live && (streaming || !stored) ? [live] : []),
+    ];
+  }
+
+  #publish(change: Partial<ChatStatus>): void {
+    const shown = this.#shown();
+    const before = this.#byId;
+    this.#byId = new Map(shown.map((message) => [message.id, message]));
+    const { ids } = this.#status;
+    const sameIds = ids.length === shown.length && shown.every(({ id }, index) => id === ids[index]);
+    const next: ChatStatus = {
+      ...this.#status,
+      modelStatus: this.#run.modelStatus,
+      speaking: isSpeaking(this.#run.message),
+      ids: sameIds ? ids : shown.map(({ id }) => id),
+      ...change,
+    };
+    const statusChanged = (Object.keys(next) as (keyof ChatStatus)[]).some(
+      (key) => next[key] !== this.#status[key],
+    );
+    if (statusChanged) this.#status = next;
+    for (const message of shown) {
+      if (before.get(message.id) !== message) this.#topics.publish(message.id);
+    }
+    if (statusChanged) this.#topics.publish("");
+  }
+}
+
+/** Whether an answer shows by itself that work goes on, so that no "thinking" line is needed under it. */
+function isSpeaking(message: ChatMessage | null): boolean {
+  const last = message?.parts.at(-1);
+  if (!last) return false;
+  if (last.type === "text" || last.type === "reasoning")
+    return last.state === "streaming" && last.text !== "";
+  return (
+    last.type === "dynamic-tool" && (last.state === "input-streaming" || last.state === "input-available")
+  );
+}

@@ -1,0 +1,107 @@
+/**
+ * What a transcript is made of, whether it came from the database or is being streamed. Parts have the names of the UI
+ * message stream, so that a stored answer and a live one are drawn by the same components.
+ */
+
+/** One piece of what a tool gave back; the shape is the tool server's, so every field is looked at before use. */
+export type ToolContent = { readonly [field: string]: unknown };
+
+/** What a tool gave back. */
+export interface ToolOutput {
+  readonly content: readonly ToolContent[];
+  readonly structuredContent?: unknown;
+  /** The tool itself says that it failed; the content says how. */
+  readonly isError: boolean;
+}
+
+/** How far a running tool says that it is. */
+export interface ToolProgress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+export interface TextPart {
+  readonly type: "text";
+  readonly text: string;
+  readonly state: "streaming" | "done";
+}
+
+export interface ReasoningPart {
+  readonly type: "reasoning";
+  readonly text: string;
+  readonly state: "streaming" | "done";
+  /** Milliseconds since 1970 at which it began and ended here; unknown for stored answers. */
+  readonly startedAt?: number;
+  readonly endedAt?: number;
+}
+
+export interface ToolPart {
+  readonly type: "dynamic-tool";
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly serverName?: string;
+  readonly state: "input-streaming" | "input-available" | "output-available" | "output-error";
+  /** The arguments once they are whole. */
+  readonly input?: unknown;
+  /** The JSON text of the arguments while the model is still writing them. */
+  readonly inputText: string;
+  readonly output?: ToolOutput;
+  readonly errorText?: string;
+  /** How a stored call ended when it gave neither a result nor an error. */
+  readonly outcome?: "unknown" | "stopped";
+  readonly durationMs?: number;
+  readonly progress?: ToolProgress;
+  /** Milliseconds since 1970 at which the call was seen to start here. */
+  readonly startedAt?: number;
+}
+
+export interface StepPart {
+  readonly type: "step-start";
+}
+
+/** A link that the model gives as its source. */
+export interface SourcePart {
+  readonly type: "source-url";
+  readonly sourceId: string;
+  readonly url: string;
+  readonly title?: string;
+}
+
+export type Part = TextPart | ReasoningPart | ToolPart | StepPart | SourcePart;
+
+/** `streaming` while it grows; the others are how an answer ended. */
+export type MessageStatus = "streaming" | "done" | "stopped" | "failed" | "interrupted";
+
+export interface ChatMessage {
+  readonly id: string;
+  readonly role: "user" | "assistant";
+  /** RFC 3339. */
+  readonly createdAt: string;
+  readonly parts: readonly Part[];
+  readonly status: MessageStatus;
+  /** What went wrong, for people. */
+  readonly error: string | null;
+  /** `provider/name`; null for the person's own words. */
+  readonly model: string | null;
+}
+
+/** The plain text of a message, a blank line between two parts: what "Copy" copies. */
+export function textOf(message: ChatMessage): string {
+  return message.parts
+    .flatMap((part) => (part.type === "text" && part.text !== "" ? [part.text] : []))
+    .join("\n\n");
+}
+
+/** The person's words as a message of the transcript. */
+export function userMessage(id: string, text: string, createdAt: string): ChatMessage {
+  return {
+    id,
+    role: "user",
+    createdAt,
+    parts: [{ type: "text", text, state: "done" }],
+    status: "done",
+    error: null,
+    model: null,
+  };
+}

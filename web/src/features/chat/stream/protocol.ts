@@ -1,0 +1,137 @@
+/**
+ * The chunks of the UI message stream, version 1, with the parts of this product (`data-…`). The types mirror the
+ * protocol and not a package, and what arrives is checked here once, so that nothing behind it meets an odd payload.
+ */
+
+/** What keeps a model busy before its first word. */
+export type ModelStatus =
+  | { readonly state: "queued"; readonly ahead: number }
+  | { readonly state: "loading" }
+  | { readonly state: "reading-tools" | "reading"; readonly done: number; readonly total: number }
+  | { readonly state: "retrying"; readonly after_ms: number };
+
+/** What the first chunk of a run says about it. */
+export interface RunMetadata {
+  readonly runId?: string;
+  readonly sessionId?: string;
+  readonly createdAt?: string;
+  readonly model?: string;
+}
+
+interface ToolFields {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly toolMetadata?: { readonly serverName?: string };
+}
+
+export type StreamChunk =
+  | { readonly type: "start"; readonly messageId?: string; readonly messageMetadata?: RunMetadata }
+  | { readonly type: "start-step" | "finish-step" | "reset-step" }
+  | { readonly type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end"; readonly id: string }
+  | { readonly type: "text-delta" | "reasoning-delta"; readonly id: string; readonly delta: string }
+  | ({ readonly type: "tool-input-start" } & ToolFields)
+  | { readonly type: "tool-input-delta"; readonly toolCallId: string; readonly inputTextDelta: string }
+  | ({ readonly type: "tool-input-available"; readonly input: unknown } & ToolFields)
+  | ({ readonly type: "tool-input-error"; readonly input?: unknown; readonly errorText: string } & ToolFields)
+  | {
+      readonly type: "tool-output-available";
+      readonly toolCallId: string;
+      readonly output: unknown;
+      readonly durationMs?: number;
+    }
+  | {
+      readonly type: "tool-output-error";
+      readonly toolCallId: string;
+      readonly errorText: string;
+      readonly durationMs?: number;
+    }
+  | { readonly type: "source-url"; readonly sourceId: string; readonly url: string; readonly title?: string }
+  | { readonly type: "data-model-status"; readonly data: ModelStatus }
+  | { readonly type: "data-title"; readonly data: { readonly title: string } }
+  | {
+      readonly type: "data-mcp-progress";
+      readonly id: string;
+      readonly data: { readonly progress: number; readonly total?: number; readonly message?: string };
+    }
+  | { readonly type: "finish"; readonly finishReason?: string }
+  | { readonly type: "abort"; readonly reason?: string }
+  | { readonly type: "error"; readonly errorText: string };
+
+/** The fields without which a chunk of a type means nothing, and the kind of value each must be. */
+const REQUIRED: { readonly [T in StreamChunk["type"]]: Readonly<Record<string, "string" | "object">> } = {
+  start: {},
+  "start-step": {},
+  "finish-step": {},
+  "reset-step": {},
+  "text-start": { id: "string" },
+  "text-delta": { id: "string", delta: "string" },
+  "text-end": { id: "string" },
+  "reasoning-start": { id: "string" },
+  "reasoning-delta": { id: "string", delta: "string" },
+  "reasoning-end": { id: "string" },
+  "tool-input-start": { toolCallId: "string", toolName: "string" },
+  "tool-input-delta": { toolCallId: "string", inputTextDelta: "string" },
+  "tool-input-available": { toolCallId: "string", toolName: "string" },
+  "tool-input-error": { toolCallId: "string", toolName: "string", errorText: "string" },
+  "tool-output-available": { toolCallId: "string" },
+  "tool-output-error": { toolCallId: "string", errorText: "string" },
+  "source-url": { sourceId: "string", url: "string" },
+  "data-model-status": { data: "object" },
+  "data-title": { data: "object" },
+  "data-mcp-progress": { id: "string", data: "object" },
+  finish: {},
+  abort: {},
+  error: { errorText: "string" },
+};
+
+/** A JSON object whose fields are not known. */
+export type JsonObject = { readonly [field: string]: unknown };
+
+/** Whether a value is a JSON object. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isKnownType(type: unknown): type is StreamChunk["type"] {
+  return typeof type === "string" && Object.hasOwn(REQUIRED, type);
+}
+
+const isCount = (value: unknown): boolean =>
+  typeof value === "number" && Number.isFinite(value) && value >= 0;
+
+function isModelStatus(data: JsonObject): boolean {
+  switch (data["state"]) {
+    case "queued":
+      return isCount(data["ahead"]);
+    case "loading":
+      return true;
+    case "reading-tools":
+    case "reading":
+      return isCount(data["done"]) && isCount(data["total"]);
+    case "retrying":
+      return isCount(data["after_ms"]);
+    default:
+      return false;
+  }
+}
+
+function isPlausibleData(type: string, data: unknown): boolean {
+  if (!isObject(data)) return true;
+  if (type === "data-model-status") return isModelStatus(data);
+  if (type === "data-title") return typeof data["title"] === "string";
+  if (type === "data-mcp-progress") return isCount(data["progress"]);
+  return true;
+}
+
+/** A chunk from parsed JSON, or null for what this client does not know or cannot use. */
+export function parseChunk(value: unknown): StreamChunk | null {
+  if (!isObject(value) || !isKnownType(value["type"])) return null;
+  const type = value["type"];
+  for (const [field, kind] of Object.entries(REQUIRED[type])) {
+    const fits = kind === "string" ? typeof value[field] === "string" : isObject(value[field]);
+    if (!fits) return null;
+  }
+  if (!isPlausibleData(type, value["data"])) return null;
+  // Every field that the union demands has just been checked; the rest is optional and read with care.
+  return value as unknown as StreamChunk;
+}

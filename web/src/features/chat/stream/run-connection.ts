@@ -1,0 +1,145 @@
+import { type ApiError, errorOf } from "@/lib/api-error";
+import { parseChunk, type StreamChunk } from "./protocol";
+import { readEvents } from "./read-sse";
+
+/** How a run reaches this page. Each answers with the raw response, so that status and body are decided on here. */
+export interface RunTransport {
+  /** Asks for the running turn, from after an event id or from its start. */
+  resume(lastEventId: string, signal: AbortSignal): Promise<Response>;
+  /** Ends after `ms` milliseconds, or earlier when the network comes back. */
+  wait(ms: number, signal: AbortSignal): Promise<void>;
+  /** 0 ≤ value < 1; spreads the retries of many pages. */
+  random(): number;
+}
+
+/** What a connection tells the one who follows it. */
+export interface RunListener {
+  /** The server took the request: from here on the run is the server's. */
+  onAccepted(): void;
+  onChunk(chunk: StreamChunk): void;
+  /** The connection was lost (true) or is back (false). */
+  onReconnecting(reconnecting: boolean): void;
+}
+
+/** How following a run ended. */
+export type RunEnd =
+  /** The stream said that it is complete. */
+  | { readonly kind: "done" }
+  /** Nothing runs (any more): what there is, is in the database. */
+  | { readonly kind: "idle" }
+  /** The server did not take the request; null when it was not reached at all. */
+  | { readonly kind: "refused"; readonly error: ApiError | null }
+  /** The page went on to something else. */
+  | { readonly kind: "left" };
+
+/** Milliseconds of the first wait before a lost connection is tried again, and of the longest. */
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 8_000;
+
+/** Half of the doubled wait is fixed and half is random. */
+export function backoff(attempt: number, random: number): number {
+  const ceiling = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
+  return ceiling / 2 + (ceiling / 2) * random;
+}
+
+/** Whether asking again later can help: the server is busy, restarting, or behind a gateway that is. */
+const isPassing = (status: number): boolean => status === 429 || status >= 500;
+
+/**
+ * Follows one run to its end. It begins with the response of `first`; when the network drops, it goes on from the last
+ * event it saw, for as long as the page wants it.
+ */
+export async function followRun(
+  first: (signal: AbortSignal) => Promise<Response>,
+  transport: RunTransport,
+  listener: RunListener,
+  signal: AbortSignal,
+): Promise<RunEnd> {
+  const connection = new Connection(transport, listener, signal);
+  let response: Response;
+  try {
+    response = await first(signal);
+  } catch {
+    if (signal.aborted) return { kind: "left" };
+    return connection.afterLostRequest();
+  }
+  if (response.status === 204) return { kind: "idle" };
+  if (!response.ok) return { kind: "refused", error: await errorOf(response) };
+  listener.onAccepted();
+  return connection.follow(response);
+}
+
+class Connection {
+  readonly #transport: RunTransport;
+  readonly #listener: RunListener;
+  readonly #signal: AbortSignal;
+  #lastEventId = "";
+  #attempt = 0;
+
+  constructor(transport: RunTransport, listener: RunListener, signal: AbortSignal) {
+    this.#transport = transport;
+    this.#listener = listener;
+    this.#signal = signal;
+  }
+
+  /** A request that broke before its answer may have reached the server: then its run can be found and followed. */
+  async afterLostRequest(): Promise<RunEnd> {
+    const response = await this.#transport.resume("", this.#signal).catch(() => null);
+    if (this.#signal.aborted) return { kind: "left" };
+    if (!response?.ok || response.status === 204) return { kind: "refused", error: null };
+    this.#listener.onAccepted();
+    return this.follow(response);
+  }
+
+  async follow(first: Response): Promise<RunEnd> {
+    for (let response: Response | null = first; ; response = await this.#again()) {
+      if (this.#signal.aborted) return { kind: "left" };
+      if (!response) continue;
+      if (response.status === 204) return { kind: "idle" };
+      if (!response.ok && !isPassing(response.status))
+        return { kind: "refused", error: await errorOf(response) };
+      if (response.ok && (await this.#read(response))) return { kind: "done" };
+      if (!this.#signal.aborted) this.#listener.onReconnecting(true);
+    }
+  }
+
+  /** True when the stream said that it is complete, false when it broke off. */
+  async #read(response: Response): Promise<boolean> {
+    if (!response.body) return false;
+    this.#listener.onReconnecting(false);
+    try {
+      for await (const event of readEvents(response.body)) {
+        if (event.data === "[DONE]") return true;
+        this.#take(event.id, event.data);
+      }
+    } catch {
+      // A broken connection; the caller goes on from the last event.
+    }
+    return false;
+  }
+
+  #take(id: string, data: string): void {
+    // The first event after a break may be one that was already seen, when the server replays a little too much.
+    if (id !== "" && this.#lastEventId !== "" && Number(id) <= Number(this.#lastEventId)) return;
+    if (id !== "") this.#lastEventId = id;
+    this.#attempt = 0;
+    const chunk = parseChunk(parseJson(data));
+    if (chunk) this.#listener.onChunk(chunk);
+  }
+
+  async #again(): Promise<Response | null> {
+    const pause = backoff(this.#attempt, this.#transport.random());
+    this.#attempt += 1;
+    await this.#transport.wait(pause, this.#signal);
+    if (this.#signal.aborted) return null;
+    return this.#transport.resume(this.#lastEventId, this.#signal).catch(() => null);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,68 @@
+import type { ChatMessage, MessageStatus, Part, ToolPart } from "./message";
+import { isObject, type JsonObject } from "./protocol";
+import { toToolOutput } from "./reduce-chunk";
+
+/** A row of `ai_chat_messages`. The JSON columns are looked at before use. */
+export interface MessageRow {
+  readonly id: string;
+  readonly role: string;
+  readonly content: string;
+  readonly created_at: string;
+  readonly tool_calls?: unknown;
+  readonly parts?: unknown;
+  readonly status?: string | null;
+  readonly error?: string | null;
+  readonly model?: string | null;
+}
+
+const ENDINGS: readonly string[] = ["done", "stopped", "failed", "interrupted"] satisfies MessageStatus[];
+
+const asText = (value: unknown): string => (typeof value === "string" ? value : "");
+
+function toToolPart(call: JsonObject): ToolPart {
+  const { outcome, serverName, durationMs, result, error } = call;
+  const failed = typeof error === "string" && error !== "";
+  return {
+    type: "dynamic-tool",
+    toolCallId: asText(call["id"]),
+    toolName: asText(call["name"]),
+    state: isObject(result) && !failed ? "output-available" : "output-error",
+    input: call["arguments"],
+    inputText: "",
+    ...(typeof serverName === "string" && serverName !== "" ? { serverName } : {}),
+    ...(isObject(result) ? { output: toToolOutput(result) } : {}),
+    ...(failed ? { errorText: error } : {}),
+    ...(outcome === "unknown" || outcome === "stopped" ? { outcome } : {}),
+    ...(typeof durationMs === "number" ? { durationMs } : {}),
+  };
+}
+
+function toPart(value: unknown): Part[] {
+  if (!isObject(value)) return [];
+  if (value["type"] === "text") return [{ type: "text", text: asText(value["text"]), state: "done" }];
+  if (value["type"] === "reasoning")
+    return [{ type: "reasoning", text: asText(value["text"]), state: "done" }];
+  if (value["type"] === "tool-call" && isObject(value["call"])) return [toToolPart(value["call"])];
+  return [];
+}
+
+function partsOf(row: MessageRow): Part[] {
+  if (Array.isArray(row.parts) && row.parts.length > 0) return row.parts.flatMap(toPart);
+  const calls = Array.isArray(row.tool_calls) ? row.tool_calls.filter(isObject).map(toToolPart) : [];
+  return row.content === "" ? calls : [...calls, { type: "text", text: row.content, state: "done" }];
+}
+
+/** A message of the transcript from its row. */
+export function fromRow(row: MessageRow): ChatMessage {
+  const isUser = row.role === "user";
+  const status = ENDINGS.includes(row.status ?? "") ? (row.status as MessageStatus) : "done";
+  return {
+    id: row.id,
+    role: isUser ? "user" : "assistant",
+    createdAt: row.created_at,
+    parts: isUser ? [{ type: "text", text: row.content, state: "done" }] : partsOf(row),
+    status,
+    error: row.error ?? null,
+    model: row.model ?? null,
+  };
+}

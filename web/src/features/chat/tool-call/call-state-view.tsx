@@ -1,0 +1,23 @@
+import { Check, CircleAlert, CircleHelp, LoaderCircle, PencilLine, Square } from "lucide-react";
+import { type MessageKey, t } from "@/lib/t";
+import type { CallState } from "./call-state";
+
+const LOOK = {
+  writing: { Icon: PencilLine, colour: "text-ink-2", words: "chat.tool.writing" },
+  running: { Icon: LoaderCircle, colour: "text-ink-2", words: "chat.tool.running" },
+  done: { Icon: Check, colour: "text-ok", words: "chat.tool.done" },
+  failed: { Icon: CircleAlert, colour: "text-err", words: "chat.tool.failed" },
+  stopped: { Icon: Square, colour: "text-ink-2", words: "chat.tool.stopped" },
+  unknown: { Icon: CircleHelp, colour: "text-warn", words: "chat.tool.unknown" },
+} as const satisfies Record<CallState, { Icon: typeof Check; colour: string; words: MessageKey }>;
+
+/** The state of a call, as an icon and a word. */
+export function CallStateView({ state }: { state: CallState }) {
+  const { Icon, colour, words } = LOOK[state];
+  return (
+    <span className={`inline-flex items-center gap-1.5 text-sm whitespace-nowrap ${colour}`}>
+      <Icon aria-hidden="true" className={`size-4 shrink-0 ${state === "running" ? "animate-spin" : ""}`} />
+      {t(words)}
+    </span>
+  );
+}

@@ -1,0 +1,34 @@
+import type { MessageStatus, ToolPart } from "../stream/message";
+
+/** Where a call stands, as the card says it. */
+export type CallState = "writing" | "running" | "done" | "failed" | "stopped" | "unknown";
+
+/** The state of a call; one that its answer left open was stopped, or nobody knows. */
+export function callState(part: ToolPart, message: MessageStatus): CallState {
+  if (part.outcome) return part.outcome;
+  if (part.state === "output-available") return part.output?.isError ? "failed" : "done";
+  if (part.state === "output-error") return "failed";
+  if (message === "streaming") return part.state === "input-streaming" ? "writing" : "running";
+  return part.state === "input-available" && message !== "stopped" ? "unknown" : "stopped";
+}
+
+/** The arguments in one line. */
+export function argumentsLine(part: ToolPart): string {
+  const text = part.input === undefined ? part.inputText : JSON.stringify(part.input);
+  return text === "{}" ? "" : text.replaceAll(/\s+/gu, " ").slice(0, 200);
+}
+
+/** The arguments set out to be read. */
+export function argumentsText(part: ToolPart): string {
+  return part.input === undefined ? part.inputText : JSON.stringify(part.input, null, 2);
+}
+
+/** The whole call as JSON, to be copied. */
+export function callAsJson(part: ToolPart): string {
+  const { toolName, serverName, input, output, errorText } = part;
+  return JSON.stringify(
+    { tool: toolName, server: serverName, arguments: input, result: output, error: errorText },
+    null,
+    2,
+  );
+}

@@ -1,0 +1,14 @@
+import { useEffect, useState } from "react";
+import { formatDuration } from "@/lib/format";
+
+const EVERY_MS = 100;
+
+/** The time since a moment, in milliseconds since 1970, counting on. */
+export function Elapsed({ since }: { since: number }) {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return <>{formatDuration(Math.max(0, Math.floor((now - since) / EVERY_MS) * EVERY_MS))}</>;
+}

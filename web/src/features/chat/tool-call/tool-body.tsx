@@ -1,0 +1,49 @@
+import type { ReactNode } from "react";
+import { type MessageKey, t } from "@/lib/t";
+import { CopyButton } from "@/markdown/copy-button";
+import { TextBlock } from "@/tool-result/content-view";
+import type { ToolPart } from "../stream/message";
+import { argumentsText, callAsJson, type CallState } from "./call-state";
+import { OutputView } from "./output-view";
+
+/** What a call was made with and what came of it. */
+export function ToolBody({ part, state }: { part: ToolPart; state: CallState }) {
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-2.5 border-t border-line px-3.5 py-3">
+      <Section
+        name="chat.tool.arguments"
+        action={<CopyButton text={callAsJson(part)} label={t("chat.tool.copy")} />}
+      >
+        <TextBlock text={argumentsText(part)} />
+      </Section>
+      {part.output && (
+        <Section name="chat.tool.result">
+          <OutputView output={part.output} />
+        </Section>
+      )}
+      {part.errorText !== undefined && <p className="text-err wrap-anywhere">{part.errorText}</p>}
+      {state === "unknown" && <p className="text-ink-2">{t("chat.tool.unknown.about")}</p>}
+      {state === "running" && part.progress?.message !== undefined && (
+        <p className="text-ink-2">{part.progress.message}</p>
+      )}
+    </div>
+  );
+}
+
+interface SectionProps {
+  name: MessageKey;
+  action?: ReactNode;
+  children: ReactNode;
+}
+
+function Section({ name, action, children }: SectionProps) {
+  return (
+    <section>
+      <div className="mb-1 flex min-h-4 items-center justify-between">
+        <h4 className="text-xs font-normal tracking-normal text-ink-2">{t(name)}</h4>
+        {action !== undefined && <span className="-my-2">{action}</span>}
+      </div>
+      {children}
+    </section>
+  );
+}

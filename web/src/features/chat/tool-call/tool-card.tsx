@@ -1,0 +1,68 @@
+import { Activity as Pulse, ChevronDown } from "lucide-react";
+import { useId, useState } from "react";
+import { formatDuration } from "@/lib/format";
+import { Badge } from "@/ui/badge";
+import { ProgressBar } from "../progress-bar";
+import type { MessageStatus, ToolPart } from "../stream/message";
+import { argumentsLine, callState } from "./call-state";
+import { CallStateView } from "./call-state-view";
+import { Elapsed } from "./elapsed";
+import { ToolBody } from "./tool-body";
+
+interface ToolCardProps {
+  part: ToolPart;
+  messageStatus: MessageStatus;
+}
+
+/** A tool call: one line that opens. */
+export function ToolCard({ part, messageStatus }: ToolCardProps) {
+  const [open, setOpen] = useState(false);
+  const bodyId = useId();
+  const state = callState(part, messageStatus);
+  const progress = state === "running" ? part.progress : undefined;
+  return (
+    <div
+      data-tool={part.toolName}
+      data-state={state}
+      className="rounded-md border border-line bg-surface text-md"
+    >
+      <button
+        type="button"
+        aria-expanded={open}
+        aria-controls={bodyId}
+        onClick={() => setOpen(!open)}
+        className="flex min-h-[42px] w-full items-center gap-2.5 rounded-md px-3 py-1.5 text-left touch:min-h-11"
+      >
+        <Pulse aria-hidden="true" className="size-4 shrink-0" />
+        <span className="truncate font-medium whitespace-nowrap max-wide:flex-1">{part.toolName}</span>
+        {part.serverName !== undefined && (
+          <span className="max-wide:hidden">
+            <Badge>{part.serverName}</Badge>
+          </span>
+        )}
+        <span className="min-w-0 flex-1 truncate font-mono text-[0.875em] text-ink-2 max-wide:hidden">
+          {argumentsLine(part)}
+        </span>
+        {progress?.total !== undefined && progress.total > 0 && (
+          <ProgressBar
+            label={progress.message ?? part.toolName}
+            value={progress.progress}
+            total={progress.total}
+          />
+        )}
+        <CallStateView state={state} />
+        <span className="text-sm whitespace-nowrap text-ink-3 tabular-nums">
+          {state === "running" && part.startedAt !== undefined && <Elapsed since={part.startedAt} />}
+          {part.durationMs !== undefined && formatDuration(part.durationMs)}
+        </span>
+        <ChevronDown
+          aria-hidden="true"
+          className={`size-4 shrink-0 transition-transform duration-150 ${open ? "rotate-180" : ""}`}
+        />
+      </button>
+      <div id={bodyId} hidden={!open}>
+        {open && <ToolBody part={part} state={state} />}
+      </div>
+    </div>
+  );
+}

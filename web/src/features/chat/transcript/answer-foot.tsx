@@ -1,0 +1,58 @@
+import { CircleAlert, RotateCcw, Square, Unplug } from "lucide-react";
+import { t } from "@/lib/t";
+import { CopyButton } from "@/markdown/copy-button";
+import { Button, IconButton } from "@/ui/button";
+import { type ChatMessage, textOf } from "../stream/message";
+import { TimeOfDay } from "./time-of-day";
+
+interface AnswerFootProps {
+  message: ChatMessage;
+  /** Asks the question again; absent where that is not offered. */
+  onRetry: (() => void) | undefined;
+}
+
+/** How an answer ended, when it was, and what can be done with it. */
+export function AnswerFoot({ message, onRetry }: AnswerFootProps) {
+  const text = textOf(message);
+  const failed = message.status === "failed";
+  return (
+    <>
+      {failed && <Failure reason={message.error ?? t("chat.failed.unknown")} onRetry={onRetry} />}
+      <div className="-mt-1.5 -ml-2 flex items-center gap-0.5 text-ink-3">
+        {text !== "" && <CopyButton text={text} label={t("chat.copy")} />}
+        {onRetry && !failed && (
+          <IconButton size="sm" label={t("chat.retry")} icon={<RotateCcw />} onClick={onRetry} />
+        )}
+        <span className="ml-2 flex items-center gap-2.5">
+          <TimeOfDay moment={message.createdAt} />
+          <Ending status={message.status} />
+        </span>
+      </div>
+    </>
+  );
+}
+
+function Failure({ reason, onRetry }: { reason: string; onRetry: (() => void) | undefined }) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md bg-err-soft px-3.5 py-2.5 text-md text-err">
+      <CircleAlert aria-hidden="true" className="size-4 shrink-0" />
+      <p className="min-w-0 flex-1 basis-48 wrap-anywhere">{reason}</p>
+      {onRetry && (
+        <Button size="sm" onClick={onRetry}>
+          {t("chat.retry")}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Ending({ status }: { status: ChatMessage["status"] }) {
+  if (status !== "stopped" && status !== "interrupted") return null;
+  const Icon = status === "stopped" ? Square : Unplug;
+  return (
+    <span className="inline-flex items-center gap-1.5 text-xs text-ink-2">
+      <Icon aria-hidden="true" className="size-3" />
+      {t(status === "stopped" ? "chat.stopped" : "chat.interrupted")}
+    </span>
+  );
+}

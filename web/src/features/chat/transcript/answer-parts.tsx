@@ -1,0 +1,70 @@
+import type { ReactNode } from "react";
+import { Markdown } from "@/markdown/markdown";
+import { hostOf, safeUrl } from "@/markdown/safe-url";
+import type { ChatMessage, Part, SourcePart, ToolPart } from "../stream/message";
+import { ToolCard } from "../tool-call/tool-card";
+import { Reasoning } from "./reasoning";
+
+/** What an answer is made of, in order; calls that follow each other stand close together. */
+export function AnswerParts({ message }: { message: ChatMessage }) {
+  const live = message.status === "streaming";
+  return grouped(message.parts).map((group, index) =>
+    // Parts only ever join at the end, so their place is their name.
+    Array.isArray(group) ? (
+      <div key={index} className="grid grid-cols-[minmax(0,1fr)] gap-2">
+        {group.map((part) => (
+          <ToolCard key={part.toolCallId} part={part} messageStatus={message.status} />
+        ))}
+      </div>
+    ) : (
+      <PartView key={index} part={group} live={live} />
+    ),
+  );
+}
+
+type Single = Exclude<Part, ToolPart>;
+
+function grouped(parts: readonly Part[]): (Single | ToolPart[])[] {
+  const groups: (Single | ToolPart[])[] = [];
+  for (const part of parts) {
+    const last = groups.at(-1);
+    if (part.type === "step-start") continue;
+    if (part.type !== "dynamic-tool") groups.push(part);
+    else if (Array.isArray(last)) last.push(part);
+    else groups.push([part]);
+  }
+  return groups;
+}
+
+function PartView({ part, live }: { part: Single; live: boolean }): ReactNode {
+  switch (part.type) {
+    case "text":
+      return part.text === "" ? null : (
+        <Markdown text={part.text} complete={!live || part.state === "done"} />
+      );
+    case "reasoning":
+      return part.text === "" ? null : <Reasoning part={part} live={live} />;
+    case "source-url":
+      return <Source part={part} />;
+    case "step-start":
+      return null;
+    default:
+      return part satisfies never;
+  }
+}
+
+function Source({ part }: { part: SourcePart }) {
+  const url = safeUrl(part.url);
+  if (!url) return null;
+  return (
+    <a
+      href={url.href}
+      title={hostOf(url)}
+      target="_blank"
+      rel="noopener noreferrer"
+      className="justify-self-start text-sm text-ink-2 underline"
+    >
+      {part.title ?? hostOf(url)}
+    </a>
+  );
+}

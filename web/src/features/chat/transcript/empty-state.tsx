@@ -1,0 +1,50 @@
+import type { AvailableTool } from "@/lib/available-tool";
+import { t } from "@/lib/t";
+import { Button } from "@/ui/button";
+import { suggestionsFor } from "./suggestions";
+
+export interface EmptyStateProps {
+  tools: readonly AvailableTool[];
+  onPrefill: (text: string) => void;
+  onOpenServers: () => void;
+}
+
+/** A chat in which nothing was said: what could be asked here, or where to get tools. */
+export function EmptyState({ tools, onPrefill, onOpenServers }: EmptyStateProps) {
+  const servers = new Set(tools.map(({ serverName }) => serverName)).size;
+  return (
+    <div className="grid min-h-full place-content-center justify-items-center text-center">
+      <h3 className="text-2xl tracking-tight text-balance">{t("chat.empty.title")}</h3>
+      <p className="text-ink-2">
+        {tools.length > 0 ? ready(tools.length, servers) : t("chat.empty.noTools")}
+      </p>
+      {tools.length === 0 ? (
+        <Button variant="primary" className="mt-6" onClick={onOpenServers}>
+          {t("chat.empty.openServers")}
+        </Button>
+      ) : (
+        <ul className="mt-6.5 grid w-[min(40rem,calc(100vw-28px))] grid-cols-2 gap-2.5 max-wide:grid-cols-1">
+          {suggestionsFor(tools).map(({ label, prompt, tool, serverName }) => (
+            <li key={`${serverName}/${tool}`} className="grid">
+              <button
+                type="button"
+                onClick={() => onPrefill(prompt)}
+                className="rounded-lg border border-line bg-surface px-4 py-3 text-left text-md transition-colors duration-150 hover:border-line-strong"
+              >
+                <span className="block wrap-anywhere">{label}</span>
+                <span className="block truncate text-ink-2">{`${tool} · ${serverName}`}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function ready(tools: number, servers: number): string {
+  if (tools === 1) return t("chat.empty.readyOne");
+  return servers === 1
+    ? t("chat.empty.readyOneServer", { n: tools })
+    : t("chat.empty.ready", { n: tools, m: servers });
+}

@@ -1,0 +1,57 @@
+import { memo } from "react";
+import { t } from "@/lib/t";
+import type { ChatStore } from "../stream/chat-store";
+import { textOf } from "../stream/message";
+import { useMessage } from "../use-chat-store";
+import { AnswerFoot } from "./answer-foot";
+import { AnswerParts } from "./answer-parts";
+import { TimeOfDay } from "./time-of-day";
+
+interface MessageRowProps {
+  id: string;
+  store: ChatStore;
+  /** Whether its question can be asked again: it is the newest, and nothing runs. */
+  canRetry: boolean;
+  onRetry: (text: string) => void;
+}
+
+/** One message. It alone is drawn again when it grows. */
+export const MessageRow = memo(({ id, store, canRetry, onRetry }: MessageRowProps) => {
+  const message = useMessage(store, id);
+  if (!message) return null;
+  if (message.role === "user") {
+    return (
+      <article data-role="user" aria-label={t("chat.youSaid")} className="mb-7 flex flex-col items-end gap-1">
+        <p className="max-w-[85%] rounded-[18px_18px_6px_18px] bg-accent-soft px-4 py-[9px] whitespace-pre-wrap wrap-anywhere">
+          {textOf(message)}
+        </p>
+        <TimeOfDay moment={message.createdAt} />
+      </article>
+    );
+  }
+  const question = canRetry ? questionBefore(store, id) : undefined;
+  return (
+    <article
+      data-role="assistant"
+      aria-label={t("chat.assistantSaid")}
+      className="mb-7 grid grid-cols-[minmax(0,1fr)] gap-3.5"
+    >
+      <AnswerParts message={message} />
+      {message.status !== "streaming" && (
+        <AnswerFoot
+          message={message}
+          onRetry={question === undefined ? undefined : () => onRetry(question)}
+        />
+      )}
+    </article>
+  );
+});
+MessageRow.displayName = "MessageRow";
+
+/** The words that the message answers. */
+function questionBefore(store: ChatStore, id: string): string | undefined {
+  const { ids } = store.status();
+  const before = ids[ids.indexOf(id) - 1];
+  const question = before === undefined ? undefined : store.message(before);
+  return question?.role === "user" ? textOf(question) : undefined;
+}

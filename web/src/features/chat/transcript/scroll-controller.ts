@@ -1,0 +1,198 @@
+/** What the transcript shows of where the reader is. */
+export interface ScrollState {
+  /** More than a line of the newest message is below the edge. */
+  readonly hiddenBelow: boolean;
+}
+
+/** What the transcript does when the reader nears an end of what is mounted. */
+export interface ScrollEvents {
+  onState(state: ScrollState): void;
+  onNearStart(): void;
+  onNearEnd(): void;
+}
+
+/** Where a question comes to stand after it is sent, in px from the top: some of the turn before stays in sight. */
+const TURN_TOP = 76;
+/** Within so many px of the end, the reader is at the end. */
+const AT_END = 4;
+/** More than so many px out of sight is more than a line. */
+const LINE = 26;
+/** So many px before an end of what is mounted, the next page is asked for. */
+const NEAR = 600;
+
+const UPWARDS: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
+
+/**
+ * Keeps the reader where they want to be. At the end, the end stays in sight while words come in; anywhere else nothing
+ * moves, whatever is added before or after. The reader's own act decides, never the length of the text.
+ */
+export class ScrollController {
+  readonly #scroller: HTMLElement;
+  readonly #rows: HTMLElement;
+  readonly #room: HTMLElement;
+  readonly #events: ScrollEvents;
+  #following = true;
+  #roomForTurn = false;
+  #hiddenBelow = false;
+  #lastTop = 0;
+  #lastHeight = 0;
+  #anchor: { readonly row: Element; readonly top: number } | null = null;
+
+  /** `rows` holds the messages and `room` is the empty space below them, both inside `scroller`. */
+  constructor(scroller: HTMLElement, rows: HTMLElement, room: HTMLElement, events: ScrollEvents) {
+    this.#scroller = scroller;
+    this.#rows = rows;
+    this.#room = room;
+    this.#events = events;
+  }
+
+  /** Begins to watch; the result ends that. */
+  connect(): () => void {
+    const stop = new AbortController();
+    const on = { signal: stop.signal, passive: true };
+    const scroller = this.#scroller;
+    scroller.addEventListener("scroll", () => this.#onScroll(), on);
+    scroller.addEventListener("wheel", (event) => event.deltaY < 0 && this.#release(), on);
+    scroller.addEventListener("touchmove", () => this.#release(), on);
+    scroller.addEventListener("keydown", (event) => UPWARDS.has(event.key) && this.#release(), on);
+    scroller.addEventListener(
+      "focusin",
+      (event) => event.target !== scroller && this.#releaseForFocus(event.target),
+      on,
+    );
+    document.addEventListener("selectionchange", () => this.#onSelection(), on);
+    // Sizes change after layout and before paint, so what is corrected here is never seen uncorrected.
+    const observer = new ResizeObserver(() => this.settle());
+    observer.observe(scroller);
+    observer.observe(this.#rows);
+    return () => {
+      stop.abort();
+      observer.disconnect();
+    };
+  }
+
+  /** Puts things right after the contents changed. */
+  settle(): void {
+    this.#makeRoom();
+    if (this.#following) this.#scrollTo(this.#scroller.scrollHeight);
+    else this.#restoreAnchor();
+    this.#report();
+  }
+
+  /** A question was sent: it moves to the top, and the answer has room to grow below it. */
+  showTurn(): void {
+    this.#roomForTurn = true;
+    this.jump();
+  }
+
+  /** A chat was opened: shows its last question, or its end when that is near. */
+  land(running: boolean): void {
+    this.#roomForTurn = false;
+    this.#makeRoom();
+    const question = this.#lastQuestion();
+    const end = this.#scroller.scrollHeight - this.#scroller.clientHeight;
+    const top = question ? question.offsetTop - TURN_TOP : end;
+    this.#following = running || top >= end - AT_END;
+    this.#scrollTo(this.#following ? end : top);
+    this.#captureAnchor();
+    this.#report();
+  }
+
+  /** Goes to the newest and stays there. */
+  jump(): void {
+    this.#following = true;
+    this.settle();
+  }
+
+  /** Goes to the question before (-1) or after (1) the one at the top. */
+  step(direction: -1 | 1): void {
+    const questions = [...this.#rows.querySelectorAll<HTMLElement>("[data-role=user]")];
+    const top = this.#scroller.scrollTop + TURN_TOP;
+    const target =
+      direction < 0
+        ? questions.findLast((row) => row.offsetTop < top - AT_END)
+        : questions.find((row) => row.offsetTop > top + AT_END);
+    if (!target) return;
+    this.#release();
+    this.#scrollTo(target.offsetTop - TURN_TOP);
+    this.#captureAnchor();
+  }
+
+  #lastQuestion(): HTMLElement | undefined {
+    return [...this.#rows.querySelectorAll<HTMLElement>("[data-role=user]")].at(-1);
+  }
+
+  #makeRoom(): void {
+    const question = this.#roomForTurn ? this.#lastQuestion() : undefined;
+    const wanted = question
+      ? this.#scroller.clientHeight - TURN_TOP - (this.#room.offsetTop - question.offsetTop)
+      : 0;
+    const height = `${Math.max(0, Math.floor(wanted))}px`;
+    if (this.#room.style.height !== height) this.#room.style.height = height;
+  }
+
+  #scrollTo(top: number): void {
+    this.#scroller.scrollTop = top;
+    this.#lastTop = this.#scroller.scrollTop;
+    this.#lastHeight = this.#scroller.scrollHeight;
+  }
+
+  #release(): void {
+    if (!this.#following || this.#scroller.scrollHeight <= this.#scroller.clientHeight) return;
+    this.#following = false;
+    this.#captureAnchor();
+  }
+
+  #releaseForFocus(target: EventTarget | null): void {
+    // A click on a card's own button is not a wish to stay: only focus that arrives by keyboard is.
+    if (target instanceof Element && target.matches(":focus-visible")) this.#release();
+  }
+
+  #onSelection(): void {
+    const selection = document.getSelection();
+    if (selection && !selection.isCollapsed && this.#rows.contains(selection.anchorNode)) this.#release();
+  }
+
+  #onScroll(): void {
+    const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
+    const movedUp = scrollTop < this.#lastTop - 1;
+    const movedDown = scrollTop > this.#lastTop + 1;
+    // The scrollbar and the browser's search move up without any other sign.
+    if (this.#following && movedUp && scrollHeight >= this.#lastHeight) this.#following = false;
+    else if (!this.#following && movedDown && scrollHeight - clientHeight - scrollTop <= AT_END)
+      this.#following = true;
+    this.#lastTop = scrollTop;
+    this.#lastHeight = scrollHeight;
+    if (!this.#following) this.#captureAnchor();
+    if (scrollTop < NEAR) this.#events.onNearStart();
+    if (this.#room.offsetTop - scrollTop - clientHeight < NEAR) this.#events.onNearEnd();
+    this.#report();
+  }
+
+  /** Remembers the first row in sight and where it stands. */
+  #captureAnchor(): void {
+    const edge = this.#scroller.getBoundingClientRect().top;
+    for (const row of this.#rows.children) {
+      const box = row.getBoundingClientRect();
+      if (box.bottom > edge && box.height > 0) {
+        this.#anchor = { row, top: box.top };
+        return;
+      }
+    }
+    this.#anchor = null;
+  }
+
+  #restoreAnchor(): void {
+    if (!this.#anchor?.row.isConnected) return this.#captureAnchor();
+    const moved = this.#anchor.row.getBoundingClientRect().top - this.#anchor.top;
+    if (Math.abs(moved) >= 1) this.#scrollTo(this.#scroller.scrollTop + moved);
+  }
+
+  #report(): void {
+    const { scrollTop, clientHeight } = this.#scroller;
+    const hiddenBelow = this.#room.offsetTop - scrollTop - clientHeight > LINE;
+    if (hiddenBelow === this.#hiddenBelow) return;
+    this.#hiddenBelow = hiddenBelow;
+    this.#events.onState({ hiddenBelow });
+  }
+}

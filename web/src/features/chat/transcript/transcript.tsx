@@ -1,0 +1,105 @@
+import { useQuery } from "@tanstack/react-query";
+import { ArrowDown } from "lucide-react";
+import { type KeyboardEvent, useRef } from "react";
+import { t } from "@/lib/t";
+import { buttonClass } from "@/ui/button";
+import type { ChatStore } from "../stream/chat-store";
+import { useChatStatus } from "../use-chat-store";
+import { Announcer } from "./announcer";
+import { EmptyState, type EmptyStateProps } from "./empty-state";
+import { MessageRow } from "./message-row";
+import { TurnStatus } from "./turn-status";
+import { useScroll } from "./use-scroll";
+
+interface TranscriptProps extends EmptyStateProps {
+  chatId: string;
+  store: ChatStore;
+  onRetry: (text: string) => void;
+}
+
+/** The conversation of one chat, with its newest messages in sight. */
+export function Transcript({ chatId, store, onRetry, ...empty }: TranscriptProps) {
+  const status = useChatStatus(store);
+  const { isPending } = useQuery({
+    queryKey: ["chat", chatId],
+    queryFn: () => store.open().then(() => true),
+    staleTime: 0,
+  });
+  const loadingOlder = useRef(false);
+  const loadOlder = () => {
+    if (loadingOlder.current) return;
+    loadingOlder.current = true;
+    // The next scroll asks again.
+    store
+      .loadOlder()
+      .catch((error: unknown) => console.error("Loading failed:", "messages", error))
+      .finally(() => (loadingOlder.current = false));
+  };
+  const { scroller, rows, room, visible, hiddenBelow, jump, step } = useScroll(status, loadOlder);
+  const busy = status.phase !== "idle";
+  const isEmpty = status.ids.length === 0 && !busy;
+
+  function onKeyDown(event: KeyboardEvent) {
+    if (!event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
+    event.preventDefault();
+    step(event.key === "ArrowUp" ? -1 : 1);
+  }
+
+  return (
+    <div className="relative min-h-0">
+      <div
+        ref={scroller}
+        role="group"
+        aria-label={t("chat.conversation")}
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+        className="relative h-full overflow-y-auto overscroll-contain px-5 pt-7 pb-8 [mask-image:linear-gradient(#000_calc(100%-28px),transparent)] [overflow-anchor:none] max-wide:px-3.5 max-wide:pt-5"
+      >
+        {isEmpty && (isPending ? <LoadingRows /> : <EmptyState {...empty} />)}
+        <div
+          ref={rows}
+          role="log"
+          aria-label={t("chat.messages")}
+          aria-relevant="additions"
+          aria-busy={busy}
+          className="mx-auto max-w-measure"
+        >
+          {visible.map((id) => (
+            <MessageRow
+              key={id}
+              id={id}
+              store={store}
+              canRetry={!busy && id === status.ids.at(-1)}
+              onRetry={onRetry}
+            />
+          ))}
+          <TurnStatus status={status} />
+        </div>
+        <div ref={room} />
+      </div>
+      {hiddenBelow && (
+        <button
+          type="button"
+          onClick={jump}
+          className={`${buttonClass({ variant: "line", size: "sm" })} absolute bottom-3 left-1/2 -translate-x-1/2 animate-enter shadow-float`}
+        >
+          <ArrowDown aria-hidden="true" />
+          {busy ? t("chat.jumpBusy") : t("chat.jump")}
+        </button>
+      )}
+      <Announcer phase={status.phase} />
+    </div>
+  );
+}
+
+/** The places of messages that are still being loaded; seen only when that takes a while. */
+function LoadingRows() {
+  return (
+    <div aria-hidden="true" className="mx-auto grid max-w-measure appear-late gap-3.5">
+      <div className="h-11 w-3/5 justify-self-end rounded-[18px] bg-sunken" />
+      <div className="mt-6 h-4 rounded-sm bg-sunken" />
+      <div className="h-4 w-11/12 rounded-sm bg-sunken" />
+      <div className="h-4 w-2/3 rounded-sm bg-sunken" />
+    </div>
+  );
+}

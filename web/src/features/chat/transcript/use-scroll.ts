@@ -1,0 +1,71 @@
+import { type RefObject, useEffectEvent, useLayoutEffect, useRef, useState } from "react";
+import type { ChatStatus } from "../stream/chat-contract";
+import { ScrollController } from "./scroll-controller";
+import { inWindow, newer, NEWEST, older } from "./window";
+
+interface Scroll {
+  readonly scroller: RefObject<HTMLDivElement | null>;
+  readonly rows: RefObject<HTMLDivElement | null>;
+  readonly room: RefObject<HTMLDivElement | null>;
+  /** The messages that are mounted. */
+  readonly visible: readonly string[];
+  readonly hiddenBelow: boolean;
+  readonly jump: () => void;
+  readonly step: (direction: -1 | 1) => void;
+}
+
+/** Ties the scroll rules and the window of mounted messages to the transcript's elements. */
+export function useScroll(status: ChatStatus, loadOlder: () => void): Scroll {
+  const scroller = useRef<HTMLDivElement>(null);
+  const rows = useRef<HTMLDivElement>(null);
+  const room = useRef<HTMLDivElement>(null);
+  const controller = useRef<ScrollController | null>(null);
+  const [hiddenBelow, setHiddenBelow] = useState(false);
+  const [window, setWindow] = useState(NEWEST);
+  const [seenSent, setSeenSent] = useState(status.sent);
+  const landed = useRef(false);
+  const shownSent = useRef(status.sent);
+  const { ids, sent } = status;
+  if (sent !== seenSent) {
+    setSeenSent(sent);
+    setWindow(NEWEST);
+  }
+
+  const onNearStart = useEffectEvent(() => {
+    if (window.from >= ids.length && status.hasOlder) loadOlder();
+    setWindow((current) => older(current, ids.length + (status.hasOlder ? 1 : 0)));
+  });
+
+  useLayoutEffect(() => {
+    if (!scroller.current || !rows.current || !room.current) return undefined;
+    // A hidden tab comes back to the place it had.
+    controller.current ??= new ScrollController(scroller.current, rows.current, room.current, {
+      onState: (state) => setHiddenBelow(state.hiddenBelow),
+      onNearStart: () => onNearStart(),
+      onNearEnd: () => setWindow(newer),
+    });
+    return controller.current.connect();
+  }, []);
+
+  useLayoutEffect(() => {
+    if (ids.length === 0) return;
+    if (sent !== shownSent.current) controller.current?.showTurn();
+    else if (landed.current) controller.current?.settle();
+    else controller.current?.land(status.phase !== "idle");
+    shownSent.current = sent;
+    landed.current = true;
+  }, [ids, sent, status.phase]);
+
+  return {
+    scroller,
+    rows,
+    room,
+    visible: inWindow(ids, window),
+    hiddenBelow,
+    jump: () => {
+      setWindow(NEWEST);
+      controller.current?.jump();
+    },
+    step: (direction) => controller.current?.step(direction),
+  };
+}

@@ -1,0 +1,40 @@
+import { Check, Copy } from "lucide-react";
+import { useState } from "react";
+import { t } from "@/lib/t";
+import { IconButton } from "@/ui/button";
+
+interface CopyButtonProps {
+  text: string;
+  /** What is copied, said as an act. */
+  label: string;
+}
+
+/** How long the button says that it has copied. */
+const SAID_FOR_MS = 2_000;
+
+/** Copies a text, and says so to the eye and to a screen reader. */
+export function CopyButton({ text, label }: CopyButtonProps) {
+  const [said, setSaid] = useState("");
+  async function copy(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text);
+      setSaid(t("chat.copied"));
+    } catch {
+      setSaid(t("chat.copyFailed"));
+    }
+    setTimeout(() => setSaid(""), SAID_FOR_MS);
+  }
+  return (
+    <>
+      <IconButton
+        size="sm"
+        label={said || label}
+        icon={said ? <Check /> : <Copy />}
+        onClick={() => void copy()}
+      />
+      <span role="status" className="sr-only">
+        {said}
+      </span>
+    </>
+  );
+}

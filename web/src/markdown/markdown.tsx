@@ -1,0 +1,33 @@
+import { memo, useState } from "react";
+import { advance, type Block, type Definitions, EMPTY_MARKDOWN } from "./incremental";
+import { NodeView } from "./render-node";
+
+interface MarkdownProps {
+  text: string;
+  /** Whether no more of the text comes. */
+  complete: boolean;
+}
+
+/** Markdown that may still grow: finished blocks are parsed and drawn once, only the last ones again with each addition. */
+export function Markdown({ text, complete }: MarkdownProps) {
+  const [state, setState] = useState(() => advance(EMPTY_MARKDOWN, text, complete));
+  const current = advance(state, text, complete);
+  // Derived from the props and from what was known before; the next render begins from here.
+  if (current !== state) setState(current);
+  return (
+    <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-3.5">
+      {[...current.finished, ...current.tail].map((block) => (
+        <BlockView key={block.key} block={block} definitions={current.definitions} />
+      ))}
+    </div>
+  );
+}
+
+// Finished blocks keep their node: they are skipped however long the text grows.
+const BlockView = memo(
+  ({ block, definitions }: { block: Block; definitions: Definitions }) => (
+    <NodeView node={block.node} definitions={definitions} />
+  ),
+  (before, after) => before.block.node === after.block.node && before.definitions === after.definitions,
+);
+BlockView.displayName = "BlockView";

@@ -1,0 +1,32 @@
+import { Image } from "lucide-react";
+import { useState } from "react";
+import { t } from "@/lib/t";
+import { hostOf, safeUrl } from "./safe-url";
+
+interface RemoteImageProps {
+  address: string;
+  alt: string;
+}
+
+/** An image of another site. It loads when the person asks for it: loading it tells that site that it was seen. */
+export function RemoteImage({ address, alt }: RemoteImageProps) {
+  const [wanted, setWanted] = useState(false);
+  const url = safeUrl(address);
+  if (!url || url.protocol === "mailto:") return <>{alt}</>;
+  if (wanted) {
+    return (
+      <img src={url.href} alt={alt} referrerPolicy="no-referrer" className="max-h-96 max-w-full rounded-md" />
+    );
+  }
+  return (
+    <button
+      type="button"
+      onClick={() => setWanted(true)}
+      className="inline-flex items-center gap-2 rounded-md border border-line-strong bg-surface px-3 py-1.5 text-sm text-ink-2 hover:text-ink touch:min-h-11"
+    >
+      <Image aria-hidden="true" className="size-4 shrink-0" />
+      <span>{t("chat.image.load", { host: hostOf(url) })}</span>
+      {alt !== "" && <span className="text-ink">{alt}</span>}
+    </button>
+  );
+}

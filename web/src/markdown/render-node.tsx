@@ -1,0 +1,209 @@
+import type { List, ListItem, Nodes, Parents, Table } from "mdast";
+import type { ReactNode } from "react";
+import { CodeBlock } from "./code-block";
+import type { Definitions } from "./incremental";
+import { RemoteImage } from "./remote-image";
+import { hostOf, safeUrl } from "./safe-url";
+
+const HEADINGS = {
+  1: "text-lg",
+  2: "text-[1.125rem]/7",
+  3: "text-base",
+  4: "text-base",
+  5: "text-md",
+  6: "text-md",
+} as const;
+
+/** The page has headings of its own above those of an answer. */
+const HEADING_TAGS = { 1: "h4", 2: "h4", 3: "h5", 4: "h5", 5: "h6", 6: "h6" } as const;
+
+const LINK = "text-accent underline decoration-1 underline-offset-2 hover:decoration-2";
+const BREAK_TAG = /^<br\s*\/?>$/iu;
+
+function childrenOf(node: Parents, definitions: Definitions): ReactNode[] {
+  // Children have no names of their own; a changed tail draws its few nodes anew.
+  return node.children.map((child, index) => <NodeView key={index} node={child} definitions={definitions} />);
+}
+
+interface NodeProps {
+  node: Nodes;
+  definitions: Definitions;
+}
+
+/** One node of the tree as React elements. Raw HTML is words like any other. */
+export function NodeView({ node, definitions }: NodeProps): ReactNode {
+  switch (node.type) {
+    case "root":
+      return childrenOf(node, definitions);
+    case "paragraph":
+      return <p>{childrenOf(node, definitions)}</p>;
+    case "heading": {
+      const Heading = HEADING_TAGS[node.depth];
+      return (
+        <Heading className={`mt-2 font-semibold ${HEADINGS[node.depth]}`}>
+          {childrenOf(node, definitions)}
+        </Heading>
+      );
+    }
+    case "text":
+      return node.value;
+    case "html":
+      return BREAK_TAG.test(node.value) ? <br /> : <span className="whitespace-pre-wrap">{node.value}</span>;
+    case "strong":
+      return <strong className="font-semibold">{childrenOf(node, definitions)}</strong>;
+    case "emphasis":
+      return <em>{childrenOf(node, definitions)}</em>;
+    case "delete":
+      return <del>{childrenOf(node, definitions)}</del>;
+    case "inlineCode":
+      return (
+        <code className="rounded-[5px] bg-sunken px-1.25 py-0.5 font-mono text-[0.875em]">{node.value}</code>
+      );
+    case "break":
+      return <br />;
+    case "thematicBreak":
+      return <hr className="border-line" />;
+    case "code":
+      return <CodeBlock language={node.lang ?? ""} text={node.value} />;
+    case "blockquote":
+      return (
+        <blockquote className="grid gap-3 border-l-2 border-line-strong pl-4 text-ink-2">
+          {childrenOf(node, definitions)}
+        </blockquote>
+      );
+    case "link":
+      return <LinkView address={node.url}>{childrenOf(node, definitions)}</LinkView>;
+    case "linkReference":
+      return (
+        <LinkView address={definitions.get(node.identifier)?.url ?? ""}>
+          {childrenOf(node, definitions)}
+        </LinkView>
+      );
+    case "image":
+      return <RemoteImage address={node.url} alt={node.alt ?? ""} />;
+    case "imageReference":
+      return <RemoteImage address={definitions.get(node.identifier)?.url ?? ""} alt={node.alt ?? ""} />;
+    case "list":
+      return <ListView list={node} definitions={definitions} />;
+    case "listItem":
+      return <ItemView item={node} loose={false} definitions={definitions} />;
+    case "table":
+      return <TableView table={node} definitions={definitions} />;
+    case "footnoteReference":
+      return <sup>[{node.label ?? node.identifier}]</sup>;
+    case "footnoteDefinition":
+      return (
+        <div className="flex gap-2 text-sm text-ink-2">
+          <sup className="mt-1">[{node.label ?? node.identifier}]</sup>
+          <div className="min-w-0">{childrenOf(node, definitions)}</div>
+        </div>
+      );
+    // Rows and cells are drawn by their table; definitions and front matter are not drawn at all.
+    case "tableRow":
+    case "tableCell":
+    case "definition":
+    case "yaml":
+      return null;
+    default:
+      return node satisfies never;
+  }
+}
+
+/** A link to another site, in a tab of its own; only its words when the address is none that a link may have. */
+function LinkView({ address, children }: { address: string; children: ReactNode }) {
+  const url = safeUrl(address);
+  if (!url) return children;
+  return (
+    <a href={url.href} title={hostOf(url)} target="_blank" rel="noopener noreferrer" className={LINK}>
+      {children}
+    </a>
+  );
+}
+
+function ListView({ list, definitions }: { list: List; definitions: Definitions }) {
+  const loose = (list.spread ?? false) || list.children.some(({ spread }) => spread);
+  const items = list.children.map((item, index) => (
+    <ItemView key={index} item={item} loose={loose} definitions={definitions} />
+  ));
+  const gap = loose ? "[&>li+li]:mt-2.5" : "[&>li+li]:mt-1";
+  if (!list.ordered) return <ul className={`list-disc pl-5.5 marker:text-ink-3 ${gap}`}>{items}</ul>;
+  return (
+    <ol
+      start={list.start ?? 1}
+      className={`list-decimal pl-6.5 marker:text-ink-3 marker:tabular-nums ${gap}`}
+    >
+      {items}
+    </ol>
+  );
+}
+
+function ItemView({
+  item,
+  loose,
+  definitions,
+}: {
+  item: ListItem;
+  loose: boolean;
+  definitions: Definitions;
+}) {
+  const isTask = typeof item.checked === "boolean";
+  return (
+    <li className={isTask ? "list-none" : loose ? "[&>*+*]:mt-2.5" : "[&>*+*]:mt-1"}>
+      {isTask && (
+        <input
+          type="checkbox"
+          checked={item.checked ?? false}
+          disabled
+          className="mr-2 -ml-5 size-3.5 align-[-1px] accent-accent"
+        />
+      )}
+      {item.children.map((child, index) =>
+        // The items of a tight list are lines, not paragraphs.
+        child.type === "paragraph" && !loose ? (
+          childrenOf(child, definitions)
+        ) : (
+          <NodeView key={index} node={child} definitions={definitions} />
+        ),
+      )}
+    </li>
+  );
+}
+
+const ALIGN = { left: "text-left", center: "text-center", right: "text-right" } as const;
+
+function TableView({ table, definitions }: { table: Table; definitions: Definitions }) {
+  const [head, ...rows] = table.children;
+  const align = (column: number): string => ALIGN[table.align?.[column] ?? "left"];
+  return (
+    <div className="overflow-x-auto">
+      <table className="w-full border-collapse text-[15px]/6">
+        <thead>
+          <tr>
+            {head?.children.map((cell, column) => (
+              <th
+                key={column}
+                className={`border-b border-line py-1.75 pr-3 text-sm font-medium text-ink-2 ${align(column)}`}
+              >
+                {childrenOf(cell, definitions)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              {row.children.map((cell, column) => (
+                <td
+                  key={column}
+                  className={`border-b border-line py-1.75 pr-3 align-top tabular-nums ${align(column)}`}
+                >
+                  {childrenOf(cell, definitions)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

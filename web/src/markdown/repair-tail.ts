@@ -1,0 +1,208 @@
+/**
+ * Makes unfinished Markdown at the end of a growing text presentable: open emphasis, code and links are closed, and marks
+ * whose meaning the next characters decide are held back. What is shown only ever gains meaning; raw marks never flash.
+ */
+export function repairTail(text: string): string {
+  const fence = openFence(text);
+  if (fence) return holdBackClosingFence(text, fence);
+  const held = holdBackUndecidedLine(text);
+  const start = segmentStart(held);
+  return held.slice(0, start) + closeInline(held.slice(start));
+}
+
+interface Fence {
+  readonly mark: string;
+  readonly length: number;
+}
+
+/** The fenced code block that is open at the end of the text. */
+function openFence(text: string): Fence | null {
+  let open: Fence | null = null;
+  for (const line of text.split("\n")) {
+    // A fence may stand in a list item or a quote, where it is indented or marked.
+    const match = /^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])[ \t])*[ \t>]*(`{3,}|~{3,})(.*)$/u.exec(line);
+    const marks = match?.[1];
+    if (marks === undefined) continue;
+    const rest = match?.[2] ?? "";
+    if (!open) {
+      if (!(marks.startsWith("`") && rest.includes("`")))
+        open = { mark: marks.charAt(0), length: marks.length };
+    } else if (marks.startsWith(open.mark) && marks.length >= open.length && rest.trim() === "") {
+      open = null;
+    }
+  }
+  return open;
+}
+
+function holdBackClosingFence(text: string, fence: Fence): string {
+  const lineStart = text.lastIndexOf("\n") + 1;
+  const line = text.slice(lineStart).trim();
+  const isPartial = line !== "" && line === fence.mark.repeat(line.length) && line.length < fence.length;
+  return isPartial ? text.slice(0, lineStart) : text;
+}
+
+/** Marks alone on the last line say nothing yet: "-" may underline a heading, begin an item or a rule. */
+const UNDECIDED = /^[ \t>]*(?:[-+*_=#`~|: ]+|\d{1,9}[.)]?|[-+*][ \t]+\[[ xX]?\]?)[ \t]*$/u;
+
+function holdBackUndecidedLine(text: string): string {
+  const lineStart = text.lastIndexOf("\n") + 1;
+  const line = text.slice(lineStart);
+  if (line.trim() !== "" && UNDECIDED.test(line)) return withoutLooseTableHead(text.slice(0, lineStart));
+  return withoutLooseTableHead(text);
+}
+
+/** The first line of a table looks like a paragraph full of bars until the line below it is whole. */
+function withoutLooseTableHead(text: string): string {
+  const body = text.trimEnd();
+  const lineStart = body.lastIndexOf("\n") + 1;
+  const lineBefore = body.slice(body.lastIndexOf("\n", lineStart - 2) + 1, Math.max(lineStart - 1, 0));
+  const isHead = /^\s*\|/u.test(body.slice(lineStart)) && !/^\s*\|/u.test(lineBefore);
+  return isHead ? text.slice(0, lineStart) : text;
+}
+
+/** Where the inline content begins that reaches to the end of the text. */
+function segmentStart(text: string): number {
+  const lines = text.split("\n");
+  let start = text.length;
+  for (let index = lines.length - 1; index >= 0; index -= 1) {
+    const line = lines[index] ?? "";
+    if (line.trim() === "") return Math.min(start, text.length);
+    start -= line.length + (index === lines.length - 1 ? 0 : 1);
+    const marker = /^[ \t]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+|#{1,6}[ \t]+|>[ \t]?|\|)+/u.exec(line);
+    if (marker) return start + (line.trimStart().startsWith("|") ? lastCell(line) : marker[0].length);
+  }
+  return Math.max(start, 0);
+}
+
+/** A cell of a table ends where the next begins, and so does what is open in it. */
+function lastCell(line: string): number {
+  for (let index = line.length - 1; index > 0; index -= 1) {
+    if (line[index] === "|" && line[index - 1] !== "\\") return index + 1;
+  }
+  return 0;
+}
+
+interface Open {
+  readonly mark: string;
+  /** Where it stands. */
+  readonly at: number;
+}
+
+const isSpace = (char: string | undefined): boolean => char === undefined || /\s/u.test(char);
+const isWord = (char: string | undefined): boolean => char !== undefined && /[\p{L}\p{N}]/u.test(char);
+const isLink = ({ mark }: Open): boolean => mark.includes("[") || mark === "](";
+const closing = (open: readonly Open[]): string =>
+  open
+    .toReversed()
+    .map(({ mark }) => mark)
+    .join("");
+
+/** Closes what is open in a run of inline content. */
+function closeInline(source: string): string {
+  const text = source.replace(/(?:[*_~`]+|!?\[|!|\\)$/u, (marks) => keepClosing(source, marks));
+  const link = scan(text).findLast(isLink);
+  if (link) return closeInline(dropUnfinishedLink(text, link));
+  const open = scan(text);
+  const last = open.at(-1);
+  if (!last) return text;
+  const body = text.trimEnd();
+  // Marks around nothing would show themselves.
+  if (body.length <= last.at + last.mark.length) return closeInline(body.slice(0, last.at));
+  return body + closing(open);
+}
+
+/** Of marks at the very end, those stay that close something; the others wait for what they open. */
+function keepClosing(source: string, marks: string): string {
+  const before = source.slice(0, -marks.length);
+  const open = scan(before);
+  const code = open.at(-1)?.mark.startsWith("`") ? open.at(-1)?.mark : undefined;
+  if (code !== undefined) return marks === code || !marks.includes("`") ? marks : "";
+  return /^[*_~]+$/u.test(marks) && !isSpace(before.at(-1)) && closesWhole(open, marks) ? marks : "";
+}
+
+/** Whether the marks are those of one or more of what is open, innermost first, and of nothing else. */
+function closesWhole(open: readonly Open[], marks: string): boolean {
+  return open.some((_, index) => closing(open.slice(index)) === marks);
+}
+
+/** Shows the words of a link whose address is still being written, and nothing of an unfinished image. */
+function dropUnfinishedLink(text: string, link: Open): string {
+  if (link.mark === "![") return text.slice(0, link.at);
+  if (link.mark === "[") return text.slice(0, link.at) + text.slice(link.at + 1);
+  const opening = text.lastIndexOf("[", link.at);
+  const isImage = text[opening - 1] === "!";
+  return text.slice(0, isImage ? opening - 1 : opening) + (isImage ? "" : text.slice(opening + 1, link.at));
+}
+
+/** The marks that are open at the end of a run of inline content, outermost first. */
+function scan(text: string): Open[] {
+  const open: Open[] = [];
+  for (let index = 0; index < text.length;) {
+    const char = text[index] ?? "";
+    if (char === "\\") {
+      index += 2;
+    } else if (char === "`") {
+      const ticks = /^`+/u.exec(text.slice(index))?.[0] ?? "`";
+      const end = closingTicks(text, index + ticks.length, ticks.length);
+      if (end < 0) return [...open, { mark: ticks, at: index }];
+      index = end;
+    } else if (char === "*" || char === "_" || char === "~") {
+      index += takeRun(open, text, index);
+    } else {
+      index += takeBracket(open, text, index);
+    }
+  }
+  return open;
+}
+
+function closingTicks(text: string, from: number, length: number): number {
+  for (const match of text.slice(from).matchAll(/`+/gu)) {
+    if (match[0].length === length) return from + match.index + length;
+  }
+  return -1;
+}
+
+/** Takes a run of one mark: closes what it can, opens what it may, and answers how long the run is. */
+function takeRun(open: Open[], text: string, index: number): number {
+  const char = text[index] ?? "";
+  let end = index;
+  while (text[end] === char) end += 1;
+  const [before, after] = [text[index - 1], text[end]];
+  const opens = !isSpace(after) && !(char === "_" && isWord(before));
+  const closes = !isSpace(before) && !(char === "_" && isWord(after));
+  let left = end - index;
+  while (closes && left > 0) {
+    const last = open.at(-1);
+    if (!last || last.mark[0] !== char || last.mark.length > left) break;
+    left -= last.mark.length;
+    open.pop();
+  }
+  if (!opens || (char === "~" && left !== 2)) return end - index;
+  while (left > 0) {
+    const size = Math.min(left, 2);
+    open.push({ mark: char.repeat(size), at: end - left });
+    left -= size;
+  }
+  return end - index;
+}
+
+function takeBracket(open: Open[], text: string, index: number): number {
+  const char = text[index];
+  if (char === "[") {
+    const isImage = text[index - 1] === "!";
+    open.push({ mark: isImage ? "![" : "[", at: isImage ? index - 1 : index });
+    return 1;
+  }
+  const link = open.findLastIndex(({ mark }) => mark === "[" || mark === "![");
+  if (char !== "]" || link < 0) return 1;
+  open.splice(link);
+  // At the very end nobody knows yet whether an address follows.
+  if (index === text.length - 1) open.push({ mark: "](", at: index });
+  if (text[index + 1] !== "(") return 1;
+  const close = text.indexOf(")", index);
+  const newline = text.indexOf("\n", index);
+  if (close >= 0 && (newline < 0 || close < newline)) return close - index + 1;
+  if (newline >= 0) return 1;
+  open.push({ mark: "](", at: index });
+  return text.length - index;
+}
