@@ -1,1 +1,28 @@
-//! .
+//! Speaks to MCP servers, and to nothing else.
+//!
+//! [`Client::connect`] takes an address that a person gave and finds out what answers there: streamable HTTP of the
+//! modern revision (2026-07-28) or of the older ones, HTTP+SSE (2024-11-05), or WebSocket. What comes back is a
+//! [`Connection`], the same whatever the wire: list the tools, call one, close.
+//!
+//! Everything behind an address is taken for hostile: [`net`] decides which addresses may be reached at all, and every
+//! wait, message and list has a bound ([`Limits`]). Errors are written for people and hold neither header values nor
+//! addresses. Only this crate knows the protocol library.
+
+mod call;
+mod client;
+mod connection;
+mod error;
+mod handler;
+mod limits;
+pub mod net;
+mod target;
+mod tools;
+mod transport;
+
+pub use call::{CallOptions, Progress};
+pub use client::Client;
+pub use connection::{Connection, Era, ServerInfo};
+pub use error::{CallError, Error};
+pub use limits::Limits;
+pub use target::Target;
+pub use transport::Transport;

@@ -1,0 +1,157 @@
+//! Finding out what answers at an address.
+
+use std::sync::Arc;
+
+use rmcp::model::{ErrorCode, ProtocolVersion};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, RunningService, ServiceError, serve_client_with_lifecycle_and_ct,
+};
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+use rmcp::{RoleClient, transport::DynamicTransportError};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::connection::Parts;
+use crate::handler::{Handler, Routes};
+use crate::net::GuardedHttp;
+use crate::transport::{Fault, Transport, http, sse, websocket};
+use crate::{Connection, Error, Limits, Target};
+
+/// Connects to MCP servers. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Client {
+    guard: GuardedHttp,
+    limits: Limits,
+}
+
+impl Client {
+    /// A client that reaches what `guard` permits, with the default [`Limits`].
+    pub fn new(guard: GuardedHttp) -> Self {
+        Self { guard, limits: Limits::default() }
+    }
+
+    /// The same client with other limits.
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Connects: the modern revision first, then the older handshake, then HTTP+SSE; or WebSocket, if the address says
+    /// so. One call opens one connection, which belongs to the credentials in `target`; never share it between users.
+    ///
+    /// Dropping the future or cancelling `cancel` leaves nothing behind.
+    pub async fn connect(&self, target: Target, cancel: &CancellationToken) -> Result<Connection, Error> {
+        self.guard.policy().check_url(&target.url)?;
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(Error::Cancelled),
+            connection = tokio::time::timeout(self.limits.connect, self.open(&target)) => {
+                connection.unwrap_or(Err(Error::Timeout(self.limits.connect)))
+            }
+        }
+    }
+
+    async fn open(&self, target: &Target) -> Result<Connection, Error> {
+        if matches!(target.url.scheme(), "ws" | "wss") {
+            let fault = Fault::default();
+            let wire = websocket::Wire::open(&self.guard, target, self.limits, fault.clone()).await?;
+            return self.serve(wire, any_era(), Transport::WebSocket, fault).await;
+        }
+        let fault = Fault::default();
+        let wire = http::wire(&self.guard, target, self.limits, fault.clone())?;
+        let first = match self.serve(wire, any_era(), Transport::StreamableHttp, fault).await {
+            Err(error) if may_be_sse(&error) => error,
+            result => return result,
+        };
+        let fault = Fault::default();
+        match sse::Wire::open(&self.guard, target, self.limits, fault.clone()).await {
+            Ok(wire) => self.serve(wire, ClientLifecycleMode::Initialize, Transport::Sse, fault).await,
+            // It is neither. What it said to the current transport is the better explanation, unless only the second
+            // question was turned away at the door.
+            Err(error @ (Error::Unauthorized { .. } | Error::Forbidden { .. })) => Err(error),
+            Err(_) => Err(first),
+        }
+    }
+
+    async fn serve<W>(
+        &self,
+        wire: W,
+        mode: ClientLifecycleMode,
+        transport: Transport,
+        fault: Fault,
+    ) -> Result<Connection, Error>
+    where
+        W: rmcp::transport::Transport<RoleClient> + 'static,
+    {
+        let routes = Routes::default();
+        let tools_changed = Arc::new(watch::Sender::new(0));
+        let handler = Handler::new(routes.clone(), tools_changed.clone());
+        let stop = CancellationToken::new();
+        let serving = Box::pin(serve_client_with_lifecycle_and_ct(handler, wire, mode, stop.clone()));
+        let service: RunningService<RoleClient, Handler> =
+            serving.await.map_err(|error| explain_start(&error, &fault))?;
+        Connection::start(service, Parts { transport, fault, routes, tools_changed, stop, limits: self.limits }).await
+    }
+}
+
+fn any_era() -> ClientLifecycleMode {
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::LATEST],
+        legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+    }
+}
+
+/// Whether what streamable HTTP met could be a server of 2024-11-05, which knows no POST at this address.
+fn may_be_sse(error: &Error) -> bool {
+    match error {
+        Error::NotMcp(_) => true,
+        Error::Status { status } => matches!(status, 400..=499 | 501) && *status != 429,
+        Error::Server { .. } => true,
+        _ => false,
+    }
+}
+
+fn explain_start(error: &ClientInitializeError, fault: &Fault) -> Error {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => explain_transport(error, fault),
+        ClientInitializeError::JsonRpcError(error) => Error::server(error.code.0, &error.message),
+        ClientInitializeError::NoCompatibleProtocolVersion { .. } => Error::Version,
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => explain_start(fallback, fault),
+        ClientInitializeError::ConnectionClosed(_) => fault.take().unwrap_or(Error::Closed),
+        ClientInitializeError::ConflictInitResponseId(..) | ClientInitializeError::UncorrelatedErrorResponse { .. } => {
+            Error::Protocol("it answered a request that was not made".to_owned())
+        }
+        ClientInitializeError::Cancelled => Error::Cancelled,
+        _ => Error::Protocol("it answered the handshake with something else".to_owned()),
+    }
+}
+
+/// The error behind a failure to send.
+fn explain_transport(error: &DynamicTransportError, fault: &Fault) -> Error {
+    if let Some(error) = error.error.downcast_ref::<Error>() {
+        return error.clone();
+    }
+    match error.error.downcast_ref::<StreamableHttpError<Error>>().map(http::explain) {
+        Some(Error::Closed) | None => fault.take().unwrap_or(Error::Closed),
+        Some(error) => error,
+    }
+}
+
+/// The error behind a request that failed after the handshake.
+pub(crate) fn explain_request(error: &ServiceError, fault: &Fault) -> Error {
+    match error {
+        // The library reports a lost answer as an error of the server.
+        ServiceError::McpError(error) if error.code == ErrorCode::INTERNAL_ERROR && is_lost_answer(&error.message) => {
+            fault.take().unwrap_or(Error::Closed)
+        }
+        ServiceError::McpError(error) => Error::server(error.code.0, &error.message),
+        ServiceError::TransportSend(error) => explain_transport(error, fault),
+        ServiceError::Cancelled { .. } => Error::Cancelled,
+        ServiceError::UnexpectedResponse => Error::Protocol("it answered with something else".to_owned()),
+        _ => fault.take().unwrap_or(Error::Closed),
+    }
+}
+
+fn is_lost_answer(message: &str) -> bool {
+    message.starts_with("streamable HTTP response stream closed")
+        || message.starts_with("streamable HTTP session was re-initialized")
+}

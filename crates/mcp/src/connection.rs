@@ -1,0 +1,209 @@
+//! An open connection to one server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::tool::{ToolDefinition, ToolResult};
+use rmcp::RoleClient;
+use rmcp::model::{ErrorCode, ServerNotification, ServerPeerInfo, SubscriptionFilter};
+use rmcp::service::{ClientCacheConfig, Peer, RunningService, ServiceError};
+use serde::Serialize;
+use tokio::sync::watch;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+
+use crate::call::{self, CallOptions};
+use crate::handler::{Handler, Routes};
+use crate::transport::{Fault, Transport};
+use crate::{CallError, Error, Limits, tools};
+
+/// For ending a session on the server and closing the wire.
+const CLOSE: Duration = Duration::from_secs(8);
+/// Waits between attempts to listen for changes again.
+const RELISTEN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(300));
+
+/// Which side of the protocol's great break a server stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Era {
+    /// Since 2026-07-28: no handshake, every request stands alone.
+    Modern,
+    /// Up to 2025-11-25: begins with `initialize`.
+    Legacy,
+}
+
+/// What is known of a server. Its name, version and instructions are its own words: to be shown, not relied on.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerInfo {
+    /// Its name; empty if it gave none.
+    pub name: String,
+    /// Its version; empty if it gave none.
+    pub version: String,
+    /// How it wants to be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// The revision both sides speak, as `2025-11-25`.
+    pub protocol_version: String,
+    /// How it is reached.
+    pub transport: Transport,
+    /// Before or after the break.
+    pub era: Era,
+}
+
+/// A connection to one server with one set of credentials. Clones share it; when the last one goes, it closes.
+#[derive(Debug, Clone)]
+pub struct Connection(Arc<Inner>);
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) peer: Peer<RoleClient>,
+    pub(crate) limits: Limits,
+    pub(crate) fault: Fault,
+    pub(crate) routes: Routes,
+    pub(crate) offers_tools: bool,
+    info: ServerInfo,
+    tools_changed: Arc<watch::Sender<u64>>,
+    stop: CancellationToken,
+    ended: CancellationToken,
+    pub(crate) tasks: TaskTracker,
+    _stop_on_drop: DropGuard,
+}
+
+/// What a connection is made of besides the running protocol.
+pub(crate) struct Parts {
+    pub(crate) transport: Transport,
+    pub(crate) fault: Fault,
+    pub(crate) routes: Routes,
+    pub(crate) tools_changed: Arc<watch::Sender<u64>>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) limits: Limits,
+}
+
+impl Connection {
+    pub(crate) async fn start(service: RunningService<RoleClient, Handler>, parts: Parts) -> Result<Self, Error> {
+        let peer = service.peer().clone();
+        // Whoever asks for the tools wants to know what they are now; keeping a list is the caller's business.
+        peer.set_response_cache_config(ClientCacheConfig::disabled()).await;
+        let about = peer.peer_info().ok_or(Error::Closed)?;
+        let info = describe(&about, parts.transport);
+        let tasks = TaskTracker::new();
+        let ended = CancellationToken::new();
+        let end = ended.clone().drop_guard();
+        tasks.spawn(async move {
+            let _end = end;
+            service.waiting().await.ok();
+        });
+        let announces = about.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true));
+        if announces && info.era == Era::Modern {
+            let listening = listen(peer.clone(), parts.tools_changed.clone());
+            let until = (parts.stop.clone(), ended.clone());
+            tasks.spawn(async move {
+                tokio::select! {
+                    () = listening => {}
+                    () = until.0.cancelled() => {}
+                    () = until.1.cancelled() => {}
+                }
+            });
+        }
+        tasks.close();
+        Ok(Self(Arc::new(Inner {
+            peer,
+            limits: parts.limits,
+            fault: parts.fault,
+            routes: parts.routes,
+            offers_tools: about.capabilities.tools.is_some(),
+            info,
+            tools_changed: parts.tools_changed,
+            _stop_on_drop: parts.stop.clone().drop_guard(),
+            stop: parts.stop,
+            ended,
+            tasks,
+        })))
+    }
+
+    /// What is known of the server.
+    pub fn info(&self) -> &ServerInfo {
+        &self.0.info
+    }
+
+    /// All tools of the server, all pages, asked anew. A server that offers no tools at all has an empty list; a list
+    /// that cannot be read is an error.
+    pub async fn list_tools(&self) -> Result<Vec<ToolDefinition>, Error> {
+        tools::list(&self.0).await
+    }
+
+    /// Calls a tool. A tool that ran and failed is a result; everything else that goes wrong is a [`CallError`], which
+    /// tells whether the tool may have run. Dropping the future cancels the call like `options.cancel` does.
+    pub async fn call_tool(
+        &self,
+        name: &str,
+        arguments: serde_json::Map<String, serde_json::Value>,
+        options: CallOptions,
+    ) -> Result<ToolResult, CallError> {
+        Box::pin(call::call(&self.0, name, arguments, options)).await
+    }
+
+    /// Waits until the connection is gone. Streamable HTTP holds no connection between requests, so there it ends only
+    /// by [`close`](Self::close), and a server that went away shows at the next request.
+    pub async fn closed(&self) {
+        self.0.ended.cancelled().await;
+    }
+
+    /// Whether the connection is gone.
+    pub fn is_closed(&self) -> bool {
+        self.0.ended.is_cancelled()
+    }
+
+    /// Counts up each time the server says that its tools changed.
+    pub fn tools_changed(&self) -> watch::Receiver<u64> {
+        self.0.tools_changed.subscribe()
+    }
+
+    /// Ends the session on the server where there is one, closes the wire and waits until that is done, at most a few
+    /// seconds. Calls in progress end with an unknown outcome.
+    pub async fn close(&self) {
+        self.0.stop.cancel();
+        tokio::time::timeout(CLOSE, self.0.tasks.wait()).await.ok();
+    }
+}
+
+fn describe(about: &ServerPeerInfo, transport: Transport) -> ServerInfo {
+    let server = about.server_info.as_ref();
+    ServerInfo {
+        name: server.map(|server| server.name.clone()).unwrap_or_default(),
+        version: server.map(|server| server.version.clone()).unwrap_or_default(),
+        instructions: about.instructions.clone().filter(|text| !text.trim().is_empty()),
+        protocol_version: about.protocol_version.to_string(),
+        transport,
+        era: if about.protocol_version.has_initialize() { Era::Legacy } else { Era::Modern },
+    }
+}
+
+/// Hears of changed tools as modern servers tell them: on a stream that the client asks for.
+async fn listen(peer: Peer<RoleClient>, tools_changed: Arc<watch::Sender<u64>>) {
+    let filter = SubscriptionFilter::builder().tools_list_changed().build();
+    let (least, most) = RELISTEN;
+    let mut wait = least;
+    let mut missed = false;
+    loop {
+        match peer.listen(filter.clone()).await {
+            Ok(mut subscription) => {
+                wait = least;
+                if missed {
+                    tools_changed.send_modify(|count| *count += 1);
+                }
+                while let Ok(Some(notification)) = subscription.next().await {
+                    if matches!(notification, ServerNotification::ToolListChangedNotification(_)) {
+                        tools_changed.send_modify(|count| *count += 1);
+                    }
+                }
+            }
+            Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => return,
+            Err(_) => {}
+        }
+        missed = true;
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(most);
+    }
+}

@@ -1,0 +1,293 @@
+//! What can go wrong with a server, in words for people.
+
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use domain::tool::Outcome;
+
+use crate::net::Refused;
+
+/// Server texts in errors are cut to this many characters.
+const QUOTE: usize = 300;
+
+/// Why a server could not be reached, understood or used. Each text tells what the server did and reads on from its
+/// name. No text holds a header value, and none holds the address.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// The policy does not permit the address.
+    #[error(transparent)]
+    Blocked(#[from] Refused),
+    /// The name has no address.
+    #[error("the name does not resolve")]
+    NameNotFound,
+    /// Nothing listens there.
+    #[error("refused the connection")]
+    ConnectionRefused,
+    /// The network does not lead there; the text says how it failed.
+    #[error("could not be reached: {0}")]
+    Unreachable(String),
+    /// No encrypted connection could be made; the text says why.
+    #[error("has no valid certificate or speaks no TLS: {0}")]
+    Tls(String),
+    /// A header that was to be sent cannot be sent.
+    #[error("cannot be asked: {0}")]
+    Header(String),
+    /// HTTP 401, with or without a `WWW-Authenticate` header, which is kept for signing in.
+    #[error("answered 401: it wants sign-in")]
+    Unauthorized {
+        /// The `WWW-Authenticate` header.
+        challenge: Option<String>,
+    },
+    /// HTTP 403, with the `WWW-Authenticate` header if there was one.
+    #[error("answered 403: it does not allow this")]
+    Forbidden {
+        /// The `WWW-Authenticate` header.
+        challenge: Option<String>,
+    },
+    /// Another HTTP status that is not a success.
+    #[error("answered {status}{}", status_word(*.status))]
+    Status {
+        /// The HTTP status.
+        status: u16,
+    },
+    /// A redirect that is not followed: it leaves the origin or would lose the request.
+    #[error("redirects elsewhere; use the address that it redirects to{0}")]
+    Redirected(String),
+    /// Something answers there, but not with MCP; the text says what it was.
+    #[error("is not an MCP server: {0}")]
+    NotMcp(String),
+    /// No answer in time.
+    #[error("did not answer within {}", seconds(*.0))]
+    Timeout(Duration),
+    /// More than the limit, in bytes.
+    #[error("sent more than {}", size(*.0))]
+    TooLarge(usize),
+    /// It speaks MCP, but breaks its rules; the text says how.
+    #[error("broke the protocol: {0}")]
+    Protocol(String),
+    /// It answered with an error of its own.
+    #[error("answered with an error: {message} ({code})")]
+    Server {
+        /// The JSON-RPC error code.
+        code: i64,
+        /// The server's words, cut and cleaned.
+        message: String,
+    },
+    /// No revision of the protocol is known to both sides.
+    #[error("speaks no revision of the protocol that is known here")]
+    Version,
+    /// The connection ended without an answer.
+    #[error("closed the connection")]
+    Closed,
+    /// The caller gave up.
+    #[error("was not waited for")]
+    Cancelled,
+}
+
+impl Error {
+    /// A stable name of the kind, for interfaces and statistics.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Blocked(_) => "blocked",
+            Self::NameNotFound => "name-not-found",
+            Self::ConnectionRefused => "connection-refused",
+            Self::Unreachable(_) => "unreachable",
+            Self::Tls(_) => "tls",
+            Self::Header(_) => "header",
+            Self::Unauthorized { .. } => "unauthorized",
+            Self::Forbidden { .. } => "forbidden",
+            Self::Status { .. } => "status",
+            Self::Redirected(_) => "redirected",
+            Self::NotMcp(_) => "not-mcp",
+            Self::Timeout(_) => "timeout",
+            Self::TooLarge(_) => "too-large",
+            Self::Protocol(_) => "protocol",
+            Self::Server { .. } => "server",
+            Self::Version => "version",
+            Self::Closed => "closed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether the request certainly did nothing: it was not sent, or it was turned away at the door.
+    fn precedes_work(&self) -> bool {
+        match self {
+            Self::Blocked(_)
+            | Self::NameNotFound
+            | Self::ConnectionRefused
+            | Self::Unreachable(_)
+            | Self::Tls(_)
+            | Self::Header(_)
+            | Self::Unauthorized { .. }
+            | Self::Forbidden { .. }
+            | Self::Redirected(_) => true,
+            // A gateway that answers 408, 500, 502 or 504 may have passed the request on.
+            Self::Status { status } => (400..500).contains(status) && *status != 408 || *status == 503,
+            Self::NotMcp(_)
+            | Self::Timeout(_)
+            | Self::TooLarge(_)
+            | Self::Protocol(_)
+            | Self::Server { .. }
+            | Self::Version
+            | Self::Closed
+            | Self::Cancelled => false,
+        }
+    }
+
+    pub(crate) fn from_io(error: &std::io::Error) -> Self {
+        use std::io::ErrorKind as Kind;
+        match error.kind() {
+            Kind::ConnectionRefused => Self::ConnectionRefused,
+            Kind::ConnectionReset | Kind::ConnectionAborted | Kind::BrokenPipe | Kind::UnexpectedEof => Self::Closed,
+            Kind::NetworkUnreachable | Kind::HostUnreachable => Self::Unreachable("there is no route to it".to_owned()),
+            Kind::TimedOut => Self::Unreachable("the connection timed out".to_owned()),
+            kind => Self::Unreachable(kind.to_string()),
+        }
+    }
+
+    pub(crate) fn from_http(error: &reqwest::Error) -> Self {
+        if error.is_connect() && error.is_timeout() {
+            return Self::Unreachable("it did not accept the connection in time".to_owned());
+        }
+        // What went wrong stands at the bottom of the chain; what HTTP made of it stands above.
+        let mut found = None;
+        let mut source: Option<&(dyn StdError + 'static)> = error.source();
+        while let Some(cause) = source {
+            if let Some(error) = cause.downcast_ref::<Self>() {
+                return error.clone();
+            }
+            if let Some(error) = cause.downcast_ref::<rustls::Error>() {
+                return Self::Tls(quote(&error.to_string()));
+            }
+            if let Some(error) = cause.downcast_ref::<std::io::Error>() {
+                found = Some(Self::from_io(error));
+                if let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+                    return Self::Tls(quote(&inner.to_string()));
+                }
+            }
+            source = cause.source();
+        }
+        match found {
+            // A connection that breaks before there is one was never there for the request.
+            Some(Self::Closed) | None if error.is_connect() => {
+                Self::Unreachable("the connection broke at once".to_owned())
+            }
+            Some(error) => error,
+            None if error.is_decode() || error.is_body() || error.is_request() => Self::Closed,
+            None => Self::Protocol("its HTTP cannot be read".to_owned()),
+        }
+    }
+
+    pub(crate) fn server(code: i32, message: &str) -> Self {
+        Self::Server { code: code.into(), message: quote(message) }
+    }
+}
+
+/// Why a tool call has no result.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CallError {
+    /// The call did not reach the tool: it was not sent, or the server turned it away. Trying again is safe.
+    #[error("{0}")]
+    NotSent(Error),
+    /// The call was sent, and nobody knows whether the tool ran.
+    #[error("{0}")]
+    Unknown(Error),
+    /// The server answered the call with an error instead of a result.
+    #[error("answered with an error: {message} ({code})")]
+    Server {
+        /// The JSON-RPC error code.
+        code: i64,
+        /// The server's words, cut and cleaned.
+        message: String,
+    },
+    /// The caller cancelled, and the server was told so.
+    #[error("was stopped")]
+    Cancelled,
+}
+
+impl CallError {
+    /// What to store about the call.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::NotSent(_) | Self::Server { .. } => Outcome::Error,
+            Self::Unknown(_) => Outcome::Unknown,
+            Self::Cancelled => Outcome::Stopped,
+        }
+    }
+}
+
+impl From<Error> for CallError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Server { code, message } => Self::Server { code, message },
+            Error::Cancelled => Self::Cancelled,
+            error if error.precedes_work() => Self::NotSent(error),
+            error => Self::Unknown(error),
+        }
+    }
+}
+
+/// A server's own words, made fit for one line: no control characters, and not long.
+pub(crate) fn quote(text: &str) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(QUOTE + 1).collect();
+    match clean.char_indices().nth(QUOTE) {
+        Some((end, _)) => format!("{}…", &clean[..end]),
+        None => clean,
+    }
+}
+
+fn status_word(status: u16) -> String {
+    let word = http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    word.map(|word| format!(" {word}")).unwrap_or_default()
+}
+
+fn seconds(time: Duration) -> String {
+    if time.subsec_millis() == 0 { format!("{} s", time.as_secs()) } else { format!("{} ms", time.as_millis()) }
+}
+
+fn size(bytes: usize) -> String {
+    const MIB: usize = 1024 * 1024;
+    if bytes >= MIB { format!("{} MiB", bytes / MIB) } else { format!("{bytes} bytes") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_say_what_happened() {
+        let said = |error: Error| error.to_string();
+        assert_eq!(said(Error::Unauthorized { challenge: None }), "answered 401: it wants sign-in");
+        assert_eq!(said(Error::Status { status: 502 }), "answered 502 Bad Gateway");
+        assert_eq!(said(Error::Status { status: 599 }), "answered 599");
+        assert_eq!(said(Error::Timeout(Duration::from_secs(15))), "did not answer within 15 s");
+        assert_eq!(said(Error::TooLarge(16 << 20)), "sent more than 16 MiB");
+        assert_eq!(
+            said(Refused::Private.into()),
+            "is a private address; the administrator can allow it with CHAT_NETWORK_ALLOW"
+        );
+    }
+
+    #[test]
+    fn a_call_is_unknown_unless_it_certainly_did_nothing() {
+        let outcome = |error: Error| CallError::from(error).outcome();
+        assert_eq!(outcome(Error::ConnectionRefused), Outcome::Error);
+        assert_eq!(outcome(Error::Unauthorized { challenge: None }), Outcome::Error);
+        assert_eq!(outcome(Error::Status { status: 404 }), Outcome::Error);
+        assert_eq!(outcome(Error::Status { status: 503 }), Outcome::Error);
+        assert_eq!(outcome(Error::Status { status: 408 }), Outcome::Unknown);
+        assert_eq!(outcome(Error::Status { status: 502 }), Outcome::Unknown);
+        assert_eq!(outcome(Error::Closed), Outcome::Unknown);
+        assert_eq!(outcome(Error::Timeout(Duration::from_secs(1))), Outcome::Unknown);
+        assert_eq!(outcome(Error::Server { code: -32000, message: String::new() }), Outcome::Error);
+        assert_eq!(outcome(Error::Cancelled), Outcome::Stopped);
+    }
+
+    #[test]
+    fn a_servers_words_are_cleaned_and_cut() {
+        assert_eq!(quote("a\u{1b}[31m\nb"), "a [31m b");
+        let long = quote(&"ä".repeat(5000));
+        assert_eq!(long.chars().count(), QUOTE + 1);
+        assert!(long.ends_with('…'));
+    }
+}

@@ -1,0 +1,141 @@
+//! Tools as servers describe them, turned into the product's own types.
+
+use std::collections::HashSet;
+
+use domain::tool::{ToolDefinition, ToolResult};
+use rmcp::model::{ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams, ServerResult};
+use rmcp::service::PeerRequestOptions;
+use serde_json::Value;
+
+use crate::Error;
+use crate::client::explain_request;
+use crate::connection::Inner;
+
+/// The protocol's bounds on a tool's name, in characters.
+const NAME: std::ops::RangeInclusive<usize> = 1..=128;
+/// Pages of the smallest sensible size fit many times; a server that needs more is turning in a circle.
+const PAGES: usize = 200;
+
+/// All pages of the server's list.
+pub(crate) async fn list(connection: &Inner) -> Result<Vec<ToolDefinition>, Error> {
+    let limits = connection.limits;
+    let mut tools: Vec<ToolDefinition> = Vec::new();
+    let mut names = HashSet::new();
+    let mut bytes = 0;
+    let mut cursor = None;
+    for _ in 0..PAGES {
+        let (page, next) = match page(connection, cursor).await {
+            // A server without tools need not know the request.
+            Err(Error::Server { code, .. })
+                if code == i64::from(ErrorCode::METHOD_NOT_FOUND.0) && !connection.offers_tools =>
+            {
+                return Ok(Vec::new());
+            }
+            page => page?,
+        };
+        for tool in page {
+            bytes += tool.to_string().len();
+            if bytes > limits.tools_bytes {
+                return Err(Error::TooLarge(limits.tools_bytes));
+            }
+            // One bad tool is no reason to lose the others.
+            let Some(tool) = definition(tool) else {
+                tracing::warn!("a tool was left out: its definition cannot be read");
+                continue;
+            };
+            if names.insert(tool.name.clone()) {
+                tools.push(tool);
+            }
+            if tools.len() > limits.tools {
+                return Err(Error::Protocol(format!("it lists more than {} tools", limits.tools)));
+            }
+        }
+        match next {
+            Some(next) => cursor = Some(next),
+            None => return Ok(tools),
+        }
+    }
+    Err(Error::Protocol("its list of tools does not end".to_owned()))
+}
+
+async fn page(connection: &Inner, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), Error> {
+    let params = PaginatedRequestParams::default().with_cursor(cursor);
+    let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
+    let options = PeerRequestOptions::with_timeout(connection.limits.page);
+    let handle = connection
+        .peer
+        .send_request_with_option(request, options)
+        .await
+        .map_err(|error| explain_request(&error, &connection.fault))?;
+    let result = match handle.await_response().await {
+        Ok(result) => result,
+        Err(rmcp::ServiceError::Timeout { timeout }) => return Err(Error::Timeout(timeout)),
+        Err(error) => return Err(explain_request(&error, &connection.fault)),
+    };
+    let unreadable = || Error::Protocol("its list of tools cannot be read".to_owned());
+    match result {
+        ServerResult::ListToolsResult(list) => {
+            let tools = list.tools.iter().map(serde_json::to_value).collect::<Result<_, _>>();
+            Ok((tools.map_err(|_| unreadable())?, list.next_cursor))
+        }
+        // The library gives what it cannot read as it came, for instance when one tool of many is malformed.
+        ServerResult::CustomResult(raw) => {
+            let mut list = raw.0;
+            let Some(Value::Array(tools)) = list.get_mut("tools").map(Value::take) else { return Err(unreadable()) };
+            Ok((tools, list.get("nextCursor").and_then(Value::as_str).map(str::to_owned)))
+        }
+        _ => Err(unreadable()),
+    }
+}
+
+fn definition(mut tool: Value) -> Option<ToolDefinition> {
+    let fields = tool.as_object_mut()?;
+    // A field that is null means the same as one that is not there.
+    fields.retain(|_, value| !value.is_null());
+    let tool: ToolDefinition = serde_json::from_value(tool).ok()?;
+    (NAME.contains(&tool.name.chars().count()) && tool.input_schema.is_object()).then_some(tool)
+}
+
+/// The result of a call.
+pub(crate) fn result(result: ServerResult) -> Result<ToolResult, Error> {
+    let unreadable = || Error::Protocol("its result cannot be read".to_owned());
+    let raw = match result {
+        ServerResult::CallToolResult(result) => serde_json::to_value(result).map_err(|_| unreadable())?,
+        // A piece of a kind that the library does not know.
+        ServerResult::CustomResult(raw) if raw.0.get("content").is_some_and(Value::is_array) => raw.0,
+        // An empty object says that it is done.
+        ServerResult::EmptyResult(_) => return Ok(ToolResult::default()),
+        _ => return Err(unreadable()),
+    };
+    serde_json::from_value(raw).map_err(|_| unreadable())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_definition_is_read_as_servers_write_it() {
+        let tool = definition(json!({
+            "name": "add", "description": null, "inputSchema": { "type": "object" },
+            "annotations": { "readOnlyHint": true, "other": 1 }, "_meta": { "x": 1 }, "icons": [],
+        }))
+        .unwrap();
+        assert_eq!((tool.name.as_str(), tool.description.as_str()), ("add", ""));
+        assert_eq!(tool.annotations.unwrap().read_only_hint, Some(true));
+    }
+
+    #[test]
+    fn what_is_no_tool_is_left_out() {
+        for tool in [
+            json!({ "name": "", "inputSchema": {} }),
+            json!({ "name": "x".repeat(129), "inputSchema": {} }),
+            json!({ "name": "a", "inputSchema": "string" }),
+            json!({ "name": 1, "inputSchema": {} }),
+            json!("a"),
+        ] {
+            assert!(definition(tool.clone()).is_none(), "{tool}");
+        }
+    }
+}
