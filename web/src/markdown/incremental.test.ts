@@ -144,6 +144,12 @@ test("what is shown only grows, but for marks that wait for their meaning", () =
   expect(longest).toBe("Use bold words and code here as this link says.".length);
 });
 
+test("a text that grows after it was complete is parsed anew", () => {
+  const first = advance(EMPTY_MARKDOWN, "One line", true);
+  const grown = advance(first, "One line goes on.", true);
+  expect(grown.finished.map(({ node }) => visibleText(node))).toEqual(["One line goes on."]);
+});
+
 test("links defined at the end reach back to the blocks before", () => {
   const states = feed("See [docs].\n\nMore words.\n\n[docs]: https://example.com/docs\n", 3);
   const last = states.at(-1);

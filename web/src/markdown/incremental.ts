@@ -49,7 +49,9 @@ const reachesBack = (node: RootContent): boolean =>
  */
 export function advance(before: MarkdownState, text: string, complete: boolean): MarkdownState {
   if (before.text === text && before.complete === complete) return before;
-  const start = text.startsWith(before.text) ? before : EMPTY_MARKDOWN;
+  // What was complete was not parsed to be continued.
+  const continues = !before.complete && text.startsWith(before.text);
+  const start = continues ? before : EMPTY_MARKDOWN;
   const source = text.slice(start.tailStart);
   if (complete) return finish(start, text, source);
 

@@ -1,4 +1,5 @@
 import { memo, useState } from "react";
+import "./markdown.css";
 import { advance, type Block, type Definitions, EMPTY_MARKDOWN } from "./incremental";
 import { NodeView } from "./render-node";
 
@@ -15,7 +16,10 @@ export function Markdown({ text, complete }: MarkdownProps) {
   // Derived from the props and from what was known before; the next render begins from here.
   if (current !== state) setState(current);
   return (
-    <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-3.5">
+    <div
+      data-growing={!complete || undefined}
+      className="markdown grid min-w-0 grid-cols-[minmax(0,1fr)] gap-3.5"
+    >
       {[...current.finished, ...current.tail].map((block) => (
         <BlockView key={block.key} block={block} definitions={current.definitions} />
       ))}

@@ -46,7 +46,7 @@ export interface ChatStatus {
   readonly phase: Phase;
   readonly reconnecting: boolean;
   readonly modelStatus: ModelStatus | null;
-  /** Whether the answer already shows something that moves: words or a running tool. */
+  /** Whether words of the answer are coming in. */
   readonly speaking: boolean;
   readonly ids: readonly string[];
   readonly hasOlder: boolean;

@@ -170,3 +170,35 @@ test("waits grow, are spread, and stay below eight seconds", () => {
   expect(backoff(3, 0)).toBe(1_000);
   expect(backoff(50, 1)).toBe(8_000);
 });
+
+test("a run that ends while the line is down is taken from the database", async () => {
+  const server = new ScriptedServer();
+  server.say(...textRun(["a", "b", "c"]));
+  server.breakAfter = [3];
+  server.wait = () => {
+    server.log.length = 0;
+    server.rows.push({ ...userMessage("a1", "abc", "2026-01-01T00:00:02Z"), role: "assistant" });
+    return Promise.resolve();
+  };
+  const store = server.store();
+  const statuses = new Set<string | undefined>();
+  store.subscribeTo("a1")(() => statuses.add(store.message("a1")?.status));
+  await store.send("hi", []);
+  await settle();
+  expect(textOf(store.message("a1") as ChatMessage)).toBe("abc");
+  expect([...statuses]).toEqual(["streaming", "done"]);
+});
+
+test("a run that nobody has any more is shown as interrupted", async () => {
+  const server = new ScriptedServer();
+  server.say(...textRun(["a", "b", "c"]));
+  server.breakAfter = [4];
+  server.wait = () => {
+    server.log.length = 0;
+    return Promise.resolve();
+  };
+  const store = server.store();
+  await store.send("hi", []);
+  await settle();
+  expect(store.message("a1")).toMatchObject({ status: "interrupted" });
+});

@@ -190,21 +190,24 @@ export class ChatStore {
       return;
     }
     const { message } = this.#run;
-    // The stream is over without having said how the answer ended.
-    if (message?.status === "streaming")
-      this.#run = { ...this.#run, message: { ...message, status: "interrupted" } };
     this.#run = { ...this.#run, modelStatus: null };
     this.#publish({ phase: "idle", reconnecting: false });
     if (own && message?.status === "failed") this.#events.onFailed(message.error ?? "");
     if (own && end.kind === "refused") this.#events.onFailed(end.error?.message ?? "");
+    const reloaded = await this.reload();
     // A next message may have been sent while the reload was under way; then what is live belongs to that one.
-    if ((await this.reload()) && this.#status.phase === "idle") {
-      this.#pending = null;
-      // Words that the database does not have stay in sight.
-      if (this.#history.some(({ id }) => id === this.#run.message?.id)) this.#run = EMPTY_RUN;
-      this.#publish({});
-    }
+    if (this.#status.phase === "idle") this.#settle(reloaded);
     this.#events.onEnded();
+  }
+
+  /** What was live gives way to what is stored; words that the database does not have stay in sight. */
+  #settle(reloaded: boolean): void {
+    const { message } = this.#run;
+    if (reloaded) this.#pending = null;
+    if (this.#history.some(({ id }) => id === message?.id)) this.#run = EMPTY_RUN;
+    else if (message?.status === "streaming")
+      this.#run = { ...this.#run, message: { ...message, status: "interrupted" } };
+    this.#publish({});
   }
 
   #collect(chunk: StreamChunk): void {
@@ -263,13 +266,9 @@ export class ChatStore {
   }
 }
 
-/** Whether an answer shows by itself that work goes on, so that no "thinking" line is needed under it. */
+/** Whether words are coming in, so that no "thinking" line is needed under them. */
 function isSpeaking(message: ChatMessage | null): boolean {
   const last = message?.parts.at(-1);
-  if (!last) return false;
-  if (last.type === "text" || last.type === "reasoning")
-    return last.state === "streaming" && last.text !== "";
-  return (
-    last.type === "dynamic-tool" && (last.state === "input-streaming" || last.state === "input-available")
-  );
+  if (last?.type !== "text" && last?.type !== "reasoning") return false;
+  return last.state === "streaming" && last.text !== "";
 }

@@ -18,9 +18,15 @@ export function argumentsLine(part: ToolPart): string {
   return text === "{}" ? "" : text.replaceAll(/\s+/gu, " ").slice(0, 200);
 }
 
+/** Arguments up to this many characters are read best on one line. */
+const ONE_LINE = 64;
+
 /** The arguments set out to be read. */
 export function argumentsText(part: ToolPart): string {
-  return part.input === undefined ? part.inputText : JSON.stringify(part.input, null, 2);
+  if (part.input === undefined) return part.inputText;
+  const text = JSON.stringify(part.input, null, 2);
+  const line = text.replaceAll(/\n\s*/gu, " ");
+  return line.length <= ONE_LINE ? line : text;
 }
 
 /** The whole call as JSON, to be copied. */

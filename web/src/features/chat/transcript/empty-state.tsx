@@ -29,10 +29,10 @@ export function EmptyState({ tools, onPrefill, onOpenServers }: EmptyStateProps)
               <button
                 type="button"
                 onClick={() => onPrefill(prompt)}
-                className="rounded-lg border border-line bg-surface px-4 py-3 text-left text-md transition-colors duration-150 hover:border-line-strong"
+                className="flex flex-col rounded-lg border border-line bg-surface px-4 py-3 text-left text-md transition-colors duration-150 hover:border-line-strong"
               >
-                <span className="block wrap-anywhere">{label}</span>
-                <span className="block truncate text-ink-2">{`${tool} · ${serverName}`}</span>
+                <span className="wrap-anywhere">{label}</span>
+                <span className="max-w-full truncate text-ink-2">{`${tool} · ${serverName}`}</span>
               </button>
             </li>
           ))}

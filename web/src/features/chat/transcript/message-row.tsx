@@ -1,7 +1,7 @@
 import { memo } from "react";
 import { t } from "@/lib/t";
 import type { ChatStore } from "../stream/chat-store";
-import { textOf } from "../stream/message";
+import { type Part, textOf } from "../stream/message";
 import { useMessage } from "../use-chat-store";
 import { AnswerFoot } from "./answer-foot";
 import { AnswerParts } from "./answer-parts";
@@ -29,6 +29,7 @@ export const MessageRow = memo(({ id, store, canRetry, onRetry }: MessageRowProp
       </article>
     );
   }
+  if (message.status === "streaming" && !message.parts.some(isVisible)) return null;
   const question = canRetry ? questionBefore(store, id) : undefined;
   return (
     <article
@@ -47,6 +48,10 @@ export const MessageRow = memo(({ id, store, canRetry, onRetry }: MessageRowProp
   );
 });
 MessageRow.displayName = "MessageRow";
+
+function isVisible(part: Part): boolean {
+  return part.type === "text" || part.type === "reasoning" ? part.text !== "" : part.type !== "step-start";
+}
 
 /** The words that the message answers. */
 function questionBefore(store: ChatStore, id: string): string | undefined {

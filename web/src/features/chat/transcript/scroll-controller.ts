@@ -60,6 +60,7 @@ export class ScrollController {
       (event) => event.target !== scroller && this.#releaseForFocus(event.target),
       on,
     );
+    this.#rows.addEventListener("click", (event) => this.#releaseForFold(event.target), on);
     document.addEventListener("selectionchange", () => this.#onSelection(), on);
     // Sizes change after layout and before paint, so what is corrected here is never seen uncorrected.
     const observer = new ResizeObserver(() => this.settle());
@@ -137,8 +138,9 @@ export class ScrollController {
     this.#lastHeight = this.#scroller.scrollHeight;
   }
 
-  #release(): void {
-    if (!this.#following || this.#scroller.scrollHeight <= this.#scroller.clientHeight) return;
+  #release(evenIfAllFits = false): void {
+    const fits = this.#scroller.scrollHeight <= this.#scroller.clientHeight;
+    if (!this.#following || (fits && !evenIfAllFits)) return;
     this.#following = false;
     this.#captureAnchor();
   }
@@ -146,6 +148,11 @@ export class ScrollController {
   #releaseForFocus(target: EventTarget | null): void {
     // A click on a card's own button is not a wish to stay: only focus that arrives by keyboard is.
     if (target instanceof Element && target.matches(":focus-visible")) this.#release();
+  }
+
+  /** Who opens something wants to read it where it is. */
+  #releaseForFold(target: EventTarget | null): void {
+    if (target instanceof Element && target.closest("[aria-expanded], summary")) this.#release(true);
   }
 
   #onSelection(): void {

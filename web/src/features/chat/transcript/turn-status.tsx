@@ -7,17 +7,11 @@ import type { ModelStatus } from "../stream/protocol";
 export function TurnStatus({ status }: { status: ChatStatus }) {
   const { phase, reconnecting, speaking, modelStatus } = status;
   if (phase === "idle" || (speaking && !reconnecting)) return null;
-  const reading =
-    !reconnecting && (modelStatus?.state === "reading-tools" || modelStatus?.state === "reading")
-      ? modelStatus
-      : null;
   return (
-    <p className="flex items-center gap-2.5 text-ink-2">
+    <p className="flex flex-wrap items-center gap-x-2.5 text-ink-2">
       <span aria-hidden="true" className="size-2 animate-pulse rounded-full bg-accent" />
-      {reconnecting ? t("chat.reconnecting") : wordsFor(modelStatus)}
-      {reading && reading.total > 0 && (
-        <ProgressBar label={wordsFor(reading)} value={reading.done} total={reading.total} />
-      )}
+      {t(reconnecting ? "chat.reconnecting" : "chat.thinking")}
+      {modelStatus && !reconnecting && <ModelWork status={modelStatus} />}
     </p>
   );
 }
@@ -28,8 +22,19 @@ const WORDS = {
   reading: "chat.status.reading",
 } as const satisfies Record<string, MessageKey>;
 
-function wordsFor(status: ModelStatus | null): string {
-  if (!status) return t("chat.thinking");
+/** What the model is busy with before its first word. */
+function ModelWork({ status }: { status: ModelStatus }) {
+  const words = wordsFor(status);
+  const reads = status.state === "reading-tools" || status.state === "reading";
+  return (
+    <span className="flex flex-1 items-center gap-2.5 text-sm tabular-nums">
+      <span className="whitespace-nowrap">{words}</span>
+      {reads && status.total > 0 && <ProgressBar label={words} value={status.done} total={status.total} />}
+    </span>
+  );
+}
+
+function wordsFor(status: ModelStatus): string {
   if (status.state === "queued") return t("chat.status.queued", { n: status.ahead });
   if (status.state === "retrying")
     return t("chat.status.retrying", { n: Math.ceil(status.after_ms / 1_000) });

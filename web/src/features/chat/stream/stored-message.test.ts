@@ -1,0 +1,50 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { textOf } from "./message";
+import { fromRow } from "./stored-message";
+
+const row = { id: "1", role: "assistant", content: "hello", created_at: "2026-01-01T00:00:00+00:00" };
+const call = { id: "c", name: "t", serverName: "s", arguments: { a: 1 }, durationMs: 5 };
+
+test("parts come in order, with what came of each call", () => {
+  const parts = [
+    { type: "reasoning", text: "hm" },
+    {
+      type: "tool-call",
+      call: { ...call, result: { content: [{ type: "text", text: "r" }] }, outcome: "done" },
+    },
+    { type: "tool-call", call: { ...call, error: "refused", outcome: "error" } },
+    { type: "tool-call", call: { ...call, outcome: "unknown" } },
+    { type: "text", text: "hello" },
+  ];
+  const message = fromRow({ ...row, parts, status: "interrupted", model: "p/m" });
+  expect(message).toMatchObject({ status: "interrupted", model: "p/m", error: null });
+  expect(message.parts).toMatchObject([
+    { type: "reasoning", text: "hm" },
+    {
+      state: "output-available",
+      toolName: "t",
+      serverName: "s",
+      input: { a: 1 },
+      durationMs: 5,
+      output: { isError: false },
+    },
+    { state: "output-error", errorText: "refused" },
+    { state: "output-error", outcome: "unknown" },
+    { type: "text", text: "hello" },
+  ]);
+});
+
+test("an answer without parts has its calls and its content", () => {
+  const message = fromRow({ ...row, tool_calls: [{ ...call, outcome: "done", result: { content: [] } }] });
+  expect(message.parts.map(({ type }) => type)).toEqual(["dynamic-tool", "text"]);
+  expect(textOf(message)).toBe("hello");
+});
+
+test("never throws, whatever the JSON columns hold", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.jsonValue(), (parts, calls) => {
+      expect(fromRow({ ...row, parts, tool_calls: calls }).id).toBe("1");
+    }),
+  );
+});

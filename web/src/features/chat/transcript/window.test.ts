@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { inWindow, newer, NEWEST, older, type Window } from "./window";
+
+const list = Array.from({ length: 400 }, (_, index) => index);
+
+test("goes back in steps, never mounts more than 150, and comes back to the newest", () => {
+  let window: Window = NEWEST;
+  expect(inWindow(list, window)).toEqual(list.slice(-30));
+  for (let step = 0; step < 20; step += 1) {
+    window = older(window, list.length);
+    expect(inWindow(list, window).length).toBeLessThanOrEqual(150);
+  }
+  expect(inWindow(list, window)[0]).toBe(0);
+  for (let step = 0; step < 20; step += 1) {
+    window = newer(window);
+    expect(inWindow(list, window).length).toBeLessThanOrEqual(150);
+  }
+  expect(inWindow(list, window).at(-1)).toBe(399);
+});
+
+test("stays where it is when older messages are loaded before it", () => {
+  const window = older(NEWEST, 400);
+  const longer = [...Array.from({ length: 50 }, (_, index) => -50 + index), ...list];
+  expect(inWindow(longer, window)).toEqual(inWindow(list, window));
+});
