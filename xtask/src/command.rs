@@ -6,12 +6,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
-use std::thread;
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
 
 use crate::failure::{Context, Failure, Outcome};
 
 /// Lines of a failed program's output that are worth showing.
 const TAIL: usize = 60;
+
+/// How long a program may take to end when it is asked to.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The output of a program that has ended.
 pub struct Ended {
@@ -71,12 +75,20 @@ pub fn spawn(command: &mut Command) -> Outcome<Child> {
     command.spawn().map_err(|error| cannot_start(command, &error))
 }
 
-/// Asks a program to end as Ctrl-C would, so that it can end its own children, then waits for it.
-pub fn interrupt(child: &mut Child) {
-    let asked = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    if !asked.is_ok_and(|status| status.success()) {
-        let _ = child.kill();
+/// Asks a program to end by a signal ("INT", "TERM"), and ends it when it does not.
+pub fn end(child: &mut Child, signal: &str) {
+    if child.try_wait().is_ok_and(|status| status.is_some()) {
+        return;
     }
+    let asked = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();
+    let started = Instant::now();
+    while asked.is_ok() && started.elapsed() < PATIENCE {
+        if !child.try_wait().is_ok_and(|status| status.is_none()) {
+            return;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    let _ = child.kill();
     let _ = child.wait();
 }
 
@@ -137,6 +149,13 @@ mod tests {
         let ended = run_kept(Command::new("sh").args(["-c", "echo one; echo two >&2; exit 3"])).unwrap();
         assert!(!ended.success);
         assert!(ended.output.contains("one\n") && ended.output.contains("two\n"));
+    }
+
+    #[test]
+    fn a_program_ends_when_asked() {
+        let mut child = spawn(Command::new("sleep").arg("1000")).unwrap();
+        end(&mut child, "TERM");
+        assert!(!child.try_wait().unwrap().unwrap().success());
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::command::{interrupt, spawn};
-use crate::failure::{Context, Outcome};
+use crate::command::{end, spawn};
+use crate::failure::{Context, Failure, Outcome};
 use crate::workspace::Workspace;
 use crate::{node, web};
 
@@ -16,11 +16,16 @@ pub fn dev(workspace: &Workspace, arguments: &[String]) -> Outcome {
     web::build(workspace)?;
     let server = &mut workspace.cargo(&["run", "--package", "ai-chat-mcp", "--"]);
     let mut server = Running(spawn(server.args(arguments))?);
-    let mut pages = Running(spawn(&mut node::script(&workspace.web(), "dev")?)?);
-    while !server.has_ended()? && !pages.has_ended()? {
+    // Not through npm, whose shell would keep the signal that ends it to itself.
+    let mut pages = Running(spawn(&mut node::program(&workspace.web(), "vite")?)?);
+    loop {
+        for (name, running) in [("server", &mut server), ("page", &mut pages)] {
+            if running.has_ended()? {
+                return Err(Failure::new(format!("the {name} has ended: see above")));
+            }
+        }
         sleep(Duration::from_millis(200));
     }
-    Ok(())
 }
 
 /// A child that is ended when it is let go.
@@ -34,6 +39,6 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        interrupt(&mut self.0);
+        end(&mut self.0, "TERM");
     }
 }

@@ -31,21 +31,30 @@ pub fn script(folder: &Path, script: &str) -> Outcome<Command> {
     Ok(npm)
 }
 
-/// The `npm` command in a folder, with the folder's own Node first when it brings one.
+/// A program of a package that is installed in a folder.
+pub fn program(folder: &Path, name: &str) -> Outcome<Command> {
+    in_folder(folder, &folder.join("node_modules/.bin").join(name))
+}
+
 fn npm(folder: &Path) -> Outcome<Command> {
     if find_program("npm").is_none() {
         return Err(Failure::new("npm is missing: install Node.js 20 or newer with npm (nodejs.org)"));
     }
+    in_folder(folder, Path::new("npm"))
+}
+
+/// A program in a folder, with the folder's own Node first when it brings one.
+fn in_folder(folder: &Path, program: &Path) -> Outcome<Command> {
     let architecture = if env::consts::ARCH == "aarch64" { "arm64" } else { "x64" };
     let own = folder.join(format!("node_modules/node-linux-{architecture}/bin"));
     let inherited = env::var_os("PATH").unwrap_or_default();
     let folders = Some(own).filter(|own| own.is_dir()).into_iter().chain(env::split_paths(&inherited));
     let path = env::join_paths(folders).context("cannot extend the PATH")?;
-    let mut npm = Command::new("npm");
-    forget_cargo(&mut npm);
+    let mut command = Command::new(program);
+    forget_cargo(&mut command);
     // The tests use the system's browser.
-    npm.current_dir(folder).env("PATH", path).env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
-    Ok(npm)
+    command.current_dir(folder).env("PATH", path).env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
+    Ok(command)
 }
 
 fn is_installed(folder: &Path) -> bool {

@@ -29,7 +29,7 @@ struct Source {
 /// Looks at the files and says what is against it.
 type Rule = fn(&[Source]) -> Vec<String>;
 
-/// Applies every rule and prints every finding.
+/// Applies every rule; the failure lists every finding.
 pub fn tidy(workspace: &Workspace) -> Outcome {
     let files = sources(workspace)?;
     let rules: [Rule; 9] = [
@@ -45,15 +45,11 @@ pub fn tidy(workspace: &Workspace) -> Outcome {
     ];
     let mut findings: Vec<String> = rules.iter().flat_map(|rule| rule(&files)).collect();
     findings.extend(dependencies::check(workspace)?);
-    for finding in &findings {
-        println!("        {finding}");
+    if findings.is_empty() {
+        return Ok(());
     }
-    match findings.len() {
-        0 => Ok(()),
-        number => {
-            Err(Failure::new(format!("{number} findings against the rules of the house: mend what is named above")))
-        }
-    }
+    let (number, list) = (findings.len(), findings.join("\n  "));
+    Err(Failure::new(format!("{number} findings against the rules of the house, mend them:\n  {list}")))
 }
 
 fn sources(workspace: &Workspace) -> Outcome<Vec<Source>> {

@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::{find_or_install, id, is_root};
-use crate::command::{find_program, interrupt, is_program, run_quiet, spawn, tail};
+use crate::command::{end, find_program, is_program, run_quiet, spawn, tail};
 use crate::failure::{Context, Failure, Outcome};
 
 const FOLDER: &str = "ai-chat-mcp-postgres-";
@@ -61,7 +61,8 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        interrupt(&mut self.server);
+        // Fast: clients are not waited for.
+        end(&mut self.server, "INT");
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -35,11 +35,14 @@ pub fn check(name: &str, work: impl FnOnce() -> Outcome) -> Suite {
 /// Runs a test runner and counts what it says at its end. `prepare` makes its command.
 pub fn suite(name: &str, prepare: impl FnOnce() -> Outcome<Command>) -> Suite {
     let started = Instant::now();
+    let mut judged = None;
     let ran = step(name, || {
         let ended = run_kept(&mut prepare()?)?;
-        Ok(judge(ended.success, &ended.output))
+        let (_, reason) = judged.insert(judge(ended.success, &ended.output));
+        if reason.is_some() { Err(Failure::new("the tests failed")) } else { Ok(()) }
     });
-    let (count, reason) = ran.unwrap_or_else(|failure| (Count { passed: 0, failed: 1 }, Some(failure.to_string())));
+    let (count, reason) =
+        judged.unwrap_or_else(|| (Count { passed: 0, failed: 1 }, ran.err().map(|failure| failure.to_string())));
     Suite { name: name.to_owned(), count, took: started.elapsed(), reason }
 }
 
