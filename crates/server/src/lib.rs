@@ -1,1 +1,16 @@
-//! .
+//! The product: accounts, data, turns and tools behind one HTTP server.
+//!
+//! `http` is the table of contents. It calls `auth`, `runs` and `tools`, which call the store, the models and the MCP
+//! client; nothing imports `http`.
+
+pub mod app;
+pub mod auth;
+pub mod config;
+pub mod events;
+pub mod http;
+pub mod models;
+pub mod runs;
+pub mod secrets;
+pub mod tasks;
+pub mod telemetry;
+pub mod tools;

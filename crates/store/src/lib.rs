@@ -1,1 +1,74 @@
-//! .
+//! The only SQL of the house, over SQLite and PostgreSQL with one text.
+//!
+//! Every function that reaches a person's row takes the owner's id, and the SQL names it: no row is reachable without
+//! it. Functions are called `get_` (an `Option`), `load_` (or `NotFound`), `list_`, `insert_`, `update_`, `delete_`.
+
+mod dispatch;
+mod error;
+mod json;
+mod migrate;
+mod open;
+
+pub mod auth_sessions;
+pub mod chats;
+pub mod credentials;
+pub mod rest;
+pub mod runs;
+pub mod servers;
+pub mod signing_keys;
+pub mod users;
+
+use sqlx::{PgPool, SqlitePool};
+
+pub use error::Error;
+pub use json::JsonText;
+pub use open::OpenError;
+
+/// The database. Cheap to clone; all clones share the same pools.
+#[derive(Debug, Clone)]
+pub struct Store {
+    pub(crate) db: Db,
+    /// Held as long as any clone lives: it keeps a second process off the same SQLite file.
+    _lock: Option<std::sync::Arc<std::fs::File>>,
+}
+
+/// Which database it is.
+#[derive(Debug, Clone)]
+pub(crate) enum Db {
+    /// One writer, several readers, all on one file.
+    Sqlite {
+        /// Read-only connections.
+        read: SqlitePool,
+        /// The one writing connection.
+        write: SqlitePool,
+    },
+    /// A pool of connections for both.
+    Postgres(PgPool),
+}
+
+impl Store {
+    /// The word for the database in logs and in `doctor`: `sqlite` or `postgres`.
+    pub fn kind(&self) -> &'static str {
+        match self.db {
+            Db::Sqlite { .. } => "sqlite",
+            Db::Postgres(_) => "postgres",
+        }
+    }
+
+    /// Answers when the database answers. For readiness.
+    pub async fn ping(&self) -> Result<(), Error> {
+        dispatch::write!(self, |c| sqlx::query("SELECT 1").execute(c).await.map(|done| done.rows_affected()))?;
+        Ok(())
+    }
+
+    /// Waits for work under way and closes every connection.
+    pub async fn close(&self) {
+        match &self.db {
+            Db::Sqlite { read, write } => {
+                read.close().await;
+                write.close().await;
+            }
+            Db::Postgres(pool) => pool.close().await,
+        }
+    }
+}

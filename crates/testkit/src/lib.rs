@@ -1,1 +1,18 @@
-//! .
+//! For tests and benches only: the app on a free port with a database of its own, people who call it, and scripted
+//! model servers.
+//!
+//! Databases: SQLite always; PostgreSQL too where `TEST_POSTGRES_URL` names a server on which databases can be made.
+//! `TestApp::start` takes the one that `TEST_DB` names (`sqlite` or `postgres`), SQLite without it.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test kit fails by panicking")]
+
+mod app;
+mod database;
+mod model;
+mod person;
+mod sse;
+
+pub use app::{Builder, MockClock, TestApp};
+pub use database::{Database, databases};
+pub use model::{ScriptedModel, Step};
+pub use person::Person;
+pub use sse::{StreamEvent, events_of};

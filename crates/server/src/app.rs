@@ -1,0 +1,94 @@
+//! What a handler may use.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use domain::{Clock, SystemClock};
+use secrecy::ExposeSecret;
+use store::Store;
+use url::Url;
+
+use crate::auth::Auth;
+use crate::config::Config;
+use crate::events::Events;
+use crate::models::Models;
+use crate::runs::Runs;
+use crate::secrets::Secrets;
+use crate::tasks::Tasks;
+use crate::tools::Tools;
+
+/// The app: everything a handler may use. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct App(Arc<Parts>);
+
+/// The parts of an app.
+#[derive(Debug)]
+pub struct Parts {
+    /// The settings.
+    pub config: Config,
+    /// The public origin.
+    pub site_url: Url,
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// The database.
+    pub store: Store,
+    /// Seals what is stored and must not be read.
+    pub secrets: Secrets,
+    /// Background work.
+    pub tasks: Tasks,
+    /// Accounts and access tokens.
+    pub auth: Auth,
+    /// The models that can be asked.
+    pub models: Models,
+    /// People's connections to MCP servers.
+    pub tools: Tools,
+    /// What open pages are told.
+    pub events: Events,
+    /// Turns that go on.
+    pub runs: Runs,
+}
+
+impl std::ops::Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl App {
+    /// Opens everything. `address` is where the server listens.
+    pub async fn start(config: Config, address: SocketAddr) -> anyhow::Result<Self> {
+        Self::start_at(config, address, Arc::new(SystemClock)).await
+    }
+
+    /// The same with a clock of one's own.
+    pub async fn start_at(config: Config, address: SocketAddr, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
+        let secrets = match &config.master_key {
+            Some(key) => Secrets::from_base64("CHAT_MASTER_KEY", key.expose_secret())?,
+            None => Secrets::from_file(&config.data_dir.join("master.key"))?,
+        };
+        let site_url = match &config.site_url {
+            Some(url) => url.clone(),
+            None => Url::parse(&format!("http://localhost:{}", address.port()))?,
+        };
+        let store = Store::open(&config.database_url).await?;
+        let tasks = Tasks::default();
+        let auth = Auth::start(&config, &site_url, &store, &secrets, clock.now()).await?;
+        let models = Models::new(&config)?;
+        let tools = Tools::new(&config, address, &site_url)?;
+        let runs = Runs::start(&store, &tasks, clock.as_ref()).await?;
+        let events = Events::default();
+        let app =
+            Self(Arc::new(Parts { events, config, site_url, clock, store, secrets, tasks, auth, models, tools, runs }));
+        tracing::info!(database = app.store.kind(), address = %address, "started");
+        Ok(app)
+    }
+
+    /// Ends background work and closes the database.
+    pub async fn stop(&self) {
+        self.tasks.stop().await;
+        self.tools.stop().await;
+        self.store.close().await;
+    }
+}

@@ -1,0 +1,170 @@
+//! Every setting, its default and its meaning. Read once, at start; a name or value that is not understood is refused.
+
+mod source;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use mcp::net::Allow;
+use secrecy::SecretString;
+use url::Url;
+
+pub use source::{ConfigError, Source};
+
+/// The settings of one process.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// `CHAT_LISTEN`: the address to serve on. Default `127.0.0.1:3000`.
+    pub listen: SocketAddr,
+    /// `CHAT_SITE_URL`: the public origin, for links and redirects. Default `http://localhost:<port>`.
+    pub site_url: Option<Url>,
+    /// `CHAT_DATA_DIR`: database, keys and weights. Default `./data`.
+    pub data_dir: PathBuf,
+    /// `DATABASE_URL`. Default: SQLite in the data folder.
+    pub database_url: String,
+    /// `CHAT_MODEL`: the default model, `provider/name`. Default: the first provider that is configured, else the
+    /// built-in one.
+    pub model: Option<String>,
+    /// `OPENAI_API_KEY`, `OPENAI_BASE_URL`: either is enough.
+    pub openai: Option<OpenAi>,
+    /// `CHAT_LOCAL_MODEL`: a GGUF file, or `off`.
+    pub local_model: LocalModel,
+    /// `CHAT_LOCAL_THREADS`: threads of the built-in model. Default: the cores.
+    pub local_threads: usize,
+    /// The folder where `cargo xtask run` puts weights: `$XDG_CACHE_HOME` or `~/.cache`, then `ai-chat-mcp/models`.
+    pub model_cache: Option<PathBuf>,
+    /// `CHAT_NETWORK_ALLOW`: what URLs given by people may reach although it is private.
+    pub network_allow: Vec<Allow>,
+    /// `CHAT_FALLBACK_TOOLS`: `google-drive` (default) or `off`.
+    pub fallback_tools: bool,
+    /// `GOOGLE_CLIENT_ID`, `GOOGLE_CLIENT_SECRET`: with both, people can link their Google Drive.
+    pub google: Option<GoogleClient>,
+    /// `GOOGLE_DRIVE_BASE_URL`, `GOOGLE_AUTH_BASE_URL`, `GOOGLE_TOKEN_BASE_URL`: where Google is, for tests.
+    pub google_endpoints: GoogleEndpoints,
+    /// `CHAT_JWT_KEYS`: a file with private JWKs. Default: an ES256 key, made at first start.
+    pub jwt_keys: Option<PathBuf>,
+    /// `CHAT_AUTOCONFIRM`: accounts are confirmed at once. On as long as there is no mail server.
+    pub autoconfirm: bool,
+    /// `CHAT_RATE_LIMITS`: `on` (default) or `off`, for test suites on loopback.
+    pub rate_limits: bool,
+    /// `CHAT_MASTER_KEY`: 32 bytes in base64. Default: a file in the data folder, made at first start.
+    pub master_key: Option<SecretString>,
+    /// `RUST_LOG`: what is logged.
+    pub log: String,
+}
+
+/// A server that speaks OpenAI's wire.
+#[derive(Debug, Clone)]
+pub struct OpenAi {
+    /// Its key; many servers of one's own need none.
+    pub key: Option<SecretString>,
+    /// Its base, with `/v1`.
+    pub base_url: Url,
+}
+
+/// What to do about the built-in model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LocalModel {
+    /// Look for the default weights.
+    Default,
+    /// Use this file.
+    File(PathBuf),
+    /// None.
+    Off,
+}
+
+/// This installation as Google knows it.
+#[derive(Debug, Clone)]
+pub struct GoogleClient {
+    /// The OAuth client id.
+    pub id: String,
+    /// Its secret.
+    pub secret: SecretString,
+}
+
+/// Where Google's services are.
+#[derive(Debug, Clone)]
+pub struct GoogleEndpoints {
+    /// The Drive API; its paths begin with `drive/v3` and `upload/drive/v3`.
+    pub drive: Url,
+    /// Where a person consents.
+    pub authorize: Url,
+    /// Where codes and refresh tokens are exchanged.
+    pub token: Url,
+    /// Where an authorisation is revoked.
+    pub revoke: Url,
+}
+
+impl Config {
+    /// Reads the environment and `ai-chat-mcp.toml` in the working folder.
+    pub fn load() -> Result<Self, ConfigError> {
+        Self::from_source(Source::of_process()?)
+    }
+
+    /// Reads a source; names that begin with `CHAT_` and are not known are refused.
+    pub fn from_source(mut source: Source) -> Result<Self, ConfigError> {
+        let data_dir: PathBuf = source.text("CHAT_DATA_DIR").unwrap_or_else(|| "./data".into()).into();
+        let database_url = source
+            .text("DATABASE_URL")
+            .unwrap_or_else(|| format!("sqlite://{}", data_dir.join("ai-chat-mcp.db").display()));
+        let openai_key = source.secret("OPENAI_API_KEY");
+        let openai_base = source.url("OPENAI_BASE_URL")?;
+        let openai = (openai_key.is_some() || openai_base.is_some())
+            .then(|| -> Result<OpenAi, ConfigError> {
+                let base_url = match openai_base {
+                    Some(url) => url,
+                    None => source::parse_url("OPENAI_BASE_URL", "https://api.openai.com/v1")?,
+                };
+                Ok(OpenAi { key: openai_key, base_url })
+            })
+            .transpose()?;
+        let google = match (source.text("GOOGLE_CLIENT_ID"), source.secret("GOOGLE_CLIENT_SECRET")) {
+            (Some(id), Some(secret)) => Some(GoogleClient { id, secret }),
+            (None, None) => None,
+            _ => {
+                return Err(ConfigError::Bad {
+                    name: "GOOGLE_CLIENT_ID".into(),
+                    reason: "GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET go together".into(),
+                });
+            }
+        };
+        let config = Self {
+            listen: source
+                .parse("CHAT_LISTEN", "an address such as 127.0.0.1:3000")?
+                .unwrap_or(SocketAddr::from(([127, 0, 0, 1], 3000))),
+            site_url: source.url("CHAT_SITE_URL")?,
+            database_url,
+            model: source.text("CHAT_MODEL"),
+            openai,
+            local_model: match source.text("CHAT_LOCAL_MODEL") {
+                None => LocalModel::Default,
+                Some(word) if word == "off" => LocalModel::Off,
+                Some(path) => LocalModel::File(path.into()),
+            },
+            local_threads: source
+                .parse("CHAT_LOCAL_THREADS", "a number of threads, at least 1")?
+                .map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), |n: usize| n.max(1)),
+            model_cache: source.cache_folder().map(|folder| folder.join("ai-chat-mcp/models")),
+            network_allow: source
+                .list("CHAT_NETWORK_ALLOW", "hosts, host:port pairs or networks such as 10.0.0.0/8")?,
+            fallback_tools: source
+                .choice("CHAT_FALLBACK_TOOLS", &[("google-drive", true), ("off", false)])?
+                .unwrap_or(true),
+            google,
+            google_endpoints: GoogleEndpoints {
+                drive: source.url_or("GOOGLE_DRIVE_BASE_URL", "https://www.googleapis.com/")?,
+                authorize: source.url_or("GOOGLE_AUTHORIZE_URL", "https://accounts.google.com/o/oauth2/v2/auth")?,
+                token: source.url_or("GOOGLE_TOKEN_URL", "https://oauth2.googleapis.com/token")?,
+                revoke: source.url_or("GOOGLE_REVOKE_URL", "https://oauth2.googleapis.com/revoke")?,
+            },
+            jwt_keys: source.text("CHAT_JWT_KEYS").map(PathBuf::from),
+            autoconfirm: source.switch("CHAT_AUTOCONFIRM")?.unwrap_or(true),
+            rate_limits: source.switch("CHAT_RATE_LIMITS")?.unwrap_or(true),
+            master_key: source.secret("CHAT_MASTER_KEY"),
+            log: source.text("RUST_LOG").unwrap_or_else(|| "warn,server=info,ai_chat_mcp=info".into()),
+            data_dir,
+        };
+        source.refuse_unknown()?;
+        Ok(config)
+    }
+}

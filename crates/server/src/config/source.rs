@@ -1,0 +1,217 @@
+//! Where settings come from: the environment first, then the file `ai-chat-mcp.toml`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use secrecy::SecretString;
+use url::Url;
+
+const FILE: &str = "ai-chat-mcp.toml";
+
+/// Why the settings are refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A value is not what the name asks for. The value itself is not repeated: it may be a secret.
+    #[error("{name} is not understood: {reason}")]
+    Bad {
+        /// The setting.
+        name: String,
+        /// What it should be.
+        reason: String,
+    },
+    /// A name that begins like ours and is not.
+    #[error("{name} is not a setting of this program{}", hint.as_ref().map(|hint| format!("; did you mean {hint}?")).unwrap_or_default())]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The nearest one that is.
+        hint: Option<String>,
+    },
+    /// The file is there and cannot be read.
+    #[error("{FILE} cannot be read: {0}")]
+    File(String),
+}
+
+/// Names and values, and which of the names were asked for.
+#[derive(Debug, Default)]
+pub struct Source {
+    environment: BTreeMap<String, String>,
+    file: BTreeMap<String, String>,
+    asked: BTreeSet<String>,
+}
+
+impl Source {
+    /// The environment of this process and the file in its working folder.
+    pub fn of_process() -> Result<Self, ConfigError> {
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        let file = match std::fs::read_to_string(FILE) {
+            Ok(text) => parse_file(&text)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
+            Err(error) => return Err(ConfigError::File(error.to_string())),
+        };
+        Ok(Self { environment, file, asked: BTreeSet::new() })
+    }
+
+    /// Exactly these values and nothing of the process: for tests.
+    pub fn of_values<const N: usize>(values: [(&str, String); N]) -> Self {
+        let environment = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Self { environment, ..Self::default() }
+    }
+
+    /// Sets a value over what is there.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.environment.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// A value; an empty one counts as not set.
+    pub(super) fn text(&mut self, name: &str) -> Option<String> {
+        self.asked.insert(name.to_owned());
+        let value = self.environment.get(name).or_else(|| self.file.get(name))?;
+        let value = value.trim();
+        (!value.is_empty()).then(|| value.to_owned())
+    }
+
+    pub(super) fn secret(&mut self, name: &str) -> Option<SecretString> {
+        self.text(name).map(SecretString::from)
+    }
+
+    pub(super) fn parse<T: FromStr>(&mut self, name: &str, should_be: &str) -> Result<Option<T>, ConfigError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let bad = |_| ConfigError::Bad { name: name.to_owned(), reason: format!("it must be {should_be}") };
+        text.parse().map(Some).map_err(bad)
+    }
+
+    /// Several values, with commas or spaces between them.
+    pub(super) fn list<T: FromStr>(&mut self, name: &str, should_be: &str) -> Result<Vec<T>, ConfigError> {
+        let Some(text) = self.text(name) else { return Ok(Vec::new()) };
+        text.split([',', ' '])
+            .filter(|item| !item.is_empty())
+            .map(|item| {
+                let reason = format!("{item:?} is not one of {should_be}");
+                item.parse().map_err(|_| ConfigError::Bad { name: name.to_owned(), reason })
+            })
+            .collect()
+    }
+
+    pub(super) fn url(&mut self, name: &str) -> Result<Option<Url>, ConfigError> {
+        self.text(name).map(|text| parse_url(name, &text)).transpose()
+    }
+
+    pub(super) fn url_or(&mut self, name: &str, default: &str) -> Result<Url, ConfigError> {
+        let text = self.text(name);
+        parse_url(name, text.as_deref().unwrap_or(default))
+    }
+
+    pub(super) fn choice<T: Copy>(&mut self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>, ConfigError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        if let Some((_, value)) = choices.iter().find(|(word, _)| *word == text) {
+            return Ok(Some(*value));
+        }
+        let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+        Err(ConfigError::Bad { name: name.to_owned(), reason: format!("it must be {}", words.join(" or ")) })
+    }
+
+    pub(super) fn switch(&mut self, name: &str) -> Result<Option<bool>, ConfigError> {
+        self.choice(name, &[("on", true), ("off", false)])
+    }
+
+    /// The person's folder for caches.
+    pub(super) fn cache_folder(&mut self) -> Option<PathBuf> {
+        self.text("XDG_CACHE_HOME")
+            .map(PathBuf::from)
+            .or_else(|| self.text("HOME").map(|home| PathBuf::from(home).join(".cache")))
+    }
+
+    /// Refuses names of the file, and names of the environment that begin with `CHAT_`, which nobody asked for.
+    pub(super) fn refuse_unknown(&self) -> Result<(), ConfigError> {
+        let ours = self.environment.keys().filter(|name| name.starts_with("CHAT_"));
+        for name in ours.chain(self.file.keys()) {
+            if !self.asked.contains(name) {
+                let hint = self.asked.iter().min_by_key(|known| difference(known, name)).cloned();
+                let hint = hint.filter(|known| difference(known, name) <= 4);
+                return Err(ConfigError::Unknown { name: name.clone(), hint });
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn parse_url(name: &str, text: &str) -> Result<Url, ConfigError> {
+    let bad = || ConfigError::Bad { name: name.to_owned(), reason: "it must be an http:// or https:// URL".into() };
+    let url = Url::parse(text).map_err(|_| bad())?;
+    if matches!(url.scheme(), "http" | "https") && url.has_host() { Ok(url) } else { Err(bad()) }
+}
+
+fn parse_file(text: &str) -> Result<BTreeMap<String, String>, ConfigError> {
+    let table: toml::Table =
+        text.parse().map_err(|error: toml::de::Error| ConfigError::File(error.message().to_owned()))?;
+    table
+        .into_iter()
+        .map(|(name, value)| match value {
+            toml::Value::String(text) => Ok((name, text)),
+            toml::Value::Integer(number) => Ok((name, number.to_string())),
+            toml::Value::Boolean(on) => Ok((name, if on { "on" } else { "off" }.to_owned())),
+            _ => Err(ConfigError::Bad { name, reason: "it must be a text, a number or true/false".into() }),
+        })
+        .collect()
+}
+
+/// In how many places two names differ, roughly: enough to guess at a slip of the finger.
+fn difference(a: &str, b: &str) -> usize {
+    let common = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    let rest = |text: &str| text.chars().skip(common).collect::<String>();
+    let (a, b) = (rest(a), rest(b));
+    let tail = a.chars().rev().zip(b.chars().rev()).take_while(|(a, b)| a == b).count();
+    a.chars().count().max(b.chars().count()) - tail
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+    use super::*;
+
+    fn refusal(name: &str, value: &str) -> String {
+        Config::from_source(Source::default().with(name, value)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_empty_environment_is_enough() {
+        let config = Config::from_source(Source::default()).unwrap();
+        assert_eq!(config.listen.to_string(), "127.0.0.1:3000");
+        assert_eq!(config.database_url, "sqlite://./data/ai-chat-mcp.db");
+        assert!(config.fallback_tools && config.autoconfirm && config.openai.is_none());
+    }
+
+    #[test]
+    fn a_base_url_alone_is_a_provider() {
+        let source = Source::default().with("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1");
+        assert!(Config::from_source(source).unwrap().openai.unwrap().key.is_none());
+    }
+
+    #[test]
+    fn refusals_name_the_setting_and_what_it_should_be() {
+        assert_eq!(
+            refusal("CHAT_FALLBACK_TOOLS", "on"),
+            "CHAT_FALLBACK_TOOLS is not understood: it must be google-drive or off"
+        );
+        assert_eq!(
+            refusal("CHAT_LISTEN", "3000"),
+            "CHAT_LISTEN is not understood: it must be an address such as 127.0.0.1:3000"
+        );
+        assert_eq!(
+            refusal("CHAT_LISTN", "x"),
+            "CHAT_LISTN is not a setting of this program; did you mean CHAT_LISTEN?"
+        );
+        assert!(refusal("GOOGLE_CLIENT_ID", "x").contains("go together"));
+    }
+
+    #[test]
+    fn a_secret_is_never_repeated() {
+        assert!(!refusal("OPENAI_BASE_URL", "sk-secret").contains("sk-secret"));
+    }
+}

@@ -1,0 +1,93 @@
+//! What open pages are told: connections that change, runs that begin and end, chats that come and go.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use domain::{ChatId, RunId, ServerId, UserId};
+use serde::Serialize;
+use tokio::sync::broadcast;
+
+use crate::tools::ConnectionView;
+
+/// How many events a page may be behind. One that is further behind is cut off; it connects again and loads afresh.
+const BACKLOG: usize = 256;
+
+/// News for a person's open pages.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Event {
+    /// A connection changed its state or its tools.
+    Connection {
+        /// What it is now.
+        connection: Box<ConnectionView>,
+    },
+    /// A connection was removed.
+    ConnectionRemoved {
+        /// Which one.
+        id: ServerId,
+    },
+    /// A run began or ended.
+    Run {
+        /// Its chat.
+        session_id: ChatId,
+        /// The run.
+        run_id: RunId,
+        /// `started` or `ended`.
+        state: RunState,
+    },
+    /// A chat was made, renamed or deleted.
+    Session {
+        /// Which one, where only one is concerned.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        session_id: Option<ChatId>,
+    },
+}
+
+/// Where a run is.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunState {
+    /// It goes on.
+    Started,
+    /// It has an end; its answer is stored.
+    Ended,
+}
+
+/// Where events go in and come out.
+#[derive(Debug, Default)]
+pub struct Events {
+    pages: Mutex<HashMap<UserId, broadcast::Sender<Arc<str>>>>,
+}
+
+impl Events {
+    /// Tells a person's open pages. With none open, nothing happens.
+    pub fn publish(&self, user: UserId, event: &Event) {
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(sender) = pages.get(&user) else { return };
+        let Ok(text) = serde_json::to_string(event) else { return };
+        if sender.send(text.into()).is_err() {
+            pages.remove(&user);
+        }
+    }
+
+    /// Everything that is published from now on, as JSON.
+    pub fn subscribe(&self, user: UserId) -> broadcast::Receiver<Arc<str>> {
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.entry(user).or_insert_with(|| broadcast::Sender::new(BACKLOG)).subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_the_person_concerned_is_told() {
+        let events = Events::default();
+        let (one, other) = (UserId::fresh(), UserId::fresh());
+        let (mut mine, mut theirs) = (events.subscribe(one), events.subscribe(other));
+        events.publish(one, &Event::Session { session_id: None });
+        assert_eq!(&*mine.recv().await.unwrap(), r#"{"type":"session"}"#);
+        assert!(theirs.try_recv().is_err());
+    }
+}

@@ -1,0 +1,109 @@
+//! The page: files that the web build made, inside the binary, already compressed.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use rust_embed::{EmbeddedFile, RustEmbed};
+use serde_json::json;
+
+use super::error::ApiError;
+use crate::app::App;
+
+#[derive(RustEmbed)]
+#[folder = "$CARGO_MANIFEST_DIR/../../web/dist"]
+#[allow_missing = true]
+struct Dist;
+
+/// Hashed files never change.
+const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
+/// Where the page keeps what the server tells it at start.
+const BOOT_SLOT: &str = r#"<script type="application/json" id="boot">"#;
+
+/// A file of the page; for every other path the page itself, which knows its own 404 screen.
+pub async fn serve(State(app): State<App>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    if method != Method::GET && method != Method::HEAD {
+        return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response();
+    }
+    let path = uri.path().trim_start_matches('/');
+    if !path.is_empty() && path != "index.html" && !path.ends_with(".br") && !path.ends_with(".gz") {
+        if let Some(file) = Dist::get(path) {
+            return file_response(path, &file, &headers);
+        }
+    }
+    if path.starts_with("assets/") || path.starts_with("functions/") || path.starts_with("health/") {
+        return ApiError::NotFound("file").into_response();
+    }
+    page(&app)
+}
+
+fn page(app: &App) -> Response {
+    let Some(index) = Dist::get("index.html") else {
+        let hint = "The page is not built into this binary. Run `cargo xtask run`.";
+        return (StatusCode::NOT_FOUND, hint).into_response();
+    };
+    let html = String::from_utf8_lossy(&index.data);
+    let boot = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "fallbackTools": if app.config.fallback_tools { "google-drive" } else { "off" },
+        "autoconfirm": app.config.autoconfirm,
+        "googleDrive": app.config.google.is_some(),
+    });
+    let html = match html.split_once(BOOT_SLOT) {
+        Some((before, after)) => {
+            let rest = after.split_once("</script>").map_or(after, |(_, rest)| rest);
+            format!("{before}{BOOT_SLOT}{boot}</script>{rest}")
+        }
+        None => html.into_owned(),
+    };
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::CACHE_CONTROL, ASK_AGAIN),
+    ];
+    (headers, html).into_response()
+}
+
+fn file_response(path: &str, file: &EmbeddedFile, request: &HeaderMap) -> Response {
+    let tag = etag(file);
+    let cache = if path.starts_with("assets/") { FOREVER } else { ASK_AGAIN };
+    let unchanged = request.get(header::IF_NONE_MATCH).is_some_and(|seen| *seen == tag);
+    let (body, encoding) = if unchanged { (Body::empty(), None) } else { best(path, file, request) };
+    let mut response = (if unchanged { StatusCode::NOT_MODIFIED } else { StatusCode::OK }, body).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::ETAG, tag);
+    headers.insert(header::CACHE_CONTROL, cache);
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    if let Ok(mime) = HeaderValue::from_str(file.metadata.mimetype()) {
+        headers.insert(header::CONTENT_TYPE, mime);
+    }
+    if let Some(encoding) = encoding {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
+    }
+    response
+}
+
+/// The smallest form that the browser takes.
+fn best(path: &str, file: &EmbeddedFile, request: &HeaderMap) -> (Body, Option<&'static str>) {
+    let accepted = request.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    for (ending, encoding) in [("br", "br"), ("gz", "gzip")] {
+        let takes = accepted.split(',').any(|item| item.split(';').next().is_some_and(|name| name.trim() == encoding));
+        if takes && let Some(compressed) = Dist::get(&format!("{path}.{ending}")) {
+            return (body_of(compressed.data), Some(encoding));
+        }
+    }
+    (body_of(file.data.clone()), None)
+}
+
+fn body_of(data: std::borrow::Cow<'static, [u8]>) -> Body {
+    match data {
+        std::borrow::Cow::Borrowed(bytes) => Body::from(bytes::Bytes::from_static(bytes)),
+        std::borrow::Cow::Owned(bytes) => Body::from(bytes),
+    }
+}
+
+fn etag(file: &EmbeddedFile) -> HeaderValue {
+    let hash = file.metadata.sha256_hash();
+    let hex: String = hash[..12].iter().map(|byte| format!("{byte:02x}")).collect();
+    HeaderValue::from_str(&format!("\"{hex}\"")).unwrap_or(ASK_AGAIN)
+}

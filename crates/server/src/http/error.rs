@@ -1,0 +1,134 @@
+//! Errors of `/api` and `/functions`: `{error: {code, message}}` with a stable code and words for people. The auth and
+//! data APIs speak the shapes of their own protocols.
+
+use std::any::Any;
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// What a caller is told when something cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// The request is not what the route takes.
+    #[error("{0}")]
+    BadRequest(String),
+    /// No or no valid access token.
+    #[error("sign in first")]
+    Unauthorized,
+    /// No such thing, or it belongs to somebody else.
+    #[error("{0} not found")]
+    NotFound(&'static str),
+    /// It cannot be done in the present state.
+    #[error("{message}")]
+    Conflict {
+        /// Stable word.
+        code: &'static str,
+        /// For people.
+        message: String,
+    },
+    /// The request is well formed and asks for something that is not there.
+    #[error("{message}")]
+    Unprocessable {
+        /// Stable word.
+        code: &'static str,
+        /// For people.
+        message: String,
+    },
+    /// Too much at once.
+    #[error("too many requests; try again in {retry_after} s")]
+    TooMany {
+        /// Seconds until it is worth another try.
+        retry_after: u64,
+    },
+    /// A server that we asked failed.
+    #[error("{message}")]
+    Upstream {
+        /// Stable word.
+        code: &'static str,
+        /// For people.
+        message: String,
+    },
+    /// A fault of ours. The words stay in the log.
+    #[error("something went wrong on the server")]
+    Internal(#[source] anyhow::Error),
+}
+
+impl ApiError {
+    /// The status on the wire.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::Conflict { .. } => StatusCode::CONFLICT,
+            Self::Unprocessable { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Self::Upstream { .. } => StatusCode::BAD_GATEWAY,
+            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The stable word for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::BadRequest(_) => "bad_request",
+            Self::Unauthorized => "unauthorized",
+            Self::NotFound("session") => "session_not_found",
+            Self::NotFound(_) => "not_found",
+            Self::Conflict { code, .. } | Self::Unprocessable { code, .. } | Self::Upstream { code, .. } => code,
+            Self::TooMany { .. } => "too_many_requests",
+            Self::Internal(_) => "internal",
+        }
+    }
+
+    /// Logs a fault of ours, once, where it is answered.
+    pub fn log(&self) {
+        if let Self::Internal(source) = self {
+            tracing::error!(error = format!("{source:#}"), "request failed");
+        }
+    }
+
+    /// Adds what belongs in the headers.
+    pub fn decorate(&self, mut response: Response) -> Response {
+        if let Self::TooMany { retry_after } = self {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(*retry_after));
+        }
+        response
+    }
+}
+
+impl From<store::Error> for ApiError {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::NotFound => Self::NotFound("row"),
+            other => Self::Internal(other.into()),
+        }
+    }
+}
+
+impl From<anyhow::Error> for ApiError {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Internal(error)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        self.log();
+        let body = Json(json!({ "error": { "code": self.code(), "message": self.to_string() } }));
+        self.decorate((self.status(), body).into_response())
+    }
+}
+
+/// For `/api` paths that do not exist.
+pub async fn no_such_route() -> ApiError {
+    ApiError::NotFound("route")
+}
+
+/// A panic in a handler costs its caller the answer, and nobody else anything.
+#[expect(clippy::needless_pass_by_value, reason = "the signature is the layer's")]
+pub fn after_panic(_panic: Box<dyn Any + Send + 'static>) -> Response {
+    ApiError::Internal(anyhow::anyhow!("a handler panicked")).into_response()
+}

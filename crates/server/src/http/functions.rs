@@ -1,0 +1,151 @@
+//! The two functions of the specification: `ai-chat` and `mcp-proxy`, in their own envelopes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use domain::ChatId;
+use domain::message::{MessageStatus, text_of, tool_calls_of};
+use domain::tool::ToolDefinition;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, SignedIn};
+use super::sessions::stream_of;
+use crate::app::App;
+use crate::runs::{BeginError, Question, Run};
+use crate::tools::{Selection, SelectionError, Wanted};
+
+/// Characters of a message, at most.
+const MESSAGE: usize = 200_000;
+/// Seconds after which it is worth another try when too much goes on at once.
+const RETRY_AFTER: u64 = 5;
+
+/// The body of `ai-chat`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AiChat {
+    message: String,
+    session_id: ChatId,
+    #[serde(default)]
+    tools: Option<Vec<Wanted>>,
+}
+
+/// Stores the message, begins the turn, and answers with its stream, or with its end.
+pub async fn ai_chat(
+    State(app): State<App>,
+    caller: Result<SignedIn, ApiError>,
+    headers: HeaderMap,
+    body: Result<JsonBody<AiChat>, ApiError>,
+) -> Response {
+    let begun = async {
+        let caller = caller?;
+        begin(&app, &caller, body?.0).await
+    };
+    let run = match begun.await {
+        Ok(run) => run,
+        Err(error) => return refusal(&error),
+    };
+    let wants_stream = headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .any(|value| value.to_ascii_lowercase().contains("text/event-stream"));
+    if wants_stream {
+        return stream_of(run, 0);
+    }
+    run.log.closed().await;
+    whole(&run)
+}
+
+async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, ApiError> {
+    if body.message.trim().is_empty() {
+        return Err(ApiError::BadRequest("message is blank".into()));
+    }
+    if body.message.chars().count() > MESSAGE {
+        return Err(ApiError::BadRequest(format!("message is longer than {MESSAGE} characters")));
+    }
+    let wanted = body.tools.unwrap_or_default();
+    let tools = if wanted.is_empty() {
+        Selection::default()
+    } else {
+        let servers = app.store.list_servers(caller.user).await?;
+        Selection::resolve(&wanted, &servers, |server| app.tools.offered(server)).map_err(|error| {
+            let code = match error {
+                SelectionError::Ambiguous(_) => "ambiguous_tool",
+                SelectionError::Unknown(_) => "unknown_tool",
+                SelectionError::TooMany => "too_many_tools",
+            };
+            ApiError::Unprocessable { code, message: error.to_string() }
+        })?
+    };
+    let question = Question { chat: body.session_id, message: body.message, tools };
+    app.runs.begin(app, caller.user, question).await.map_err(|error| match error {
+        BeginError::NoChat => ApiError::NotFound("session"),
+        BeginError::Busy => ApiError::Conflict { code: "run_active", message: error.to_string() },
+        BeginError::TooMany => ApiError::TooMany { retry_after: RETRY_AFTER },
+        BeginError::Model(error) => ApiError::Upstream { code: "model_unavailable", message: error.to_string() },
+        BeginError::Store(error) => error.into(),
+    })
+}
+
+/// A turn that has ended, as JSON.
+fn whole(run: &Run) -> Response {
+    let Some(end) = run.end.get() else {
+        return refusal(&ApiError::Internal(anyhow::anyhow!("a run closed without an end")));
+    };
+    if matches!(end.status, MessageStatus::Failed | MessageStatus::Interrupted) {
+        let message = end.error.clone().unwrap_or_default();
+        return refusal(&ApiError::Upstream { code: "model_failed", message });
+    }
+    Json(json!({
+        "content": text_of(&end.parts),
+        "messageId": run.answer,
+        "toolCalls": tool_calls_of(&end.parts),
+        "status": end.status,
+    }))
+    .into_response()
+}
+
+fn refusal(error: &ApiError) -> Response {
+    error.log();
+    let body = Json(json!({ "error": error.to_string(), "code": error.code() }));
+    error.decorate((error.status(), body).into_response())
+}
+
+/// The body of `mcp-proxy`.
+#[derive(Debug, Deserialize)]
+pub struct McpProxy {
+    url: String,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+}
+
+/// Asks a server for its tools. A server that has none to give is not an error of the call: `success` is false, `error`
+/// says why, and `data` holds the tools that stand in.
+pub async fn mcp_proxy(
+    State(app): State<App>,
+    caller: Result<SignedIn, ApiError>,
+    body: Result<JsonBody<McpProxy>, ApiError>,
+) -> Response {
+    let (caller, body) = match (caller, body) {
+        (Ok(caller), Ok(JsonBody(body))) => (caller, body),
+        (Err(error), _) | (_, Err(error)) => {
+            let (status, message) = (error.status(), error.to_string());
+            return answer(status, false, Vec::new(), Some(message));
+        }
+    };
+    let headers: Vec<(String, String)> = body.headers.into_iter().collect();
+    match app.tools.probe(&app, caller.user, &body.url, &headers).await {
+        Ok(tools) => answer(StatusCode::OK, true, tools, None),
+        Err(error) => answer(StatusCode::OK, false, app.tools.fallback(), Some(error.to_string())),
+    }
+}
+
+fn answer(status: StatusCode, success: bool, data: Vec<ToolDefinition>, error: Option<String>) -> Response {
+    (status, Json(json!({ "success": success, "data": data, "error": error }))).into_response()
+}

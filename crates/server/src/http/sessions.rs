@@ -1,0 +1,69 @@
+//! Following and stopping the turn of a chat.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use domain::ChatId;
+use futures_util::stream;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use super::extract::SignedIn;
+use super::sse;
+use crate::app::App;
+use crate::runs::Run;
+
+/// From where a stream is to be followed.
+#[derive(Debug, Deserialize)]
+pub struct After {
+    after: Option<String>,
+}
+
+/// The running turn of a chat, from its start or from after the event that was seen last; 204 when nothing runs.
+pub async fn stream(
+    State(app): State<App>,
+    caller: SignedIn,
+    Path(chat): Path<String>,
+    Query(after): Query<After>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok()).map(str::to_owned).or(after.after);
+    let after = match seen.as_deref().filter(|seen| !seen.is_empty()) {
+        None => 0,
+        Some(seen) => seen.parse().map_err(|_| ApiError::BadRequest("the last event id is not a number".into()))?,
+    };
+    let chat = own_chat(&app, &caller, &chat).await?;
+    match app.runs.get(caller.user, chat) {
+        Some(run) => Ok(stream_of(run, after)),
+        None => Ok(StatusCode::NO_CONTENT.into_response()),
+    }
+}
+
+/// Ends the running turn of a chat and keeps what it has said. Safe to repeat.
+pub async fn stop(State(app): State<App>, caller: SignedIn, Path(chat): Path<String>) -> Result<Json<Value>, ApiError> {
+    let chat = own_chat(&app, &caller, &chat).await?;
+    Ok(Json(json!({ "stopped": app.runs.stop_run(caller.user, chat) })))
+}
+
+async fn own_chat(app: &App, caller: &SignedIn, chat: &str) -> Result<ChatId, ApiError> {
+    let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
+    let found = app.store.get_chat(caller.user, chat).await?;
+    found.map(|chat| chat.id()).ok_or(ApiError::NotFound("session"))
+}
+
+/// A run as the UI message stream, version 1.
+pub fn stream_of(run: Arc<Run>, after: u64) -> Response {
+    let cursor = run.log.follow(after);
+    let frames = stream::unfold((run, cursor), |(run, mut cursor)| async move {
+        let piece = run.log.next(&mut cursor).await?;
+        Some((piece, (run, cursor)))
+    });
+    // At shutdown the run ends first and says so; the stream ends with it.
+    let mut response = sse::response(frames, tokio_util::sync::CancellationToken::new());
+    response.headers_mut().insert("x-vercel-ai-ui-message-stream", axum::http::HeaderValue::from_static("v1"));
+    response
+}

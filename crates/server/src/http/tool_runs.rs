@@ -1,0 +1,49 @@
+//! Running a tool by hand, from its form.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, SignedIn};
+use crate::app::App;
+use crate::tools::{CallEnd, Selection, Wanted};
+
+/// The body.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolRun {
+    server_name: String,
+    name: String,
+    #[serde(default)]
+    arguments: Map<String, Value>,
+}
+
+/// Calls the tool and answers with what it gave back.
+pub async fn run(
+    State(app): State<App>,
+    caller: SignedIn,
+    JsonBody(body): JsonBody<ToolRun>,
+) -> Result<Json<Value>, ApiError> {
+    let servers = app.store.list_servers(caller.user).await?;
+    let wanted = [Wanted { name: body.name.clone(), server_name: Some(body.server_name.clone()) }];
+    let selection = Selection::resolve(&wanted, &servers, |server| app.tools.offered(server))
+        .map_err(|_| ApiError::NotFound("connection"))?;
+    let toolset = app.tools.open(&app, caller.user, &selection).await;
+    let Some(tool) = toolset.find(&body.server_name, &body.name) else {
+        let message = toolset.notices.join(" ");
+        return Err(ApiError::Upstream { code: "tool_failed", message });
+    };
+    let began = app.clock.now();
+    // Who closes the sheet while the tool runs drops this future, and with it the call.
+    let end = app.tools.call(&app, caller.user, tool, body.arguments, |_| {}, CancellationToken::new()).await;
+    match end {
+        CallEnd::Result(result) => {
+            let duration = app.clock.now().millis_since(began);
+            Ok(Json(json!({ "result": result, "durationMs": duration })))
+        }
+        CallEnd::Failed { reason, .. } => Err(ApiError::Upstream { code: "tool_failed", message: reason }),
+    }
+}

@@ -1,0 +1,199 @@
+//! Turns of the assistant. A run belongs to the server, not to the request that began it: viewers come and go, Stop ends
+//! it, and what it says is stored.
+
+pub mod event;
+
+mod engine;
+mod history;
+mod journal;
+mod log;
+mod recorder;
+mod recovery;
+mod reply;
+mod transcript;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use domain::message::{MessageStatus, Part};
+use domain::{ChatId, Clock, MessageId, RunId, UserId};
+use store::Store;
+use store::chats::NewTurn;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::events::{Event, RunState};
+use crate::tasks::Tasks;
+use crate::tools::Selection;
+
+pub use journal::Journal;
+pub use log::{Cursor, RunLog};
+
+/// Runs of one person at a time.
+const RUNS_PER_USER: usize = 8;
+/// Runs of everybody at a time.
+const RUNS: usize = 4_000;
+
+/// A turn that goes on, or has just ended.
+#[derive(Debug)]
+pub struct Run {
+    /// Its id.
+    pub id: RunId,
+    /// Its chat.
+    pub chat: ChatId,
+    /// Whose chat it is.
+    pub owner: UserId,
+    /// The answer to be.
+    pub answer: MessageId,
+    /// What it says.
+    pub log: RunLog,
+    /// Cancelled by Stop.
+    pub stop: CancellationToken,
+    /// How it ended, once it has.
+    pub end: OnceLock<End>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone)]
+pub struct End {
+    /// In a word.
+    pub status: MessageStatus,
+    /// What went wrong, for people.
+    pub error: Option<String>,
+    /// What it said.
+    pub parts: Vec<Part>,
+}
+
+/// Why a turn could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum BeginError {
+    /// The chat is not there, or not the caller's.
+    #[error("session not found")]
+    NoChat,
+    /// The chat's last turn still goes on.
+    #[error("the assistant is still answering in this chat")]
+    Busy,
+    /// The caller, or everybody together, has too many turns going on.
+    #[error("too many answers are being written at once; wait until one has ended")]
+    TooMany,
+    /// No model.
+    #[error(transparent)]
+    Model(#[from] domain::model::ModelError),
+    /// The database.
+    #[error(transparent)]
+    Store(store::Error),
+}
+
+/// All turns that go on.
+#[derive(Debug)]
+pub struct Runs {
+    active: Mutex<HashMap<ChatId, Arc<Run>>>,
+    journal: Journal,
+}
+
+impl Runs {
+    /// Closes the runs that a previous process left open, and starts the journal.
+    pub async fn start(store: &Store, tasks: &Tasks, clock: &dyn Clock) -> anyhow::Result<Self> {
+        recovery::close_unfinished(store, clock.now()).await?;
+        let (journal, writer) = Journal::new(store.clone(), tasks.stopping().clone());
+        tasks.spawn("journal", writer);
+        Ok(Self { active: Mutex::default(), journal })
+    }
+
+    /// Stores the person's message and begins the turn that answers it.
+    pub async fn begin(&self, app: &App, owner: UserId, question: Question) -> Result<Arc<Run>, BeginError> {
+        let model = app.models.default().await?;
+        let run = Arc::new(Run {
+            id: RunId::fresh(),
+            chat: question.chat,
+            owner,
+            answer: MessageId::fresh(),
+            log: RunLog::default(),
+            stop: CancellationToken::new(),
+            end: OnceLock::new(),
+        });
+        self.enter(&run)?;
+        let turn = NewTurn {
+            owner,
+            chat: question.chat,
+            run: run.id,
+            user_message: MessageId::fresh(),
+            answer: run.answer,
+            content: question.message.clone(),
+            model: model.to_string(),
+            now: app.clock.now(),
+        };
+        let title = domain::text::title_of(question.message.trim());
+        let named = match app.store.insert_turn(&turn, &title).await {
+            Ok(named) => named,
+            Err(error) => {
+                self.leave(&run);
+                return Err(match error {
+                    store::Error::NotFound => BeginError::NoChat,
+                    store::Error::Conflict(_) => BeginError::Busy,
+                    other => BeginError::Store(other),
+                });
+            }
+        };
+        app.events.publish(owner, &Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Started });
+        app.events.publish(owner, &Event::Session { session_id: Some(run.chat) });
+        let turn = engine::Turn { model, selection: question.tools, title: named.then_some(title), began: turn.now };
+        app.tasks.spawn("run", engine::drive(app.clone(), Arc::clone(&run), turn));
+        Ok(run)
+    }
+
+    /// The turn that goes on in a chat, if it is the caller's.
+    pub fn get(&self, owner: UserId, chat: ChatId) -> Option<Arc<Run>> {
+        self.active().get(&chat).filter(|run| run.owner == owner).cloned()
+    }
+
+    /// Ends the turn that goes on in a chat; what it has said is kept. Says whether there was one.
+    pub fn stop_run(&self, owner: UserId, chat: ChatId) -> bool {
+        let run = self.get(owner, chat);
+        if let Some(run) = &run {
+            run.stop.cancel();
+        }
+        run.is_some()
+    }
+
+    /// Where events go on their way to the database.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    fn enter(&self, run: &Arc<Run>) -> Result<(), BeginError> {
+        let mut active = self.active();
+        if active.get(&run.chat).is_some_and(|other| other.owner == run.owner) {
+            return Err(BeginError::Busy);
+        }
+        let own = active.values().filter(|other| other.owner == run.owner).count();
+        if own >= RUNS_PER_USER || active.len() >= RUNS {
+            return Err(BeginError::TooMany);
+        }
+        // Somebody else's chat is refused by the store in a moment; it must not be replaced here meanwhile.
+        active.entry(run.chat).or_insert_with(|| Arc::clone(run));
+        Ok(())
+    }
+
+    fn leave(&self, run: &Run) {
+        let mut active = self.active();
+        if active.get(&run.chat).is_some_and(|other| other.id == run.id) {
+            active.remove(&run.chat);
+        }
+    }
+
+    fn active(&self) -> std::sync::MutexGuard<'_, HashMap<ChatId, Arc<Run>>> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a person asks.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// In which chat.
+    pub chat: ChatId,
+    /// The words.
+    pub message: String,
+    /// With which tools.
+    pub tools: Selection,
+}

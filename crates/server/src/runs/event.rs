@@ -1,0 +1,156 @@
+//! What a run tells its viewers: the UI message stream, version 1, and our additions to it as `data-` chunks.
+//!
+//! The same events, read back from the database after a crash, make up the answer as far as it had come.
+
+use domain::model::ModelStatus;
+use domain::tool::{Outcome, ToolResult};
+use domain::{ChatId, MessageId, RunId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One event of a run; `docs/api.md` lists them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+#[expect(missing_docs, reason = "the fields are the protocol's own")]
+pub enum RunEvent {
+    Start {
+        message_id: MessageId,
+        message_metadata: StartMetadata,
+    },
+    StartStep,
+    FinishStep,
+    TextStart {
+        id: String,
+    },
+    TextDelta {
+        id: String,
+        delta: String,
+    },
+    TextEnd {
+        id: String,
+    },
+    ReasoningStart {
+        id: String,
+    },
+    ReasoningDelta {
+        id: String,
+        delta: String,
+    },
+    ReasoningEnd {
+        id: String,
+    },
+    ToolInputStart {
+        tool_call_id: String,
+        tool_name: String,
+        dynamic: bool,
+        tool_metadata: ToolMetadata,
+    },
+    ToolInputDelta {
+        tool_call_id: String,
+        input_text_delta: String,
+    },
+    ToolInputAvailable {
+        tool_call_id: String,
+        tool_name: String,
+        input: Value,
+        dynamic: bool,
+        tool_metadata: ToolMetadata,
+    },
+    ToolOutputAvailable {
+        tool_call_id: String,
+        output: ToolResult,
+        dynamic: bool,
+        duration_ms: u64,
+    },
+    ToolOutputError {
+        tool_call_id: String,
+        error_text: String,
+        dynamic: bool,
+        duration_ms: u64,
+        outcome: Outcome,
+    },
+    DataModelStatus {
+        data: ModelStatus,
+        transient: bool,
+    },
+    DataTitle {
+        data: TitleData,
+        transient: bool,
+    },
+    DataMcpProgress {
+        id: String,
+        data: ProgressData,
+        transient: bool,
+    },
+    DataNotice {
+        data: NoticeData,
+    },
+    Finish {
+        finish_reason: String,
+    },
+    Abort {
+        reason: String,
+    },
+    Error {
+        error_text: String,
+    },
+}
+
+/// What is known of an answer when it begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartMetadata {
+    /// The run.
+    pub run_id: RunId,
+    /// Its chat.
+    pub session_id: ChatId,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// `provider/name`.
+    pub model: String,
+}
+
+/// What goes with a tool call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolMetadata {
+    /// The connection the tool belongs to; empty for a tool that does not exist.
+    pub server_name: String,
+}
+
+/// A chat's new name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TitleData {
+    /// The name.
+    pub title: String,
+}
+
+/// Something the person should know about this turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NoticeData {
+    /// In words.
+    pub text: String,
+}
+
+/// How far a call has come, in the server's words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProgressData {
+    /// Grows.
+    pub progress: f64,
+    /// What it grows towards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+    /// What is going on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+impl RunEvent {
+    /// Whether the event belongs to the answer, or only to the moment.
+    pub fn is_lasting(&self) -> bool {
+        !matches!(
+            self,
+            Self::DataModelStatus { .. } | Self::DataTitle { .. } | Self::DataMcpProgress { .. } | Self::Finish { .. }
+        )
+    }
+}

@@ -1,0 +1,166 @@
+//! A chat as the model gets to read it.
+
+use domain::message::{Part, Role};
+use domain::model::{ModelCall, ModelMessage};
+use domain::text::cut_to;
+use domain::tool::ToolCall;
+use serde_json::Value;
+use store::chats::StoredMessage;
+
+/// Messages read back from the database, at most.
+pub const MESSAGES: i64 = 200;
+/// Bytes of conversation that are sent to a model, at most; older messages fall away.
+const HISTORY_BYTES: usize = 400_000;
+/// Bytes of one tool result that are sent to a model, at most. The person sees all of it.
+const RESULT_BYTES: usize = 32_000;
+
+/// The newest messages that fit, oldest first, beginning with a person's.
+pub fn conversation(messages: &[StoredMessage], name_of: impl Fn(&ToolCall) -> String) -> Vec<ModelMessage> {
+    let mut turns: Vec<Vec<ModelMessage>> = Vec::new();
+    let mut bytes = 0;
+    for message in messages.iter().rev() {
+        let turn = match message.role {
+            Role::User => vec![ModelMessage::User(message.content.clone())],
+            Role::Assistant => answer(&message.parts, &name_of),
+        };
+        bytes += turn.iter().map(size).sum::<usize>();
+        if bytes > HISTORY_BYTES && !turns.is_empty() {
+            break;
+        }
+        turns.push(turn);
+    }
+    while turns.last().is_some_and(|turn| !matches!(turn.first(), Some(ModelMessage::User(_)))) {
+        turns.pop();
+    }
+    turns.into_iter().rev().flatten().collect()
+}
+
+/// The model's own words, its calls and their results, in the order a wire wants them.
+fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String) -> Vec<ModelMessage> {
+    let mut messages = Vec::new();
+    let (mut text, mut calls) = (String::new(), Vec::new());
+    for part in parts {
+        match part {
+            Part::Text { text: more } => {
+                if !calls.is_empty() {
+                    close(&mut messages, &mut text, &mut calls, name_of);
+                }
+                text.push_str(more);
+            }
+            Part::ToolCall { call } => calls.push(call),
+            Part::Reasoning { .. } => {}
+        }
+    }
+    close(&mut messages, &mut text, &mut calls, name_of);
+    messages
+}
+
+fn close(
+    messages: &mut Vec<ModelMessage>,
+    text: &mut String,
+    calls: &mut Vec<&ToolCall>,
+    name_of: &impl Fn(&ToolCall) -> String,
+) {
+    if text.is_empty() && calls.is_empty() {
+        return;
+    }
+    let made = calls.iter().map(|call| ModelCall {
+        id: call.id.clone(),
+        name: name_of(call),
+        arguments: arguments_text(&call.arguments),
+    });
+    messages.push(ModelMessage::Assistant { text: std::mem::take(text), calls: made.collect() });
+    messages.extend(calls.drain(..).map(|call| tool_result(call, name_of(call))));
+}
+
+/// What a call gave back, as the model reads it, under the name by which the model knows the tool.
+pub fn tool_result(call: &ToolCall, name: String) -> ModelMessage {
+    let (text, is_error) = match (&call.result, &call.error) {
+        (Some(result), _) => (result.to_model_text(), result.is_error),
+        (None, Some(error)) => (error.clone(), true),
+        (None, None) => ("The call was stopped before it gave a result.".to_owned(), true),
+    };
+    let text = match cut_to(&text, RESULT_BYTES) {
+        cut if cut.len() < text.len() => format!("{cut}\n[cut: {} of {} bytes]", cut.len(), text.len()),
+        _ => text,
+    };
+    ModelMessage::ToolResult { call_id: call.id.clone(), name, text, is_error }
+}
+
+fn arguments_text(arguments: &Value) -> String {
+    match arguments {
+        // What the model wrote was not JSON; a wire needs an object all the same.
+        Value::String(_) => "{}".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn size(message: &ModelMessage) -> usize {
+    match message {
+        ModelMessage::User(text) => text.len(),
+        ModelMessage::Assistant { text, calls } => {
+            text.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+        }
+        ModelMessage::ToolResult { text, .. } => text.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::tool::{Outcome, ToolResult};
+    use domain::{MessageId, Timestamp};
+    use serde_json::json;
+
+    fn call(id: &str) -> Part {
+        Part::ToolCall {
+            call: ToolCall {
+                id: id.into(),
+                name: "add".into(),
+                server_name: "toolbox".into(),
+                arguments: json!({ "a": 1 }),
+                result: Some(ToolResult::text("one")),
+                error: None,
+                outcome: Outcome::Done,
+                duration_ms: 1,
+            },
+        }
+    }
+
+    fn message(role: Role, content: &str, parts: Vec<Part>) -> StoredMessage {
+        StoredMessage { id: MessageId::fresh(), role, content: content.into(), parts, created_at: Timestamp(0) }
+    }
+
+    fn text(text: &str) -> Part {
+        Part::Text { text: text.into() }
+    }
+
+    #[test]
+    fn parallel_calls_stay_together_and_results_follow() {
+        let parts = vec![text("Let me see."), call("1"), call("2"), text("Two.")];
+        let messages = [message(Role::User, "How many?", vec![]), message(Role::Assistant, "", parts)];
+        let shape: Vec<String> = conversation(&messages, |call| call.name.clone())
+            .iter()
+            .map(|message| match message {
+                ModelMessage::User(text) => format!("user {text}"),
+                ModelMessage::Assistant { text, calls } => format!("assistant {text} +{}", calls.len()),
+                ModelMessage::ToolResult { call_id, text, .. } => format!("result {call_id} {text}"),
+            })
+            .collect();
+        assert_eq!(
+            shape,
+            ["user How many?", "assistant Let me see. +2", "result 1 one", "result 2 one", "assistant Two. +0"]
+        );
+    }
+
+    #[test]
+    fn old_messages_fall_away_and_a_person_speaks_first() {
+        let long = "x".repeat(HISTORY_BYTES / 2);
+        let messages = [
+            message(Role::User, &long, vec![]),
+            message(Role::Assistant, "", vec![text(&long)]),
+            message(Role::User, "and now?", vec![]),
+        ];
+        assert_eq!(conversation(&messages, |call| call.name.clone()), [ModelMessage::User("and now?".into())]);
+    }
+}

@@ -1,0 +1,122 @@
+//! The way of a run's events to the database: one writer for all runs, one commit for all that came meanwhile.
+//!
+//! A token never waits for it. What is not yet written when the process is killed is at most a quarter of a second old.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use domain::RunId;
+use store::Store;
+use store::runs::Chunk;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+/// The longest time an event waits to be written.
+const DELAY: Duration = Duration::from_millis(250);
+/// The most bytes that wait: more are written at once.
+const SIZE: usize = 256 * 1024;
+/// How long to wait before a failed write is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+/// Bytes that wait while the database does not answer. More are dropped: the answer itself is written whole at the end.
+const MOST: usize = 64 * 1024 * 1024;
+
+enum Message {
+    Event { run: RunId, seq: u64, json: String },
+    Flush(oneshot::Sender<()>),
+}
+
+/// Hands events to the writer.
+#[derive(Debug, Clone)]
+pub struct Journal {
+    messages: mpsc::UnboundedSender<Message>,
+}
+
+impl Journal {
+    /// A journal, and its writer, which is to be run as a task until `stopping` is cancelled and all is written.
+    pub fn new(store: Store, stopping: CancellationToken) -> (Self, impl Future<Output = ()>) {
+        let (messages, inbox) = mpsc::unbounded_channel();
+        (Self { messages }, Writer { store, waiting: HashMap::new(), bytes: 0 }.run(inbox, stopping))
+    }
+
+    /// Takes in an event; returns at once.
+    pub fn push(&self, run: RunId, seq: u64, json: String) {
+        drop(self.messages.send(Message::Event { run, seq, json }));
+    }
+
+    /// Waits until everything pushed before is in the database, or cannot be put there for now.
+    pub async fn flush(&self) {
+        let (done, written) = oneshot::channel();
+        if self.messages.send(Message::Flush(done)).is_ok() {
+            drop(written.await);
+        }
+    }
+}
+
+struct Writer {
+    store: Store,
+    waiting: HashMap<RunId, (u64, String)>,
+    bytes: usize,
+}
+
+impl Writer {
+    async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Message>, stopping: CancellationToken) {
+        let mut due: Option<Instant> = None;
+        loop {
+            let deadline = due.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
+            tokio::select! {
+                biased;
+                message = inbox.recv() => match message {
+                    Some(Message::Event { run, seq, json }) => {
+                        self.take(run, seq, &json);
+                        due.get_or_insert_with(|| Instant::now() + DELAY);
+                        if self.bytes > SIZE {
+                            due = self.write().await;
+                        }
+                    }
+                    Some(Message::Flush(done)) => {
+                        due = self.write().await;
+                        done.send(()).ok();
+                    }
+                    None => break,
+                },
+                () = sleep_until(deadline), if due.is_some() => due = self.write().await,
+                () = stopping.cancelled(), if inbox.is_empty() && due.is_none() => break,
+            }
+        }
+    }
+
+    fn take(&mut self, run: RunId, seq: u64, json: &str) {
+        if self.bytes > MOST {
+            return;
+        }
+        let (last, payload) = self.waiting.entry(run).or_default();
+        *last = seq;
+        payload.push_str(json);
+        payload.push('\n');
+        self.bytes += json.len() + 1;
+    }
+
+    /// Writes what waits. After a failure it still waits, and the time of the next try is returned.
+    async fn write(&mut self) -> Option<Instant> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let chunks: Vec<Chunk> = self
+            .waiting
+            .iter()
+            .map(|(run, (seq, payload))| Chunk { run: *run, seq: *seq as i64, payload: payload.clone() })
+            .collect();
+        match self.store.insert_chunks(&chunks).await {
+            Ok(()) => {
+                self.waiting.clear();
+                self.bytes = 0;
+                None
+            }
+            Err(error) => {
+                tracing::warn!(%error, runs = chunks.len(), "the journal could not be written; trying again");
+                Some(Instant::now() + RETRY)
+            }
+        }
+    }
+}

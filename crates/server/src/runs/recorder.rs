@@ -1,0 +1,45 @@
+//! Where the events of a run go: to its viewers, to the journal, and into the answer.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use domain::message::Part;
+
+use super::event::RunEvent;
+use super::transcript::Transcript;
+use super::{Journal, Run};
+
+/// Records one run.
+pub struct Recorder {
+    run: Arc<Run>,
+    journal: Journal,
+    transcript: Mutex<Transcript>,
+}
+
+impl Recorder {
+    /// For a run that begins.
+    pub fn new(run: Arc<Run>, journal: Journal) -> Self {
+        Self { run, journal, transcript: Mutex::default() }
+    }
+
+    /// Tells everybody.
+    pub fn emit(&self, event: &RunEvent) {
+        let mut transcript = self.transcript.lock().unwrap_or_else(PoisonError::into_inner);
+        transcript.apply(event);
+        let (seq, json) = self.run.log.append(event);
+        if event.is_lasting() {
+            self.journal.push(self.run.id, seq, json);
+        }
+    }
+
+    /// Tells everybody, and waits until it is written: what follows must not happen before.
+    pub async fn emit_durably(&self, event: &RunEvent) {
+        self.emit(event);
+        self.journal.flush().await;
+    }
+
+    /// The answer as far as it has come; the recorder starts over with nothing.
+    pub fn take_parts(&self) -> Vec<Part> {
+        let mut transcript = self.transcript.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *transcript).into_parts()
+    }
+}

@@ -1,0 +1,177 @@
+//! One call of the model: its stream becomes events for the viewers, and what it wants done comes back.
+
+use std::time::Duration;
+
+use domain::model::{FinishReason, ModelCall, ModelError, ModelEvent, PartKind};
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use tokio::time::{Instant, sleep_until};
+
+use super::event::{RunEvent, ToolMetadata};
+use super::recorder::Recorder;
+
+/// Words that come within this time go out together; the first ones of a part go out at once.
+const COALESCE: Duration = Duration::from_millis(25);
+/// More bytes than this go out at once.
+const PIECE: usize = 1024;
+
+/// What a model said in one call.
+#[derive(Debug, Default)]
+pub struct Reply {
+    /// The calls it wants made, in order.
+    pub calls: Vec<ModelCall>,
+    /// Its words.
+    pub text: String,
+    /// Why it stopped.
+    pub finish: Option<FinishReason>,
+}
+
+/// A part that is open: what it is, and what of it has not gone out.
+struct Open {
+    number: u32,
+    kind: PartKind,
+    id: String,
+    pending: String,
+    arguments: String,
+}
+
+/// Follows one stream.
+pub struct Reader<'a> {
+    recorder: &'a Recorder,
+    round: usize,
+    server_of: &'a (dyn Fn(&str) -> (String, String) + Sync),
+    open: Vec<Open>,
+    reply: Reply,
+    due: Option<Instant>,
+    last_sent: Option<Instant>,
+}
+
+impl<'a> Reader<'a> {
+    /// For the call number `round` of a run. `server_of` tells a tool's own name and its server's from the name that
+    /// the model uses.
+    pub fn new(recorder: &'a Recorder, round: usize, server_of: &'a (dyn Fn(&str) -> (String, String) + Sync)) -> Self {
+        Self { recorder, round, server_of, open: Vec::new(), reply: Reply::default(), due: None, last_sent: None }
+    }
+
+    /// Reads to the end. What was said before an error has gone out and stays in the answer.
+    pub async fn read(
+        mut self,
+        mut events: BoxStream<'static, Result<ModelEvent, ModelError>>,
+    ) -> Result<Reply, ModelError> {
+        loop {
+            let deadline = self.due.unwrap_or_else(Instant::now);
+            tokio::select! {
+                biased;
+                event = events.next() => match event {
+                    Some(Ok(ModelEvent::Finish(reason))) => {
+                        self.reply.finish = Some(reason);
+                        break;
+                    }
+                    Some(Ok(event)) => self.take(event),
+                    Some(Err(error)) => {
+                        self.close_all();
+                        return Err(error);
+                    }
+                    None => break,
+                },
+                () = sleep_until(deadline), if self.due.is_some() => self.send_all(),
+            }
+        }
+        self.close_all();
+        Ok(self.reply)
+    }
+
+    fn take(&mut self, event: ModelEvent) {
+        match event {
+            ModelEvent::Status(data) => self.recorder.emit(&RunEvent::DataModelStatus { data, transient: true }),
+            ModelEvent::PartStart { part, kind } => self.start(part, kind),
+            ModelEvent::Delta { part, text } => self.grow(part, &text),
+            ModelEvent::PartEnd { part } => {
+                if let Some(index) = self.open.iter().position(|open| open.number == part) {
+                    let open = self.open.remove(index);
+                    self.end(open);
+                }
+            }
+            ModelEvent::Usage(_) | ModelEvent::Finish(_) => {}
+        }
+    }
+
+    fn start(&mut self, number: u32, kind: PartKind) {
+        let id = match &kind {
+            PartKind::ToolCall { id, .. } => id.clone(),
+            // A model numbers its parts anew in each call; the round keeps them apart within the answer.
+            PartKind::Text | PartKind::Reasoning => format!("{}-{number}", self.round),
+        };
+        match &kind {
+            PartKind::Text => self.recorder.emit(&RunEvent::TextStart { id: id.clone() }),
+            PartKind::Reasoning => self.recorder.emit(&RunEvent::ReasoningStart { id: id.clone() }),
+            PartKind::ToolCall { name, .. } => {
+                let (tool_name, server_name) = (self.server_of)(name);
+                self.recorder.emit(&RunEvent::ToolInputStart {
+                    tool_call_id: id.clone(),
+                    tool_name,
+                    dynamic: true,
+                    tool_metadata: ToolMetadata { server_name },
+                });
+            }
+        }
+        self.open.push(Open { number, kind, id, pending: String::new(), arguments: String::new() });
+        self.last_sent = None;
+    }
+
+    fn grow(&mut self, number: u32, text: &str) {
+        let Some(open) = self.open.iter_mut().find(|open| open.number == number) else { return };
+        open.pending.push_str(text);
+        let quiet = self.last_sent.is_none_or(|sent| sent.elapsed() >= COALESCE);
+        if quiet || open.pending.len() >= PIECE {
+            self.send_all();
+        } else if self.due.is_none() {
+            self.due = self.last_sent.map(|sent| sent + COALESCE);
+        }
+    }
+
+    fn send_all(&mut self) {
+        self.due = None;
+        self.last_sent = Some(Instant::now());
+        for open in &mut self.open {
+            send(self.recorder, &mut self.reply.text, open);
+        }
+    }
+
+    fn end(&mut self, mut open: Open) {
+        send(self.recorder, &mut self.reply.text, &mut open);
+        match open.kind {
+            PartKind::Text => self.recorder.emit(&RunEvent::TextEnd { id: open.id }),
+            PartKind::Reasoning => self.recorder.emit(&RunEvent::ReasoningEnd { id: open.id }),
+            PartKind::ToolCall { name, .. } => {
+                self.reply.calls.push(ModelCall { id: open.id, name, arguments: open.arguments });
+            }
+        }
+    }
+
+    fn close_all(&mut self) {
+        for open in std::mem::take(&mut self.open) {
+            self.end(open);
+        }
+    }
+}
+
+/// Sends what has gathered in a part.
+fn send(recorder: &Recorder, text: &mut String, open: &mut Open) {
+    if open.pending.is_empty() {
+        return;
+    }
+    let delta = std::mem::take(&mut open.pending);
+    let id = open.id.clone();
+    match open.kind {
+        PartKind::Text => {
+            text.push_str(&delta);
+            recorder.emit(&RunEvent::TextDelta { id, delta });
+        }
+        PartKind::Reasoning => recorder.emit(&RunEvent::ReasoningDelta { id, delta }),
+        PartKind::ToolCall { .. } => {
+            open.arguments.push_str(&delta);
+            recorder.emit(&RunEvent::ToolInputDelta { tool_call_id: id, input_text_delta: delta });
+        }
+    }
+}

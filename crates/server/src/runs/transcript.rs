@@ -1,0 +1,182 @@
+//! Events folded into the parts of an answer. Live runs and runs read back after a crash take the same path.
+
+use domain::message::Part;
+use domain::tool::{Outcome, ToolCall};
+use serde_json::Value;
+
+use super::event::RunEvent;
+
+/// An answer as far as it has come.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    parts: Vec<Slot>,
+}
+
+/// A part, and the id under which events speak of it.
+#[derive(Debug)]
+struct Slot {
+    id: String,
+    part: Part,
+    /// A tool call whose arguments are complete may have been sent; only an answer settles what became of it.
+    open: bool,
+}
+
+impl Transcript {
+    /// Takes in one event. An event that speaks of nothing known changes nothing.
+    pub fn apply(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::TextStart { id } => self.push(id, Part::Text { text: String::new() }),
+            RunEvent::ReasoningStart { id } => self.push(id, Part::Reasoning { text: String::new() }),
+            RunEvent::TextDelta { id, delta } | RunEvent::ReasoningDelta { id, delta } => {
+                if let Some(Part::Text { text } | Part::Reasoning { text }) = self.part(id) {
+                    text.push_str(delta);
+                }
+            }
+            RunEvent::ToolInputStart { tool_call_id, tool_name, tool_metadata, .. } => {
+                let call = ToolCall {
+                    id: tool_call_id.clone(),
+                    name: tool_name.clone(),
+                    server_name: tool_metadata.server_name.clone(),
+                    arguments: Value::String(String::new()),
+                    result: None,
+                    error: None,
+                    outcome: Outcome::Stopped,
+                    duration_ms: 0,
+                };
+                self.push(tool_call_id, Part::ToolCall { call });
+            }
+            RunEvent::ToolInputDelta { tool_call_id, input_text_delta } => {
+                if let Some(ToolCall { arguments: Value::String(text), .. }) = self.call(tool_call_id) {
+                    text.push_str(input_text_delta);
+                }
+            }
+            RunEvent::ToolInputAvailable { tool_call_id, input, .. } => {
+                if let Some(call) = self.call(tool_call_id) {
+                    call.arguments.clone_from(input);
+                    // From here on the call may be under way.
+                    call.outcome = Outcome::Unknown;
+                }
+            }
+            RunEvent::ToolOutputAvailable { tool_call_id, output, duration_ms, .. } => {
+                if let Some(call) = self.settle(tool_call_id) {
+                    call.outcome = if output.is_error { Outcome::Error } else { Outcome::Done };
+                    call.result = Some(output.clone());
+                    call.duration_ms = *duration_ms;
+                }
+            }
+            RunEvent::ToolOutputError { tool_call_id, error_text, duration_ms, outcome, .. } => {
+                if let Some(call) = self.settle(tool_call_id) {
+                    call.outcome = *outcome;
+                    call.error = Some(error_text.clone());
+                    call.duration_ms = *duration_ms;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The parts that say something.
+    pub fn into_parts(self) -> Vec<Part> {
+        let says_something = |part: &Part| match part {
+            Part::Text { text } | Part::Reasoning { text } => !text.is_empty(),
+            Part::ToolCall { .. } => true,
+        };
+        self.parts.into_iter().map(|slot| slot.part).filter(says_something).collect()
+    }
+
+    fn push(&mut self, id: &str, part: Part) {
+        self.parts.push(Slot { id: id.to_owned(), part, open: true });
+    }
+
+    fn part(&mut self, id: &str) -> Option<&mut Part> {
+        self.parts.iter_mut().rev().find(|slot| slot.id == id).map(|slot| &mut slot.part)
+    }
+
+    fn call(&mut self, id: &str) -> Option<&mut ToolCall> {
+        match self.part(id) {
+            Some(Part::ToolCall { call }) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// The call, if its end has not been told yet.
+    fn settle(&mut self, id: &str) -> Option<&mut ToolCall> {
+        let slot = self.parts.iter_mut().rev().find(|slot| slot.id == id && slot.open)?;
+        slot.open = false;
+        match &mut slot.part {
+            Part::ToolCall { call } => Some(call),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runs::event::ToolMetadata;
+    use domain::tool::ToolResult;
+    use serde_json::json;
+
+    fn of(events: &[RunEvent]) -> Vec<Part> {
+        let mut transcript = Transcript::default();
+        for event in events {
+            transcript.apply(event);
+        }
+        transcript.into_parts()
+    }
+
+    fn call_events() -> Vec<RunEvent> {
+        let metadata = || ToolMetadata { server_name: "toolbox".into() };
+        vec![
+            RunEvent::ToolInputStart {
+                tool_call_id: "c".into(),
+                tool_name: "add".into(),
+                dynamic: true,
+                tool_metadata: metadata(),
+            },
+            RunEvent::ToolInputDelta { tool_call_id: "c".into(), input_text_delta: "{\"a\":1".into() },
+            RunEvent::ToolInputDelta { tool_call_id: "c".into(), input_text_delta: "}".into() },
+            RunEvent::ToolInputAvailable {
+                tool_call_id: "c".into(),
+                tool_name: "add".into(),
+                input: json!({ "a": 1 }),
+                dynamic: true,
+                tool_metadata: metadata(),
+            },
+            RunEvent::ToolOutputAvailable {
+                tool_call_id: "c".into(),
+                output: ToolResult::text("1"),
+                dynamic: true,
+                duration_ms: 5,
+            },
+        ]
+    }
+
+    #[test]
+    fn a_call_that_was_cut_off_tells_how_far_it_came() {
+        let outcome = |events: &[RunEvent]| match of(events).first() {
+            Some(Part::ToolCall { call }) => (call.outcome, call.arguments.clone()),
+            _ => panic!("no call"),
+        };
+        let events = call_events();
+        assert_eq!(
+            outcome(&events[..2]),
+            (Outcome::Stopped, json!("{\"a\":1")),
+            "the arguments were still being written"
+        );
+        assert_eq!(outcome(&events[..4]), (Outcome::Unknown, json!({ "a": 1 })), "it may have been sent");
+        assert_eq!(outcome(&events), (Outcome::Done, json!({ "a": 1 })));
+    }
+
+    #[test]
+    fn text_grows_and_empty_text_falls_away() {
+        let events = [
+            RunEvent::TextStart { id: "0".into() },
+            RunEvent::TextDelta { id: "0".into(), delta: "Hel".into() },
+            RunEvent::TextDelta { id: "0".into(), delta: "lo".into() },
+            RunEvent::TextStart { id: "1".into() },
+            RunEvent::TextDelta { id: "gone".into(), delta: "x".into() },
+        ];
+        assert_eq!(of(&events), [Part::Text { text: "Hello".into() }]);
+    }
+}

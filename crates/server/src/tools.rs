@@ -1,0 +1,278 @@
+//! People's connections to MCP servers, and the tools behind them.
+
+pub mod google_drive;
+pub mod toolbox;
+
+pub mod headers;
+mod pool;
+mod selection;
+mod view;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::UserId;
+use domain::tool::{Outcome, ToolDefinition, ToolResult};
+use futures_util::future::join_all;
+use mcp::net::{GuardedHttp, Policy};
+use mcp::{CallError, CallOptions, Client, Progress, Target};
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use crate::app::App;
+use crate::auth::Audience;
+use crate::config::Config;
+
+pub use pool::{Origin, Pool};
+pub use selection::{Selection, SelectionError, Toolset, Wanted};
+pub use view::{ConnectionStatus, ConnectionView};
+
+/// How long a turn waits for servers that are not connected yet. Those that take longer are left out of the turn.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long our own servers know a connection's owner. The connection is opened anew after that.
+const IDENTITY: Duration = Duration::from_secs(24 * 3600);
+/// Progress reports on their way to the viewers.
+const REPORTS: usize = 16;
+
+/// The connections of everybody.
+#[derive(Debug)]
+pub struct Tools {
+    client: Client,
+    pool: Pool,
+    /// Where this server is, by every name it has.
+    own: Vec<String>,
+    fallback: bool,
+}
+
+/// A tool that a turn may use.
+#[derive(Debug, Clone)]
+pub struct BoundTool {
+    /// Its name in the model's request.
+    pub model_name: String,
+    /// What the server says about it.
+    pub definition: ToolDefinition,
+    /// The connection it belongs to.
+    pub server: store::servers::Server,
+    /// Who runs it.
+    pub origin: Origin,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone)]
+pub enum CallEnd {
+    /// The tool answered, be it with a failure of its own.
+    Result(ToolResult),
+    /// The tool gave no answer.
+    Failed {
+        /// In words for people and for the model.
+        reason: String,
+        /// Whether it may have run.
+        outcome: Outcome,
+    },
+}
+
+impl CallEnd {
+    /// A call that was never made.
+    pub fn refused(reason: String) -> Self {
+        Self::Failed { reason, outcome: Outcome::Error }
+    }
+}
+
+/// Why a server could not be asked.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ProbeError {
+    /// The address is no address.
+    #[error("{0}")]
+    BadUrl(String),
+    /// The server failed; reads on from its name.
+    #[error("The server {0}.")]
+    Server(#[from] mcp::Error),
+    /// The server answered, and has nothing to offer.
+    #[error("The server offers no tools.")]
+    NoTools,
+}
+
+impl Tools {
+    /// `address` is where this server listens, `site` its public origin. When it listens on loopback only, people may
+    /// connect to loopback: whoever can reach the page is on the machine already.
+    pub fn new(config: &Config, address: SocketAddr, site: &Url) -> anyhow::Result<Self> {
+        let own = own_origins(address, site);
+        let policy = Policy::new(&config.network_allow, address.ip().is_loopback(), own.clone());
+        let client = Client::new(GuardedHttp::new(policy)?);
+        Ok(Self { client, pool: Pool::default(), own, fallback: config.fallback_tools })
+    }
+
+    /// The tools that stand in for a server that offers none; empty when that is switched off.
+    pub fn fallback(&self) -> Vec<ToolDefinition> {
+        if self.fallback { google_drive::definitions() } else { Vec::new() }
+    }
+
+    /// Asks a server once for its tools, without keeping the connection.
+    pub async fn probe(
+        &self,
+        app: &App,
+        user: UserId,
+        url: &str,
+        headers: &[(String, String)],
+    ) -> Result<Vec<ToolDefinition>, ProbeError> {
+        let target = self.target(app, user, url, headers)?;
+        let connection = self.client.connect(target, &CancellationToken::new()).await?;
+        let tools = connection.list_tools().await;
+        connection.close().await;
+        let tools = tools?;
+        if tools.is_empty() { Err(ProbeError::NoTools) } else { Ok(tools) }
+    }
+
+    /// What a person's connections are like, without asking the servers.
+    pub async fn list(&self, app: &App, user: UserId) -> Result<Vec<ConnectionView>, store::Error> {
+        let servers = app.store.list_servers(user).await?;
+        Ok(servers.iter().map(|server| self.pool.view(server, self)).collect())
+    }
+
+    /// The names of the tools that a connection is known to offer.
+    pub fn offered(&self, server: &store::servers::Server) -> Vec<String> {
+        self.pool.view(server, self).tools.into_iter().map(|tool| tool.name).collect()
+    }
+
+    /// Opens what is not open of a person's connections, in the background; their pages are told as it goes.
+    pub async fn wake(&self, app: &App, user: UserId) -> Result<(), store::Error> {
+        for server in app.store.list_servers(user).await? {
+            if self.pool.is_settled(&server) {
+                continue;
+            }
+            let inner = app.clone();
+            app.tasks.spawn("connect", async move {
+                tokio::select! {
+                    () = inner.tasks.stopping().cancelled() => {}
+                    _ = inner.tools.pool.open(&inner, user, &server) => {}
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Asks one server again, whatever is known of it.
+    pub async fn refresh(&self, app: &App, user: UserId, server: &store::servers::Server) -> ConnectionView {
+        self.pool.forget(server.id).await;
+        drop(self.pool.open(app, user, server).await);
+        self.pool.view(server, self)
+    }
+
+    /// Lets go of connections whose rows are gone, and tells the pages.
+    pub async fn reconcile(&self, app: &App, user: UserId) -> Result<(), store::Error> {
+        let servers = app.store.list_servers(user).await?;
+        for id in self.pool.retain(user, &servers).await {
+            app.events.publish(user, &crate::events::Event::ConnectionRemoved { id });
+        }
+        self.wake(app, user).await
+    }
+
+    /// The tools of a selection that can be used now. What cannot be used is named in the notices.
+    pub async fn open(&self, app: &App, user: UserId, selection: &Selection) -> Toolset {
+        let opened = join_all(selection.servers().into_iter().map(|server| async move {
+            let opened = tokio::time::timeout(PATIENCE, self.pool.open(app, user, &server)).await;
+            let opened = opened.unwrap_or_else(|_| Err(format!("did not answer within {} s", PATIENCE.as_secs())));
+            (server, opened)
+        }));
+        Toolset::bind(selection, opened.await)
+    }
+
+    /// Calls a tool. It never fails otherwise than by saying so.
+    pub async fn call(
+        &self,
+        app: &App,
+        user: UserId,
+        tool: &BoundTool,
+        arguments: Map<String, Value>,
+        mut on_progress: impl FnMut(Progress),
+        cancel: CancellationToken,
+    ) -> CallEnd {
+        let name = &tool.definition.name;
+        if tool.origin == Origin::Fallback {
+            return tokio::select! {
+                result = google_drive::call(app, user, name, arguments) => CallEnd::Result(result),
+                () = cancel.cancelled() => CallEnd::Failed { reason: "It was stopped.".into(), outcome: Outcome::Unknown },
+            };
+        }
+        let connection = match self.pool.open(app, user, &tool.server).await {
+            Ok(open) => open.connection,
+            Err(reason) => return CallEnd::refused(format!("The server {} {reason}.", tool.server.name)),
+        };
+        let Some(connection) = connection else {
+            return CallEnd::refused(format!("The server {} offers no tools any more.", tool.server.name));
+        };
+        let (sender, mut reports) = mpsc::channel(REPORTS);
+        let options = CallOptions { on_progress: Some(sender), cancel, ..CallOptions::default() };
+        let mut call = std::pin::pin!(connection.call_tool(name, arguments, options));
+        let result = loop {
+            tokio::select! {
+                biased;
+                result = &mut call => break result,
+                Some(progress) = reports.recv() => on_progress(progress),
+            }
+        };
+        match result {
+            Ok(result) => CallEnd::Result(result),
+            Err(error) => {
+                if connection.is_closed() || matches!(error, CallError::NotSent(_)) {
+                    // The next call opens a new connection.
+                    self.pool.forget(tool.server.id).await;
+                }
+                CallEnd::Failed { reason: error.to_string(), outcome: error.outcome() }
+            }
+        }
+    }
+
+    /// Closes every connection.
+    pub async fn stop(&self) {
+        self.pool.close().await;
+    }
+
+    /// An address with its headers, checked. Our own servers get the person's identity with it.
+    fn target(&self, app: &App, user: UserId, url: &str, headers: &[(String, String)]) -> Result<Target, ProbeError> {
+        let url = Url::parse(url.trim()).map_err(|_| {
+            ProbeError::BadUrl(
+                "This is not an address. It should begin with http://, https://, ws:// or wss://.".into(),
+            )
+        })?;
+        let is_own = self.own.iter().any(|own| *own == host_and_port(&url));
+        let mut target = Target::new(url);
+        for (name, value) in headers {
+            target = target.with_header(name, value)?;
+        }
+        if is_own && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
+            if let Ok(token) = app.auth.issue_internal(user, Audience::Mcp, IDENTITY, app.clock.now()) {
+                target = target.with_header("authorization", &format!("Bearer {token}"))?;
+            }
+        }
+        Ok(target)
+    }
+}
+
+/// Every `host:port` under which this server answers.
+fn own_origins(address: SocketAddr, site: &Url) -> Vec<String> {
+    let port = address.port();
+    let mut own = vec![address.to_string(), host_and_port(site)];
+    if address.ip().is_loopback() || address.ip().is_unspecified() {
+        own.extend([format!("localhost:{port}"), format!("127.0.0.1:{port}"), format!("[::1]:{port}")]);
+    }
+    own
+}
+
+fn host_and_port(url: &Url) -> String {
+    format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
+}
+
+/// An open connection and what it offers.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// `None` when the fallback stands in.
+    pub connection: Option<mcp::Connection>,
+    /// What it offers.
+    pub tools: Arc<Vec<ToolDefinition>>,
+    /// Who runs them.
+    pub origin: Origin,
+}

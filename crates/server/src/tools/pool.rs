@@ -1,0 +1,318 @@
+//! One connection per person and server: opened when it is needed, kept while it is good, opened anew when it broke.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use domain::tool::ToolDefinition;
+use domain::{ServerId, Timestamp, UserId};
+use serde::Serialize;
+use store::servers::Server;
+use tokio_util::sync::CancellationToken;
+
+use super::view::{ConnectionStatus, ConnectionView, ServerName};
+use super::{Opened, Tools};
+use crate::app::App;
+use crate::events::Event;
+
+/// A server that failed is left alone for this long, so that a dead one does not cost every turn its patience.
+const REST: Duration = Duration::from_secs(5);
+
+/// Who runs the tools of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The server itself.
+    Server,
+    /// Our own Google Drive tools stand in for it.
+    Fallback,
+}
+
+/// The connections of everybody, by the id of their row.
+#[derive(Debug, Default)]
+pub struct Pool {
+    slots: Mutex<HashMap<ServerId, Arc<Slot>>>,
+}
+
+/// One connection.
+#[derive(Debug)]
+struct Slot {
+    owner: UserId,
+    /// What it was opened with; a row that changed gets a new connection.
+    made_from: (String, Option<Vec<u8>>),
+    /// Held while it is being opened: several who need it wait for one attempt.
+    opening: tokio::sync::Mutex<()>,
+    known: Mutex<Known>,
+    gone: CancellationToken,
+}
+
+/// What is known of a connection.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    status: Option<ConnectionStatus>,
+    reason: Option<String>,
+    connection: Option<mcp::Connection>,
+    tools: Arc<Vec<ToolDefinition>>,
+    fallback: bool,
+    latency_ms: Option<u64>,
+    checked_at: Option<Timestamp>,
+}
+
+impl Slot {
+    fn known(&self) -> Known {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, change: impl FnOnce(&mut Known)) {
+        change(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// What can be used as it is, or why nothing can for the moment.
+    fn usable(&self, now: Timestamp) -> Option<Result<Opened, String>> {
+        let known = self.known();
+        let rested = known.checked_at.is_none_or(|at| now.millis_since(at) > REST.as_millis() as u64);
+        match (known.status?, known.connection) {
+            (ConnectionStatus::Connected, Some(connection)) if !connection.is_closed() => {
+                Some(Ok(Opened { connection: Some(connection), tools: known.tools, origin: Origin::Server }))
+            }
+            (ConnectionStatus::Error, _) if known.fallback && !rested => {
+                Some(Ok(Opened { connection: None, tools: known.tools, origin: Origin::Fallback }))
+            }
+            (ConnectionStatus::Error, _) if !rested => Some(Err(known.reason.unwrap_or_default())),
+            _ => None,
+        }
+    }
+}
+
+impl Pool {
+    /// The connection of a row, opened if need be. The error reads on from the server's name.
+    pub async fn open(&self, app: &App, user: UserId, server: &Server) -> Result<Opened, String> {
+        let slot = self.slot(user, server);
+        if let Some(usable) = slot.usable(app.clock.now()) {
+            return usable;
+        }
+        let _one_at_a_time = slot.opening.lock().await;
+        if let Some(usable) = slot.usable(app.clock.now()) {
+            return usable;
+        }
+        slot.set(|known| known.status = Some(ConnectionStatus::Connecting));
+        self.tell(app, user, server);
+        let began = app.clock.now();
+        let outcome = connect(app, user, server, &slot.gone).await;
+        let now = app.clock.now();
+        let result = settle(app, &slot, outcome, now.millis_since(began), now);
+        self.tell(app, user, server);
+        if let Ok(Opened { connection: Some(connection), .. }) = &result {
+            watch(app, user, server.clone(), Arc::clone(&slot), connection.clone());
+        }
+        result
+    }
+
+    /// Whether a row needs no asking: it is connected, or being connected.
+    pub fn is_settled(&self, server: &Server) -> bool {
+        let slots = self.slots();
+        let slot = slots.get(&server.id).filter(|slot| slot.made_from == made_from(server));
+        slot.is_some_and(|slot| match slot.known().status {
+            Some(ConnectionStatus::Connecting) => true,
+            Some(ConnectionStatus::Connected) => slot.known().connection.is_some_and(|open| !open.is_closed()),
+            _ => false,
+        })
+    }
+
+    /// What is known of a row's connection.
+    pub fn view(&self, server: &Server, tools: &Tools) -> ConnectionView {
+        let slot = self.slots().get(&server.id).filter(|slot| slot.made_from == made_from(server)).cloned();
+        let known = slot.map(|slot| slot.known()).unwrap_or_default();
+        let info = known.connection.as_ref().map(mcp::Connection::info);
+        let mut offered = known.tools.to_vec();
+        if known.status.is_none() {
+            // Nobody has asked yet: show what was found when the connection was made.
+            offered = serde_json::from_value(server.tools.clone()).unwrap_or_default();
+        }
+        let stands_in =
+            known.fallback || (known.status.is_none() && !offered.is_empty() && offered == tools.fallback());
+        ConnectionView {
+            id: server.id,
+            name: server.name.clone(),
+            url: server.url.clone(),
+            status: known.status.unwrap_or(ConnectionStatus::Idle),
+            reason: known.reason,
+            tools: offered,
+            tools_from: if stands_in { Origin::Fallback } else { Origin::Server },
+            transport: info.map(|info| info.transport.to_string()),
+            protocol_version: info.map(|info| info.protocol_version.clone()),
+            server: info
+                .filter(|info| !info.name.is_empty())
+                .map(|info| ServerName { name: info.name.clone(), version: info.version.clone() }),
+            latency_ms: known.latency_ms,
+            checked_at: known.checked_at,
+        }
+    }
+
+    /// Forgets what is known of a connection and closes it.
+    pub async fn forget(&self, id: ServerId) {
+        let slot = self.slots().remove(&id);
+        if let Some(slot) = slot {
+            end(&slot).await;
+        }
+    }
+
+    /// Keeps a person's connections that are still among `servers`, closes the others and names them.
+    pub async fn retain(&self, user: UserId, servers: &[Server]) -> Vec<ServerId> {
+        let lost: Vec<(ServerId, Arc<Slot>)> = {
+            let mut slots = self.slots();
+            slots.extract_if(|id, slot| slot.owner == user && !servers.iter().any(|server| server.id == *id)).collect()
+        };
+        for (_, slot) in &lost {
+            end(slot).await;
+        }
+        lost.into_iter().map(|(id, _)| id).collect()
+    }
+
+    /// Closes everything.
+    pub async fn close(&self) {
+        let slots: Vec<Arc<Slot>> = self.slots().drain().map(|(_, slot)| slot).collect();
+        futures_util::future::join_all(slots.iter().map(|slot| end(slot))).await;
+    }
+
+    fn slot(&self, user: UserId, server: &Server) -> Arc<Slot> {
+        let made_from = made_from(server);
+        let mut slots = self.slots();
+        if let Some(slot) = slots.get(&server.id)
+            && slot.made_from == made_from
+        {
+            return Arc::clone(slot);
+        }
+        let slot = Arc::new(Slot {
+            owner: user,
+            made_from,
+            opening: tokio::sync::Mutex::default(),
+            known: Mutex::default(),
+            gone: CancellationToken::new(),
+        });
+        if let Some(old) = slots.insert(server.id, Arc::clone(&slot)) {
+            old.gone.cancel();
+        }
+        slot
+    }
+
+    fn tell(&self, app: &App, user: UserId, server: &Server) {
+        let connection = Box::new(self.view(server, &app.tools));
+        app.events.publish(user, &Event::Connection { connection });
+    }
+
+    fn slots(&self) -> std::sync::MutexGuard<'_, HashMap<ServerId, Arc<Slot>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn made_from(server: &Server) -> (String, Option<Vec<u8>>) {
+    (server.url.clone(), server.headers.clone())
+}
+
+async fn end(slot: &Slot) {
+    slot.gone.cancel();
+    if let Some(connection) = slot.known().connection {
+        connection.close().await;
+    }
+}
+
+type Connected = (mcp::Connection, Vec<ToolDefinition>);
+
+async fn connect(app: &App, user: UserId, server: &Server, gone: &CancellationToken) -> Result<Connected, String> {
+    let headers = super::headers::open(&app.secrets, user, server.headers.as_deref())
+        .map_err(|_| "cannot be asked: its stored headers cannot be opened with this master key".to_owned())?;
+    let target = app.tools.target(app, user, &server.url, &headers).map_err(|error| match error {
+        super::ProbeError::Server(error) => error.to_string(),
+        other => format!("cannot be asked: {other}"),
+    })?;
+    let connection = app.tools.client.connect(target, gone).await.map_err(|error| error.to_string())?;
+    match connection.list_tools().await {
+        Ok(tools) => Ok((connection, tools)),
+        Err(error) => {
+            connection.close().await;
+            Err(error.to_string())
+        }
+    }
+}
+
+/// Writes down what came of an attempt. Where nothing usable came, the fallback stands in, if there is one.
+fn settle(
+    app: &App,
+    slot: &Slot,
+    outcome: Result<Connected, String>,
+    latency_ms: u64,
+    now: Timestamp,
+) -> Result<Opened, String> {
+    let fallback = Arc::new(app.tools.fallback());
+    let (reason, connection) = match outcome {
+        Ok((connection, tools)) if !tools.is_empty() || fallback.is_empty() => {
+            let tools = Arc::new(tools);
+            slot.set(|known| {
+                *known = Known {
+                    status: Some(ConnectionStatus::Connected),
+                    connection: Some(connection.clone()),
+                    tools: Arc::clone(&tools),
+                    latency_ms: Some(latency_ms),
+                    checked_at: Some(now),
+                    ..Known::default()
+                };
+            });
+            return Ok(Opened { connection: Some(connection), tools, origin: Origin::Server });
+        }
+        Ok((connection, _)) => ("offers no tools".to_owned(), Some(connection)),
+        Err(reason) => (reason, None),
+    };
+    slot.set(|known| {
+        *known = Known {
+            status: Some(ConnectionStatus::Error),
+            reason: Some(reason.clone()),
+            connection,
+            tools: Arc::clone(&fallback),
+            fallback: !fallback.is_empty(),
+            latency_ms: None,
+            checked_at: Some(now),
+        };
+    });
+    if fallback.is_empty() {
+        Err(reason)
+    } else {
+        Ok(Opened { connection: None, tools: fallback, origin: Origin::Fallback })
+    }
+}
+
+/// Lists again when the server says that its tools changed, and says so when the connection is gone.
+fn watch(app: &App, user: UserId, server: Server, slot: Arc<Slot>, connection: mcp::Connection) {
+    let inner = app.clone();
+    app.tasks.spawn("watch connection", async move {
+        let mut changed = connection.tools_changed();
+        loop {
+            tokio::select! {
+                () = inner.tasks.stopping().cancelled() => return,
+                () = slot.gone.cancelled() => return,
+                () = connection.closed() => {
+                    slot.set(|known| {
+                        known.status = Some(ConnectionStatus::Error);
+                        known.reason = Some("closed the connection; it is opened again when it is needed".to_owned());
+                        known.connection = None;
+                        known.checked_at = None;
+                    });
+                    inner.tools.pool.tell(&inner, user, &server);
+                    return;
+                }
+                Ok(()) = changed.changed() => {
+                    let listed = connection.list_tools().await;
+                    let now = inner.clock.now();
+                    slot.set(|known| {
+                        known.checked_at = Some(now);
+                        match listed {
+                            Ok(tools) => known.tools = Arc::new(tools),
+                            Err(error) => tracing::debug!(kind = error.kind(), "tools could not be listed again"),
+                        }
+                    });
+                    inner.tools.pool.tell(&inner, user, &server);
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,232 @@
+//! Which tools a turn may use: a choice among the tools of the person's own connections, and nothing else.
+
+use std::collections::{BTreeMap, HashMap};
+
+use domain::ServerId;
+use domain::model::ToolSpec;
+use domain::tool::ToolDefinition;
+use serde::Deserialize;
+use store::servers::Server;
+
+use super::{BoundTool, Opened};
+
+/// Characters of a tool's name in a model's request: the narrowest rule among the providers.
+const MODEL_NAME: usize = 64;
+/// Tools of one turn.
+const MOST: usize = 512;
+
+/// One entry of the `tools` list of a request. Whatever else stands in it is ignored: what a tool is and does is what
+/// its server says.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wanted {
+    /// The tool.
+    pub name: String,
+    /// The connection it belongs to; may be left out where only one has such a tool.
+    #[serde(default)]
+    pub server_name: Option<String>,
+}
+
+/// Why a choice cannot be followed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SelectionError {
+    /// No connection of that name, or none with such a tool.
+    #[error("there is no tool called {0} among your connections")]
+    Unknown(String),
+    /// Several connections have such a tool.
+    #[error("several of your connections have a tool called {0}; name the connection too")]
+    Ambiguous(String),
+    /// More than a turn can carry.
+    #[error("a turn can use at most {MOST} tools")]
+    TooMany,
+}
+
+/// A choice, resolved to the person's connections.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    by_server: Vec<(Server, Vec<String>)>,
+}
+
+impl Selection {
+    /// Resolves a choice. `offers` tells which tools a connection is known to offer.
+    pub fn resolve(
+        wanted: &[Wanted],
+        servers: &[Server],
+        offers: impl Fn(&Server) -> Vec<String>,
+    ) -> Result<Self, SelectionError> {
+        if wanted.len() > MOST {
+            return Err(SelectionError::TooMany);
+        }
+        let offered: HashMap<ServerId, Vec<String>> =
+            servers.iter().map(|server| (server.id, offers(server))).collect();
+        let mut chosen: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for Wanted { name, server_name } in wanted {
+            let named = |server: &Server| match server_name.as_deref().filter(|name| !name.is_empty()) {
+                Some(wanted) => server.name == wanted,
+                None => offered[&server.id].contains(name),
+            };
+            let mut matching = servers.iter().enumerate().filter(|(_, server)| named(server));
+            let Some((index, _)) = matching.next() else { return Err(SelectionError::Unknown(name.clone())) };
+            if matching.next().is_some() {
+                return Err(SelectionError::Ambiguous(name.clone()));
+            }
+            let names = chosen.entry(index).or_default();
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        Ok(Self { by_server: chosen.into_iter().map(|(index, names)| (servers[index].clone(), names)).collect() })
+    }
+
+    /// The connections that are needed.
+    pub fn servers(&self) -> Vec<Server> {
+        self.by_server.iter().map(|(server, _)| server.clone()).collect()
+    }
+}
+
+/// The tools of a turn, each under a name that is unique in it.
+#[derive(Debug, Default)]
+pub struct Toolset {
+    tools: Vec<BoundTool>,
+    /// What the person should know: servers that could not be used, tools that are gone.
+    pub notices: Vec<String>,
+}
+
+impl Toolset {
+    /// Binds a choice to what the servers offer now.
+    pub fn bind(selection: &Selection, opened: Vec<(Server, Result<Opened, String>)>) -> Self {
+        let mut set = Self::default();
+        let mut taken: HashMap<String, usize> = HashMap::new();
+        for ((server, opened), (_, names)) in opened.into_iter().zip(&selection.by_server) {
+            match opened {
+                Ok(opened) => set.bind_server(&server, &opened, names, &mut taken),
+                Err(reason) => {
+                    set.notices.push(format!("{}: the server {reason}. Its tools are left out.", server.name))
+                }
+            }
+        }
+        set
+    }
+
+    fn bind_server(&mut self, server: &Server, opened: &Opened, names: &[String], taken: &mut HashMap<String, usize>) {
+        let mut gone = Vec::new();
+        for name in names {
+            match opened.tools.iter().find(|tool| tool.name == *name) {
+                Some(definition) => {
+                    let model_name = model_name(&definition.name, &server.name, taken);
+                    self.tools.push(BoundTool {
+                        model_name,
+                        definition: definition.clone(),
+                        server: server.clone(),
+                        origin: opened.origin,
+                    });
+                }
+                None => gone.push(name.as_str()),
+            }
+        }
+        if !gone.is_empty() {
+            self.notices.push(format!("{} no longer offers {}.", server.name, gone.join(", ")));
+        }
+    }
+
+    /// The tool behind a name that the model used.
+    pub fn get(&self, model_name: &str) -> Option<&BoundTool> {
+        self.tools.iter().find(|tool| tool.model_name == model_name)
+    }
+
+    /// The tool of a connection.
+    pub fn find(&self, server_name: &str, name: &str) -> Option<&BoundTool> {
+        self.tools.iter().find(|tool| tool.server.name == server_name && tool.definition.name == name)
+    }
+
+    /// A tool's own name and its connection's, by the name that the model used; what the model made up stays as it is.
+    pub fn names(&self, model_name: &str) -> (String, String) {
+        match self.get(model_name) {
+            Some(tool) => (tool.definition.name.clone(), tool.server.name.clone()),
+            None => (model_name.to_owned(), String::new()),
+        }
+    }
+
+    /// The name under which the model knows a tool of an earlier turn.
+    pub fn model_name(&self, server_name: &str, name: &str) -> String {
+        match self.find(server_name, name) {
+            Some(tool) => tool.model_name.clone(),
+            None => clean(name),
+        }
+    }
+
+    /// What the model is told about the tools, in an order that stays the same from turn to turn.
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.tools.iter().map(spec).collect()
+    }
+}
+
+fn spec(tool: &BoundTool) -> ToolSpec {
+    let ToolDefinition { description, input_schema, .. } = &tool.definition;
+    ToolSpec { name: tool.model_name.clone(), description: description.clone(), input_schema: input_schema.clone() }
+}
+
+/// A name that every provider accepts and no other tool of the turn has: the tool's own; where that is taken, with the
+/// connection's in front, and then with a number behind.
+fn model_name(name: &str, server_name: &str, taken: &mut HashMap<String, usize>) -> String {
+    let plain = clean(name);
+    let candidates = [plain.clone(), clean(&format!("{server_name}__{name}"))];
+    let free = candidates.into_iter().find(|candidate| !taken.contains_key(candidate));
+    let unique = free.unwrap_or_else(|| {
+        let count = taken.entry(plain.clone()).or_insert(1);
+        *count += 1;
+        let suffix = format!("_{count}");
+        format!("{}{suffix}", &plain[..plain.len().min(MODEL_NAME - suffix.len())])
+    });
+    taken.entry(unique.clone()).or_insert(1);
+    unique
+}
+
+fn clean(name: &str) -> String {
+    let allowed = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    name.chars().map(|character| if allowed(character) { character } else { '_' }).take(MODEL_NAME).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn server(name: &str) -> Server {
+        Server { id: ServerId::fresh(), name: name.into(), url: String::new(), tools: json!([]), headers: None }
+    }
+
+    fn wanted(name: &str, server: Option<&str>) -> Wanted {
+        Wanted { name: name.into(), server_name: server.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_name_alone_is_enough_where_it_is_unambiguous() {
+        let servers = [server("a"), server("b")];
+        let offers = |server: &Server| match server.name.as_str() {
+            "a" => vec!["read".to_owned(), "both".to_owned()],
+            _ => vec!["both".to_owned()],
+        };
+        let resolve = |wanted: Wanted| {
+            Selection::resolve(&[wanted], &servers, offers).map(|chosen| chosen.servers()[0].name.clone())
+        };
+        assert_eq!(resolve(wanted("read", None)), Ok("a".into()));
+        assert_eq!(resolve(wanted("both", Some("b"))), Ok("b".into()));
+        assert_eq!(resolve(wanted("both", None)), Err(SelectionError::Ambiguous("both".into())));
+        assert_eq!(resolve(wanted("read", Some("c"))), Err(SelectionError::Unknown("read".into())));
+        assert_eq!(resolve(wanted("write", None)), Err(SelectionError::Unknown("write".into())));
+    }
+
+    proptest! {
+        #[test]
+        fn names_are_legal_and_unique(names in prop::collection::vec("\\PC{1,80}", 1..20)) {
+            let mut taken = HashMap::new();
+            let made: Vec<String> = names.iter().map(|name| model_name(name, "my server", &mut taken)).collect();
+            for (index, name) in made.iter().enumerate() {
+                prop_assert!((1..=MODEL_NAME).contains(&name.len()) && clean(name) == *name);
+                prop_assert!(!made[..index].contains(name), "{name} twice");
+            }
+        }
+    }
+}

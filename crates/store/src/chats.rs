@@ -1,0 +1,225 @@
+//! Chats (`ai_chat_sessions`) and what was said in them (`ai_chat_messages`).
+
+use domain::message::{MessageStatus, Part, Role, text_of, tool_calls_of};
+use domain::text::without_nul;
+use domain::{ChatId, MessageId, Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::dispatch::{read, transaction};
+use crate::{Error, JsonText, Store};
+
+/// The title of a chat before its first message (specification 3).
+pub const UNTITLED: &str = "New Chat";
+
+/// A chat of a person.
+#[derive(Debug, Clone, sqlx::FromRow)]
+pub struct Chat {
+    id: Uuid,
+    /// What it is called.
+    pub title: String,
+}
+
+impl Chat {
+    /// Its id.
+    pub fn id(&self) -> ChatId {
+        ChatId(self.id)
+    }
+}
+
+const GET: &str = "SELECT id, title FROM ai_chat_sessions WHERE id = $1 AND user_id = $2";
+
+const TOUCH: &str = "UPDATE ai_chat_sessions SET updated_at = $3 WHERE id = $1 AND user_id = $2";
+
+const NAME_BY_FIRST_MESSAGE: &str = "UPDATE ai_chat_sessions SET title = $3
+    WHERE id = $1 AND user_id = $2 AND title = $4
+      AND NOT EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1)";
+
+const INSERT_USER_MESSAGE: &str = "INSERT INTO ai_chat_messages (id, session_id, role, content, tool_calls, created_at)
+    SELECT $1, id, 'user', $3, '[]', $4 FROM ai_chat_sessions WHERE id = $2 AND user_id = $5";
+
+const INSERT_ANSWER: &str = "INSERT INTO ai_chat_messages
+      (id, session_id, role, content, tool_calls, parts, status, error, model, created_at)
+    SELECT $1, id, 'assistant', $3, $4, $5, $6, $7, $8, $9 FROM ai_chat_sessions WHERE id = $2 AND user_id = $10
+    ON CONFLICT (id) DO NOTHING";
+
+const LIST_MESSAGES: &str = "SELECT m.id, m.role, m.content, m.parts, m.created_at FROM ai_chat_messages m
+    JOIN ai_chat_sessions s ON s.id = m.session_id
+    WHERE m.session_id = $1 AND s.user_id = $2 ORDER BY m.created_at DESC, m.id DESC LIMIT $3";
+
+/// A message as the turn engine reads it back.
+#[derive(Debug, Clone)]
+pub struct StoredMessage {
+    /// Its id.
+    pub id: MessageId,
+    /// Who said it.
+    pub role: Role,
+    /// The text.
+    pub content: String,
+    /// The parts of an answer; empty for the person's words.
+    pub parts: Vec<Part>,
+    /// When it was said.
+    pub created_at: Timestamp,
+}
+
+#[derive(sqlx::FromRow)]
+struct MessageRow {
+    id: Uuid,
+    role: String,
+    content: String,
+    parts: Option<JsonText<Vec<Part>>>,
+    created_at: i64,
+}
+
+impl From<MessageRow> for StoredMessage {
+    fn from(row: MessageRow) -> Self {
+        Self {
+            id: MessageId(row.id),
+            role: if row.role == "user" { Role::User } else { Role::Assistant },
+            content: row.content,
+            parts: row.parts.map(|parts| parts.0).unwrap_or_default(),
+            created_at: Timestamp(row.created_at),
+        }
+    }
+}
+
+/// An answer that is complete, or as complete as it will get.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The message's id, known since the run began.
+    pub id: MessageId,
+    /// Its parts, in order. The text and the list of tool calls are taken from them.
+    pub parts: Vec<Part>,
+    /// How it ended.
+    pub status: MessageStatus,
+    /// What went wrong, for people.
+    pub error: Option<String>,
+    /// `provider/name`.
+    pub model: String,
+}
+
+impl Store {
+    /// A person's chat.
+    pub async fn get_chat(&self, owner: UserId, chat: ChatId) -> Result<Option<Chat>, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, Chat>(GET).bind(chat.0).bind(owner.0).fetch_optional(c).await)?;
+        Ok(row)
+    }
+
+    /// The newest `limit` messages of a person's chat, oldest first.
+    pub async fn list_messages(&self, owner: UserId, chat: ChatId, limit: i64) -> Result<Vec<StoredMessage>, Error> {
+        let mut rows = read!(self, |c| sqlx::query_as::<_, MessageRow>(LIST_MESSAGES)
+            .bind(chat.0)
+            .bind(owner.0)
+            .bind(limit)
+            .fetch_all(c)
+            .await)?;
+        rows.reverse();
+        Ok(rows.into_iter().map(StoredMessage::from).collect())
+    }
+
+    /// Stores the person's message and opens the run that will answer it, both or neither. The first message of a chat
+    /// that still has no name names it: `title` is that name. Returns whether it did.
+    ///
+    /// Errors: `NotFound` when the chat is not the owner's, `Conflict` when a run of the chat is still going on.
+    pub async fn insert_turn(&self, turn: &NewTurn, title: &str) -> Result<bool, Error> {
+        let content = without_nul(turn.content.clone());
+        let title = without_nul(title.to_owned());
+        transaction!(self, |tx| {
+            let named = sqlx::query(NAME_BY_FIRST_MESSAGE)
+                .bind(turn.chat.0)
+                .bind(turn.owner.0)
+                .bind(&title)
+                .bind(UNTITLED)
+                .execute(&mut *tx)
+                .await?
+                .rows_affected();
+            let touched = sqlx::query(TOUCH)
+                .bind(turn.chat.0)
+                .bind(turn.owner.0)
+                .bind(turn.now.0)
+                .execute(&mut *tx)
+                .await?
+                .rows_affected();
+            if touched == 0 {
+                return Err(Error::NotFound);
+            }
+            sqlx::query(INSERT_USER_MESSAGE)
+                .bind(turn.user_message.0)
+                .bind(turn.chat.0)
+                .bind(&content)
+                .bind(turn.now.0)
+                .bind(turn.owner.0)
+                .execute(&mut *tx)
+                .await?;
+            sqlx::query(crate::runs::INSERT)
+                .bind(turn.run.0)
+                .bind(turn.chat.0)
+                .bind(turn.owner.0)
+                .bind(turn.answer.0)
+                .bind(&turn.model)
+                .bind(turn.now.0)
+                .execute(&mut *tx)
+                .await?;
+            Ok(named == 1)
+        })
+    }
+
+    /// Folds a run into its answer: the message is written, the run is closed, its chunks go. Safe to repeat.
+    pub async fn finish_turn(
+        &self,
+        owner: UserId,
+        chat: ChatId,
+        run: domain::RunId,
+        answer: &Answer,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let content = without_nul(text_of(&answer.parts));
+        let tool_calls = JsonText(tool_calls_of(&answer.parts));
+        let parts = JsonText(&answer.parts);
+        transaction!(self, |tx| {
+            sqlx::query(INSERT_ANSWER)
+                .bind(answer.id.0)
+                .bind(chat.0)
+                .bind(&content)
+                .bind(&tool_calls)
+                .bind(&parts)
+                .bind(answer.status.as_str())
+                .bind(answer.error.as_deref())
+                .bind(&answer.model)
+                .bind(now.0)
+                .bind(owner.0)
+                .execute(&mut *tx)
+                .await?;
+            sqlx::query(TOUCH).bind(chat.0).bind(owner.0).bind(now.0).execute(&mut *tx).await?;
+            sqlx::query(crate::runs::CLOSE)
+                .bind(run.0)
+                .bind(owner.0)
+                .bind(answer.status.as_str())
+                .bind(now.0)
+                .execute(&mut *tx)
+                .await?;
+            sqlx::query(crate::runs::DELETE_CHUNKS).bind(run.0).execute(&mut *tx).await?;
+            Ok(())
+        })
+    }
+}
+
+/// What begins with a person's message.
+#[derive(Debug, Clone)]
+pub struct NewTurn {
+    /// Whose chat it is.
+    pub owner: UserId,
+    /// The chat.
+    pub chat: ChatId,
+    /// The run to be opened.
+    pub run: domain::RunId,
+    /// The id of the person's message.
+    pub user_message: MessageId,
+    /// The id of the answer to be.
+    pub answer: MessageId,
+    /// The person's words.
+    pub content: String,
+    /// `provider/name`.
+    pub model: String,
+    /// Now.
+    pub now: Timestamp,
+}

@@ -1,0 +1,65 @@
+//! One body, two typed expansions: the same statement runs on either database.
+//!
+//! The statements keep to what both speak: `$n` for parameters, ids and times as in the migrations, no `IN` lists of
+//! variable length, no functions that only one has.
+
+/// Runs a statement that only reads: `read!(self, |c| sqlx::query_as(SQL).bind(x).fetch_all(c).await)`.
+macro_rules! read {
+    ($store:expr, |$c:ident| $body:expr) => {
+        match &$store.db {
+            $crate::Db::Sqlite { read: $c, .. } => $body,
+            $crate::Db::Postgres($c) => $body,
+        }
+    };
+}
+
+/// Runs one statement that writes.
+macro_rules! write {
+    ($store:expr, |$c:ident| $body:expr) => {
+        match &$store.db {
+            $crate::Db::Sqlite { write: $c, .. } => $body,
+            $crate::Db::Postgres($c) => $body,
+        }
+    };
+}
+
+/// Runs several statements as one: `transaction!(self, |tx| { … .execute(&mut *tx).await?; … })`. The body's value is
+/// the result; an `Err` (also by `?`) rolls back. Nothing but SQL may be awaited in it: on SQLite it holds the one writer.
+macro_rules! transaction {
+    ($store:expr, |$tx:ident| $body:block) => {
+        match &$store.db {
+            $crate::Db::Sqlite { write, .. } => {
+                let mut transaction = write.begin_with("BEGIN IMMEDIATE").await?;
+                let result: Result<_, $crate::Error> = async {
+                    let $tx = &mut *transaction;
+                    $body
+                }
+                .await;
+                match result {
+                    Ok(value) => transaction.commit().await.map(|()| value).map_err($crate::Error::from),
+                    Err(error) => {
+                        transaction.rollback().await?;
+                        Err(error)
+                    }
+                }
+            }
+            $crate::Db::Postgres(pool) => {
+                let mut transaction = pool.begin().await?;
+                let result: Result<_, $crate::Error> = async {
+                    let $tx = &mut *transaction;
+                    $body
+                }
+                .await;
+                match result {
+                    Ok(value) => transaction.commit().await.map(|()| value).map_err($crate::Error::from),
+                    Err(error) => {
+                        transaction.rollback().await?;
+                        Err(error)
+                    }
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use {read, transaction, write};

@@ -1,0 +1,30 @@
+//! What can go wrong with the database.
+
+/// Why a store function gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No such row, or it belongs to somebody else: the two are not told apart.
+    #[error("not found")]
+    NotFound,
+    /// A rule of the schema was broken; holds the rule's name where the database tells it.
+    #[error("conflicts with {0}")]
+    Conflict(String),
+    /// The database failed.
+    #[error("the database failed: {0}")]
+    Database(#[source] sqlx::Error),
+    /// A stored value is not what the house wrote.
+    #[error("a stored value could not be read: {0}")]
+    Corrupt(String),
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::RowNotFound => Self::NotFound,
+            sqlx::Error::Database(database) if database.is_unique_violation() => {
+                Self::Conflict(database.constraint().unwrap_or_else(|| database.message()).to_owned())
+            }
+            _ => Self::Database(error),
+        }
+    }
+}

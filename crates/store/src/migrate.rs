@@ -1,0 +1,68 @@
+//! Bringing the schema up to date, forward only, each migration in a transaction of its own.
+
+use std::path::Path;
+
+use sqlx::migrate::{Migrate, Migrator};
+use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
+
+use crate::OpenError;
+
+static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
+static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
+
+pub(crate) async fn postgres(pool: &PgPool) -> Result<(), OpenError> {
+    let mut connection = pool.acquire().await.map_err(|error| OpenError::Unreachable(error.to_string()))?;
+    let applied = applied(&mut *connection).await?;
+    refuse_newer(&POSTGRES, &applied)?;
+    // Nodes that start together queue up on the migrator's advisory lock.
+    POSTGRES.run(pool).await.map_err(|error| OpenError::Migration(error.to_string()))
+}
+
+pub(crate) async fn sqlite(pool: &SqlitePool, path: &Path) -> Result<(), OpenError> {
+    let mut connection =
+        pool.acquire().await.map_err(|error| OpenError::File { path: path.to_owned(), reason: error.to_string() })?;
+    let applied = applied(&mut *connection).await?;
+    drop(connection);
+    refuse_newer(&SQLITE, &applied)?;
+    let newest = applied.iter().max().copied();
+    if let Some(newest) = newest.filter(|newest| *newest < known(&SQLITE)) {
+        snapshot(pool, path, newest).await?;
+    }
+    SQLITE.run(pool).await.map_err(|error| OpenError::Migration(error.to_string()))
+}
+
+/// The versions that are in the database; none when it is new. Changes nothing.
+async fn applied<C: Migrate>(connection: &mut C) -> Result<Vec<i64>, OpenError> {
+    match connection.list_applied_migrations("_sqlx_migrations").await {
+        Ok(applied) => Ok(applied.iter().map(|migration| migration.version).collect()),
+        // The table is made with the first migration.
+        Err(error) if error.to_string().contains("_sqlx_migrations") => Ok(Vec::new()),
+        Err(error) => Err(OpenError::Migration(error.to_string())),
+    }
+}
+
+fn known(migrator: &Migrator) -> i64 {
+    migrator.iter().map(|migration| migration.version).max().unwrap_or(0)
+}
+
+fn refuse_newer(migrator: &Migrator, applied: &[i64]) -> Result<(), OpenError> {
+    let known = known(migrator);
+    match applied.iter().max() {
+        Some(&found) if found > known => Err(OpenError::Newer { found, known }),
+        _ => Ok(()),
+    }
+}
+
+/// Copies the database to `<database>.before-<next version>`, once per version, as a whole and consistent file.
+async fn snapshot(pool: &SqlitePool, path: &Path, newest: i64) -> Result<(), OpenError> {
+    let copy = format!("{}.before-{:04}", path.display(), newest + 1);
+    if Path::new(&copy).exists() {
+        return Ok(());
+    }
+    let statement = format!("VACUUM INTO '{}'", copy.replace('\'', "''"));
+    sqlx::query(AssertSqlSafe(statement))
+        .execute(pool)
+        .await
+        .map_err(|error| OpenError::Migration(format!("no snapshot could be written to {copy}: {error}")))?;
+    Ok(())
+}

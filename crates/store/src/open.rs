@@ -1,0 +1,166 @@
+//! Opening a database: the right settings, or a clear refusal with nothing touched.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+
+use crate::{Db, Store, migrate};
+
+/// How long a statement waits for another one's lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long opening a connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const READERS: u32 = 4;
+const POSTGRES_CONNECTIONS: u32 = 20;
+
+/// Why the program does not start on this database.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// `DATABASE_URL` is neither form.
+    #[error("DATABASE_URL must begin with sqlite:// or postgres://, not {0:?}")]
+    UnknownScheme(String),
+    /// `DATABASE_URL` has the right beginning and cannot be read all the same.
+    #[error("DATABASE_URL cannot be read: {0}")]
+    BadUrl(String),
+    /// The folder of the file cannot be made, or the file cannot be opened.
+    #[error("cannot open the database file {path}: {reason}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// The file can be read and not written.
+    #[error("the database file {0} is read-only; give this user the right to write it and its folder")]
+    ReadOnly(PathBuf),
+    /// Another program writes it.
+    #[error("the database file {0} is in use by another program; stop that one first")]
+    Locked(PathBuf),
+    /// The database server does not answer.
+    #[error("cannot connect to PostgreSQL: {0}")]
+    Unreachable(String),
+    /// The schema is of a later version.
+    #[error(
+        "the database was written by a newer version of this program (its schema is at {found}, this one knows {known}); \
+         start the newer version, or restore a snapshot made before"
+    )]
+    Newer {
+        /// The newest migration in the database.
+        found: i64,
+        /// The newest migration of this binary.
+        known: i64,
+    },
+    /// A migration failed; it was rolled back.
+    #[error("the database could not be brought up to date: {0}")]
+    Migration(String),
+}
+
+impl Store {
+    /// Opens `sqlite://path` or `postgres://…`, brings the schema up to date and returns the store.
+    /// A SQLite file is made when missing, and copied aside before a migration changes it.
+    pub async fn open(url: &str) -> Result<Self, OpenError> {
+        let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
+        match scheme {
+            "sqlite" => open_sqlite(url).await,
+            "postgres" | "postgresql" => open_postgres(url).await,
+            other => Err(OpenError::UnknownScheme(other.to_owned())),
+        }
+    }
+}
+
+async fn open_postgres(url: &str) -> Result<Store, OpenError> {
+    // sqlx repeats the URL in some errors, and with it the password; say only what kind of thing is wrong.
+    let options = PgConnectOptions::from_str(url)
+        .map_err(|_| OpenError::BadUrl("it should look like postgres://user:password@host:5432/database".to_owned()))?
+        .application_name("ai-chat-mcp");
+    let pool = PgPoolOptions::new()
+        .max_connections(POSTGRES_CONNECTIONS)
+        .acquire_timeout(CONNECT_TIMEOUT)
+        .connect_with(options)
+        .await
+        .map_err(|error| OpenError::Unreachable(error.to_string()))?;
+    migrate::postgres(&pool).await?;
+    Ok(Store { db: Db::Postgres(pool), _lock: None })
+}
+
+async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
+    let path = PathBuf::from(url.trim_start_matches("sqlite://"));
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Err(OpenError::BadUrl("sqlite:// must be followed by the path of a file".to_owned()));
+    }
+    let lock = lock_beside(&path)?;
+    let options = SqliteConnectOptions::new()
+        .filename(&path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Normal)
+        .foreign_keys(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .pragma("temp_store", "MEMORY")
+        .pragma("cache_size", "-20000")
+        .pragma("mmap_size", "268435456")
+        .pragma("journal_size_limit", "67108864");
+    let write = SqlitePoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(CONNECT_TIMEOUT)
+        .connect_with(options.clone())
+        .await
+        .map_err(|error| refusal(&path, &error))?;
+    prove_writable(&write, &path).await?;
+    migrate::sqlite(&write, &path).await?;
+    let read = SqlitePoolOptions::new()
+        .max_connections(READERS)
+        .acquire_timeout(CONNECT_TIMEOUT)
+        .connect_with(options.read_only(true))
+        .await
+        .map_err(|error| refusal(&path, &error))?;
+    Ok(Store { db: Db::Sqlite { read, write }, _lock: Some(Arc::new(lock)) })
+}
+
+/// Takes the file `<database>.lock`, which says that this process owns the database.
+fn lock_beside(path: &Path) -> Result<File, OpenError> {
+    let failed = |error: &std::io::Error| match error.kind() {
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+            OpenError::ReadOnly(path.to_owned())
+        }
+        _ => OpenError::File { path: path.to_owned(), reason: error.to_string() },
+    };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    }
+    if path.exists() {
+        OpenOptions::new().read(true).append(true).open(path).map_err(|error| failed(&error))?;
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".lock");
+    let lock =
+        OpenOptions::new().create(true).truncate(false).write(true).open(&beside).map_err(|error| failed(&error))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(OpenError::Locked(path.to_owned())),
+        Err(TryLockError::Error(error)) => Err(failed(&error)),
+    }
+}
+
+/// A write lock taken and given back: the file is ours to write, and nobody else holds it.
+async fn prove_writable(pool: &sqlx::SqlitePool, path: &Path) -> Result<(), OpenError> {
+    let transaction = pool.begin_with("BEGIN IMMEDIATE").await.map_err(|error| refusal(path, &error))?;
+    transaction.rollback().await.map_err(|error| refusal(path, &error))
+}
+
+fn refusal(path: &Path, error: &sqlx::Error) -> OpenError {
+    let reason = error.to_string();
+    let path = path.to_owned();
+    if reason.contains("readonly") || reason.contains("read-only") {
+        OpenError::ReadOnly(path)
+    } else if reason.contains("locked") || reason.contains("busy") {
+        OpenError::Locked(path)
+    } else {
+        OpenError::File { path, reason }
+    }
+}

@@ -1,0 +1,51 @@
+//! Connections to MCP servers (`mcp_servers`), as the program itself reads them. People write them through the data API.
+
+use domain::{ServerId, UserId};
+use uuid::Uuid;
+
+use crate::dispatch::read;
+use crate::{Error, JsonText, Store};
+
+const LIST: &str =
+    "SELECT id, user_id, name, url, tools, headers FROM mcp_servers WHERE user_id = $1 ORDER BY created_at, id";
+
+/// A person's connection.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// Its id.
+    pub id: ServerId,
+    /// What its owner calls it; unique among the owner's.
+    pub name: String,
+    /// Where it is.
+    pub url: String,
+    /// What was found when the connection was made. For display only.
+    pub tools: serde_json::Value,
+    /// Encrypted headers to send to it.
+    pub headers: Option<Vec<u8>>,
+}
+
+#[derive(sqlx::FromRow)]
+struct ServerRow {
+    id: Uuid,
+    name: String,
+    url: String,
+    tools: JsonText<serde_json::Value>,
+    headers: Option<Vec<u8>>,
+}
+
+impl Store {
+    /// All connections of a person, oldest first.
+    pub async fn list_servers(&self, owner: UserId) -> Result<Vec<Server>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, ServerRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+        Ok(rows
+            .into_iter()
+            .map(|row| Server {
+                id: ServerId(row.id),
+                name: row.name,
+                url: row.url,
+                tools: row.tools.0,
+                headers: row.headers,
+            })
+            .collect())
+    }
+}

@@ -1,0 +1,65 @@
+//! Fresh, empty databases of either kind.
+
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// Which database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Database {
+    /// A file in the app's own folder.
+    Sqlite,
+    /// A database made for this app on the server of `TEST_POSTGRES_URL`.
+    Postgres,
+}
+
+/// The databases that can be tested here.
+pub fn databases() -> Vec<Database> {
+    if server_url().is_some() { vec![Database::Sqlite, Database::Postgres] } else { vec![Database::Sqlite] }
+}
+
+impl Database {
+    /// The one that `TEST_DB` names.
+    pub fn of_environment() -> Self {
+        match setting("TEST_DB").as_deref() {
+            None | Some("sqlite") => Self::Sqlite,
+            Some("postgres") => Self::Postgres,
+            Some(other) => panic!("TEST_DB must be sqlite or postgres, not {other}"),
+        }
+    }
+
+    /// The URL of a new, empty database.
+    pub fn create(self, folder: &TempDir) -> String {
+        match self {
+            Self::Sqlite => format!("sqlite://{}", folder.path().join("test.db").display()),
+            Self::Postgres => create_postgres(),
+        }
+    }
+}
+
+fn create_postgres() -> String {
+    let server = server_url().expect("TEST_POSTGRES_URL names a PostgreSQL server; `cargo xtask test` starts one");
+    let name = format!("test_{}", domain::ids::fresh().simple());
+    let (base, query) = server.split_once('?').map_or((server.as_str(), None), |(base, query)| (base, Some(query)));
+    let authority_end = base.find("://").map_or(0, |at| at + 3);
+    let path = base[authority_end..].find('/').map_or(base.len(), |at| authority_end + at);
+    let url = |database: &str| match query {
+        Some(query) => format!("{}/{database}?{query}", &base[..path]),
+        None => format!("{}/{database}", &base[..path]),
+    };
+    let made = Command::new("psql")
+        .args([&url("postgres"), "--quiet", "--no-psqlrc", "-c", &format!("CREATE DATABASE {name}")])
+        .output()
+        .expect("psql runs");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    url(&name)
+}
+
+fn server_url() -> Option<String> {
+    setting("TEST_POSTGRES_URL")
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test command tells tests by the environment")]
+fn setting(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}

@@ -1,0 +1,120 @@
+//! Somebody with an account: what they do are requests.
+
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::{StreamEvent, TestApp, events_of};
+
+/// A signed-in person.
+#[derive(Debug, Clone)]
+pub struct Person {
+    /// The id of the account.
+    pub id: String,
+    /// The address.
+    pub email: String,
+    /// The access token.
+    pub token: String,
+    /// The refresh token.
+    pub refresh_token: String,
+    url: String,
+    http: reqwest::Client,
+}
+
+impl Person {
+    /// Makes an account with a new address and the password `correct horse`.
+    pub async fn sign_up(app: &TestApp) -> Self {
+        let email = format!("{}@example.com", domain::ids::fresh().simple());
+        let answer = app
+            .http
+            .post(format!("{}/auth/v1/signup", app.url))
+            .json(&json!({ "email": email, "password": "correct horse" }))
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(answer.status(), StatusCode::OK);
+        let session: Value = answer.json().await.unwrap();
+        let text = |pointer: &str| session.pointer(pointer).and_then(Value::as_str).unwrap().to_owned();
+        Self {
+            id: text("/user/id"),
+            token: text("/access_token"),
+            refresh_token: text("/refresh_token"),
+            email,
+            url: app.url.clone(),
+            http: app.http.clone(),
+        }
+    }
+
+    /// A request with the person's token.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.url)).bearer_auth(&self.token)
+    }
+
+    /// A GET, and its JSON answer.
+    pub async fn get(&self, path: &str) -> Value {
+        json_of(self.request(Method::GET, path).send().await.unwrap()).await
+    }
+
+    /// A POST, with its status and JSON answer.
+    pub async fn post(&self, path: &str, body: &Value) -> (StatusCode, Value) {
+        let answer = self.request(Method::POST, path).json(body).send().await.unwrap();
+        (answer.status(), json_of(answer).await)
+    }
+
+    /// Makes a chat and returns its id.
+    pub async fn new_chat(&self) -> String {
+        let row = self.insert("ai_chat_sessions", &json!({ "user_id": self.id, "title": "New Chat" })).await;
+        row["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Stores a connection, as the page does after `mcp-proxy` has answered.
+    pub async fn connect(&self, name: &str, url: &str, tools: Value) -> Value {
+        let row = json!({ "user_id": self.id, "name": name, "url": url, "tools": tools, "status": "connected" });
+        self.insert("mcp_servers", &row).await
+    }
+
+    /// Inserts one row through the data API and returns it.
+    pub async fn insert(&self, table: &str, row: &Value) -> Value {
+        let answer = self
+            .request(Method::POST, &format!("/rest/v1/{table}?select=*"))
+            .header("prefer", "return=representation")
+            .json(row)
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(answer.status(), StatusCode::CREATED);
+        let rows: Value = answer.json().await.unwrap();
+        rows[0].clone()
+    }
+
+    /// The messages of a chat, in order.
+    pub async fn messages(&self, chat: &str) -> Vec<Value> {
+        let path = format!("/rest/v1/ai_chat_messages?select=*&session_id=eq.{chat}&order=created_at.asc");
+        self.get(&path).await.as_array().unwrap().clone()
+    }
+
+    /// Asks, and waits for the end.
+    pub async fn ask(&self, chat: &str, message: &str, tools: Value) -> (StatusCode, Value) {
+        let body = json!({ "message": message, "sessionId": chat, "tools": tools });
+        self.post("/functions/v1/ai-chat", &body).await
+    }
+
+    /// Asks, and returns the answer whose body is the stream.
+    pub async fn ask_streaming(&self, chat: &str, message: &str, tools: Value) -> Response {
+        self.request(Method::POST, "/functions/v1/ai-chat")
+            .header("accept", "text/event-stream")
+            .json(&json!({ "message": message, "sessionId": chat, "tools": tools }))
+            .send()
+            .await
+            .unwrap()
+    }
+
+    /// Asks, and reads the stream to its end.
+    pub async fn ask_for_events(&self, chat: &str, message: &str, tools: Value) -> Vec<StreamEvent> {
+        events_of(&self.ask_streaming(chat, message, tools).await.text().await.unwrap())
+    }
+}
+
+async fn json_of(answer: Response) -> Value {
+    let text = answer.text().await.unwrap();
+    if text.is_empty() { Value::Null } else { serde_json::from_str(&text).expect("the answer is JSON") }
+}
