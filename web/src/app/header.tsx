@@ -34,16 +34,16 @@ export function Header({ user, tab, onSelectTab, toolCount }: HeaderProps) {
           className="max-wide:flex"
         />
       </nav>
-      <div className="flex min-w-0 items-center justify-end gap-1">
-        <div className="flex min-w-0 items-center max-phone:flex-col-reverse max-phone:items-end">
-          <span className="truncate pr-1.5 text-md text-ink-2 max-wide:max-w-[92px] max-wide:text-xs max-phone:max-w-[120px] max-phone:px-2">
-            {user.email}
-          </span>
+      <div className="flex min-w-0 items-center justify-end gap-1 max-phone:flex-col-reverse max-phone:items-end max-phone:gap-0">
+        <span className="min-w-0 truncate pr-1.5 text-md text-ink-2 max-wide:max-w-[120px] max-wide:text-xs max-phone:pr-2">
+          {user.email}
+        </span>
+        <div className="flex shrink-0 items-center gap-1 max-phone:-my-1 max-phone:gap-0">
+          <ThemeButton />
           <Button variant="quiet" className="px-2.5 max-wide:px-2" onClick={() => void signOut()}>
             {t("app.signOut")}
           </Button>
         </div>
-        <ThemeButton />
       </div>
     </header>
   );

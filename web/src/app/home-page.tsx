@@ -1,38 +1,25 @@
-import { QueryClientProvider } from "@tanstack/react-query";
-import { Activity, lazy, type ReactNode, Suspense, useState } from "react";
-import { ServersPanel } from "@/features/servers/servers-panel";
+import { Activity, type ReactNode, Suspense, useMemo, useState } from "react";
 import { useConnections } from "@/features/servers/use-connections";
 import { availableTools } from "@/features/servers/server-connection";
-import { ToolsPanel } from "@/features/tools/tools-panel";
-import { queryClient } from "@/lib/query-client";
 import type { SignedInUser } from "@/lib/session";
 import { t } from "@/lib/t";
 import { panelProps } from "@/ui/tabs";
 import { ErrorBoundary } from "./error-boundary";
 import { Header } from "./header";
+import { ChatPanel, ServersPanel, ToolsPanel } from "./lazy-parts";
 import { homeTabsId, type HomeTab, useHomeTab } from "./home-tab";
-
-const ChatPanel = lazy(async () => ({ default: (await import("@/features/chat/chat-panel")).ChatPanel }));
 
 interface HomePageProps {
   user: SignedInUser;
 }
 
 export function HomePage({ user }: HomePageProps) {
-  return (
-    <QueryClientProvider client={queryClient}>
-      <Home user={user} />
-    </QueryClientProvider>
-  );
-}
-
-function Home({ user }: HomePageProps) {
   const [tab, selectTab] = useHomeTab();
   const connections = useConnections(user.id);
   const [prefill, setPrefill] = useState<{ text: string; nonce: number } | null>(null);
-  const tools = availableTools(connections.list);
+  const tools = useMemo(() => availableTools(connections.list), [connections.list]);
 
-  function useInChat(toolName: string): void {
+  function takeToChat(toolName: string): void {
     setPrefill({ text: t("tools.prefill", { tool: toolName }), nonce: Date.now() });
     selectTab("chat");
   }
@@ -42,21 +29,19 @@ function Home({ user }: HomePageProps) {
       <Header user={user} tab={tab} onSelectTab={selectTab} toolCount={tools.length} />
       <main className="grid min-h-0 grid-cols-[minmax(0,1fr)]">
         <TabPanel value="chat" selected={tab}>
-          <Suspense>
-            <ChatPanel
-              user={user}
-              tools={tools}
-              toolsConnected={connections.loading || tools.length > 0}
-              onOpenServers={() => selectTab("servers")}
-              prefill={prefill}
-            />
-          </Suspense>
+          <ChatPanel
+            user={user}
+            tools={tools}
+            toolsConnected={connections.loading || tools.length > 0}
+            onOpenServers={() => selectTab("servers")}
+            prefill={prefill}
+          />
         </TabPanel>
         <TabPanel value="servers" selected={tab}>
           <ServersPanel user={user} connections={connections} tools={tools} />
         </TabPanel>
         <TabPanel value="tools" selected={tab}>
-          <ToolsPanel tools={tools} loading={connections.loading} onUseInChat={useInChat} />
+          <ToolsPanel tools={tools} loading={connections.loading} onUseInChat={takeToChat} />
         </TabPanel>
       </main>
     </div>
@@ -75,7 +60,9 @@ function TabPanel({ value, selected, children }: TabPanelProps) {
   return (
     <div {...panelProps(homeTabsId, value)} hidden={!visible} className="min-h-0 overflow-auto">
       <Activity mode={visible ? "visible" : "hidden"}>
-        <ErrorBoundary>{children}</ErrorBoundary>
+        <ErrorBoundary>
+          <Suspense>{children}</Suspense>
+        </ErrorBoundary>
       </Activity>
     </div>
   );

@@ -1,13 +1,10 @@
-import { lazy } from "react";
 import { Redirect, Route, Switch } from "wouter";
 import { AuthPage } from "@/features/auth/auth-page";
 import type { SessionState } from "@/lib/session";
+import { HomePage, preloadHome } from "./lazy-parts";
 import { LoadingPage } from "./loading-page";
 import { NotFoundPage } from "./not-found-page";
 import { placeToReturnTo, rememberPlace } from "./return-place";
-
-const loadHome = () => import("./home-page");
-const HomePage = lazy(async () => ({ default: (await loadHome()).HomePage }));
 
 interface RoutesProps {
   session: SessionState;
@@ -42,5 +39,5 @@ function HomeRoute({ session }: RoutesProps) {
 function AuthRoute({ session }: RoutesProps) {
   if (session.status === "checking") return <LoadingPage />;
   if (session.status === "signed-in") return <Redirect to={placeToReturnTo()} replace />;
-  return <AuthPage onEngaged={() => void loadHome()} />;
+  return <AuthPage onEngaged={preloadHome} />;
 }

@@ -1,4 +1,5 @@
 import { Plus, X } from "lucide-react";
+import { type ReactNode, useId } from "react";
 import { t } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";
 import { Field as LabelledField } from "@/ui/field";
@@ -20,20 +21,13 @@ interface FieldInputProps {
 export function FieldInput({ field, path, draft, errors, onChange }: FieldInputProps) {
   if (field.kind === "group" || field.kind === "list") {
     return (
-      <fieldset className="grid min-w-0 gap-3 border-l-2 border-line pl-4">
-        <legend className="float-left mb-1 text-md font-medium">
-          <FieldLabel field={field} />
-        </legend>
-        {field.description !== undefined && (
-          <p className="clear-left text-sm text-ink-2">{field.description}</p>
-        )}
-        {errors.has(path) && <p className="clear-left text-sm text-err">{errors.get(path)}</p>}
+      <Nested field={field} error={errors.get(path)}>
         {field.kind === "group" ? (
           <GroupInputs field={field} path={path} draft={draft} errors={errors} onChange={onChange} />
         ) : (
           <ListInput field={field} path={path} draft={draft} errors={errors} onChange={onChange} />
         )}
-      </fieldset>
+      </Nested>
     );
   }
   if (field.kind === "boolean" && typeof draft === "boolean") {
@@ -50,6 +44,27 @@ export function FieldInput({ field, path, draft, errors, onChange }: FieldInputP
         />
       )}
     </LabelledField>
+  );
+}
+
+interface NestedProps {
+  field: Field;
+  error: string | undefined;
+  children: ReactNode;
+}
+
+/** A list or an object inside the form, set off by a line. */
+function Nested({ field, error, children }: NestedProps) {
+  const id = useId();
+  return (
+    <div role="group" aria-labelledby={id} className="min-w-0 border-l-2 border-line pl-4 text-md">
+      <p id={id} className="font-medium">
+        <FieldLabel field={field} />
+      </p>
+      {error !== undefined && <p className="text-sm text-err">{error}</p>}
+      {field.description !== undefined && <p className="text-sm text-ink-2">{field.description}</p>}
+      <div className="mt-2.5">{children}</div>
+    </div>
   );
 }
 

@@ -16,13 +16,13 @@ export function TextualInput({ ids, field, text, onChange }: TextualInputProps) 
   switch (field.kind) {
     case "choice":
       return (
-        <Select {...control} onChange={change}>
+        <Select {...control} onChange={change} className="text-md">
           <ChoiceOptions field={field} />
         </Select>
       );
     case "boolean":
       return (
-        <Select {...control} onChange={change}>
+        <Select {...control} onChange={change} className="text-md">
           <option value="">{t("form.notSet")}</option>
           <option value="true">{t("form.true")}</option>
           <option value="false">{t("form.false")}</option>
@@ -40,7 +40,9 @@ export function TextualInput({ ids, field, text, onChange }: TextualInputProps) 
     case "text":
       return <SingleOrMultiline field={field} control={control} change={change} />;
     default:
-      return <Textarea {...control} onChange={change} spellCheck={false} className="font-mono text-md" />;
+      return (
+        <Textarea {...control} onChange={change} spellCheck={false} className="min-h-20 font-mono text-md" />
+      );
   }
 }
 
@@ -97,7 +99,7 @@ function SingleOrMultiline({ field, control, change }: SingleOrMultilineProps) {
       onChange={change}
       rows={1}
       spellCheck={false}
-      className="min-h-10 resize-none font-mono text-md leading-[22px] touch:min-h-11"
+      className="min-h-10 font-mono text-md leading-[22px] touch:min-h-11"
     />
   );
 }

@@ -1,3 +1,4 @@
+import { ChevronDown } from "lucide-react";
 import { type ComponentProps, type ReactNode, useId } from "react";
 import { cn } from "@/lib/cn";
 
@@ -55,10 +56,19 @@ export function Input({ className, ...rest }: ComponentProps<"input">) {
   return <input className={cn(box, "h-10 touch:h-11", className)} {...rest} />;
 }
 
+/** A text of several lines that grows with what is typed; the caller says how small it may be. */
 export function Textarea({ className, ...rest }: ComponentProps<"textarea">) {
-  return <textarea className={cn(box, "field-sizing-content min-h-20 resize-y py-2", className)} {...rest} />;
+  return <textarea className={cn(box, "field-sizing-content resize-none py-2", className)} {...rest} />;
 }
 
 export function Select({ className, ...rest }: ComponentProps<"select">) {
-  return <select className={cn(box, "h-10 touch:h-11", className)} {...rest} />;
+  return (
+    <span className="relative block">
+      <select className={cn(box, "h-10 appearance-none pr-9 touch:h-11", className)} {...rest} />
+      <ChevronDown
+        aria-hidden="true"
+        className="pointer-events-none absolute top-1/2 right-3 size-4 -translate-y-1/2"
+      />
+    </span>
+  );
 }

@@ -13,6 +13,8 @@ interface TabListProps<Value extends string> {
   items: readonly TabItem<Value>[];
   selected: Value;
   onSelect: (value: Value) => void;
+  /** Whether the tabs share the whole width. */
+  fill?: boolean;
   className?: string;
 }
 
@@ -26,6 +28,7 @@ export function TabList<Value extends string>({
   items,
   selected,
   onSelect,
+  fill = false,
   className,
 }: TabListProps<Value>) {
   function onKeyDown(event: KeyboardEvent) {
@@ -40,7 +43,7 @@ export function TabList<Value extends string>({
     <div
       role="tablist"
       aria-label={label}
-      className={cn("inline-flex gap-0.5 rounded-[12px] bg-sunken p-[3px]", className)}
+      className={cn(fill ? "flex" : "inline-flex", "gap-0.5 rounded-[12px] bg-sunken p-[3px]", className)}
     >
       {items.map((item) => (
         <button
@@ -49,7 +52,8 @@ export function TabList<Value extends string>({
           role="tab"
           id={tabId(id, item.value)}
           aria-selected={item.value === selected}
-          aria-controls={panelId(id, item.value)}
+          // Only the selected panel is sure to be there.
+          aria-controls={item.value === selected ? panelId(id, item.value) : undefined}
           tabIndex={item.value === selected ? 0 : -1}
           onClick={() => onSelect(item.value)}
           onKeyDown={onKeyDown}

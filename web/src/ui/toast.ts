@@ -8,7 +8,7 @@ export interface Toast {
 }
 
 /** How long a toast stays when nobody points at it. */
-export const toastLifetimeMs = 6_000;
+export const toastLifetimeMs = 5_000;
 const shownAtOnce = 3;
 
 let toasts: readonly Toast[] = [];

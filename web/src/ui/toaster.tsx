@@ -28,7 +28,7 @@ export function Toaster() {
       ref={region}
       popover="manual"
       aria-label={t("ui.notifications")}
-      className="pointer-events-none fixed inset-auto right-5 bottom-5 m-0 grid w-[min(356px,calc(100vw-40px))] gap-2.5 overflow-visible bg-transparent"
+      className="pointer-events-none fixed inset-auto right-5 bottom-5 m-0 grid w-[min(356px,calc(100vw-40px))] gap-2.5 max-wide:top-[104px] max-wide:bottom-auto overflow-visible bg-transparent"
     >
       <div role="status" aria-live="polite" className="contents">
         {toasts.map((item) => (

@@ -3,8 +3,8 @@ import { t } from "@/lib/t";
 import { Card } from "@/ui/card";
 import { Mark } from "@/ui/mark";
 import { panelProps, TabList } from "@/ui/tabs";
+import { type Credentials, signIn, signUp } from "./credentials";
 import { CredentialsForm } from "./credentials-form";
-import { signIn, signUp } from "./credentials";
 
 type Mode = "sign-in" | "sign-up";
 
@@ -17,10 +17,12 @@ interface AuthPageProps {
 
 export function AuthPage({ onEngaged }: AuthPageProps) {
   const [mode, setMode] = useState<Mode>("sign-in");
+  const [credentials, setCredentials] = useState<Credentials>({ email: "", password: "" });
   const tabs = [
     { value: "sign-in", label: t("auth.signIn") },
     { value: "sign-up", label: t("auth.signUp") },
   ] as const;
+  const shared = { credentials, onChange: setCredentials };
   return (
     <main onFocus={onEngaged} className="grid min-h-full place-items-center px-5 py-6">
       <Card className="w-[min(400px,100%)] p-7">
@@ -33,23 +35,29 @@ export function AuthPage({ onEngaged }: AuthPageProps) {
           items={tabs}
           selected={mode}
           onSelect={setMode}
-          className="my-5 flex"
+          fill
+          className="my-5"
         />
-        <div {...panelProps(tabsId, "sign-in")} hidden={mode !== "sign-in"}>
-          <CredentialsForm
-            action={signIn}
-            submitLabel={t("auth.signIn")}
-            passwordAutoComplete="current-password"
-          />
-        </div>
-        <div {...panelProps(tabsId, "sign-up")} hidden={mode !== "sign-up"}>
-          <CredentialsForm
-            action={signUp}
-            submitLabel={t("auth.signUp")}
-            passwordAutoComplete="new-password"
-            passwordPlaceholder={t("auth.newPasswordPlaceholder")}
-            passwordMinLength={6}
-          />
+        <div {...panelProps(tabsId, mode)}>
+          {mode === "sign-in" ? (
+            <CredentialsForm
+              key="sign-in"
+              {...shared}
+              submit={signIn}
+              submitLabel={t("auth.signIn")}
+              passwordAutoComplete="current-password"
+            />
+          ) : (
+            <CredentialsForm
+              key="sign-up"
+              {...shared}
+              submit={signUp}
+              submitLabel={t("auth.signUp")}
+              passwordAutoComplete="new-password"
+              passwordPlaceholder={t("auth.newPasswordPlaceholder")}
+              passwordMinLength={6}
+            />
+          )}
         </div>
       </Card>
     </main>

@@ -1,12 +1,13 @@
-import { Eye, EyeOff } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { t } from "@/lib/t";
-import { Button, IconButton } from "@/ui/button";
+import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import type { Credentials } from "./credentials";
 
 interface CredentialsFormProps {
-  action: (credentials: Credentials) => Promise<void>;
+  credentials: Credentials;
+  onChange: (credentials: Credentials) => void;
+  submit: (credentials: Credentials) => Promise<void>;
   submitLabel: string;
   passwordAutoComplete: "current-password" | "new-password";
   passwordPlaceholder?: string;
@@ -14,56 +15,51 @@ interface CredentialsFormProps {
 }
 
 /** E-mail and password, both required; the browser checks them before anything is sent. */
-export function CredentialsForm(props: CredentialsFormProps) {
+export function CredentialsForm({ credentials, onChange, ...props }: CredentialsFormProps) {
   const [busy, setBusy] = useState(false);
-  const [shown, setShown] = useState(false);
 
-  async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function send(event: FormEvent): Promise<void> {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
+    if (busy) return;
     setBusy(true);
-    await props.action({ email: text(form, "email"), password: text(form, "password") });
+    await props.submit(credentials);
     setBusy(false);
   }
 
   return (
-    <form className="grid gap-4" onSubmit={(event) => void submit(event)}>
+    <form className="grid gap-4" onSubmit={(event) => void send(event)}>
       <Field label={t("auth.email")}>
         {(ids) => (
-          <Input {...ids} name="email" type="email" autoComplete="email" required spellCheck={false} />
+          <Input
+            {...ids}
+            name="email"
+            type="email"
+            autoComplete="email"
+            required
+            value={credentials.email}
+            onChange={(event) => onChange({ ...credentials, email: event.target.value })}
+          />
         )}
       </Field>
       <Field label={t("auth.password")}>
         {(ids) => (
-          <div className="relative">
-            <Input
-              {...ids}
-              name="password"
-              type={shown ? "text" : "password"}
-              autoComplete={props.passwordAutoComplete}
-              placeholder={props.passwordPlaceholder}
-              minLength={props.passwordMinLength}
-              required
-              className="pr-11"
-            />
-            <IconButton
-              label={shown ? t("auth.hidePassword") : t("auth.showPassword")}
-              icon={shown ? <EyeOff /> : <Eye />}
-              size="sm"
-              onClick={() => setShown(!shown)}
-              className="absolute top-[5px] right-[5px] touch:top-0 touch:right-0"
-            />
-          </div>
+          <Input
+            {...ids}
+            name="password"
+            type="password"
+            autoComplete={props.passwordAutoComplete}
+            placeholder={props.passwordPlaceholder}
+            minLength={props.passwordMinLength}
+            required
+            value={credentials.password}
+            onChange={(event) => onChange({ ...credentials, password: event.target.value })}
+            className="max-phone:placeholder:text-md"
+          />
         )}
       </Field>
-      <Button variant="primary" type="submit" disabled={busy} busy={busy} className="mt-1 h-[42px] w-full">
+      <Button variant="primary" type="submit" disabled={busy} busy={busy} className="mt-1 w-full">
         {props.submitLabel}
       </Button>
     </form>
   );
-}
-
-function text(form: FormData, name: string): string {
-  const value = form.get(name);
-  return typeof value === "string" ? value : "";
 }

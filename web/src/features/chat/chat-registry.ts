@@ -1,4 +1,4 @@
-import type { QueryClient } from "@tanstack/react-query";
+import type { QueryClient } from "@/lib/query/query-client";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import { chatBackend } from "./api/backend";

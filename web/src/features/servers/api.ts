@@ -1,4 +1,4 @@
-import { queryOptions } from "@tanstack/react-query";
+import { queryOptions } from "@/lib/query/use-query";
 import { callApi, jsonBody, rows } from "@/lib/api-client";
 import { ApiError } from "@/lib/api-error";
 import type { ToolDefinition } from "@/lib/available-tool";
@@ -37,6 +37,8 @@ export async function probeServer(url: string, headers: Record<string, string> |
     const answer = await callApi<ProxyAnswer>("/functions/v1/mcp-proxy", jsonBody(body));
     return { kind: "answered", answer };
   } catch (error) {
+    // Without a session it is not the server that failed, and nothing may stand in for it.
+    if (error instanceof ApiError && error.status === 401) throw error;
     return { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
   }
 }
@@ -68,10 +70,12 @@ export function refreshConnection(id: string): Promise<Connection> {
 }
 
 /** Whether this installation can reach Google Drive, and whether the user has linked theirs. */
-export const googleDrive = queryOptions({
-  queryKey: ["google-drive"],
-  queryFn: () => callApi<{ configured: boolean; linked: boolean }>("/api/google-drive"),
-});
+export function googleDrive(userId: string) {
+  return queryOptions({
+    queryKey: ["google-drive", userId],
+    queryFn: () => callApi<{ configured: boolean; linked: boolean }>("/api/google-drive"),
+  });
+}
 
 /** Where to send the browser to link Google Drive. */
 export async function googleDriveLink(): Promise<string> {

@@ -1,4 +1,5 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQueryClient } from "@/lib/query/use-query";
 import type { FormEvent, KeyboardEvent } from "react";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";

@@ -1,4 +1,5 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQueryClient } from "@/lib/query/use-query";
 import { RotateCw, Trash2 } from "lucide-react";
 import { t } from "@/lib/t";
 import { Badge, Dot } from "@/ui/badge";
@@ -51,7 +52,7 @@ export function ConnectionRow({ userId, connection }: ConnectionRowProps) {
       {connection.usesFallback && (
         <div className="col-start-2 col-end-4 text-sm text-ink-2">
           <p>{t("servers.standIn")}</p>
-          <DriveLink />
+          <DriveLink userId={userId} />
         </div>
       )}
     </li>

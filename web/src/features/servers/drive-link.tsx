@@ -1,4 +1,5 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { Check } from "lucide-react";
 import { boot } from "@/lib/boot";
 import { t } from "@/lib/t";
@@ -7,9 +8,9 @@ import { toast } from "@/ui/toast";
 import { googleDrive, googleDriveLink, unlinkGoogleDrive } from "./api";
 
 /** Whether the user's Google Drive is linked, and the way to link it; nothing where the operator has not set it up. */
-export function DriveLink() {
+export function DriveLink({ userId }: { userId: string }) {
   const client = useQueryClient();
-  const drive = useQuery({ ...googleDrive, enabled: boot.googleDrive });
+  const drive = useQuery({ ...googleDrive(userId), enabled: boot.googleDrive });
   const onError = (error: Error) =>
     toast({ title: t("error.title"), description: error.message, tone: "err" });
   const link = useMutation({
@@ -19,7 +20,7 @@ export function DriveLink() {
   });
   const unlink = useMutation({
     mutationFn: unlinkGoogleDrive,
-    onSuccess: () => client.invalidateQueries({ queryKey: googleDrive.queryKey }),
+    onSuccess: () => client.invalidateQueries({ queryKey: googleDrive(userId).queryKey }),
     onError,
   });
   if (drive.data?.configured !== true) return null;

@@ -1,5 +1,6 @@
-import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
+import type { QueryClient } from "@/lib/query/query-client";
+import { useQuery, useQueryClient } from "@/lib/query/use-query";
+import { useEffect, useMemo } from "react";
 import type { Connection } from "@/lib/connection";
 import { type PageEvent, subscribeEvents } from "@/lib/events";
 import { liveConnections, storedServers } from "./api";
@@ -17,7 +18,8 @@ export function useConnections(userId: string): Connections {
   const stored = useQuery(storedServers(userId));
   const live = useQuery(liveConnections(userId));
   useEffect(() => subscribeEvents((event) => applyEvent(client, userId, event)), [client, userId]);
-  return { list: mergeConnections(stored.data ?? [], live.data ?? []), loading: stored.isPending };
+  const list = useMemo(() => mergeConnections(stored.data ?? [], live.data ?? []), [stored.data, live.data]);
+  return { list, loading: stored.isPending };
 }
 
 /** Reads rows and states again, after something changed them. */

@@ -1,4 +1,4 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation } from "@/lib/query/use-mutation";
 import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
 import { type MessageKey, t } from "@/lib/t";
 import { ToolResult } from "@/tool-result/tool-result";
@@ -42,8 +42,8 @@ export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
         <p className="text-sm whitespace-pre-line text-ink-2 wrap-anywhere">{tool.description}</p>
       )}
       <ArgumentsEditor editor={editor} onSubmit={submit} />
-      {run.isSuccess && <ToolResult result={run.data.result} durationMs={run.data.durationMs} />}
-      {run.isError && <ToolResult failure={run.error.message} />}
+      {run.status === "success" && <ToolResult result={run.data.result} durationMs={run.data.durationMs} />}
+      {run.status === "error" && <ToolResult failure={run.error.message} />}
     </Sheet>
   );
 }

@@ -1,4 +1,4 @@
-import { queryOptions } from "@tanstack/react-query";
+import { queryOptions } from "@/lib/query/use-query";
 import { callApi } from "@/lib/api-client";
 
 /** A model that the assistant can be. */

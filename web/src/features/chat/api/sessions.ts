@@ -1,4 +1,4 @@
-import { queryOptions } from "@tanstack/react-query";
+import { queryOptions } from "@/lib/query/use-query";
 import { rows } from "@/lib/api-client";
 
 /** A row of `ai_chat_sessions`. */

@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery } from "@/lib/query/use-query";
 import { ChevronDown } from "lucide-react";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";

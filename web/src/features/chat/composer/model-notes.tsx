@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery } from "@/lib/query/use-query";
 import { t } from "@/lib/t";
 import { activeModel, type Model, modelsQuery } from "../api/models";
 

@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery } from "@/lib/query/use-query";
 import { ArrowDown } from "lucide-react";
 import { type KeyboardEvent, useRef } from "react";
 import { t } from "@/lib/t";

@@ -1,0 +1,22 @@
+import { lazy } from "react";
+
+const loadHome = () => import("./home-page");
+const loadChat = () => import("@/features/chat/chat-panel");
+
+/** Fetches what the main screen begins with, all at once, so that no part waits for another to ask for it. */
+export function preloadHome(): void {
+  void loadHome();
+  void loadChat();
+}
+
+export const HomePage = lazy(async () => ({ default: (await loadHome()).HomePage }));
+export const ChatPanel = lazy(async () => ({ default: (await loadChat()).ChatPanel }));
+export const ServersPanel = lazy(async () => ({
+  default: (await import("@/features/servers/servers-panel")).ServersPanel,
+}));
+export const ToolsPanel = lazy(async () => ({
+  default: (await import("@/features/tools/tools-panel")).ToolsPanel,
+}));
+
+/** Nothing has happened yet at the first paint that a toast could tell. */
+export const Toaster = lazy(async () => ({ default: (await import("@/ui/toaster")).Toaster }));
