@@ -1,5 +1,6 @@
 import type { List, ListItem, Nodes, Parents, Table } from "mdast";
 import type { ReactNode } from "react";
+import { t } from "@/lib/t";
 import { CodeBlock } from "./code-block";
 import type { Definitions } from "./incremental";
 import { RemoteImage } from "./remote-image";
@@ -175,14 +176,14 @@ function TableView({ table, definitions }: { table: Table; definitions: Definiti
   const [head, ...rows] = table.children;
   const align = (column: number): string => ALIGN[table.align?.[column] ?? "left"];
   return (
-    <div className="overflow-x-auto">
+    <div role="group" aria-label={t("chat.table")} tabIndex={0} className="overflow-x-auto">
       <table className="w-full border-collapse text-[15px]/6">
         <thead>
           <tr>
             {head?.children.map((cell, column) => (
               <th
                 key={column}
-                className={`border-b border-line py-1.75 pr-3 text-sm font-medium text-ink-2 ${align(column)}`}
+                className={`min-w-24 border-b border-line py-1.75 pr-3 text-sm font-medium text-ink-2 ${align(column)}`}
               >
                 {childrenOf(cell, definitions)}
               </th>
@@ -195,7 +196,7 @@ function TableView({ table, definitions }: { table: Table; definitions: Definiti
               {row.children.map((cell, column) => (
                 <td
                   key={column}
-                  className={`border-b border-line py-1.75 pr-3 align-top tabular-nums ${align(column)}`}
+                  className={`min-w-24 border-b border-line py-1.75 pr-3 align-top tabular-nums ${align(column)}`}
                 >
                   {childrenOf(cell, definitions)}
                 </td>

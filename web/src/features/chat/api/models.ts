@@ -26,7 +26,7 @@ interface ModelList {
 
 export const modelsQuery = queryOptions({
   queryKey: ["models"],
-  queryFn: ({ signal }) => callApi<ModelList>("/api/models", { signal }),
+  queryFn: () => callApi<ModelList>("/api/models"),
   // Whether weights and keys are there changes by hand, and rarely.
   staleTime: 60_000,
 });

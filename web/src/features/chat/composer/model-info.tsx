@@ -22,7 +22,7 @@ export function ModelInfo({ toolCount }: { toolCount: number }) {
       triggerClassName={`${buttonClass({ variant: "quiet", size: "sm" })} min-w-0 max-w-56`}
       triggerLabel={t("chat.model.trigger", { name: model.name })}
       label={t("chat.model.label")}
-      className="w-[min(340px,calc(100vw-20px))]"
+      className="w-[min(340px,calc(100vw-20px))] [position-area:top_span-right]!"
     >
       <div className="grid gap-2.5 p-3 text-md">
         <h3>{model.name}</h3>

@@ -202,3 +202,17 @@ test("a run that nobody has any more is shown as interrupted", async () => {
   await settle();
   expect(store.message("a1")).toMatchObject({ status: "interrupted" });
 });
+
+test("a message that meets a running turn is given back at once, and the turn is shown", async () => {
+  const server = new ScriptedServer();
+  server.refuse = { status: 409, body: { error: "A turn is running.", code: "run_active" } };
+  server.rows.push(userMessage("u0", "asked elsewhere", "2026-01-01T00:00:00Z"));
+  server.say({ type: "start", messageId: "a1" }, { type: "text-delta", id: "1", delta: "working" });
+  server.breakAfter = [2, 2];
+  server.wait = () => new Promise(() => undefined);
+  const store = server.store();
+  expect(await store.send("hi", [])).toMatchObject({ accepted: false });
+  await settle();
+  server.frames.at(-1)?.();
+  expect(store.status()).toMatchObject({ phase: "running", ids: ["u0", "a1"] });
+});

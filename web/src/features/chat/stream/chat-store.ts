@@ -187,6 +187,8 @@ export class ChatStore {
     if (!accepted) {
       this.#pending = null;
       this.#publish({ phase: "idle" });
+      // The turn that stood in the way is worth seeing.
+      if (end.kind === "refused" && end.error?.status === 409) void this.followOtherTab();
       return;
     }
     const { message } = this.#run;

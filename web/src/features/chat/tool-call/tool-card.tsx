@@ -1,5 +1,5 @@
 import { Activity as Pulse, ChevronDown } from "lucide-react";
-import { useId, useState } from "react";
+import { memo, useId, useState } from "react";
 import { formatDuration } from "@/lib/format";
 import { Badge } from "@/ui/badge";
 import { ProgressBar } from "../progress-bar";
@@ -14,8 +14,8 @@ interface ToolCardProps {
   messageStatus: MessageStatus;
 }
 
-/** A tool call: one line that opens. */
-export function ToolCard({ part, messageStatus }: ToolCardProps) {
+/** A tool call: one line that opens. It is left alone while the words after it stream in. */
+export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
   const [open, setOpen] = useState(false);
   const bodyId = useId();
   const state = callState(part, messageStatus);
@@ -65,4 +65,5 @@ export function ToolCard({ part, messageStatus }: ToolCardProps) {
       </div>
     </div>
   );
-}
+});
+ToolCard.displayName = "ToolCard";
