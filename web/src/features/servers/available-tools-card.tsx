@@ -2,23 +2,18 @@ import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/t";
 import { Badge } from "@/ui/badge";
 import { Card, CardHead } from "@/ui/card";
-import { SkeletonRows } from "./skeleton-rows";
 
 interface AvailableToolsCardProps {
   tools: readonly AvailableTool[];
-  loading: boolean;
 }
 
-export function AvailableToolsCard({ tools, loading }: AvailableToolsCardProps) {
+export function AvailableToolsCard({ tools }: AvailableToolsCardProps) {
   return (
     <Card aria-labelledby="available-title">
       <CardHead id="available-title" title={t("servers.available")}>
         {tools.length > 0 && <Badge>{tools.length}</Badge>}
       </CardHead>
-      {loading && <SkeletonRows />}
-      {!loading && tools.length === 0 && (
-        <p className="px-5 pt-1 pb-3 text-ink-2">{t("servers.noTools.hint")}</p>
-      )}
+      {tools.length === 0 && <p className="px-5 pt-1 pb-3 text-ink-2">{t("servers.noTools.hint")}</p>}
       <ul className="divide-y divide-line pt-2">
         {tools.map((tool) => (
           <li

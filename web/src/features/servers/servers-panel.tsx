@@ -22,7 +22,8 @@ export function ServersPanel({ user, connections, tools }: ServersPanelProps) {
       <ConnectForm userId={user.id} draft={draft} onChange={setDraft} />
       <div className="grid min-w-0 gap-5">
         <ConnectionsCard userId={user.id} connections={connections} onUseToolbox={() => setDraft(toolbox)} />
-        <AvailableToolsCard tools={tools} loading={connections.loading} />
+        {/* It comes when its place is known, below however many connections there are. */}
+        {!connections.loading && <AvailableToolsCard tools={tools} />}
       </div>
     </div>
   );

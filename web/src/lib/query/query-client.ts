@@ -15,7 +15,7 @@ export interface QueryState<Data> {
 /** How to load what a key names. */
 export interface QueryOptions<Data> {
   queryKey: QueryKey<Data>;
-  queryFn: (context: { signal: AbortSignal }) => Promise<Data>;
+  queryFn: () => Promise<Data>;
   /** For how many milliseconds an answer counts as fresh. */
   staleTime?: number;
 }
@@ -25,7 +25,9 @@ interface Entry {
   state: QueryState<unknown>;
   /** When the data came, in milliseconds of the page's clock; `-Infinity` when it must be loaded anew. */
   updatedAt: number;
-  running: { promise: Promise<void>; abort: AbortController } | undefined;
+  running: Promise<void> | undefined;
+  /** Whether what is under way was asked before a change, so that its answer no longer counts. */
+  outdated: boolean;
   observers: Map<() => void, QueryOptions<unknown>>;
 }
 
@@ -75,9 +77,7 @@ export class QueryClient {
     await Promise.all(
       concerned.map((entry) => {
         entry.updatedAt = Number.NEGATIVE_INFINITY;
-        // What is under way was asked before the change.
-        entry.running?.abort.abort();
-        entry.running = undefined;
+        entry.outdated = entry.running !== undefined;
         return this.#refresh(entry);
       }),
     );
@@ -102,7 +102,7 @@ export class QueryClient {
     if (known !== undefined) return known;
     const state: QueryState<unknown> = { data: undefined, error: undefined, isPending: true };
     const updatedAt = Number.NEGATIVE_INFINITY;
-    const entry: Entry = { key, state, updatedAt, running: undefined, observers: new Map() };
+    const entry: Entry = { key, state, updatedAt, running: undefined, outdated: false, observers: new Map() };
     this.#entries.set(hash, entry);
     return entry;
   }
@@ -110,36 +110,32 @@ export class QueryClient {
   #refresh(entry: Entry): Promise<void> {
     const [options] = entry.observers.values();
     if (options === undefined) return Promise.resolve();
-    if (entry.running !== undefined) return entry.running.promise;
+    if (entry.running !== undefined) return entry.running;
     if (performance.now() - entry.updatedAt < (options.staleTime ?? defaultStaleTimeMs))
       return Promise.resolve();
-    const abort = new AbortController();
-    const promise = this.#load(entry, options, abort.signal);
-    entry.running = { promise, abort };
-    return promise;
+    entry.running = this.#load(entry, options).then((state) => {
+      entry.running = undefined;
+      this.#settle(entry, state);
+    });
+    return entry.running;
   }
 
-  async #load(entry: Entry, options: QueryOptions<unknown>, signal: AbortSignal): Promise<void> {
-    for (let failures = 0; !signal.aborted; failures++) {
+  /** One load after the other: a load may write too, and two at once would write twice. */
+  async #load(entry: Entry, options: QueryOptions<unknown>): Promise<QueryState<unknown>> {
+    for (let failures = 0; ;) {
+      entry.outdated = false;
       try {
-        const data = await options.queryFn({ signal });
-        if (!signal.aborted) this.#end(entry, { data, error: undefined, isPending: false });
-        return;
+        const data = await options.queryFn();
+        if (!entry.outdated) return { data, error: undefined, isPending: false };
       } catch (error) {
-        if (signal.aborted) return;
         if (!this.#settings.retry(failures, error)) {
           this.#settings.onError(entry.key, error);
-          this.#end(entry, { data: entry.state.data, error, isPending: false });
-          return;
+          return { data: entry.state.data, error, isPending: false };
         }
         await new Promise((resolve) => setTimeout(resolve, firstRetryMs * 2 ** failures));
+        failures++;
       }
     }
-  }
-
-  #end(entry: Entry, state: QueryState<unknown>): void {
-    entry.running = undefined;
-    this.#settle(entry, state);
   }
 
   #settle(entry: Entry, state: QueryState<unknown>): void {
