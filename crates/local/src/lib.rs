@@ -1,1 +1,26 @@
-//! .
+//! The built-in model: a small language model on this machine's processor, behind the same events as the wires.
+//!
+//! [`Engine`] holds one thread. A question waits its turn, is turned into a prompt, and is answered with words or with
+//! one tool call that a grammar keeps well formed; a request whose last messages are results of tools is answered
+//! with words. How a prompt looks, when a tool is called and what is cached is nobody's business outside.
+
+mod cache;
+mod call;
+mod config;
+mod decide;
+mod engine;
+mod error;
+mod forward;
+mod grammar;
+mod outlet;
+mod prompt;
+mod queue;
+mod runner;
+#[cfg(test)]
+mod tests;
+mod tokenizer;
+mod tool_list;
+pub mod weights;
+mod worker;
+
+pub use engine::{Engine, Settings, State};

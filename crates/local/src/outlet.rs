@@ -1,0 +1,45 @@
+//! Where an answer goes, and whether anybody still wants it.
+
+use domain::model::{ModelError, ModelEvent};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::Halt;
+
+/// What the reader of a stream gets.
+pub(crate) type Item = Result<ModelEvent, ModelError>;
+
+/// The writing end of one answer. Its length is bounded by the answer's, so the channel need not be.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    sender: UnboundedSender<Item>,
+    /// The reader says stop.
+    cancel: CancellationToken,
+    /// The engine ends.
+    stop: CancellationToken,
+}
+
+impl Outlet {
+    pub(crate) fn new(sender: UnboundedSender<Item>, cancel: CancellationToken, stop: CancellationToken) -> Self {
+        Self { sender, cancel, stop }
+    }
+
+    /// Somebody reads, and nobody said stop.
+    pub(crate) fn is_wanted(&self) -> bool {
+        !self.cancel.is_cancelled() && !self.stop.is_cancelled() && !self.sender.is_closed()
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Halt> {
+        if self.is_wanted() { Ok(()) } else { Err(Halt::Cancelled) }
+    }
+
+    pub(crate) fn send(&self, event: ModelEvent) -> Result<(), Halt> {
+        self.check()?;
+        self.sender.send(Ok(event)).map_err(|_| Halt::Cancelled)
+    }
+
+    /// Ends the answer with an error. When the reader is gone there is nobody to tell.
+    pub(crate) fn fail(&self, error: ModelError) {
+        let _ = self.sender.send(Err(error));
+    }
+}

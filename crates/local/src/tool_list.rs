@@ -1,0 +1,139 @@
+//! The list of tools as the model reads it.
+
+use std::fmt::Write as _;
+
+use domain::model::ToolSpec;
+use domain::text::cut_to;
+use serde_json::{Map, Value, json};
+
+/// With more tools than this the model reads a short list: reading every schema would take a minute, once per list.
+const MOST_IN_FULL: usize = 15;
+
+/// A list in full that is longer than this (in bytes, about 3,000 tokens) is shortened too.
+const LONGEST_IN_FULL: usize = 12_000;
+
+/// Bytes of a description in the short list.
+const SHORT_DESCRIPTION: usize = 120;
+
+/// What stands in the system turn behind the instructions, in the form that the model was trained on. The last lines
+/// are ours: without them small talk is answered with calls.
+pub(crate) fn section(tools: &[ToolSpec]) -> String {
+    let full = (tools.len() <= MOST_IN_FULL).then(|| in_full(tools)).filter(|list| list.len() <= LONGEST_IN_FULL);
+    let list = full.unwrap_or_else(|| in_short(tools));
+    format!(
+        "# Tools\n\nYou may call one or more functions to assist with the user query.\n\nYou are provided with function \
+         signatures within <tools></tools> XML tags:\n<tools>{list}\n</tools>\n\nFor each function call, return a json \
+         object with function name and arguments within <tool_call></tool_call> XML tags:\n<tool_call>\n{{\"name\": \
+         <function-name>, \"arguments\": <args-json-object>}}\n</tool_call>\n\nCall a function only when the message \
+         asks for something that it does. Otherwise answer in plain words."
+    )
+}
+
+fn in_full(tools: &[ToolSpec]) -> String {
+    let mut list = String::new();
+    for tool in tools {
+        let function = json!({
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": without_noise(&tool.input_schema),
+        });
+        let entry = json!({ "type": "function", "function": function });
+        list.push('\n');
+        write_spaced(&entry, &mut list);
+    }
+    list
+}
+
+fn in_short(tools: &[ToolSpec]) -> String {
+    let mut list = String::new();
+    for tool in tools {
+        let first_line = tool.description.lines().next().unwrap_or_default();
+        let names: Vec<&str> = tool
+            .input_schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(Map::keys)
+            .map(String::as_str)
+            .collect();
+        // Writing to a string cannot fail.
+        let _ = write!(list, "\n{}({}): {}", tool.name, names.join(", "), cut_to(first_line.trim(), SHORT_DESCRIPTION));
+    }
+    list
+}
+
+/// A schema without what only tells tools of programmers something: its dialect, and titles made from field names.
+fn without_noise(schema: &Value) -> Value {
+    match schema {
+        Value::Object(fields) => {
+            let is_noise = |name: &str, value: &Value| name == "$schema" || (name == "title" && value.is_string());
+            let kept = fields.iter().filter(|(name, value)| !is_noise(name, value));
+            Value::Object(kept.map(|(name, value)| (name.clone(), without_noise(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(without_noise).collect()),
+        other => other.clone(),
+    }
+}
+
+/// Writes JSON with a space behind each comma and colon, as the model's training data has it.
+pub(crate) fn write_spaced(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(fields) => {
+            out.push('{');
+            for (index, (name, value)) in fields.iter().enumerate() {
+                let comma = if index == 0 { "" } else { ", " };
+                let _ = write!(out, "{comma}{}: ", Value::from(name.as_str()));
+                write_spaced(value, out);
+            }
+            out.push('}');
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                out.push_str(if index == 0 { "" } else { ", " });
+                write_spaced(item, out);
+            }
+            out.push(']');
+        }
+        other => {
+            let _ = write!(out, "{other}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str) -> ToolSpec {
+        let schema = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "addArguments",
+            "type": "object",
+            "properties": { "title": { "type": "string", "title": "Title" }, "b": { "enum": [1, 2] } },
+        });
+        ToolSpec { name: name.to_owned(), description: "Adds.\nSlowly.".to_owned(), input_schema: schema }
+    }
+
+    #[test]
+    fn a_short_list_of_tools_is_read_with_schemas_but_without_noise() {
+        let section = section(&[tool("add")]);
+        let entry = r#"
+{"type": "function", "function": {"name": "add", "description": "Adds.\nSlowly.", "parameters": {"type": "object", "properties": {"title": {"type": "string"}, "b": {"enum": [1, 2]}}}}}
+"#;
+        assert!(section.contains(entry), "{section}");
+    }
+
+    #[test]
+    fn a_long_list_of_tools_is_read_by_name_and_arguments() {
+        let tools: Vec<ToolSpec> = (0..=MOST_IN_FULL).map(|index| tool(&format!("t{index}"))).collect();
+        let section = section(&tools);
+        assert!(section.contains("\nt0(title, b): Adds.\nt1(title, b): Adds.\n"), "{section}");
+    }
+
+    #[test]
+    fn a_list_with_huge_schemas_is_shortened_too() {
+        let huge = ToolSpec { description: "x".repeat(LONGEST_IN_FULL), ..tool("huge") };
+        assert!(section(&[huge]).len() < 1_000);
+    }
+}
