@@ -26,7 +26,9 @@ const web = join(import.meta.dirname, "..");
 const dist = join(web, "dist");
 const budgets = JSON.parse(readFileSync(join(web, "budgets.json"), "utf8")) as Budgets;
 const manifest = new Map(
-  Object.entries(JSON.parse(readFileSync(join(dist, ".vite/manifest.json"), "utf8")) as Record<string, Chunk>),
+  Object.entries(
+    JSON.parse(readFileSync(join(dist, ".vite/manifest.json"), "utf8")) as Record<string, Chunk>,
+  ),
 );
 const page = readFileSync(join(dist, "index.html"), "utf8");
 
@@ -48,11 +50,16 @@ function scripts(modules: readonly string[]): Set<string> {
 }
 
 function zippedBytes(files: Iterable<string>): number {
-  return [...files].reduce((sum, file) => sum + gzipSync(readFileSync(join(dist, file)), { level: 9 }).length, 0);
+  return [...files].reduce(
+    (sum, file) => sum + gzipSync(readFileSync(join(dist, file)), { level: 9 }).length,
+    0,
+  );
 }
 
 function distFiles(): string[] {
-  return readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((name) => statSync(join(dist, name)).isFile());
+  return readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((name) =>
+    statSync(join(dist, name)).isFile(),
+  );
 }
 
 const all = distFiles();
@@ -70,7 +77,9 @@ for (const [name, budget] of Object.entries(budgets)) {
   const kb = measured[name as keyof Budgets] / 1_000;
   const within = kb <= budget.maxKb;
   if (!within) failures++;
-  console.log(`${within ? "ok  " : "OVER"} ${kb.toFixed(1).padStart(7)} of ${budget.maxKb} kB  ${budget.what}`);
+  console.log(
+    `${within ? "ok  " : "OVER"} ${kb.toFixed(1).padStart(7)} of ${budget.maxKb} kB  ${budget.what}`,
+  );
 }
 if (preloaded.length === 0) throw new Error("no font is preloaded in index.html");
 process.exitCode = failures === 0 ? 0 : 1;
