@@ -1,0 +1,127 @@
+//! Rules for values that a type alone does not hold. They are the same on both databases because they stand here.
+
+use std::collections::BTreeMap;
+
+use url::Url;
+
+use super::cell::Cell;
+use super::fault::Fault;
+use super::table::{Column, Kind, Table};
+
+/// The longest name or status of a connection, in characters.
+const NAME_CHARACTERS: usize = 200;
+/// The longest URL of a connection, in bytes.
+const URL_BYTES: usize = 2_048;
+/// How many headers a connection may send.
+const HEADERS: usize = 32;
+/// The size of all of its headers, in bytes.
+const HEADERS_BYTES: usize = 8 * 1024;
+
+/// Refuses a value that breaks a rule of its column. Null is another matter.
+pub(crate) fn value(table: Table, column: &'static Column, cell: &Cell) -> Result<(), Fault> {
+    let rule = match (table, column.name, cell) {
+        (_, _, Cell::Json(Some(json))) if column.kind == Kind::JsonList && !json.starts_with('[') => {
+            "it must be a JSON list"
+        }
+        (Table::McpServers, "name", Cell::Text(Some(name)))
+            if name.trim().is_empty() || name.chars().count() > NAME_CHARACTERS =>
+        {
+            "a name has 1 to 200 characters"
+        }
+        (Table::McpServers, "status", Cell::Text(Some(status))) if status.chars().count() > NAME_CHARACTERS => {
+            "a status has at most 200 characters"
+        }
+        (Table::McpServers, "url", Cell::Text(Some(url))) if !is_server_url(url) => {
+            "it must be a http, https, ws or wss URL without user name and password"
+        }
+        (Table::Messages, "role", Cell::Text(Some(role))) if role != "user" && role != "assistant" => {
+            "a role is user or assistant"
+        }
+        _ => return Ok(()),
+    };
+    Err(Fault::check(table, column, rule))
+}
+
+fn is_server_url(text: &str) -> bool {
+    text.len() <= URL_BYTES
+        && Url::parse(text).is_ok_and(|url| {
+            matches!(url.scheme(), "http" | "https" | "ws" | "wss")
+                && url.host_str().is_some_and(|host| !host.is_empty())
+                && url.username().is_empty()
+                && url.password().is_none()
+        })
+}
+
+/// The headers of a connection, by name.
+pub(crate) fn headers(table: Table, column: &'static Column, json: &str) -> Result<BTreeMap<String, String>, Fault> {
+    let refused = |rule| Fault::check(table, column, rule);
+    let headers: BTreeMap<String, String> =
+        serde_json::from_str(json).map_err(|_| refused("it must be an object of strings"))?;
+    let size: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if headers.len() > HEADERS || size > HEADERS_BYTES {
+        return Err(refused("at most 32 headers of together 8 KiB"));
+    }
+    if !headers.keys().all(|name| is_token(name)) {
+        return Err(refused("a header's name is a token: letters, digits and !#$%&'*+-.^_`|~"));
+    }
+    if !headers.values().all(|value| is_field_value(value)) {
+        return Err(refused("a header's value has no control characters and no spaces at its ends"));
+    }
+    Ok(headers)
+}
+
+/// RFC 9110, 5.6.2.
+fn is_token(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+/// RFC 9110, 5.5: visible characters, spaces and tabs within, and bytes above ASCII.
+fn is_field_value(value: &str) -> bool {
+    value.trim_matches([' ', '\t']) == value && value.bytes().all(|b| b == b'\t' || (b >= b' ' && b != 0x7f))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers_of(json: &str) -> Option<BTreeMap<String, String>> {
+        let column = Table::McpServers.writable("headers").unwrap();
+        headers(Table::McpServers, column, json).ok()
+    }
+
+    #[test]
+    fn urls_of_servers() {
+        for good in ["http://a", "https://a.example/mcp?x=1", "ws://127.0.0.1:8080/", "wss://[::1]/s"] {
+            assert!(is_server_url(good), "{good}");
+        }
+        let long = format!("http://a/{}", "x".repeat(URL_BYTES));
+        for bad in
+            ["", "a", "ftp://a", "file:///etc/passwd", "http://u@a", "http://u:p@a", "http://", "javascript:1", &long]
+        {
+            assert!(!is_server_url(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn headers_are_an_object_of_clean_strings() {
+        let want = [("A", ""), ("X-Key", "a b")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(headers_of(r#"{"X-Key": "a b", "A": ""}"#).unwrap(), BTreeMap::from(want));
+        let many = serde_json::to_string(&(0..33).map(|n| (format!("h{n}"), "")).collect::<BTreeMap<_, _>>()).unwrap();
+        let large = serde_json::to_string(&BTreeMap::from([("h", "x".repeat(HEADERS_BYTES))])).unwrap();
+        for bad in [
+            "[]",
+            "1",
+            r#"{"a": 1}"#,
+            r#"{"": "x"}"#,
+            r#"{"a b": "x"}"#,
+            r#"{"a:": "x"}"#,
+            r#"{"a": "x\r\ny"}"#,
+            r#"{"a": "\u0000"}"#,
+            r#"{"a": " x"}"#,
+            &many,
+            &large,
+        ] {
+            assert_eq!(headers_of(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What a caller is told in the words of PostgreSQL and PostgREST, from whichever database.
+
+use std::borrow::Cow;
+
+use super::table::{Column, Table};
+
+/// A refusal with a code that clients know: five characters of PostgreSQL's, or `PGRST…`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{code}: {message}")]
+pub struct Fault {
+    /// The code.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: Cow<'static, str>,
+    /// More about it.
+    pub details: Option<Cow<'static, str>>,
+    /// What could help.
+    pub hint: Option<Cow<'static, str>>,
+}
+
+impl Fault {
+    /// A refusal without details.
+    pub fn new(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, message: message.into(), details: None, hint: None }
+    }
+
+    /// The same with details.
+    #[must_use]
+    pub fn details(mut self, details: impl Into<Cow<'static, str>>) -> Self {
+        self.details = Some(details.into());
+        self
+    }
+
+    /// The same with a hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Something that PostgREST can do and this server cannot.
+    pub fn unsupported(what: impl Into<Cow<'static, str>>) -> Self {
+        Self::new("PGRST127", "Feature not implemented").details(what)
+    }
+
+    /// The rows are not exactly one, and one was asked for.
+    pub fn not_single(rows: usize) -> Self {
+        Self::new("PGRST116", "Cannot coerce the result to a single JSON object")
+            .details(format!("The result contains {rows} rows"))
+    }
+
+    /// The row would not belong to the caller, or does not.
+    pub fn row_level_security(table: Table) -> Self {
+        Self::new("42501", format!("new row violates row-level security policy for table \"{}\"", table.name()))
+    }
+
+    /// The caller is nobody.
+    pub fn no_write_for_anon(table: Table) -> Self {
+        Self::new("42501", format!("permission denied for table {}", table.name()))
+    }
+
+    pub(crate) fn no_such_column(table: Table, name: &str) -> Self {
+        Self::new("42703", format!("column {}.{name} does not exist", table.name()))
+    }
+
+    pub(crate) fn no_such_field(table: Table, name: &str) -> Self {
+        Self::new("PGRST204", format!("Could not find the '{name}' column of '{}' in the schema cache", table.name()))
+    }
+
+    pub(crate) fn bad_literal(code: &'static str, kind: &str, text: &str) -> Self {
+        Self::new(code, format!("invalid input syntax for type {kind}: \"{text}\""))
+    }
+
+    pub(crate) fn null_in(table: Table, column: &Column) -> Self {
+        let message = format!(
+            "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+            column.name,
+            table.name()
+        );
+        Self::new("23502", message)
+    }
+
+    pub(crate) fn check(table: Table, column: &Column, rule: &'static str) -> Self {
+        let table = table.name();
+        let message =
+            format!("new row for relation \"{table}\" violates check constraint \"{table}_{}_check\"", column.name);
+        Self::new("23514", message).hint(rule)
+    }
+}
+
+/// Why the data API gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The caller's doing.
+    #[error(transparent)]
+    Refused(#[from] Fault),
+    /// The database's doing.
+    #[error(transparent)]
+    Failed(#[from] crate::Error),
+    /// A secret could not be sealed.
+    #[error("a secret could not be sealed")]
+    Unsealed,
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}

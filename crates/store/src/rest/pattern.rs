@@ -1,0 +1,157 @@
+//! `LIKE` and `ILIKE` that mean the same on both databases.
+//!
+//! SQLite's own `LIKE` ignores the case of ASCII letters and only of those; PostgreSQL's `ILIKE` folds letters as the
+//! server's locale says, which may be ASCII only too. So neither is used for both: a pattern is read here and written as
+//! SQLite's `GLOB` (which minds case and counts characters), and as `LIKE` or a plain regular expression for PostgreSQL.
+//! For `ILIKE` each letter becomes the class of letters with the same lower case, made from one table for both.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::fault::Fault;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    Many,
+    One,
+    Exactly(char),
+}
+
+/// A pattern that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    pieces: Vec<Piece>,
+    ignore_case: bool,
+}
+
+impl Pattern {
+    pub(crate) fn parse(text: &str, ignore_case: bool) -> Result<Self, Fault> {
+        let mut pieces = Vec::new();
+        let mut characters = text.chars();
+        while let Some(c) = characters.next() {
+            pieces.push(match c {
+                // Several in a row mean no more than one, and cost more.
+                '%' if pieces.last() == Some(&Piece::Many) => continue,
+                '%' => Piece::Many,
+                '_' => Piece::One,
+                '\\' => Piece::Exactly(
+                    characters
+                        .next()
+                        .ok_or_else(|| Fault::new("22025", "LIKE pattern must not end with escape character"))?,
+                ),
+                c => Piece::Exactly(c),
+            });
+        }
+        Ok(Self { pieces, ignore_case })
+    }
+
+    /// SQLite's operator and its right side.
+    pub(crate) fn for_sqlite(&self) -> (&'static str, String) {
+        let mut glob = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Many => glob.push('*'),
+                Piece::One => glob.push('?'),
+                Piece::Exactly(c) => match self.class(*c) {
+                    Some(class) => bracket(&mut glob, class),
+                    None if matches!(c, '*' | '?' | '[') => bracket(&mut glob, &[*c]),
+                    None => glob.push(*c),
+                },
+            }
+        }
+        ("GLOB", glob)
+    }
+
+    /// PostgreSQL's operator and its right side.
+    pub(crate) fn for_postgres(&self) -> (&'static str, String) {
+        if self.ignore_case { ("~", self.regex()) } else { ("LIKE", self.like()) }
+    }
+
+    fn like(&self) -> String {
+        let mut like = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Many => like.push('%'),
+                Piece::One => like.push('_'),
+                Piece::Exactly(c) => {
+                    if matches!(c, '%' | '_' | '\\') {
+                        like.push('\\');
+                    }
+                    like.push(*c);
+                }
+            }
+        }
+        like
+    }
+
+    fn regex(&self) -> String {
+        let mut regex = String::from("^");
+        for piece in &self.pieces {
+            match piece {
+                Piece::Many => regex.push_str(".*"),
+                Piece::One => regex.push('.'),
+                Piece::Exactly(c) if c.is_ascii_punctuation() => regex.extend(['\\', *c]),
+                Piece::Exactly(c) => match self.class(*c) {
+                    Some(class) => bracket(&mut regex, class),
+                    None => regex.push(*c),
+                },
+            }
+        }
+        regex.push('$');
+        regex
+    }
+
+    fn class(&self, c: char) -> Option<&'static [char]> {
+        if self.ignore_case { SAME_LETTER.get(&lower(c)).map(Vec::as_slice) } else { None }
+    }
+}
+
+fn bracket(out: &mut String, class: &[char]) {
+    out.push('[');
+    out.extend(class);
+    out.push(']');
+}
+
+/// The lower case of a character, where it is one character.
+fn lower(c: char) -> char {
+    let mut lower = c.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(one), None) => one,
+        _ => c,
+    }
+}
+
+/// For each lower-case letter that is the lower case of more than itself: all of those letters.
+static SAME_LETTER: LazyLock<HashMap<char, Vec<char>>> = LazyLock::new(|| {
+    let mut letters: HashMap<char, Vec<char>> = HashMap::new();
+    // Above U+1FFFF no letter has case.
+    for c in ('\0'..='\u{1FFFF}').filter(|c| c.is_alphabetic()) {
+        letters.entry(lower(c)).or_default().push(c);
+    }
+    letters.retain(|_, same| same.len() > 1);
+    letters
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both(text: &str, ignore_case: bool) -> (String, String) {
+        let pattern = Pattern::parse(text, ignore_case).unwrap();
+        (pattern.for_sqlite().1, pattern.for_postgres().1)
+    }
+
+    #[test]
+    fn a_pattern_is_written_for_each_database() {
+        assert_eq!(both("a%_b", false), ("a*?b".into(), "a%_b".into()));
+        assert_eq!(both("100\\%%%", false), ("100%*".into(), "100\\%%".into()));
+        assert_eq!(both("[*?]", false), ("[[][*][?]]".into(), "[*?]".into()));
+        assert_eq!(both("ä1.%", true), ("[Ää]1.*".into(), "^[Ää]1\\..*$".into()));
+        assert_eq!(both("ß", true).0, "[ßẞ]");
+    }
+
+    #[test]
+    fn a_lonely_escape_is_refused() {
+        assert_eq!(Pattern::parse("a\\", false).unwrap_err().code, "22025");
+    }
+}

@@ -1,0 +1,145 @@
+//! Running statements of the builder on either database, and saying what a database refused in one set of words.
+
+use futures_util::TryStreamExt;
+use sqlx::error::ErrorKind;
+use sqlx::{AssertSqlSafe, Postgres, Row as _, Sqlite, Transaction};
+
+use super::cell::Cell;
+use super::fault::{Error, Fault};
+use super::statement::{Dialect, Statement};
+use super::table::{Kind, Table};
+use crate::{Db, Store};
+
+/// Several statements as one.
+pub(crate) enum Work {
+    Sqlite(Transaction<'static, Sqlite>),
+    Postgres(Transaction<'static, Postgres>),
+}
+
+macro_rules! fetch {
+    ($connection:expr, $statement:expr, $most:expr) => {{
+        let statement: &Statement = $statement;
+        let mut query = sqlx::query(AssertSqlSafe(statement.sql.as_str()));
+        for cell in &statement.binds {
+            query = match cell {
+                Cell::Uuid(id) => query.bind(*id),
+                Cell::Time(micros) => query.bind(*micros),
+                Cell::Text(text) | Cell::Json(text) => query.bind(text.as_deref()),
+                Cell::Bytes(bytes) => query.bind(bytes.as_deref()),
+            };
+        }
+        let mut stream = query.fetch($connection);
+        let mut rows: Vec<Vec<Cell>> = Vec::new();
+        while let Some(row) = stream.try_next().await? {
+            if rows.len() == $most {
+                let message = format!("more than {} rows would be returned", $most);
+                return Err(Fault::new("54000", message)
+                    .hint("narrow the filters, or use Prefer: return=minimal")
+                    .into());
+            }
+            let mut cells = Vec::with_capacity(statement.returns.len());
+            for (index, column) in statement.returns.iter().enumerate() {
+                cells.push(match column.kind {
+                    Kind::Uuid => Cell::Uuid(row.try_get(index)?),
+                    Kind::Text => Cell::Text(row.try_get(index)?),
+                    Kind::Time => Cell::Time(row.try_get(index)?),
+                    Kind::JsonList => Cell::Json(row.try_get(index)?),
+                    Kind::Sealed => Cell::Bytes(row.try_get(index)?),
+                });
+            }
+            rows.push(cells);
+        }
+        Ok(rows)
+    }};
+}
+
+impl Store {
+    pub(crate) fn dialect(&self) -> Dialect {
+        match self.db {
+            Db::Sqlite { .. } => Dialect::Sqlite,
+            Db::Postgres(_) => Dialect::Postgres,
+        }
+    }
+
+    /// One statement that reads.
+    pub(crate) async fn fetch(&self, statement: &Statement, most: usize) -> Result<Vec<Vec<Cell>>, Error> {
+        match &self.db {
+            Db::Sqlite { read, .. } => fetch!(read, statement, most),
+            Db::Postgres(pool) => fetch!(pool, statement, most),
+        }
+    }
+
+    /// Statements that read, all of them the same state.
+    pub(crate) async fn begin_reading(&self) -> Result<Work, Error> {
+        Ok(match &self.db {
+            Db::Sqlite { read, .. } => Work::Sqlite(read.begin().await?),
+            Db::Postgres(pool) => {
+                Work::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
+            }
+        })
+    }
+
+    /// Statements that write, all or none.
+    pub(crate) async fn begin_writing(&self) -> Result<Work, Error> {
+        Ok(match &self.db {
+            Db::Sqlite { write, .. } => Work::Sqlite(write.begin_with("BEGIN IMMEDIATE").await?),
+            Db::Postgres(pool) => Work::Postgres(pool.begin().await?),
+        })
+    }
+}
+
+impl Work {
+    pub(crate) fn dialect(&self) -> Dialect {
+        match self {
+            Self::Sqlite(_) => Dialect::Sqlite,
+            Self::Postgres(_) => Dialect::Postgres,
+        }
+    }
+
+    /// Runs one statement. More than `most` rows are refused.
+    pub(crate) async fn fetch(&mut self, statement: &Statement, most: usize) -> Result<Vec<Vec<Cell>>, Error> {
+        match self {
+            Self::Sqlite(transaction) => fetch!(&mut **transaction, statement, most),
+            Self::Postgres(transaction) => fetch!(&mut **transaction, statement, most),
+        }
+    }
+
+    /// Keeps what was done when it went well, and undoes it otherwise.
+    pub(crate) async fn finish<T>(self, table: Table, result: Result<T, Error>) -> Result<T, Error> {
+        let done = match (self, &result) {
+            (Self::Sqlite(transaction), Ok(_)) => transaction.commit().await,
+            (Self::Sqlite(transaction), Err(_)) => transaction.rollback().await,
+            (Self::Postgres(transaction), Ok(_)) => transaction.commit().await,
+            (Self::Postgres(transaction), Err(_)) => transaction.rollback().await,
+        };
+        let value = result.map_err(|error| explained(table, error))?;
+        done?;
+        Ok(value)
+    }
+}
+
+/// What the database refused, in PostgreSQL's words whichever it is.
+fn explained(table: Table, error: Error) -> Error {
+    let Error::Failed(failed) = &error else { return error };
+    let name = table.name();
+    match failed {
+        crate::Error::Conflict(rule) => {
+            // SQLite names the columns, PostgreSQL the constraint.
+            let key = if rule.contains("name_key") || rule.contains("mcp_servers.name") {
+                "user_id_name_key"
+            } else {
+                "pkey"
+            };
+            let message = format!("duplicate key value violates unique constraint \"{name}_{key}\"");
+            Fault::new("23505", message).into()
+        }
+        crate::Error::Database(sqlx::Error::Database(refused)) => match refused.kind() {
+            ErrorKind::ForeignKeyViolation => {
+                let message = format!("insert, update or delete on table \"{name}\" violates a foreign key constraint");
+                Fault::new("23503", message).into()
+            }
+            _ => error,
+        },
+        _ => error,
+    }
+}

@@ -1,0 +1,161 @@
+//! Databases of either kind with people in them, and requests in few words.
+
+use std::path::PathBuf;
+
+use domain::{Timestamp, UserId};
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use store::Store;
+use store::rest::ast::{Body, Comparison, Filter, Item, OnConflict, Order, Outcome, Query, Select, Test};
+use store::rest::{Error, Page, Table, Writer, Written};
+use store::users::User;
+use uuid::Uuid;
+
+/// 2026-11-21T10:00:00Z.
+pub const NOW: Timestamp = Timestamp(1_795_255_200_000_000);
+
+/// A database for one test.
+pub struct House {
+    pub store: Store,
+    folder: Option<PathBuf>,
+    database: Option<(String, String)>,
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.folder {
+            drop(std::fs::remove_dir_all(folder));
+        }
+    }
+}
+
+/// An empty database of each kind.
+pub async fn houses() -> Vec<House> {
+    let folder = std::env::temp_dir().join(format!("store-rest-{}", domain::ids::fresh()));
+    let store = Store::open(&format!("sqlite://{}/test.db", folder.display())).await.unwrap();
+    let mut houses = vec![House { store, folder: Some(folder), database: None }];
+    if let Some(server) = std::env::var_os("TEST_POSTGRES_URL") {
+        let server = server.into_string().unwrap();
+        let name = format!("rest_{}", domain::ids::fresh().simple());
+        run(&server, format!("CREATE DATABASE {name}")).await;
+        let mut url = url::Url::parse(&server).unwrap();
+        url.set_path(&name);
+        let store = Store::open(url.as_str()).await.unwrap();
+        houses.push(House { store, folder: None, database: Some((server, name)) });
+    }
+    houses
+}
+
+async fn run(server: &str, sql: String) {
+    let mut connection = PgConnection::connect(server).await.unwrap();
+    sqlx::query(AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
+}
+
+impl House {
+    pub async fn close(self) {
+        self.store.close().await;
+        if let Some((server, name)) = &self.database {
+            run(server, format!("DROP DATABASE {name}")).await;
+        }
+    }
+
+    pub async fn person(&self) -> UserId {
+        let id = UserId::fresh();
+        self.settle(id).await;
+        id
+    }
+
+    /// An account of this id.
+    pub async fn settle(&self, id: UserId) {
+        let user = User {
+            id,
+            email: None,
+            password_hash: None,
+            email_confirmed_at: None,
+            confirmation_sent_at: None,
+            last_sign_in_at: None,
+            is_anonymous: true,
+            user_metadata: serde_json::Map::new(),
+            app_metadata: serde_json::Map::new(),
+            identity_id: domain::ids::fresh(),
+            created_at: NOW,
+            updated_at: NOW,
+        };
+        self.store.insert_user(&user).await.unwrap();
+    }
+
+    pub async fn insert(
+        &self,
+        owner: UserId,
+        table: Table,
+        rows: Value,
+        conflict: OnConflict,
+    ) -> Result<Written, Error> {
+        self.store.rest_insert(writer(owner), table, &body(rows), &conflict, &all()).await
+    }
+
+    /// Puts rows in that must go in, and returns their ids.
+    pub async fn put(&self, owner: UserId, table: Table, rows: Value) -> Vec<Uuid> {
+        self.insert(owner, table, rows, OnConflict::Fail).await.unwrap().ids
+    }
+
+    pub async fn update(
+        &self,
+        owner: UserId,
+        table: Table,
+        values: Value,
+        filters: &[Filter],
+    ) -> Result<Written, Error> {
+        self.store.rest_update(writer(owner), table, &body(values), filters, &all()).await
+    }
+
+    pub async fn read(&self, owner: UserId, table: Table, query: &Query) -> Result<Page, Error> {
+        self.store.rest_read(Some(owner), table, query).await
+    }
+
+    /// All rows of a person, as they stand.
+    pub async fn everything(&self, owner: UserId) -> Vec<String> {
+        let mut rows = Vec::new();
+        for table in Table::ALL {
+            rows.extend(self.read(owner, table, &Query::default()).await.unwrap().rows);
+        }
+        rows
+    }
+}
+
+pub fn writer<'a>(owner: UserId) -> Writer<'a> {
+    Writer { owner, now: NOW, seal: &|headers| serde_json::to_vec(headers).ok() }
+}
+
+pub fn body(rows: Value) -> Body {
+    let rows = if rows.is_array() { rows } else { json!([rows]) };
+    Body { records: serde_json::from_value(rows).unwrap(), columns: None, missing_is_default: false }
+}
+
+pub fn all() -> Outcome {
+    Outcome { select: Some(Select::default()), ..Outcome::default() }
+}
+
+pub fn select(names: &[&str]) -> Select {
+    Select { items: names.iter().map(|name| Item::Column { name: (*name).to_owned(), alias: None }).collect() }
+}
+
+pub fn test(column: &str, test: Test) -> Filter {
+    Filter::Test(column.to_owned(), test)
+}
+
+pub fn eq(column: &str, literal: impl ToString) -> Filter {
+    test(column, Test::Compare(Comparison::Equal, literal.to_string()))
+}
+
+pub fn by(column: &str, descending: bool, nulls_first: Option<bool>) -> Order {
+    Order { column: column.to_owned(), descending, nulls_first }
+}
+
+/// The code of a refusal.
+pub fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> &'static str {
+    match result {
+        Err(Error::Refused(fault)) => fault.code,
+        other => panic!("not a refusal: {other:?}"),
+    }
+}

@@ -1,0 +1,7 @@
+//! The data API on SQLite, and on PostgreSQL where `TEST_POSTGRES_URL` names a server that may make databases.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, its helpers too")]
+
+mod fixture;
+mod questions;
+mod strangers;
+mod writes;
