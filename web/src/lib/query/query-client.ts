@@ -10,8 +10,6 @@ export interface QueryState<Data> {
   error: unknown;
   /** Nothing is known yet, neither data nor an error. */
   isPending: boolean;
-  /** The last attempt failed. */
-  isError: boolean;
 }
 
 /** How to load what a key names. */
@@ -68,7 +66,7 @@ export class QueryClient {
   setQueryData<Data>(key: QueryKey<Data>, update: (before: Data | undefined) => Data | undefined): void {
     const entry = this.#entry(key);
     const data = update(entry.state.data as Data | undefined);
-    if (data !== undefined) this.#settle(entry, { data, error: undefined, isPending: false, isError: false });
+    if (data !== undefined) this.#settle(entry, { data, error: undefined, isPending: false });
   }
 
   /** Makes everything under `queryKey` stale, and loads at once what somebody looks at. */
@@ -102,7 +100,7 @@ export class QueryClient {
     const hash = JSON.stringify(key);
     const known = this.#entries.get(hash);
     if (known !== undefined) return known;
-    const state: QueryState<unknown> = { data: undefined, error: undefined, isPending: true, isError: false };
+    const state: QueryState<unknown> = { data: undefined, error: undefined, isPending: true };
     const updatedAt = Number.NEGATIVE_INFINITY;
     const entry: Entry = { key, state, updatedAt, running: undefined, outdated: false, observers: new Map() };
     this.#entries.set(hash, entry);
@@ -128,11 +126,11 @@ export class QueryClient {
       entry.outdated = false;
       try {
         const data = await options.queryFn();
-        if (!entry.outdated) return { data, error: undefined, isPending: false, isError: false };
+        if (!entry.outdated) return { data, error: undefined, isPending: false };
       } catch (error) {
         if (!this.#settings.retry(failures, error)) {
           this.#settings.onError(entry.key, error);
-          return { data: entry.state.data, error, isPending: false, isError: true };
+          return { data: entry.state.data, error, isPending: false };
         }
         await new Promise((resolve) => setTimeout(resolve, firstRetryMs * 2 ** failures));
         failures++;
