@@ -54,8 +54,8 @@ pub struct CallOptions {
 impl Default for CallOptions {
     fn default() -> Self {
         Self {
-            idle: Duration::from_secs(60),
-            total: Duration::from_secs(600),
+            idle: Duration::from_mins(1),
+            total: Duration::from_mins(10),
             on_progress: None,
             cancel: CancellationToken::new(),
         }

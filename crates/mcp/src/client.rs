@@ -57,17 +57,22 @@ impl Client {
             return self.serve(wire, any_era(), Transport::WebSocket, fault).await;
         }
         let fault = Fault::default();
-        let wire = http::wire(&self.guard, target, self.limits, fault.clone())?;
+        let abandon = CancellationToken::new();
+        let unless_connected = abandon.clone().drop_guard();
+        let wire = http::wire(&self.guard, target, self.limits, fault.clone(), abandon)?;
         let first = match self.serve(wire, any_era(), Transport::StreamableHttp, fault).await {
+            Ok(connection) => {
+                unless_connected.disarm();
+                return Ok(connection);
+            }
             Err(error) if may_be_sse(&error) => error,
-            result => return result,
+            Err(error) => return Err(error),
         };
         let fault = Fault::default();
         match sse::Wire::open(&self.guard, target, self.limits, fault.clone()).await {
             Ok(wire) => self.serve(wire, ClientLifecycleMode::Initialize, Transport::Sse, fault).await,
-            // It is neither. What it said to the current transport is the better explanation, unless only the second
-            // question was turned away at the door.
-            Err(error @ (Error::Unauthorized { .. } | Error::Forbidden { .. })) => Err(error),
+            Err(error) if says_more(&error) => Err(error),
+            // It is neither, and what it said to the current transport is the better explanation.
             Err(_) => Err(first),
         }
     }
@@ -103,11 +108,22 @@ fn any_era() -> ClientLifecycleMode {
 /// Whether what streamable HTTP met could be a server of 2024-11-05, which knows no POST at this address.
 fn may_be_sse(error: &Error) -> bool {
     match error {
-        Error::NotMcp(_) => true,
+        Error::NotMcp(_) | Error::Server { .. } => true,
         Error::Status { status } => matches!(status, 400..=499 | 501) && *status != 429,
-        Error::Server { .. } => true,
         _ => false,
     }
+}
+
+/// Whether the second question brought out more than that the server is no such server either.
+fn says_more(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Unauthorized { .. }
+            | Error::Forbidden { .. }
+            | Error::Protocol(_)
+            | Error::TooLarge(_)
+            | Error::Server { .. }
+    )
 }
 
 fn explain_start(error: &ClientInitializeError, fault: &Fault) -> Error {

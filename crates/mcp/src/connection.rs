@@ -20,7 +20,7 @@ use crate::{CallError, Error, Limits, tools};
 /// For ending a session on the server and closing the wire.
 const CLOSE: Duration = Duration::from_secs(8);
 /// Waits between attempts to listen for changes again.
-const RELISTEN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(300));
+const RELISTEN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_mins(5));
 
 /// Which side of the protocol's great break a server stands on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

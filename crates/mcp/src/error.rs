@@ -136,6 +136,17 @@ impl Error {
 
     pub(crate) fn from_io(error: &std::io::Error) -> Self {
         use std::io::ErrorKind as Kind;
+        // What is wrapped here says more than the wrapping, and may be wrapped twice.
+        let inner = error.get_ref();
+        if let Some(error) = inner.and_then(|inner| inner.downcast_ref::<Self>()) {
+            return error.clone();
+        }
+        if let Some(error) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            return Self::Tls(quote(&error.to_string()));
+        }
+        if let Some(error) = inner.and_then(|inner| inner.downcast_ref::<std::io::Error>()) {
+            return Self::from_io(error);
+        }
         match error.kind() {
             Kind::ConnectionRefused => Self::ConnectionRefused,
             Kind::ConnectionReset | Kind::ConnectionAborted | Kind::BrokenPipe | Kind::UnexpectedEof => Self::Closed,
@@ -156,14 +167,12 @@ impl Error {
             if let Some(error) = cause.downcast_ref::<Self>() {
                 return error.clone();
             }
-            if let Some(error) = cause.downcast_ref::<rustls::Error>() {
-                return Self::Tls(quote(&error.to_string()));
-            }
             if let Some(error) = cause.downcast_ref::<std::io::Error>() {
                 found = Some(Self::from_io(error));
-                if let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-                    return Self::Tls(quote(&inner.to_string()));
-                }
+            }
+            // The HTTP library tells its own errors apart by their text only.
+            if cause.to_string().starts_with("invalid HTTP") {
+                found = Some(Self::NotMcp("it does not speak HTTP".to_owned()));
             }
             source = cause.source();
         }

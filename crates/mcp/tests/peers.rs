@@ -1,5 +1,7 @@
 //! Servers of other makers, over real sockets.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 #[path = "support/peer.rs"]
 mod peer;
 
@@ -16,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 async fn connect(url: &str) -> Connection {
     let guard = GuardedHttp::new(Policy::new(&[], true, vec![])).unwrap();
     // A busy machine starts these servers' sessions slowly.
-    let limits = Limits { connect: Duration::from_secs(60), ..Limits::default() };
+    let limits = Limits { connect: Duration::from_mins(1), ..Limits::default() };
     let client = Client::new(guard).with_limits(limits);
     client.connect(Target::new(url.parse().unwrap()), &CancellationToken::new()).await.unwrap()
 }

@@ -35,16 +35,20 @@ pub(super) fn reach(ip: IpAddr) -> Reach {
 }
 
 fn reach_v4(ip: Ipv4Addr) -> Reach {
-    match ip.octets() {
+    let octets = ip.octets();
+    // Private use (RFC 1918), shared by carriers (RFC 6598), link-local with the clouds' metadata.
+    let private =
+        matches!(octets, [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] | [169, 254, ..]);
+    // Protocol assignments, documentation, old 6to4 relays, benchmarks.
+    let assigned = matches!(
+        octets,
+        [192, 0, 0 | 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] | [198, 18 | 19, ..]
+    );
+    // This network; multicast, reserved, broadcast.
+    let outside = octets[0] == 0 || octets[0] >= 224;
+    match octets {
         [127, ..] => Reach::Loopback,
-        // This network, private use (RFC 1918), shared by carriers (RFC 6598), link-local with the clouds' metadata.
-        [0 | 10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] | [169, 254, ..] => Reach::Special,
-        // Protocol assignments, documentation, old 6to4 relays, benchmarks.
-        [192, 0, 0 | 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] | [198, 18 | 19, ..] => {
-            Reach::Special
-        }
-        // Multicast, reserved, broadcast.
-        [224..=255, ..] => Reach::Special,
+        _ if private || assigned || outside => Reach::Special,
         _ => Reach::Public,
     }
 }
@@ -55,7 +59,7 @@ fn reach_v6(ip: Ipv6Addr) -> Reach {
     }
     match ip.segments() {
         // Protocol assignments with Teredo, documentation (both), 6to4: each is special or hides an IPv4 address.
-        [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] | [0x2002, ..] => Reach::Special,
+        [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] | [0x2002, ..] => Reach::Special,
         // Global unicast is 2000::/3, and nothing outside it is public.
         [0x2000..=0x3fff, ..] => Reach::Public,
         _ => Reach::Special,

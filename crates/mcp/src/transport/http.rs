@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use http::header::{ACCEPT, AUTHORIZATION};
 use http::{HeaderName, HeaderValue, StatusCode};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage};
@@ -17,6 +18,7 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClientWorker, StreamableHttpError, StreamableHttpPostResponse,
 };
 use rmcp::transport::worker::WorkerTransport;
+use tokio_util::sync::CancellationToken;
 
 use super::Fault;
 use super::answer::{self, Content};
@@ -31,8 +33,16 @@ const RESUME_DELAY: Duration = Duration::from_secs(30);
 pub(crate) type Wire = WorkerTransport<StreamableHttpClientWorker<Requests>>;
 
 /// Makes the wire. Nothing is sent before the handshake.
-pub(crate) fn wire(guard: &GuardedHttp, target: &Target, limits: Limits, fault: Fault) -> Result<Wire, Error> {
-    let client = Requests { http: guard.client_for(&target.url)?, limit: limits.message_bytes, fault };
+///
+/// The protocol library goes on waiting for a handshake that nobody waits for any more; `abandon` ends all requests.
+pub(crate) fn wire(
+    guard: &GuardedHttp,
+    target: &Target,
+    limits: Limits,
+    fault: Fault,
+    abandon: CancellationToken,
+) -> Result<Wire, Error> {
+    let client = Requests { http: guard.client_for(&target.url)?, limit: limits.message_bytes, fault, abandon };
     let headers = target.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     let mut config = StreamableHttpClientTransportConfig::with_uri(target.url.as_str())
         .custom_headers(headers)
@@ -63,12 +73,22 @@ pub(crate) struct Requests {
     http: reqwest::Client,
     limit: usize,
     fault: Fault,
+    abandon: CancellationToken,
 }
 
 type Failure = StreamableHttpError<Error>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
 impl Requests {
+    async fn unless_abandoned<T>(&self, request: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        self.abandon.run_until_cancelled(request).await.unwrap_or(Err(Failure::TransportChannelClosed))
+    }
+
+    fn events(&self, response: reqwest::Response, limit: usize) -> BoxedSseResponse {
+        let abandoned = self.abandon.clone().cancelled_owned();
+        events(response.bytes_stream(), limit, self.fault.clone()).take_until(abandoned).boxed()
+    }
+
     async fn send(
         &self,
         request: reqwest::RequestBuilder,
@@ -117,10 +137,7 @@ impl Requests {
             return self.failed(response, content, &message, session_had).await;
         }
         match (content, id) {
-            (Content::Events, _) => {
-                let events = events(response.bytes_stream(), limit, self.fault.clone());
-                Ok(StreamableHttpPostResponse::Sse(events, session))
-            }
+            (Content::Events, _) => Ok(StreamableHttpPostResponse::Sse(self.events(response, limit), session)),
             // A notification has no answer; whatever a server says to it does not matter.
             (_, None) => Ok(StreamableHttpPostResponse::Accepted),
             (Content::Json, Some(id)) => {
@@ -181,7 +198,7 @@ impl Requests {
         if !status.is_success() || answer::content(response.headers()) != Content::Events {
             return Err(Failure::ServerDoesNotSupportSse);
         }
-        Ok(events(response.bytes_stream(), limit, self.fault.clone()))
+        Ok(self.events(response, limit))
     }
 }
 
@@ -221,7 +238,8 @@ impl StreamableHttpClient for Requests {
         token: Option<String>,
         headers: Headers,
     ) -> Result<StreamableHttpPostResponse, Failure> {
-        self.post(&uri, message, session, token, headers, self.limit).await
+        let limit = self.limit;
+        self.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit).await
     }
 
     async fn post_message_with_max_sse_event_size(
@@ -233,7 +251,7 @@ impl StreamableHttpClient for Requests {
         headers: Headers,
         limit: usize,
     ) -> Result<StreamableHttpPostResponse, Failure> {
-        self.post(&uri, message, session, token, headers, limit).await
+        self.unless_abandoned(self.post(&uri, message, session, token, headers, limit)).await
     }
 
     async fn delete_session(
@@ -255,7 +273,8 @@ impl StreamableHttpClient for Requests {
         token: Option<String>,
         headers: Headers,
     ) -> Result<BoxedSseResponse, Failure> {
-        self.stream(&uri, session, last_event_id, token, headers, self.limit).await
+        let limit = self.limit;
+        self.get_stream_with_max_sse_event_size(uri, session, last_event_id, token, headers, limit).await
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -267,6 +286,6 @@ impl StreamableHttpClient for Requests {
         headers: Headers,
         limit: usize,
     ) -> Result<BoxedSseResponse, Failure> {
-        self.stream(&uri, session, last_event_id, token, headers, limit).await
+        self.unless_abandoned(self.stream(&uri, session, last_event_id, token, headers, limit)).await
     }
 }

@@ -91,16 +91,7 @@ async fn handshake(guard: &GuardedHttp, target: &Target, limit: usize, subprotoc
 
 fn explain(error: &WsError, limit: usize) -> Error {
     match error {
-        WsError::Io(error) => {
-            let inner = error.get_ref();
-            if let Some(error) = inner.and_then(|inner| inner.downcast_ref::<Error>()) {
-                return error.clone();
-            }
-            match inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-                Some(error) => Error::Tls(quote(&error.to_string())),
-                None => Error::from_io(error),
-            }
-        }
+        WsError::Io(error) => Error::from_io(error),
         WsError::Tls(TlsError::Rustls(error)) => Error::Tls(quote(&error.to_string())),
         WsError::Tls(_) => Error::Tls("the name is not valid in a certificate".to_owned()),
         WsError::Capacity(_) => Error::TooLarge(limit),
