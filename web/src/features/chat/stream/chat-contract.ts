@@ -49,6 +49,8 @@ export interface ChatStatus {
   /** Whether words of the answer are coming in. */
   readonly speaking: boolean;
   readonly ids: readonly string[];
+  /** The newest messages have been loaded. */
+  readonly loaded: boolean;
   readonly hasOlder: boolean;
   /** Counts the messages sent from here: a new number is the sign to bring the newest into view. */
   readonly sent: number;

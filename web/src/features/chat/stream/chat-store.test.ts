@@ -216,3 +216,18 @@ test("a message that meets a running turn is given back at once, and the turn is
   server.frames.at(-1)?.();
   expect(store.status()).toMatchObject({ phase: "running", ids: ["u0", "a1"] });
 });
+
+test("the question stands there once, even when the chat is read again while its turn runs", async () => {
+  const server = new ScriptedServer();
+  server.say({ type: "start", messageId: "a1" }, { type: "text-delta", id: "1", delta: "working" });
+  server.breakAfter = [2];
+  server.wait = () => new Promise(() => undefined);
+  const store = server.store();
+  const opening = store.open();
+  await store.send("hi", []);
+  await opening;
+  await store.open();
+  await settle();
+  server.frames.at(-1)?.();
+  expect(store.status()).toMatchObject({ loaded: true, ids: ["sending-1000", "a1"] });
+});

@@ -18,6 +18,7 @@ const START: ChatStatus = {
   modelStatus: null,
   speaking: false,
   ids: [],
+  loaded: false,
   hasOlder: false,
   sent: 0,
 };
@@ -60,11 +61,13 @@ export class ChatStore {
 
   /** Loads the newest messages, or what is new since they were loaded, and follows a turn that is running. */
   async open(): Promise<void> {
-    if (this.#history.length > 0) {
-      if (this.#status.phase === "idle") await this.reload();
-    } else {
-      this.#history = await this.#backend.loadPage(null);
-      this.#publish({ hasOlder: this.#history.length >= PAGE_SIZE });
+    if (!this.#status.loaded) {
+      const page = await this.#backend.loadPage(null);
+      // A message sent meanwhile is in the page and in sight already; its run reads the messages when it ends.
+      if (this.#status.phase === "idle") this.#history = page;
+      this.#publish({ loaded: true, hasOlder: this.#history.length >= PAGE_SIZE });
+    } else if (this.#status.phase === "idle") {
+      await this.reload();
     }
     void this.attach();
   }

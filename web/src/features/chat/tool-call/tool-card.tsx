@@ -44,11 +44,13 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
           {argumentsLine(part)}
         </span>
         {progress?.total !== undefined && progress.total > 0 && (
-          <ProgressBar
-            label={progress.message ?? part.toolName}
-            value={progress.progress}
-            total={progress.total}
-          />
+          <span className="flex min-w-12 flex-1 max-phone:hidden">
+            <ProgressBar
+              label={progress.message ?? part.toolName}
+              value={progress.progress}
+              total={progress.total}
+            />
+          </span>
         )}
         <CallStateView state={state} />
         <span className="text-sm whitespace-nowrap text-ink-3 tabular-nums">

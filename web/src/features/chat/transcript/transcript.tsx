@@ -20,7 +20,7 @@ interface TranscriptProps extends EmptyStateProps {
 /** The conversation of one chat, with its newest messages in sight. */
 export function Transcript({ chatId, store, onRetry, ...empty }: TranscriptProps) {
   const status = useChatStatus(store);
-  const { isPending } = useQuery({
+  const { error } = useQuery({
     queryKey: ["chat", chatId],
     queryFn: () => store.open().then(() => true),
     staleTime: 0,
@@ -32,7 +32,7 @@ export function Transcript({ chatId, store, onRetry, ...empty }: TranscriptProps
     // The next scroll asks again.
     store
       .loadOlder()
-      .catch((error: unknown) => console.error("Loading failed:", "messages", error))
+      .catch((cause: unknown) => console.error("Loading failed:", "messages", cause))
       .finally(() => (loadingOlder.current = false));
   };
   const { scroller, rows, room, visible, hiddenBelow, jump, step } = useScroll(status, loadOlder);
@@ -55,7 +55,7 @@ export function Transcript({ chatId, store, onRetry, ...empty }: TranscriptProps
         onKeyDown={onKeyDown}
         className="relative h-full overflow-y-auto overscroll-contain px-5 pt-7 pb-8 [mask-image:linear-gradient(#000_calc(100%-28px),transparent)] [overflow-anchor:none] max-wide:px-3.5 max-wide:pt-5"
       >
-        {isEmpty && (isPending ? <LoadingRows /> : <EmptyState {...empty} />)}
+        {isEmpty && (status.loaded || error !== undefined ? <EmptyState {...empty} /> : <LoadingRows />)}
         <div
           ref={rows}
           role="log"
