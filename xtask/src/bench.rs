@@ -6,11 +6,13 @@ use crate::steps::step;
 use crate::workspace::Workspace;
 use crate::{node, web};
 
-/// Builds as for shipping and measures; the arguments go to the server's bench.
+/// Builds what `run` runs and measures it; the arguments go to the server's bench.
 pub fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
     web::packages(workspace)?;
     web::build(workspace)?;
-    let cargo = ["run", "--profile", "dist", "--package", "testkit", "--bin", "bench", "--"];
+    let build = ["build", "--release", "--package", "ai-chat-mcp"];
+    step("compile", || run_shown(&mut workspace.cargo(&build)))?;
+    let cargo = ["run", "--release", "--package", "testkit", "--bin", "bench", "--"];
     step("server figures", || run_shown(workspace.cargo(&cargo).args(arguments)))?;
     step("page figures", || run_shown(&mut node::script(&workspace.web(), "bench")?))
 }

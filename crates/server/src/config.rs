@@ -3,6 +3,7 @@
 mod source;
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use mcp::net::Allow;
@@ -30,7 +31,7 @@ pub struct Config {
     /// `CHAT_LOCAL_MODEL`: a GGUF file, or `off`.
     pub local_model: LocalModel,
     /// `CHAT_LOCAL_THREADS`: threads of the built-in model. Default: the cores.
-    pub local_threads: usize,
+    pub local_threads: Option<NonZeroUsize>,
     /// The folder where `cargo xtask run` puts weights: `$XDG_CACHE_HOME` or `~/.cache`, then `ai-chat-mcp/models`.
     pub model_cache: Option<PathBuf>,
     /// `CHAT_NETWORK_ALLOW`: what URLs given by people may reach although it is private.
@@ -141,9 +142,7 @@ impl Config {
                 Some(word) if word == "off" => LocalModel::Off,
                 Some(path) => LocalModel::File(path.into()),
             },
-            local_threads: source
-                .parse("CHAT_LOCAL_THREADS", "a number of threads, at least 1")?
-                .map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), |n: usize| n.max(1)),
+            local_threads: source.parse("CHAT_LOCAL_THREADS", "a number of threads, at least 1")?,
             model_cache: source.cache_folder().map(|folder| folder.join("ai-chat-mcp/models")),
             network_allow: source
                 .list("CHAT_NETWORK_ALLOW", "hosts, host:port pairs or networks such as 10.0.0.0/8")?,

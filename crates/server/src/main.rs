@@ -1,6 +1,7 @@
 //! The program: read the settings, build the app, serve, shut down.
 
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::process::{Command as Process, ExitCode};
 
 use clap::{Parser, Subcommand};
 use server::{app::App, config::Config, http, telemetry};
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
 
 fn run() -> anyhow::Result<()> {
     let config = Config::load()?;
+    start_again_with_threads(&config)?;
     telemetry::start(&config);
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         let listener = http::listen(config.listen).await?;
@@ -48,4 +50,16 @@ fn run() -> anyhow::Result<()> {
         app.stop().await;
         Ok(())
     })
+}
+
+/// The built-in model's arithmetic takes its number of threads from an environment variable, and a process cannot safely
+/// change its own environment: where a number is set, the program replaces itself with one that has it.
+fn start_again_with_threads(config: &Config) -> anyhow::Result<()> {
+    const THREADS: &str = "RAYON_NUM_THREADS";
+    let Some(threads) = config.local_threads.map(|threads| threads.to_string()) else { return Ok(()) };
+    if std::env::var_os(THREADS).is_some_and(|present| *present == *threads) {
+        return Ok(());
+    }
+    let mut again = Process::new(std::env::current_exe()?);
+    Err(again.args(std::env::args_os().skip(1)).env(THREADS, threads).exec().into())
 }

@@ -3,6 +3,7 @@
 pub mod google_drive;
 pub mod toolbox;
 
+mod arguments;
 pub mod headers;
 mod pool;
 mod selection;

@@ -11,7 +11,7 @@ mod model;
 mod person;
 mod sse;
 
-pub use app::{Builder, MockClock, TestApp};
+pub use app::{Builder, MockClock, TestApp, http_client};
 pub use database::{Database, databases};
 pub use model::{ScriptedModel, Step};
 pub use person::Person;
