@@ -66,7 +66,7 @@ function Brand() {
 function ToolsTabLabel({ count }: { count: number }) {
   return (
     <>
-      {t("app.tab.tools")}
+      {`${t("app.tab.tools")} `}
       <span className="text-xs font-medium text-ink-2 tabular-nums">{count}</span>
     </>
   );

@@ -56,7 +56,6 @@ test("keeps what was loaded when a later load fails, and reports the failure", a
     data: 1,
     error: { message: "gone" },
     isPending: false,
-    isError: true,
   });
   expect(errors).toHaveLength(1);
 });
