@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::connection::Parts;
 use crate::handler::{Handler, Routes};
 use crate::net::GuardedHttp;
+use crate::transport::gate::Gate;
 use crate::transport::{Fault, Transport, http, sse, websocket};
 use crate::{Connection, Error, Limits, Target};
 
@@ -91,7 +92,7 @@ impl Client {
         let tools_changed = Arc::new(watch::Sender::new(0));
         let handler = Handler::new(routes.clone(), tools_changed.clone());
         let stop = CancellationToken::new();
-        let serving = Box::pin(serve_client_with_lifecycle_and_ct(handler, wire, mode, stop.clone()));
+        let serving = Box::pin(serve_client_with_lifecycle_and_ct(handler, Gate::new(wire), mode, stop.clone()));
         let service: RunningService<RoleClient, Handler> =
             serving.await.map_err(|error| explain_start(&error, &fault))?;
         Connection::start(service, Parts { transport, fault, routes, tools_changed, stop, limits: self.limits }).await

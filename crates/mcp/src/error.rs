@@ -27,7 +27,7 @@ pub enum Error {
     #[error("could not be reached: {0}")]
     Unreachable(String),
     /// No encrypted connection could be made; the text says why.
-    #[error("has no valid certificate or speaks no TLS: {0}")]
+    #[error("cannot be reached securely: {0}")]
     Tls(String),
     /// A header that was to be sent cannot be sent.
     #[error("cannot be asked: {0}")]
@@ -142,7 +142,7 @@ impl Error {
             return error.clone();
         }
         if let Some(error) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-            return Self::Tls(quote(&error.to_string()));
+            return Self::from_tls(error);
         }
         if let Some(error) = inner.and_then(|inner| inner.downcast_ref::<std::io::Error>()) {
             return Self::from_io(error);
@@ -154,6 +154,24 @@ impl Error {
             Kind::TimedOut => Self::Unreachable("the connection timed out".to_owned()),
             kind => Self::Unreachable(kind.to_string()),
         }
+    }
+
+    pub(crate) fn from_tls(error: &rustls::Error) -> Self {
+        use rustls::{CertificateError as Certificate, Error as Tls};
+        let why = match error {
+            Tls::InvalidCertificate(error) => match error {
+                Certificate::Expired | Certificate::ExpiredContext { .. } => "its certificate has expired",
+                Certificate::NotValidYet | Certificate::NotValidYetContext { .. } => "its certificate is not valid yet",
+                Certificate::NotValidForName | Certificate::NotValidForNameContext { .. } => {
+                    "its certificate is for another name"
+                }
+                Certificate::Revoked => "its certificate is revoked",
+                _ => "its certificate is signed by nobody who is trusted here",
+            },
+            Tls::InvalidMessage(_) | Tls::InappropriateMessage { .. } => "it does not speak TLS",
+            _ => "the TLS handshake failed",
+        };
+        Self::Tls(why.to_owned())
     }
 
     pub(crate) fn from_http(error: &reqwest::Error) -> Self {

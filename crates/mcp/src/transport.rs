@@ -10,6 +10,7 @@ use crate::Error;
 
 mod answer;
 mod events;
+pub(crate) mod gate;
 pub(crate) mod http;
 pub(crate) mod sse;
 pub(crate) mod websocket;

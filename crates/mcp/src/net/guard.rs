@@ -32,7 +32,7 @@ impl GuardedHttp {
     ///
     /// Fails only if the TLS library refuses its own defaults.
     pub fn new(policy: Policy) -> Result<Self, Error> {
-        let tls = tls::client_config().map_err(|error| Error::Tls(error.to_string()))?;
+        let tls = tls::client_config().map_err(|error| Error::from_tls(&error))?;
         Ok(Self { policy, tls: Arc::new(tls) })
     }
 

@@ -19,7 +19,6 @@ use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async
 
 use super::answer::{self, Content};
 use super::{Fault, Incoming, Outgoing, parse};
-use crate::error::quote;
 use crate::net::GuardedHttp;
 use crate::{Error, Limits, Target};
 
@@ -92,7 +91,7 @@ async fn handshake(guard: &GuardedHttp, target: &Target, limit: usize, subprotoc
 fn explain(error: &WsError, limit: usize) -> Error {
     match error {
         WsError::Io(error) => Error::from_io(error),
-        WsError::Tls(TlsError::Rustls(error)) => Error::Tls(quote(&error.to_string())),
+        WsError::Tls(TlsError::Rustls(error)) => Error::from_tls(error),
         WsError::Tls(_) => Error::Tls("the name is not valid in a certificate".to_owned()),
         WsError::Capacity(_) => Error::TooLarge(limit),
         WsError::Utf8(_) => Error::Protocol("it sent text that is not UTF-8".to_owned()),
