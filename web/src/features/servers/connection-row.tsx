@@ -47,7 +47,9 @@ export function ConnectionRow({ userId, connection }: ConnectionRowProps) {
         {url}
       </p>
       {reason !== undefined && (
-        <p className="col-start-2 col-end-4 text-sm text-err wrap-anywhere">{reason}</p>
+        <p className="col-start-2 col-end-4 text-sm text-err wrap-anywhere first-letter:uppercase">
+          {reason}
+        </p>
       )}
       {connection.usesFallback && (
         <div className="col-start-2 col-end-4 text-sm text-ink-2">
