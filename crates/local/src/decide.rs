@@ -61,6 +61,9 @@ fn words(message: &str) -> impl Iterator<Item = &str> {
     message.split(move |character| !is_part(character)).filter(|word| !word.is_empty())
 }
 
+/// With a greater lead than this the model still thought of a call.
+const UNSURE: f32 = -2.0;
+
 /// The model's first step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -68,6 +71,8 @@ pub(crate) enum Step {
     Call(u32),
     /// Words begin with this token.
     Words(u32),
+    /// Words, but not here: so close to a call, they would be about the tools. They come better without any.
+    WordsWithoutTools,
 }
 
 /// The tokens that words may begin with: pieces of text that are not blank and do not open a call.
@@ -93,7 +98,12 @@ pub(crate) fn first_step(
         (Some(call), Some(words)) => {
             let lead = logits[call as usize] - logits[words as usize];
             tracing::debug!(lead, ?sign, "a call or words");
-            Some(if lead >= sign.needed_lead() { Step::Call(call) } else { Step::Words(words) })
+            let is_about_tools = sign >= Sign::Hinted;
+            Some(match lead {
+                _ if lead >= sign.needed_lead() => Step::Call(call),
+                _ if lead > UNSURE && !is_about_tools => Step::WordsWithoutTools,
+                _ => Step::Words(words),
+            })
         }
         (Some(call), None) => Some(Step::Call(call)),
         (None, Some(words)) => Some(Step::Words(words)),
@@ -164,10 +174,11 @@ mod tests {
 
     #[test]
     fn a_call_needs_a_lead_or_a_sign() {
-        assert_eq!(step(1.2, 1.0, Sign::None), Some(Step::Words(1)));
+        assert_eq!(step(1.2, 1.0, Sign::None), Some(Step::WordsWithoutTools));
+        assert_eq!(step(-1.5, 1.0, Sign::None), Some(Step::Words(1)));
         assert_eq!(step(1.8, 1.0, Sign::None), Some(Step::Call(0)));
         assert_eq!(step(0.5, 1.0, Sign::Specific), Some(Step::Call(0)));
-        assert_eq!(step(-0.5, 1.0, Sign::Specific), Some(Step::Words(1)));
+        assert_eq!(step(-0.5, 1.0, Sign::Specific), Some(Step::WordsWithoutTools));
         assert_eq!(step(-0.5, 1.0, Sign::Named), Some(Step::Call(0)));
         assert_eq!(step(-9.0, 1.0, Sign::Named), Some(Step::Words(1)));
     }

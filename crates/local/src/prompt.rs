@@ -68,9 +68,17 @@ impl<'a> Question<'a> {
         self.since.iter().any(|message| matches!(message, ModelMessage::ToolResult { .. }))
     }
 
-    /// The prompt that asks for a call or for words; just for words when there are no tools.
+    /// The prompt that asks for a call or for words.
     pub(crate) fn decide(&self, tokenizer: &Tokenizer) -> Prompt {
-        let with_calls = !self.request.tools.is_empty();
+        self.ask(tokenizer, true)
+    }
+
+    /// The prompt that asks for words.
+    pub(crate) fn chat(&self, tokenizer: &Tokenizer) -> Prompt {
+        self.ask(tokenizer, false)
+    }
+
+    fn ask(&self, tokenizer: &Tokenizer, with_calls: bool) -> Prompt {
         let mut tail = Turns::new(tokenizer);
         let mut after_result = false;
         for message in recent(self.earlier) {
@@ -337,8 +345,8 @@ mod tests {
         let mut messages: Vec<ModelMessage> =
             (0..10).flat_map(|turn| [user(&format!("{turn} {long}")), said(&long)]).collect();
         messages.push(user("now"));
-        let request = Request { tools: Vec::new(), ..request(messages) };
-        let tail = written(&Question::of(&request).unwrap().decide(&tokenizer).tail, &tokenizer);
+        let request = request(messages);
+        let tail = written(&Question::of(&request).unwrap().chat(&tokenizer).tail, &tokenizer);
         assert!(tail.starts_with("<|im_start|>user\n9 word"), "{tail}");
         assert!(tail.len() < HISTORY + 200);
     }

@@ -73,45 +73,54 @@ impl Runner {
 impl Answers for Runner {
     fn answer(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
         let question = Question::of(request)?;
-        let decides = !question.has_results() && !request.tools.is_empty();
-        let prompt =
-            if question.has_results() { question.answer(&self.tokenizer) } else { question.decide(&self.tokenizer) };
-        let room = self.room_for(&prompt, decides)?;
-        let tools = named(question.message, &request.tools);
-        let tools = if tools.is_empty() { request.tools.iter().collect() } else { tools };
-
-        let cache =
-            self.slots.for_prompt(&prompt.head, &prompt.tail, || self.model.new_cache()).map_err(Halt::failed)?;
-        let cached = cache.tokens().len() as u64;
-        let usage = Usage { input_tokens: prompt.len() as u64, cached_input_tokens: cached, output_tokens: 0 };
-        let mut turn = Turn {
-            model: &self.model,
-            tokenizer: &self.tokenizer,
-            unspoken: &self.unspoken,
-            cache,
-            logits: Vec::new(),
-            out,
-            usage,
-        };
-        turn.read_prompt(&prompt, decides)?;
-        let most = request.max_tokens.map_or(ANSWER_TOKENS, |most| most as usize).min(room).max(1);
-        if !decides {
-            let first = likeliest(&turn.logits, |token| self.openings.get(token as usize).is_some_and(|open| *open));
-            return turn.speak(first, most);
+        if question.has_results() {
+            let prompt = question.answer(&self.tokenizer);
+            return self.begin(&prompt, false, out)?.speak_freely(request);
         }
-        let mut matcher = self.grammars.call(&tools).map_err(Halt::failed)?;
-        let mask = matcher.compute_mask().map_err(Halt::failed)?;
-        let opens_call = |token| mask.is_allowed(token);
-        let sign = Sign::of(question.message, &request.tools);
-        match first_step(&turn.logits, opens_call, &self.openings, sign) {
-            Some(Step::Call(token)) => turn.call(matcher, token, CALL_TOKENS.min(room), request, question.message),
-            Some(Step::Words(token)) => turn.speak(Some(token), most),
-            None => Err(Halt::failed("nothing can be said")),
+        let mut spent = Usage::default();
+        if !request.tools.is_empty() {
+            let tools = named(question.message, &request.tools);
+            let tools = if tools.is_empty() { request.tools.iter().collect() } else { tools };
+            let mut matcher = self.grammars.call(&tools).map_err(Halt::failed)?;
+            let mask = matcher.compute_mask().map_err(Halt::failed)?;
+            let sign = Sign::of(question.message, &request.tools);
+            let prompt = question.decide(&self.tokenizer);
+            let turn = self.begin(&prompt, true, out)?;
+            match first_step(&turn.logits, |token| mask.is_allowed(token), turn.openings, sign) {
+                Some(Step::Call(token)) => return turn.call(matcher, token, request, question.message),
+                Some(Step::Words(token)) => return turn.speak(Some(token), request),
+                Some(Step::WordsWithoutTools) | None => spent = turn.usage,
+            }
         }
+        let prompt = question.chat(&self.tokenizer);
+        let mut turn = self.begin(&prompt, false, out)?;
+        turn.usage.input_tokens += spent.input_tokens;
+        turn.usage.cached_input_tokens += spent.cached_input_tokens;
+        turn.speak_freely(request)
     }
 }
 
 impl Runner {
+    /// Reads a prompt, or what of it was not read before.
+    fn begin<'a>(&'a mut self, prompt: &Prompt, with_tools: bool, out: &'a Outlet) -> Result<Turn<'a>, Halt> {
+        let room = self.room_for(prompt, with_tools)?;
+        let cache = self.slots.for_prompt(&prompt.head, &prompt.tail, || self.model.new_cache())?;
+        let cached = cache.tokens().len() as u64;
+        let mut turn = Turn {
+            model: &self.model,
+            tokenizer: &self.tokenizer,
+            openings: &self.openings,
+            unspoken: &self.unspoken,
+            cache,
+            logits: Vec::new(),
+            out,
+            room,
+            usage: Usage { input_tokens: prompt.len() as u64, cached_input_tokens: cached, output_tokens: 0 },
+        };
+        turn.read_prompt(prompt, with_tools)?;
+        Ok(turn)
+    }
+
     /// Tokens that are left for the answer.
     fn room_for(&self, prompt: &Prompt, with_tools: bool) -> Result<usize, ModelError> {
         let context = self.model.context();
@@ -136,11 +145,14 @@ impl Runner {
 struct Turn<'a> {
     model: &'a Model,
     tokenizer: &'a Tokenizer,
+    openings: &'a [bool],
     unspoken: &'a [u32],
     cache: &'a mut KvCache,
     /// What may come next.
     logits: Vec<f32>,
     out: &'a Outlet,
+    /// Tokens that the answer may have.
+    room: usize,
     usage: Usage,
 }
 
@@ -184,8 +196,15 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Writes words, beginning with `first`, to the model's own end or to `most` tokens.
-    fn speak(&mut self, first: Option<u32>, most: usize) -> Result<(), Halt> {
+    /// Writes words, beginning as the model likes.
+    fn speak_freely(self, request: &Request) -> Result<(), Halt> {
+        let first = likeliest(&self.logits, |token| self.openings.get(token as usize).is_some_and(|opens| *opens));
+        self.speak(first, request)
+    }
+
+    /// Writes words, beginning with `first`, to the model's own end or to a limit.
+    fn speak(mut self, first: Option<u32>, request: &Request) -> Result<(), Halt> {
+        let most = request.max_tokens.map_or(ANSWER_TOKENS, |most| most as usize).clamp(1, self.room);
         let mut decoder = TextDecoder::default();
         let mut written = Vec::new();
         let mut next = first;
@@ -213,13 +232,13 @@ impl Turn<'_> {
 
     /// Writes a call within the grammar, beginning with `first`.
     fn call(
-        &mut self,
+        mut self,
         mut matcher: llguidance::Matcher,
         first: u32,
-        most: usize,
         request: &Request,
         message: &str,
     ) -> Result<(), Halt> {
+        let most = CALL_TOKENS.min(self.room);
         let mut written: Vec<u32> = Vec::new();
         let mut token = first;
         loop {

@@ -84,4 +84,6 @@ async fn it_calls_the_right_tool_and_answers_from_the_result() {
 
     let chat = ask(&engine, asks(vec![user("Hello! How are you today?")])).await;
     assert!(chat.call.is_none() && !chat.text.is_empty(), "{chat:?}");
+    let fact = ask(&engine, asks(vec![user("What is the capital of France?")])).await;
+    assert!(fact.call.is_none() && fact.text.contains("Paris"), "{fact:?}");
 }
