@@ -160,7 +160,7 @@ impl Config {
             autoconfirm: source.switch("CHAT_AUTOCONFIRM")?.unwrap_or(true),
             rate_limits: source.switch("CHAT_RATE_LIMITS")?.unwrap_or(true),
             master_key: source.secret("CHAT_MASTER_KEY"),
-            log: source.text("RUST_LOG").unwrap_or_else(|| "warn,server=info,ai_chat_mcp=info".into()),
+            log: source.text("RUST_LOG").unwrap_or_else(|| "warn,server=info,ai_chat_mcp=info,rmcp=off".into()),
             data_dir,
         };
         source.refuse_unknown()?;
