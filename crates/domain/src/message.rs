@@ -41,7 +41,7 @@ pub enum Part {
     /// A tool call, with what came of it.
     ToolCall {
         /// The call.
-        call: ToolCall,
+        call: Box<ToolCall>,
     },
 }
 
@@ -88,7 +88,7 @@ pub fn tool_calls_of(parts: &[Part]) -> Vec<&ToolCall> {
     parts
         .iter()
         .filter_map(|part| match part {
-            Part::ToolCall { call } => Some(call),
+            Part::ToolCall { call } => Some(call.as_ref()),
             _ => None,
         })
         .collect()

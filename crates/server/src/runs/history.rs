@@ -47,7 +47,7 @@ fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String) -> Vec<ModelMe
                 }
                 text.push_str(more);
             }
-            Part::ToolCall { call } => calls.push(call),
+            Part::ToolCall { call } => calls.push(call.as_ref()),
             Part::Reasoning { .. } => {}
         }
     }
@@ -114,7 +114,7 @@ mod tests {
 
     fn call(id: &str) -> Part {
         Part::ToolCall {
-            call: ToolCall {
+            call: Box::new(ToolCall {
                 id: id.into(),
                 name: "add".into(),
                 server_name: "toolbox".into(),
@@ -123,7 +123,7 @@ mod tests {
                 error: None,
                 outcome: Outcome::Done,
                 duration_ms: 1,
-            },
+            }),
         }
     }
 

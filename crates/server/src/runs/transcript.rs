@@ -43,7 +43,7 @@ impl Transcript {
                     outcome: Outcome::Stopped,
                     duration_ms: 0,
                 };
-                self.push(tool_call_id, Part::ToolCall { call });
+                self.push(tool_call_id, Part::ToolCall { call: Box::new(call) });
             }
             RunEvent::ToolInputDelta { tool_call_id, input_text_delta } => {
                 if let Some(ToolCall { arguments: Value::String(text), .. }) = self.call(tool_call_id) {
