@@ -1,0 +1,287 @@
+//! The data API: PostgREST's subset for three tables.
+//!
+//! A request is parsed into the syntax tree of [`store::rest::ast`], and every word of it counts: what this server cannot do
+//! is refused with the code that clients know. Whose rows they are is not decided here but in the store's builder.
+
+mod body;
+mod cursor;
+mod filter;
+mod prefer;
+mod query;
+mod refusal;
+mod reply;
+mod select;
+
+use std::collections::BTreeMap;
+
+use axum::Router;
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use domain::{ChatId, UserId};
+use http::request::Parts;
+use http::{Method, StatusCode};
+use store::rest::ast::{OnConflict, Outcome, Query};
+use store::rest::{Fault, Table, Writer};
+use uuid::Uuid;
+
+use super::extract::bearer;
+use crate::app::App;
+use crate::auth::AuthError;
+use crate::auth::refusal::EXPIRED_JWT;
+use crate::events::Event;
+use crate::tools::headers;
+use prefer::{Form, Preferences, Resolution, Return};
+use query::Parameters;
+use refusal::Refusal;
+use reply::Reply;
+
+/// The longest path and query, in bytes.
+const URL_LIMIT: usize = 8 * 1024;
+
+/// The tables, and plain words for what is not there.
+pub fn routes() -> Router<App> {
+    let no_functions = |Path(name): Path<String>| async move {
+        let message = format!("Could not find the function public.{name} in the schema cache");
+        Refusal::from(Fault::new("PGRST202", message))
+    };
+    Router::new()
+        .route("/", any(async || Refusal::from(Fault::new("PGRST126", "Root endpoint metadata is disabled"))))
+        .route("/{table}", any(table))
+        .route("/rpc/{name}", any(no_functions))
+        .fallback(async || Refusal::from(Fault::new("PGRST125", "Invalid path specified in request URL")))
+}
+
+/// A request for a table as far as it can be read without its body.
+struct Asked {
+    method: Method,
+    table: Table,
+    parameters: Parameters,
+    preferences: Preferences,
+    form: Form,
+    caller: Option<UserId>,
+}
+
+async fn table(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let result = async {
+        let caller = caller(&app, &parts).await?;
+        let asked = read(&parts, &name, query.as_deref().unwrap_or_default(), caller);
+        let answered = match asked {
+            Ok(asked) => answer(&app, asked, &parts, body).await,
+            Err(refusal) => Err(refusal),
+        };
+        answered.map_err(|refusal| refusal.seen_by(caller))
+    };
+    result.await.unwrap_or_else(IntoResponse::into_response)
+}
+
+/// Who asks. A bearer that is no JWT, such as a publishable key, is nobody's; a JWT must be good.
+async fn caller(app: &App, parts: &Parts) -> Result<Option<UserId>, Refusal> {
+    let Some(token) = bearer(parts).filter(|token| token.split('.').count() == 3) else { return Ok(None) };
+    match app.auth.verify(app, token).await {
+        Ok(claims) => Ok(Some(claims.user)),
+        Err(AuthError::Internal(error)) => Err(Refusal::internal(error)),
+        Err(AuthError::Refused(EXPIRED_JWT)) => Err(Fault::new("PGRST303", "JWT expired").into()),
+        Err(AuthError::Refused(refusal)) if refusal.code == "session_not_found" => {
+            Err(Fault::new("PGRST303", "The JWT's sign-in has ended").into())
+        }
+        Err(_) => Err(Fault::new("PGRST301", "The JWT could not be verified").into()),
+    }
+}
+
+fn read(parts: &Parts, name: &str, query: &str, caller: Option<UserId>) -> Result<Asked, Refusal> {
+    if parts.uri.path().len() + query.len() > URL_LIMIT {
+        return Err(Refusal::new(StatusCode::URI_TOO_LONG, Fault::new("PGRST100", "The URL is longer than 8 KiB")));
+    }
+    let method = parts.method.clone();
+    prefer::schema(&method, &parts.headers)?;
+    let table = Table::named(name)?;
+    let parameters = Parameters::parse(table, query)?;
+    let preferences = Preferences::parse(&parts.headers)?;
+    let form = prefer::accepted(&parts.headers)?;
+    Ok(Asked { method, table, parameters, preferences, form, caller })
+}
+
+async fn answer(app: &App, asked: Asked, parts: &Parts, body: axum::body::Body) -> Result<Response, Refusal> {
+    match asked.method {
+        Method::GET | Method::HEAD => page(app, asked).await,
+        Method::POST => insert(app, asked, body::read(parts, body).await?).await,
+        Method::PATCH => update(app, asked, body::read(parts, body).await?).await,
+        Method::DELETE => delete(app, asked).await,
+        Method::OPTIONS => Ok(reply::options()),
+        method => Err(Fault::new("PGRST117", format!("Unsupported HTTP method: {method}")).into()),
+    }
+}
+
+async fn page(app: &App, asked: Asked) -> Result<Response, Refusal> {
+    let Asked { parameters, .. } = asked;
+    refuse("columns", parameters.columns.is_some())?;
+    refuse("on_conflict", parameters.on_conflict.is_some())?;
+    let query = Query {
+        select: parameters.select.unwrap_or_default(),
+        filters: parameters.filters,
+        order: parameters.order.unwrap_or_default(),
+        limit: parameters.limit,
+        offset: parameters.offset.unwrap_or(0),
+        count: asked.preferences.count,
+    };
+    let page = app.store.rest_read(asked.caller, asked.table, &query).await?;
+    if asked.form == Form::Object && page.rows.len() != 1 {
+        return Err(Fault::not_single(page.rows.len()).into());
+    }
+    let status = reply::page_status(query.offset, page.rows.len(), page.total)?;
+    let range = reply::range(query.offset, page.rows.len(), page.total);
+    let applied = asked.preferences.applied(&asked.method);
+    Ok(Reply { status, range, applied, location: None, rows: Some(page.rows), form: asked.form }.into_response())
+}
+
+async fn insert(app: &App, asked: Asked, records: body::Records) -> Result<Response, Refusal> {
+    let writer = asked.writer()?;
+    let Parameters { columns, on_conflict, filters, .. } = &asked.parameters;
+    refuse("a filter", !filters.is_empty())?;
+    let names = on_conflict.clone().unwrap_or_default();
+    let conflict = match asked.preferences.resolution {
+        Some(Resolution::Merge) => OnConflict::Merge(names),
+        Some(Resolution::Ignore) => OnConflict::Ignore(names),
+        None if on_conflict.is_some() => return Err(no_resolution().into()),
+        None => OnConflict::Fail,
+    };
+    let body = asked.body(records, columns.as_ref());
+    let outcome = asked.outcome();
+    let seal = |plain: &BTreeMap<String, String>| headers::seal(&app.secrets, writer, plain).ok();
+    let by = Writer { owner: writer, now: app.clock.now(), seal: &seal };
+    let written = app.store.rest_insert(by, asked.table, &body, &conflict, &outcome).await?;
+    changed(app, writer, asked.table, &written.ids);
+
+    let merged_all = matches!(conflict, OnConflict::Merge(_)) && written.inserted == 0 && !written.ids.is_empty();
+    let status = if merged_all { StatusCode::OK } else { StatusCode::CREATED };
+    let location = match (asked.preferences.returning, written.ids.as_slice()) {
+        (Some(Return::HeadersOnly), [id]) => Some(format!("/rest/v1/{}?id=eq.{id}", asked.table.name())),
+        _ => None,
+    };
+    let range = asked.total(written.ids.len());
+    Ok(asked.reply(status, range, location, written.rows).into_response())
+}
+
+async fn update(app: &App, asked: Asked, records: body::Records) -> Result<Response, Refusal> {
+    let writer = asked.writer()?;
+    asked.refuse_unfiltered("UPDATE")?;
+    refuse("on_conflict", asked.parameters.on_conflict.is_some())?;
+    if records.records.len() > 1 {
+        return Err(Fault::new("PGRST102", "One object is expected in the body of an update").into());
+    }
+    let body = asked.body(records, asked.parameters.columns.as_ref());
+    let seal = |plain: &BTreeMap<String, String>| headers::seal(&app.secrets, writer, plain).ok();
+    let by = Writer { owner: writer, now: app.clock.now(), seal: &seal };
+    let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
+    let written = app.store.rest_update(by, asked.table, &body, filters, &outcome).await?;
+    changed(app, writer, asked.table, &written.ids);
+
+    let total = asked.preferences.count.then_some(written.ids.len() as u64);
+    let range = reply::range(0, written.ids.len(), total);
+    Ok(asked.reply(asked.done(), range, None, written.rows).into_response())
+}
+
+async fn delete(app: &App, asked: Asked) -> Result<Response, Refusal> {
+    let writer = asked.writer()?;
+    asked.refuse_unfiltered("DELETE")?;
+    refuse("columns", asked.parameters.columns.is_some())?;
+    refuse("on_conflict", asked.parameters.on_conflict.is_some())?;
+    let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
+    let written = app.store.rest_delete(writer, asked.table, filters, &outcome).await?;
+    changed(app, writer, asked.table, &written.ids);
+
+    let range = asked.total(written.ids.len());
+    Ok(asked.reply(asked.done(), range, None, written.rows).into_response())
+}
+
+impl Asked {
+    /// Who writes. The part of the page that a write returns cannot be chosen.
+    fn writer(&self) -> Result<UserId, Refusal> {
+        let writer = self.caller.ok_or_else(|| Fault::no_write_for_anon(self.table))?;
+        refuse("limit", self.parameters.limit.is_some())?;
+        refuse("offset", self.parameters.offset.is_some())?;
+        Ok(writer)
+    }
+
+    /// A write of every row is most often a mistake.
+    fn refuse_unfiltered(&self, verb: &str) -> Result<(), Fault> {
+        if self.parameters.filters.is_empty() {
+            return Err(Fault::new("21000", format!("{verb} requires a WHERE clause")));
+        }
+        Ok(())
+    }
+
+    fn body(&self, records: body::Records, columns: Option<&Vec<String>>) -> store::rest::ast::Body {
+        store::rest::ast::Body {
+            columns: columns.cloned(),
+            records: records.records,
+            missing_is_default: self.preferences.missing_is_default == Some(true),
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let wanted = self.preferences.returning == Some(Return::Representation);
+        Outcome {
+            select: wanted.then(|| self.parameters.select.clone().unwrap_or_default()),
+            order: self.parameters.order.clone().unwrap_or_default(),
+            single: self.form == Form::Object,
+            max_affected: self.preferences.max_affected,
+        }
+    }
+
+    /// `Content-Range` of an insert and a delete: only the number of rows, when it was asked.
+    fn total(&self, rows: usize) -> String {
+        reply::range(0, 0, self.preferences.count.then_some(rows as u64))
+    }
+
+    fn done(&self) -> StatusCode {
+        if self.preferences.returning == Some(Return::Representation) { StatusCode::OK } else { StatusCode::NO_CONTENT }
+    }
+
+    fn reply(&self, status: StatusCode, range: String, location: Option<String>, rows: Vec<String>) -> Reply {
+        let wanted = self.preferences.returning == Some(Return::Representation);
+        let applied = self.preferences.applied(&self.method);
+        Reply { status, range, applied, location, rows: wanted.then_some(rows), form: self.form }
+    }
+}
+
+fn refuse(what: &str, given: bool) -> Result<(), Fault> {
+    if given { Err(Fault::unsupported(format!("{what} in a request of this method"))) } else { Ok(()) }
+}
+
+fn no_resolution() -> Fault {
+    Fault::new("PGRST100", "on_conflict needs the preference resolution")
+        .hint("Prefer: resolution=merge-duplicates or resolution=ignore-duplicates")
+}
+
+/// Tells the rest of the app that rows were written.
+fn changed(app: &App, user: UserId, table: Table, ids: &[Uuid]) {
+    if ids.is_empty() {
+        return;
+    }
+    match table {
+        Table::McpServers => {
+            let inner = app.clone();
+            app.tasks.spawn("reconcile", async move {
+                if let Err(error) = inner.tools.reconcile(&inner, user).await {
+                    tracing::error!(%error, "connections could not be brought up to date");
+                }
+            });
+        }
+        Table::Sessions => {
+            let session_id = match ids {
+                [id] => Some(ChatId(*id)),
+                _ => None,
+            };
+            app.events.publish(user, &Event::Session { session_id });
+        }
+        Table::Messages => {}
+    }
+}

@@ -1,0 +1,61 @@
+//! Bodies: one JSON object or a list of them.
+
+use axum::body::{Body, to_bytes};
+use http::request::Parts;
+use http::{StatusCode, header};
+use store::rest::ast::Record;
+use store::rest::{Fault, MAX_ROWS};
+
+use super::refusal::Refusal;
+
+/// The objects of a body.
+#[derive(Debug)]
+pub(super) struct Records {
+    pub(super) records: Vec<Record>,
+}
+
+pub(super) async fn read(parts: &Parts, body: Body) -> Result<Records, Refusal> {
+    if let Some(kind) = parts.headers.get(header::CONTENT_TYPE) {
+        let kind = String::from_utf8_lossy(kind.as_bytes());
+        let name = kind.split(';').next().unwrap_or_default().trim();
+        if !name.eq_ignore_ascii_case("application/json") {
+            let fault = Fault::new("PGRST102", format!("Content-Type not acceptable: {name}"));
+            return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, fault));
+        }
+    }
+    let bytes = to_bytes(body, crate::http::BODY_LIMIT).await.map_err(|_| {
+        let fault = Fault::new("PGRST102", "The body is larger than 2 MiB, or broke off");
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, fault)
+    })?;
+    Ok(Records { records: parse(&bytes)? })
+}
+
+fn parse(bytes: &[u8]) -> Result<Vec<Record>, Fault> {
+    let invalid = |error: serde_json::Error| Fault::new("PGRST102", "Empty or invalid json").details(error.to_string());
+    let is_list = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
+    let records: Vec<Record> = if is_list {
+        serde_json::from_slice(bytes).map_err(invalid)?
+    } else {
+        vec![serde_json::from_slice(bytes).map_err(invalid)?]
+    };
+    if records.len() > MAX_ROWS {
+        return Err(Fault::new("PGRST102", format!("A body has at most {MAX_ROWS} rows")));
+    }
+    Ok(records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_or_a_list_of_them() {
+        assert_eq!(parse(br#" {"a": 1.0} "#).unwrap()[0]["a"].get(), "1.0");
+        assert_eq!(parse(br#"[{"a":1},{}]"#).unwrap().len(), 2);
+        assert_eq!(parse(b"[]").unwrap().len(), 0);
+        let many = format!("[{}]", vec!["{}"; MAX_ROWS + 1].join(","));
+        for bad in ["", "1", "null", "{", "[1]", r#"{"a":1}x"#, &many] {
+            assert_eq!(parse(bad.as_bytes()).unwrap_err().code, "PGRST102", "{bad:.20}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Reading a parameter from left to right, and saying where it stopped making sense.
+
+use store::rest::Fault;
+
+/// A place in a parameter.
+#[derive(Debug, Clone)]
+pub(super) struct Cursor<'a> {
+    what: &'static str,
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// At the beginning of `text`; `what` names the kind of parameter in errors.
+    pub(super) fn new(what: &'static str, text: &'a str) -> Self {
+        Self { what, text, at: 0 }
+    }
+
+    /// What was not read yet.
+    pub(super) fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    pub(super) fn at_end(&self) -> bool {
+        self.rest().is_empty()
+    }
+
+    pub(super) fn looks_at(&self, text: &str) -> bool {
+        self.rest().starts_with(text)
+    }
+
+    /// Reads `text`, if it is next.
+    pub(super) fn eat(&mut self, text: &str) -> bool {
+        let found = self.looks_at(text);
+        if found {
+            self.at += text.len();
+        }
+        found
+    }
+
+    /// Reads `text`, or fails.
+    pub(super) fn expect(&mut self, text: &'static str) -> Result<(), Fault> {
+        if self.eat(text) { Ok(()) } else { Err(self.fault(&format!("expecting \"{text}\""))) }
+    }
+
+    /// Fails unless everything was read.
+    pub(super) fn expect_end(&self) -> Result<(), Fault> {
+        if self.at_end() { Ok(()) } else { Err(self.fault("expecting end of input")) }
+    }
+
+    pub(super) fn take_while(&mut self, mut wanted: impl FnMut(char) -> bool) -> &'a str {
+        let rest = self.rest();
+        let end = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    /// A name: letters, digits, `_`, `$`, spaces within and `-`, or anything in double quotes.
+    pub(super) fn name(&mut self) -> Result<String, Fault> {
+        if self.looks_at("\"") {
+            return self.quoted();
+        }
+        let rest = self.rest();
+        let end = rest
+            .char_indices()
+            .find(|(at, c)| match c {
+                '-' => rest[*at..].starts_with("->"),
+                c => !(c.is_alphanumeric() || matches!(c, '_' | '$' | ' ')),
+            })
+            .map_or(rest.len(), |(at, _)| at);
+        let name = rest[..end].trim();
+        if name.is_empty() {
+            return Err(self.fault("expecting field name (* or [a..z0..9_$])"));
+        }
+        self.at += end;
+        Ok(name.to_owned())
+    }
+
+    /// A text in double quotes; a backslash takes the next character as it is.
+    pub(super) fn quoted(&mut self) -> Result<String, Fault> {
+        self.expect("\"")?;
+        let mut text = String::new();
+        let mut characters = self.rest().char_indices();
+        while let Some((at, c)) = characters.next() {
+            match c {
+                '"' => {
+                    self.at += at + 1;
+                    return Ok(text);
+                }
+                '\\' => match characters.next() {
+                    Some((_, escaped)) => text.push(escaped),
+                    None => break,
+                },
+                c => text.push(c),
+            }
+        }
+        self.at = self.text.len();
+        Err(self.fault("unexpected end of input, expecting \"\\\"\""))
+    }
+
+    /// PostgREST's words for a parameter that cannot be read.
+    pub(super) fn fault(&self, details: &str) -> Fault {
+        let column = self.text[..self.at].chars().count() + 1;
+        let message = format!("\"failed to parse {} ({})\" (line 1, column {column})", self.what, self.text);
+        Fault::new("PGRST100", message).details(details.to_owned())
+    }
+}

@@ -1,0 +1,220 @@
+//! Filters: `column=operator.value` and the logic trees of `and` and `or`.
+
+use store::rest::Fault;
+use store::rest::ast::{Comparison, Filter, Is, Test};
+
+use super::cursor::Cursor;
+
+/// How deep `and(…)` and `or(…)` may stand in each other.
+const MAX_DEPTH: usize = 10;
+
+/// Where a value ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// With the parameter.
+    Parameter,
+    /// At a comma or a closing parenthesis, unless it is in quotes.
+    Term,
+}
+
+/// `column=[not.]operator.value`.
+pub(super) fn column(column: &str, text: &str) -> Result<Filter, Fault> {
+    let mut cursor = Cursor::new("filter", text);
+    let filter = comparison(column.to_owned(), &mut cursor, Ends::Parameter)?;
+    cursor.expect_end()?;
+    Ok(filter)
+}
+
+/// `and=(…)`, `or=(…)`, `not.and=(…)`, `not.or=(…)`.
+pub(super) fn logic(key: &str, text: &str) -> Result<Filter, Fault> {
+    let mut cursor = Cursor::new("logic tree", text);
+    let (negated, word) = key.strip_prefix("not.").map_or((false, key), |word| (true, word));
+    let parts = terms(&mut cursor, 1)?;
+    cursor.expect_end()?;
+    Ok(tree(negated, word == "and", parts))
+}
+
+/// How many comparisons a filter makes.
+pub(super) fn size(filter: &Filter) -> usize {
+    match filter {
+        Filter::All(parts) | Filter::Any(parts) => parts.iter().map(size).sum(),
+        Filter::Not(part) => size(part),
+        Filter::Test(..) => 1,
+    }
+}
+
+fn tree(negated: bool, all: bool, parts: Vec<Filter>) -> Filter {
+    let filter = if all { Filter::All(parts) } else { Filter::Any(parts) };
+    if negated { Filter::Not(Box::new(filter)) } else { filter }
+}
+
+fn terms(cursor: &mut Cursor<'_>, depth: usize) -> Result<Vec<Filter>, Fault> {
+    if depth > MAX_DEPTH {
+        return Err(cursor.fault("logic trees are at most 10 levels deep"));
+    }
+    cursor.expect("(")?;
+    let mut parts = vec![term(cursor, depth)?];
+    while cursor.eat(",") {
+        parts.push(term(cursor, depth)?);
+    }
+    cursor.expect(")")?;
+    Ok(parts)
+}
+
+fn term(cursor: &mut Cursor<'_>, depth: usize) -> Result<Filter, Fault> {
+    cursor.take_while(|c| c == ' ');
+    for (word, negated, all) in
+        [("and", false, true), ("or", false, false), ("not.and", true, true), ("not.or", true, false)]
+    {
+        let mut ahead = cursor.clone();
+        if ahead.eat(word) && ahead.looks_at("(") {
+            *cursor = ahead;
+            return Ok(tree(negated, all, terms(cursor, depth + 1)?));
+        }
+    }
+    let name = cursor.name()?;
+    if cursor.looks_at("->") {
+        return Err(Fault::unsupported("paths into JSON"));
+    }
+    cursor.expect(".")?;
+    comparison(name, cursor, Ends::Term)
+}
+
+fn comparison(column: String, cursor: &mut Cursor<'_>, ends: Ends) -> Result<Filter, Fault> {
+    let negated = cursor.eat("not.");
+    let mut ahead = cursor.clone();
+    let operator = ahead.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+    let compare = |comparison| move |literal| Test::Compare(comparison, literal);
+    let known: Option<Box<dyn Fn(String) -> Test>> = match operator {
+        "eq" => Some(Box::new(compare(Comparison::Equal))),
+        "neq" => Some(Box::new(compare(Comparison::NotEqual))),
+        "gt" => Some(Box::new(compare(Comparison::Greater))),
+        "gte" => Some(Box::new(compare(Comparison::GreaterOrEqual))),
+        "lt" => Some(Box::new(compare(Comparison::Less))),
+        "lte" => Some(Box::new(compare(Comparison::LessOrEqual))),
+        "isdistinct" => Some(Box::new(compare(Comparison::Distinct))),
+        // A `*` is easier to put into a URL than a `%`.
+        "like" => Some(Box::new(|pattern| Test::Like(pattern.replace('*', "%")))),
+        "ilike" => Some(Box::new(|pattern| Test::ILike(pattern.replace('*', "%")))),
+        "in" | "is" => None,
+        "match" | "imatch" | "fts" | "plfts" | "phfts" | "wfts" | "cs" | "cd" | "ov" | "sl" | "sr" | "nxr" | "nxl"
+        | "adj" => return Err(Fault::unsupported(format!("the operator {operator}"))),
+        _ => return Err(cursor.fault("expecting operator (eq, gt, ...)")),
+    };
+    if ahead.looks_at("(") {
+        return Err(Fault::unsupported(format!("a modifier of the operator {operator}")));
+    }
+    ahead.expect(".")?;
+    *cursor = ahead;
+    let test = match known {
+        Some(test) => test(value(cursor, ends)?),
+        None if operator == "in" => Test::In(values(cursor)?),
+        None => is(cursor, ends)?,
+    };
+    let filter = Filter::Test(column, test);
+    Ok(if negated { Filter::Not(Box::new(filter)) } else { filter })
+}
+
+fn value(cursor: &mut Cursor<'_>, ends: Ends) -> Result<String, Fault> {
+    match ends {
+        Ends::Parameter => Ok(cursor.take_while(|_| true).to_owned()),
+        Ends::Term if cursor.looks_at("\"") => cursor.quoted(),
+        Ends::Term => Ok(cursor.take_while(|c| c != ',' && c != ')').to_owned()),
+    }
+}
+
+/// `(a,"b,c")`.
+fn values(cursor: &mut Cursor<'_>) -> Result<Vec<String>, Fault> {
+    cursor.expect("(")?;
+    if cursor.eat(")") {
+        return Ok(Vec::new());
+    }
+    let mut values = vec![value(cursor, Ends::Term)?];
+    while cursor.eat(",") {
+        values.push(value(cursor, Ends::Term)?);
+    }
+    cursor.expect(")")?;
+    Ok(values)
+}
+
+fn is(cursor: &mut Cursor<'_>, ends: Ends) -> Result<Test, Fault> {
+    let before = cursor.clone();
+    let word = value(cursor, ends)?.to_ascii_lowercase();
+    Ok(Test::Is(match word.as_str() {
+        "null" => Is::Null,
+        "not_null" => Is::NotNull,
+        "true" => Is::Boolean("TRUE"),
+        "false" => Is::Boolean("FALSE"),
+        "unknown" => Is::Boolean("UNKNOWN"),
+        _ => return Err(before.fault("expecting isVal: (null, not_null, true, false, unknown)")),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(name: &str, test: Test) -> Filter {
+        Filter::Test(name.into(), test)
+    }
+
+    fn eq(name: &str, literal: &str) -> Filter {
+        test(name, Test::Compare(Comparison::Equal, literal.into()))
+    }
+
+    fn not(filter: Filter) -> Filter {
+        Filter::Not(Box::new(filter))
+    }
+
+    #[test]
+    fn filters_of_one_column() {
+        for (text, want) in [
+            ("eq.a,b).\"c\"", eq("t", "a,b).\"c\"")),
+            ("eq.", eq("t", "")),
+            ("not.eq.a", not(eq("t", "a"))),
+            ("like.*a%", test("t", Test::Like("%a%".into()))),
+            ("in.(a,\"b,\\\"c\\\\\",)", test("t", Test::In(vec!["a".into(), "b,\"c\\".into(), String::new()]))),
+            ("in.()", test("t", Test::In(vec![]))),
+            ("not.is.NULL", not(test("t", Test::Is(Is::Null)))),
+            ("is.not_null", test("t", Test::Is(Is::NotNull))),
+            ("isdistinct.x", test("t", Test::Compare(Comparison::Distinct, "x".into()))),
+        ] {
+            assert_eq!(column("t", text).unwrap(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn logic_trees() {
+        let text = "(title.ilike.%a,b.eq.\"x,)\\\"y\", and(id.gt.1,title.is.null),not.or(a.not.in.(1,2),b.eq.))";
+        let want = Filter::Any(vec![
+            test("title", Test::ILike("%a".into())),
+            eq("b", "x,)\"y"),
+            Filter::All(vec![
+                test("id", Test::Compare(Comparison::Greater, "1".into())),
+                test("title", Test::Is(Is::Null)),
+            ]),
+            not(Filter::Any(vec![not(test("a", Test::In(vec!["1".into(), "2".into()]))), eq("b", "")])),
+        ]);
+        let read = logic("or", text).unwrap();
+        assert_eq!(size(&read), 6);
+        assert_eq!(read, want);
+        assert_eq!(logic("not.and", "(a.eq.1)").unwrap(), not(Filter::All(vec![eq("a", "1")])));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused() {
+        for text in ["a", "", "eqq.1", "eq", "is.maybe", "in.a", "in.(a", "in.(a)b", "in.(\"a)", "not.not.eq.1"] {
+            assert_eq!(column("t", text).unwrap_err().code, "PGRST100", "{text}");
+        }
+        for text in ["fts.a", "fts(english).a", "eq(any).{a}", "match.^a", "cs.{a}", "like(all).{a}"] {
+            assert_eq!(column("t", text).unwrap_err().code, "PGRST127", "{text}");
+        }
+        for text in ["", "a.eq.1", "(", "()", "(a)", "(a.eq.1", "(a.eq.1)b", "(a.eq.\"1\"2)", "(and())", "(a.eq.1,)"] {
+            assert_eq!(logic("or", text).unwrap_err().code, "PGRST100", "{text}");
+        }
+        let deep = |levels: usize| format!("{}(a.eq.1){}", "(and".repeat(levels - 1), ")".repeat(levels - 1));
+        assert!(logic("or", &deep(MAX_DEPTH)).is_ok());
+        assert_eq!(logic("or", &deep(MAX_DEPTH + 1)).unwrap_err().code, "PGRST100");
+        assert_eq!(logic("or", &deep(2_000)).unwrap_err().code, "PGRST100");
+    }
+}

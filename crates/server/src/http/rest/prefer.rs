@@ -1,0 +1,208 @@
+//! The headers that choose the form of an answer: `Prefer`, `Accept` and the schema's name.
+
+use http::{HeaderMap, HeaderName, Method, header};
+use store::rest::Fault;
+
+/// What a write answers with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Return {
+    Minimal,
+    HeadersOnly,
+    Representation,
+}
+
+/// What an insert does with rows that exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resolution {
+    Merge,
+    Ignore,
+}
+
+/// What `Prefer` asks.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Preferences {
+    pub(super) returning: Option<Return>,
+    pub(super) count: bool,
+    pub(super) resolution: Option<Resolution>,
+    pub(super) missing_is_default: Option<bool>,
+    pub(super) max_affected: Option<u64>,
+    strict: Option<bool>,
+}
+
+impl Preferences {
+    pub(super) fn parse(headers: &HeaderMap) -> Result<Self, Fault> {
+        let mut preferences = Self::default();
+        let mut invalid = Vec::new();
+        for value in headers.get_all("prefer") {
+            let Ok(value) = value.to_str() else { return Err(Fault::new("PGRST100", "Prefer is not ASCII")) };
+            for preference in value.split(',').map(str::trim).filter(|preference| !preference.is_empty()) {
+                if !preferences.take(preference)? {
+                    invalid.push(preference);
+                }
+            }
+        }
+        if preferences.strict == Some(true) && !invalid.is_empty() {
+            return Err(Fault::new("PGRST122", "Invalid preferences given with handling=strict")
+                .details(format!("Invalid preferences: {}", invalid.join(", "))));
+        }
+        Ok(preferences)
+    }
+
+    /// Whether the preference is known. The first of several values counts (RFC 7240).
+    fn take(&mut self, preference: &str) -> Result<bool, Fault> {
+        let (name, value) = preference.split_once('=').unwrap_or((preference, ""));
+        let (name, value) = (name.trim(), value.trim().trim_matches('"'));
+        match (name, value) {
+            ("return", "minimal") => first(&mut self.returning, Return::Minimal),
+            ("return", "headers-only") => first(&mut self.returning, Return::HeadersOnly),
+            ("return", "representation") => first(&mut self.returning, Return::Representation),
+            // A plan or an estimate would be no faster here.
+            ("count", "exact" | "planned" | "estimated") => self.count = true,
+            ("resolution", "merge-duplicates") => first(&mut self.resolution, Resolution::Merge),
+            ("resolution", "ignore-duplicates") => first(&mut self.resolution, Resolution::Ignore),
+            ("missing", "default") => first(&mut self.missing_is_default, true),
+            ("missing", "null") => first(&mut self.missing_is_default, false),
+            ("handling", "strict") => first(&mut self.strict, true),
+            ("handling", "lenient") => first(&mut self.strict, false),
+            ("tx", "commit") => {}
+            ("tx" | "timezone", _) => return Err(Fault::unsupported(format!("the preference {name}"))),
+            ("max-affected", number) => match number.parse() {
+                Ok(number) => first(&mut self.max_affected, number),
+                Err(_) => return Ok(false),
+            },
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The header `Preference-Applied` for an answer to this method; `None`: nothing was applied.
+    pub(super) fn applied(&self, method: &Method) -> Option<String> {
+        let (inserts, updates) = (method == Method::POST, method == Method::PATCH);
+        let writes = inserts || updates || method == Method::DELETE;
+        let mut applied: Vec<String> = Vec::new();
+        match self.resolution.filter(|_| inserts) {
+            Some(Resolution::Merge) => applied.push("resolution=merge-duplicates".into()),
+            Some(Resolution::Ignore) => applied.push("resolution=ignore-duplicates".into()),
+            None => {}
+        }
+        if let Some(default) = self.missing_is_default.filter(|_| inserts || updates) {
+            applied.push(if default { "missing=default" } else { "missing=null" }.into());
+        }
+        match self.returning.filter(|_| writes) {
+            Some(Return::Minimal) => applied.push("return=minimal".into()),
+            Some(Return::HeadersOnly) => applied.push("return=headers-only".into()),
+            Some(Return::Representation) => applied.push("return=representation".into()),
+            None => {}
+        }
+        if self.count {
+            applied.push("count=exact".into());
+        }
+        if let Some(strict) = self.strict {
+            applied.push(if strict { "handling=strict" } else { "handling=lenient" }.into());
+        }
+        if let Some(most) = self.max_affected.filter(|_| writes) {
+            applied.push(format!("max-affected={most}"));
+        }
+        (!applied.is_empty()).then(|| applied.join(", "))
+    }
+}
+
+fn first<T>(slot: &mut Option<T>, value: T) {
+    slot.get_or_insert(value);
+}
+
+/// The form of rows in an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A list.
+    List,
+    /// The only row, as an object.
+    Object,
+}
+
+/// The form that `Accept` asks for: the first that we have.
+pub(super) fn accepted(headers: &HeaderMap) -> Result<Form, Fault> {
+    let given: Vec<&str> = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
+    if given.is_empty() {
+        return Ok(Form::List);
+    }
+    let given = given.join(",");
+    given
+        .split(',')
+        .find_map(form)
+        .ok_or_else(|| Fault::new("PGRST107", format!("None of these media types are available: {given}")))
+}
+
+fn form(media: &str) -> Option<Form> {
+    let mut parts = media.split(';').map(str::trim);
+    let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+    if parts.any(|parameter| parameter.starts_with("nulls=")) {
+        return None;
+    }
+    match name.as_str() {
+        "*/*"
+        | "application/*"
+        | "application/json"
+        | "application/vnd.pgrst.array"
+        | "application/vnd.pgrst.array+json" => Some(Form::List),
+        "application/vnd.pgrst.object" | "application/vnd.pgrst.object+json" => Some(Form::Object),
+        _ => None,
+    }
+}
+
+/// Refuses every schema but `public`.
+pub(super) fn schema(method: &Method, headers: &HeaderMap) -> Result<(), Fault> {
+    let name = if matches!(*method, Method::GET | Method::HEAD) { "accept-profile" } else { "content-profile" };
+    match headers.get(HeaderName::from_static(name)).map(http::HeaderValue::as_bytes) {
+        None | Some(b"public") => Ok(()),
+        Some(other) => Err(Fault::new("PGRST106", format!("Invalid schema: {}", String::from_utf8_lossy(other)))
+            .hint("Only the following schemas are exposed: public")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: &'static str, values: &[&'static str]) -> HeaderMap {
+        values.iter().map(|value| (HeaderName::from_static(name), http::HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn preferences_of_several_headers() {
+        let given = headers("prefer", &["return=representation, count=planned", "missing=default,return=minimal, a=b"]);
+        let read = Preferences::parse(&given).unwrap();
+        assert_eq!(read.returning, Some(Return::Representation));
+        assert_eq!(read.applied(&Method::POST).unwrap(), "missing=default, return=representation, count=exact");
+        assert_eq!(read.applied(&Method::GET).unwrap(), "count=exact");
+        assert_eq!(Preferences::default().applied(&Method::POST), None);
+    }
+
+    #[test]
+    fn preferences_that_cannot_be_met_are_refused() {
+        for (value, want) in [
+            ("handling=strict, a=b", "PGRST122"),
+            ("handling=strict, return=all", "PGRST122"),
+            ("tx=rollback", "PGRST127"),
+            ("timezone=Europe/Berlin", "PGRST127"),
+        ] {
+            assert_eq!(Preferences::parse(&headers("prefer", &[value])).unwrap_err().code, want, "{value}");
+        }
+    }
+
+    #[test]
+    fn forms() {
+        let form = |value: &'static str| accepted(&headers("accept", &[value])).map_err(|fault| fault.code);
+        assert_eq!(form("application/json, text/csv"), Ok(Form::List));
+        assert_eq!(form("application/vnd.pgrst.object+json; charset=utf-8"), Ok(Form::Object));
+        assert_eq!(form("text/html,*/*;q=0.8"), Ok(Form::List));
+        for bad in [
+            "text/csv",
+            "application/geo+json",
+            "application/vnd.pgrst.array+json;nulls=stripped",
+            "application/vnd.pgrst.plan+text",
+        ] {
+            assert_eq!(form(bad), Err("PGRST107"), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Errors of the data API: `{code, details, hint, message}`.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use domain::UserId;
+use http::{HeaderValue, StatusCode, header};
+use serde_json::json;
+use store::rest::{Error, Fault};
+
+/// A refusal and its status.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    fault: Fault,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, fault: Fault) -> Self {
+        Self { status, fault }
+    }
+
+    /// A fault of ours. The words stay in the log.
+    pub(super) fn internal(error: impl Into<anyhow::Error>) -> Self {
+        let error: anyhow::Error = error.into();
+        tracing::error!(error = format!("{error:#}"), "request failed");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, Fault::new("XX000", "something went wrong on the server"))
+    }
+
+    /// What a person may not do, nobody may do before signing in.
+    #[must_use]
+    pub(super) fn seen_by(self, caller: Option<UserId>) -> Self {
+        if caller.is_none() && self.status == StatusCode::FORBIDDEN {
+            Self { status: StatusCode::UNAUTHORIZED, ..self }
+        } else {
+            self
+        }
+    }
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        let status = match fault.code {
+            "PGRST301" | "PGRST303" => StatusCode::UNAUTHORIZED,
+            "42501" => StatusCode::FORBIDDEN,
+            "PGRST125" | "PGRST126" | "PGRST202" | "PGRST205" | "42883" => StatusCode::NOT_FOUND,
+            "PGRST117" => StatusCode::METHOD_NOT_ALLOWED,
+            "PGRST106" | "PGRST107" | "PGRST116" => StatusCode::NOT_ACCEPTABLE,
+            "23503" | "23505" => StatusCode::CONFLICT,
+            "PGRST103" => StatusCode::RANGE_NOT_SATISFIABLE,
+            _ => StatusCode::BAD_REQUEST,
+        };
+        Self::new(status, fault)
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Refused(fault) => fault.into(),
+            other => Self::internal(other),
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let Fault { code, message, details, hint } = &self.fault;
+        let body = json!({ "code": code, "details": details, "hint": hint, "message": message });
+        let mut response = (self.status, Json(body)).into_response();
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+        if matches!(*code, "PGRST301" | "PGRST303") {
+            let challenge = format!("Bearer error=\"invalid_token\", error_description=\"{message}\"");
+            if let Ok(challenge) = HeaderValue::from_str(&challenge) {
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+            }
+        }
+        response
+    }
+}

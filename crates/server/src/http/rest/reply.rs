@@ -1,0 +1,93 @@
+//! Answers: rows as a list or as one object, and the headers that say which part of how many they are.
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use store::rest::Fault;
+
+use super::prefer::Form;
+
+const LIST: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+const OBJECT: HeaderValue = HeaderValue::from_static("application/vnd.pgrst.object+json; charset=utf-8");
+
+/// An answer.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) status: StatusCode,
+    /// `Content-Range`.
+    pub(super) range: String,
+    /// `Preference-Applied`.
+    pub(super) applied: Option<String>,
+    /// `Location`.
+    pub(super) location: Option<String>,
+    /// The rows, each a JSON object; `None`: the answer has no body.
+    pub(super) rows: Option<Vec<String>>,
+    pub(super) form: Form,
+}
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(match &self.rows {
+            None => Body::empty(),
+            Some(rows) if self.form == Form::Object => Body::from(rows.concat()),
+            Some(rows) => Body::from(format!("[{}]", rows.join(","))),
+        });
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        if self.rows.is_some() {
+            headers.insert(header::CONTENT_TYPE, if self.form == Form::Object { OBJECT } else { LIST });
+        }
+        let applied = HeaderName::from_static("preference-applied");
+        let texts =
+            [(header::CONTENT_RANGE, Some(self.range)), (applied, self.applied), (header::LOCATION, self.location)];
+        for (name, text) in texts {
+            // All of these are ASCII of our own making.
+            if let Some(value) = text.and_then(|text| HeaderValue::try_from(text).ok()) {
+                headers.insert(name, value);
+            }
+        }
+        response
+    }
+}
+
+/// Which methods a table knows.
+pub(super) fn options() -> Response {
+    let allow = HeaderValue::from_static("OPTIONS,GET,HEAD,POST,PATCH,DELETE");
+    (StatusCode::OK, [(header::ALLOW, allow)]).into_response()
+}
+
+/// The status of a page: all rows, a part of them, or beyond the last.
+pub(super) fn page_status(offset: u64, rows: usize, total: Option<u64>) -> Result<StatusCode, Fault> {
+    match total {
+        Some(total) if offset > total => Err(Fault::new("PGRST103", "Requested range not satisfiable")
+            .details(format!("An offset of {offset} was requested, but there are only {total} rows."))),
+        Some(total) if (rows as u64) < total => Ok(StatusCode::PARTIAL_CONTENT),
+        _ => Ok(StatusCode::OK),
+    }
+}
+
+/// `Content-Range`: `0-9/*`, `*/*`, `0-9/25`.
+pub(super) fn range(offset: u64, rows: usize, total: Option<u64>) -> String {
+    let total = total.map_or_else(|| "*".to_owned(), |total| total.to_string());
+    match rows as u64 {
+        0 => format!("*/{total}"),
+        rows => format!("{offset}-{}/{total}", offset + rows - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_and_their_ranges() {
+        assert_eq!(range(0, 10, None), "0-9/*");
+        assert_eq!(range(5, 2, Some(7)), "5-6/7");
+        assert_eq!(range(0, 0, None), "*/*");
+        assert_eq!(page_status(0, 0, Some(0)).unwrap(), 200);
+        assert_eq!(page_status(5, 2, Some(7)).unwrap(), 206);
+        assert_eq!(page_status(7, 0, Some(7)).unwrap(), 206);
+        assert_eq!(page_status(8, 0, Some(7)).unwrap_err().code, "PGRST103");
+        assert_eq!(page_status(8, 0, None).unwrap(), 200);
+    }
+}

@@ -1,0 +1,161 @@
+//! Select lists, orders and lists of columns.
+
+use store::rest::ast::{Item, Order, Select};
+use store::rest::{Fault, Table};
+
+use super::cursor::Cursor;
+
+/// How many items a list may have.
+const MAX_ITEMS: usize = 100;
+
+/// `select=id,name:title,*`.
+pub(super) fn select(table: Table, text: &str) -> Result<Select, Fault> {
+    let mut cursor = Cursor::new("select parameter", text);
+    Ok(Select { items: list(&mut cursor, |cursor| item(table, cursor))? })
+}
+
+/// `order=updated_at.desc.nullslast,id`.
+pub(super) fn order(text: &str) -> Result<Vec<Order>, Fault> {
+    list(&mut Cursor::new("order", text), term)
+}
+
+/// `columns="a","b"` or `on_conflict=a,b`.
+pub(super) fn names(what: &'static str, text: &str) -> Result<Vec<String>, Fault> {
+    list(&mut Cursor::new(what, text), Cursor::name)
+}
+
+fn list<'a, T>(
+    cursor: &mut Cursor<'a>,
+    mut one: impl FnMut(&mut Cursor<'a>) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    let mut items = vec![one(cursor)?];
+    while cursor.eat(",") {
+        if items.len() == MAX_ITEMS {
+            return Err(cursor.fault("a list has at most 100 items"));
+        }
+        items.push(one(cursor)?);
+    }
+    cursor.expect_end()?;
+    Ok(items)
+}
+
+fn item(table: Table, cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
+    if cursor.eat("...") {
+        return Err(no_relationship(table, &cursor.name()?));
+    }
+    if cursor.eat("*") {
+        return Ok(Item::All);
+    }
+    let mut name = cursor.name()?;
+    let mut alias = None;
+    if !cursor.looks_at("::") && cursor.eat(":") {
+        alias = Some(name);
+        name = cursor.name()?;
+    }
+    if cursor.looks_at("::") {
+        return Err(Fault::unsupported("casts in a select list"));
+    }
+    if cursor.looks_at("->") {
+        return Err(Fault::unsupported("paths into JSON"));
+    }
+    if cursor.looks_at(".") || (name == "count" && cursor.looks_at("()")) {
+        return Err(Fault::new("PGRST123", "Use of aggregate functions is not allowed"));
+    }
+    if cursor.looks_at("(") || cursor.looks_at("!") {
+        return Err(no_relationship(table, &name));
+    }
+    Ok(Item::Column { name, alias })
+}
+
+/// No table of the data API embeds another one.
+fn no_relationship(table: Table, other: &str) -> Fault {
+    let table = table.name();
+    Fault::new("PGRST200", format!("Could not find a relationship between '{table}' and '{other}' in the schema cache"))
+        .details(format!(
+            "Searched for a foreign key relationship between '{table}' and '{other}' in the schema 'public', but no \
+             matches were found."
+        ))
+}
+
+/// Refuses a parameter of a table that was not embedded.
+pub(super) fn not_embedded(other: &str) -> Fault {
+    Fault::new("PGRST108", format!("'{other}' is not an embedded resource in this request"))
+        .hint(format!("Verify that '{other}' is included in the 'select' query parameter."))
+}
+
+fn term(cursor: &mut Cursor<'_>) -> Result<Order, Fault> {
+    let column = cursor.name()?;
+    if cursor.looks_at("->") {
+        return Err(Fault::unsupported("paths into JSON"));
+    }
+    if cursor.looks_at("(") {
+        return Err(not_embedded(&column));
+    }
+    let mut order = Order { column, descending: false, nulls_first: None };
+    let mut directed = false;
+    while cursor.eat(".") {
+        let word = cursor.take_while(|c| c.is_ascii_lowercase());
+        match word {
+            "asc" | "desc" if !directed && order.nulls_first.is_none() => {
+                directed = true;
+                order.descending = word == "desc";
+            }
+            "nullsfirst" | "nullslast" if order.nulls_first.is_none() => {
+                order.nulls_first = Some(word == "nullsfirst");
+            }
+            _ => return Err(cursor.fault("expecting \"asc\", \"desc\", \"nullsfirst\" or \"nullslast\"")),
+        }
+    }
+    Ok(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(text: &str) -> &'static str {
+        select(Table::Sessions, text).unwrap_err().code
+    }
+
+    #[test]
+    fn select_lists() {
+        let column =
+            |name: &str, alias: Option<&str>| Item::Column { name: name.into(), alias: alias.map(str::to_owned) };
+        let read = select(Table::Sessions, "*,id,name:title,\"a \\\" b\":\"title\"").unwrap();
+        let want = [Item::All, column("id", None), column("title", Some("name")), column("title", Some("a \" b"))];
+        assert_eq!(read.items, want);
+    }
+
+    #[test]
+    fn what_a_select_list_cannot_do_is_refused_by_its_code() {
+        for (text, want) in [
+            ("", "PGRST100"),
+            ("id,", "PGRST100"),
+            ("id)", "PGRST100"),
+            ("\"id", "PGRST100"),
+            ("id::text", "PGRST127"),
+            ("a:id::text", "PGRST127"),
+            ("tools->0", "PGRST127"),
+            ("count()", "PGRST123"),
+            ("id.max()", "PGRST123"),
+            ("ai_chat_messages(*)", "PGRST200"),
+            ("m:ai_chat_messages!inner(id)", "PGRST200"),
+            ("...ai_chat_messages(id)", "PGRST200"),
+        ] {
+            assert_eq!(code(text), want, "{text}");
+        }
+        assert_eq!(code(&vec!["id"; 101].join(",")), "PGRST100");
+    }
+
+    #[test]
+    fn orders() {
+        let by = |column: &str, descending, nulls_first| Order { column: column.into(), descending, nulls_first };
+        let want =
+            vec![by("a", false, None), by("b", true, None), by("c", false, Some(true)), by("d", true, Some(false))];
+        assert_eq!(order("a,b.desc,c.nullsfirst,d.desc.nullslast").unwrap(), want);
+        for bad in ["", "a.up", "a.nullsfirst.desc", "a.asc.desc", "a,", "a.desc b"] {
+            assert_eq!(order(bad).unwrap_err().code, "PGRST100", "{bad}");
+        }
+        assert_eq!(order("ai_chat_messages(id)").unwrap_err().code, "PGRST108");
+    }
+}
