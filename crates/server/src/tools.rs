@@ -198,32 +198,30 @@ impl Tools {
                 () = cancel.cancelled() => CallEnd::Failed { reason: "It was stopped.".into(), outcome: Outcome::Unknown },
             };
         }
-        let connection = match self.pool.open(app, user, &tool.server).await {
-            Ok(open) => open.connection,
-            Err(reason) => return CallEnd::refused(format!("The server {} {reason}.", tool.server.name)),
-        };
-        let Some(connection) = connection else {
-            return CallEnd::refused(format!("The server {} offers no tools any more.", tool.server.name));
-        };
-        let (sender, mut reports) = mpsc::channel(REPORTS);
-        let options = CallOptions { on_progress: Some(sender), cancel, ..CallOptions::default() };
-        let mut call = std::pin::pin!(connection.call_tool(name, arguments, options));
-        let result = loop {
-            tokio::select! {
-                biased;
-                result = &mut call => break result,
-                Some(progress) = reports.recv() => on_progress(progress),
+        let mut last_try = false;
+        loop {
+            let connection = match self.pool.open(app, user, &tool.server).await {
+                Ok(open) => open.connection,
+                Err(reason) => return CallEnd::refused(format!("The server {} {reason}.", tool.server.name)),
+            };
+            let Some(connection) = connection else {
+                return CallEnd::refused(format!("The server {} offers no tools any more.", tool.server.name));
+            };
+            let called = call_once(&connection, name, arguments.clone(), &mut on_progress, cancel.child_token()).await;
+            let error = match called {
+                Ok(result) => return CallEnd::Result(result),
+                Err(error) => error,
+            };
+            // A server that was restarted has forgotten us. A call that never reached the tool is made once more, over
+            // a new connection.
+            let never_sent = matches!(error, CallError::NotSent(_));
+            if never_sent || connection.is_closed() {
+                self.pool.lose(app, user, &tool.server, &error.to_string()).await;
             }
-        };
-        match result {
-            Ok(result) => CallEnd::Result(result),
-            Err(error) => {
-                if connection.is_closed() || matches!(error, CallError::NotSent(_)) {
-                    // The next call opens a new connection.
-                    self.pool.forget(tool.server.id).await;
-                }
-                CallEnd::Failed { reason: error.to_string(), outcome: error.outcome() }
+            if last_try || !never_sent || cancel.is_cancelled() {
+                return CallEnd::Failed { reason: error.to_string(), outcome: error.outcome() };
             }
+            last_try = true;
         }
     }
 
@@ -250,6 +248,25 @@ impl Tools {
             }
         }
         Ok(target)
+    }
+}
+
+async fn call_once(
+    connection: &mcp::Connection,
+    name: &str,
+    arguments: Map<String, Value>,
+    on_progress: &mut impl FnMut(Progress),
+    cancel: CancellationToken,
+) -> Result<ToolResult, CallError> {
+    let (sender, mut reports) = mpsc::channel(REPORTS);
+    let options = CallOptions { on_progress: Some(sender), cancel, ..CallOptions::default() };
+    let mut call = std::pin::pin!(connection.call_tool(name, arguments, options));
+    loop {
+        tokio::select! {
+            biased;
+            result = &mut call => return result,
+            Some(progress) = reports.recv() => on_progress(progress),
+        }
     }
 }
 

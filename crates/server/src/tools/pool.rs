@@ -157,6 +157,17 @@ impl Pool {
         }
     }
 
+    /// Says that a connection is lost, and why. The next one who needs it opens it anew.
+    pub async fn lose(&self, app: &App, user: UserId, server: &Server, reason: &str) {
+        let Some(slot) = self.slots().get(&server.id).cloned() else { return };
+        let connection = slot.known().connection;
+        slot.set(|known| lost(known, reason));
+        self.tell(app, user, server);
+        if let Some(connection) = connection {
+            connection.close().await;
+        }
+    }
+
     /// Keeps a person's connections that are still among `servers`, closes the others and names them.
     pub async fn retain(&self, user: UserId, servers: &[Server]) -> Vec<ServerId> {
         let lost: Vec<(ServerId, Arc<Slot>)> = {
@@ -291,12 +302,10 @@ fn watch(app: &App, user: UserId, server: Server, slot: Arc<Slot>, connection: m
                 () = inner.tasks.stopping().cancelled() => return,
                 () = slot.gone.cancelled() => return,
                 () = connection.closed() => {
-                    slot.set(|known| {
-                        known.status = Some(ConnectionStatus::Error);
-                        known.reason = Some("closed the connection; it is opened again when it is needed".to_owned());
-                        known.connection = None;
-                        known.checked_at = None;
-                    });
+                    // Who closed it on our side has said why already.
+                    if slot.known().status == Some(ConnectionStatus::Connected) {
+                        slot.set(|known| lost(known, "closed the connection; it is opened again when it is needed"));
+                    }
                     inner.tools.pool.tell(&inner, user, &server);
                     return;
                 }
@@ -315,4 +324,11 @@ fn watch(app: &App, user: UserId, server: Server, slot: Arc<Slot>, connection: m
             }
         }
     });
+}
+
+fn lost(known: &mut Known, reason: &str) {
+    known.status = Some(ConnectionStatus::Error);
+    known.reason = Some(reason.to_owned());
+    known.connection = None;
+    known.checked_at = None;
 }
