@@ -1,0 +1,106 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A tool of a scripted server. */
+export interface ScriptedTool {
+  name: string;
+  description?: string;
+  inputSchema?: object;
+  /** What it answers; it may take its time or throw. */
+  run?: (args: Record<string, unknown>) => Promise<string> | string;
+}
+
+interface RpcRequest {
+  id?: number | string;
+  method: string;
+  params?: { protocolVersion?: string; name?: string; arguments?: Record<string, unknown> };
+}
+
+/** A server under test by its address; it ends with `stop`. */
+export interface Served {
+  url: string;
+  stop: () => void;
+}
+
+/** The smallest MCP server over streamable HTTP: it has tools, and that is all. */
+export async function serveTools(tools: ScriptedTool[]): Promise<Served> {
+  return serve(async (request, response) => {
+    if (request.method !== "POST") {
+      response.writeHead(405).end();
+      return;
+    }
+    const rpc = JSON.parse(await textOf(request)) as RpcRequest;
+    if (rpc.id === undefined) {
+      response.writeHead(202).end();
+      return;
+    }
+    const answer = await answerTo(rpc, tools);
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ jsonrpc: "2.0", id: rpc.id, ...answer }));
+  });
+}
+
+/** A web site, which is no MCP server. */
+export function serveWebSite(): Promise<Served> {
+  return serve((_, response) => {
+    response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>Shop</title>");
+  });
+}
+
+/** An address at which nothing listens. */
+export async function deadAddress(): Promise<string> {
+  const server = await serve(() => undefined);
+  server.stop();
+  return server.url;
+}
+
+async function answerTo({ method, params }: RpcRequest, tools: ScriptedTool[]): Promise<object> {
+  if (method === "initialize") {
+    const serverInfo = { name: "scripted", version: "1.0.0" };
+    const protocolVersion = params?.protocolVersion ?? "2025-06-18";
+    return { result: { protocolVersion, capabilities: { tools: {} }, serverInfo } };
+  }
+  if (method === "ping") return { result: {} };
+  if (method === "tools/list") {
+    return {
+      result: {
+        tools: tools.map(({ name, description = "", inputSchema = { type: "object" } }) => ({
+          name,
+          description,
+          inputSchema,
+        })),
+      },
+    };
+  }
+  const tool = tools.find(({ name }) => method === "tools/call" && name === params?.name);
+  if (!tool) return { error: { code: -32601, message: "Method not found" } };
+  try {
+    const text = (await tool.run?.(params?.arguments ?? {})) ?? "done";
+    return { result: { content: [{ type: "text", text }] } };
+  } catch (error) {
+    return { result: { content: [{ type: "text", text: String(error) }], isError: true } };
+  }
+}
+
+async function serve(
+  handler: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void,
+): Promise<Served> {
+  const server = createServer((request, response) => void handler(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    stop: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = "";
+  request.setEncoding("utf8");
+  for await (const piece of request) text += String(piece);
+  return text;
+}
