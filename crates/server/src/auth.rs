@@ -1,0 +1,108 @@
+//! Accounts: passwords, sign-ins and the tokens that prove them.
+//!
+//! A person signs in once on each device. The sign-in is a row; an access token names it and is good for an hour, and only
+//! as long as the row is there. A refresh token names it too, with a counter: see [`sessions`].
+
+pub mod accounts;
+pub mod email;
+pub mod error;
+pub mod keys;
+pub mod limits;
+pub mod password;
+pub mod refresh_token;
+pub mod refusal;
+pub mod sessions;
+pub mod token;
+
+use std::time::Duration;
+
+use domain::{Timestamp, UserId};
+use serde_json::Value;
+use store::Store;
+use url::Url;
+
+use crate::app::App;
+use crate::config::Config;
+use crate::secrets::Secrets;
+
+use keys::Keys;
+use limits::Limits;
+use password::Passwords;
+use refresh_token::RefreshTokens;
+
+pub use error::AuthError;
+pub use token::{Audience, Claims};
+
+/// Signs and verifies.
+#[derive(Debug)]
+pub struct Auth {
+    issuer: String,
+    keys: Keys,
+    refresh_tokens: RefreshTokens,
+    passwords: Passwords,
+    limits: Limits,
+}
+
+impl Auth {
+    /// Loads the keys that sign, or makes the first one.
+    pub async fn start(
+        config: &Config,
+        site: &Url,
+        store: &Store,
+        secrets: &Secrets,
+        now: Timestamp,
+    ) -> anyhow::Result<Self> {
+        // Chosen by hand, because a second back end in the tree would make the library's own choice panic. A second app in
+        // the same process finds it chosen already.
+        let _already = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
+        let keys = match &config.jwt_keys {
+            Some(path) => Keys::from_file(path)?,
+            None => Keys::from_store(store, secrets, now).await?,
+        };
+        Ok(Self {
+            issuer: site.join("/auth/v1")?.to_string(),
+            keys,
+            refresh_tokens: RefreshTokens::new(&secrets.derive("refresh tokens")?),
+            passwords: Passwords::default(),
+            limits: Limits::new(config.rate_limits),
+        })
+    }
+
+    /// Checks an access token's signature and time, and that its sign-in still exists.
+    pub async fn verify(&self, app: &App, token: &str) -> Result<Claims, AuthError> {
+        let claims = token::read_access(&self.keys, token, app.clock.now())?;
+        if app.store.has_auth_session(claims.user, claims.session).await? {
+            Ok(claims)
+        } else {
+            Err(refusal::SESSION_NOT_FOUND.into())
+        }
+    }
+
+    /// A token with which this server calls another part of itself on behalf of a person. Whole seconds of `lifetime`
+    /// count.
+    pub fn issue_internal(
+        &self,
+        user: UserId,
+        audience: Audience,
+        lifetime: Duration,
+        now: Timestamp,
+    ) -> Result<String, AuthError> {
+        let seconds = i64::try_from(lifetime.as_secs()).map_err(AuthError::internal)?;
+        token::write_internal(&self.keys, user, audience, seconds, now).map_err(AuthError::internal)
+    }
+
+    /// On whose behalf a token of [`Auth::issue_internal`] calls.
+    pub fn verify_internal(&self, token: &str, audience: Audience, now: Timestamp) -> Result<UserId, AuthError> {
+        Ok(token::read_internal(&self.keys, token, audience, now)?)
+    }
+
+    /// The public keys, as a JWK set.
+    pub fn published_keys(&self) -> &Value {
+        self.keys.published()
+    }
+
+    /// How often one address may call.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}

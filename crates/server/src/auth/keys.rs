@@ -1,0 +1,121 @@
+//! The keys that sign and verify tokens.
+
+mod der;
+mod jwk;
+
+use std::path::Path;
+
+use anyhow::Context;
+use domain::Timestamp;
+use jsonwebtoken::{Header, Validation, decode, decode_header, encode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use store::Store;
+use store::signing_keys::SealedKey;
+
+use crate::secrets::Secrets;
+use jwk::Key;
+
+pub use jwk::{KeyError, generate};
+
+/// The number of the key that is made at first start.
+const FIRST: i64 = 1;
+
+/// All keys of this server. One of them signs, all of them verify.
+#[derive(Debug)]
+pub struct Keys {
+    all: Vec<Key>,
+    signing: usize,
+    published: Value,
+}
+
+/// A token that was not signed by one of the keys, in the way that key signs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotOurs;
+
+impl Keys {
+    /// From the text of a key file: one JWK, a JWK set, or an array of JWKs. The first private one signs.
+    pub fn from_json(text: &str) -> Result<Self, KeyError> {
+        let all = jwk::read_all(text)?;
+        let signing = all.iter().position(Key::can_sign).ok_or(KeyError::NoneSigns)?;
+        for (place, key) in all.iter().enumerate() {
+            if all.iter().take(place).any(|other| other.kid == key.kid) {
+                return Err(KeyError::Twice(key.kid.clone()));
+            }
+        }
+        let published = json!({ "keys": all.iter().filter_map(|key| key.published.clone()).collect::<Vec<_>>() });
+        let keys = Self { all, signing, published };
+        keys.prove()?;
+        Ok(keys)
+    }
+
+    /// From a key file (`CHAT_JWT_KEYS`).
+    pub fn from_file(path: &Path) -> anyhow::Result<Self> {
+        let at = || format!("CHAT_JWT_KEYS: {}", path.display());
+        let text = std::fs::read_to_string(path).with_context(at)?;
+        Self::from_json(&text).with_context(at)
+    }
+
+    /// From the database; the first key is made when there is none.
+    pub async fn from_store(store: &Store, secrets: &Secrets, now: Timestamp) -> anyhow::Result<Self> {
+        let mut sealed = store.list_signing_keys().await?;
+        if sealed.is_empty() {
+            let private_key = secrets.seal(&place(FIRST), generate()?.as_bytes())?;
+            store.insert_signing_key(&SealedKey { number: FIRST, private_key }, now).await?;
+            sealed = store.list_signing_keys().await?;
+        }
+        let mut all = Vec::with_capacity(sealed.len());
+        for key in sealed {
+            let text = secrets
+                .open(&place(key.number), &key.private_key)
+                .context("the keys that sign access tokens were stored under another master key")?;
+            all.push(serde_json::from_slice::<Value>(&text)?);
+        }
+        Ok(Self::from_json(&Value::Array(all).to_string())?)
+    }
+
+    /// A signed token.
+    pub fn sign(&self, claims: &impl Serialize) -> Result<String, jsonwebtoken::errors::Error> {
+        let key = &self.all[self.signing];
+        let mut header = Header::new(key.algorithm);
+        header.kid = Some(key.kid.clone());
+        let private = key.private.as_ref().ok_or(jsonwebtoken::errors::ErrorKind::InvalidKeyFormat)?;
+        encode(&header, claims, private)
+    }
+
+    /// What a token says, if one of the keys signed it. The key is found by its id, and the algorithm is the key's: what
+    /// the token says about it must agree, and never decides. Times are for the caller to check, by the house's clock.
+    pub fn verify<T: DeserializeOwned>(&self, token: &str) -> Result<T, NotOurs> {
+        let header = decode_header(token).map_err(|_| NotOurs)?;
+        let kid = header.kid.as_deref().ok_or(NotOurs)?;
+        let key = self.all.iter().find(|key| key.kid == kid).ok_or(NotOurs)?;
+        if header.alg != key.algorithm || header.crit.is_some() {
+            return Err(NotOurs);
+        }
+        let mut rules = Validation::new(key.algorithm);
+        rules.required_spec_claims.clear();
+        rules.validate_exp = false;
+        rules.validate_aud = false;
+        decode::<T>(token, &key.public, &rules).map(|token| token.claims).map_err(|_| NotOurs)
+    }
+
+    /// The public keys, as a JWK set. Symmetric keys have no public half and are not in it.
+    pub fn published(&self) -> &Value {
+        &self.published
+    }
+
+    /// A key whose halves do not belong together is found at start, not at the first sign-in.
+    fn prove(&self) -> Result<(), KeyError> {
+        let bad = || KeyError::Bad(self.all[self.signing].kid.clone(), "its private and public half do not match");
+        let token = self.sign(&json!({ "proof": true })).map_err(|_| bad())?;
+        self.verify::<Value>(&token).map(drop).map_err(|NotOurs| bad())
+    }
+}
+
+fn place(number: i64) -> String {
+    format!("signing_keys/private_key/{number}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! Reading and making JSON Web Keys (RFC 7517, RFC 7518 section 6).
+
+use std::fmt;
+
+use aws_lc_rs::encoding::AsBigEndian;
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, ThumbprintHash};
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::der;
+
+/// The shortest symmetric key, in bytes: as long as its hash (RFC 7518 section 3.2).
+const SHORTEST_SECRET: usize = 32;
+/// How symmetric keys begin that are printed in documentation and shipped with examples: everybody has them.
+const EXAMPLE_SECRETS: [&[u8]; 2] = [b"super-secret-jwt-token", b"your-super-secret-jwt-token"];
+
+/// Why a key is refused. Never repeats the key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// Not JSON, or not a key, a set or an array of keys.
+    #[error("it must hold one JWK, a JWK set or an array of JWKs: {0}")]
+    NotKeys(String),
+    /// A key cannot be used.
+    #[error("the key {0:?} cannot be used: {1}")]
+    Bad(String, &'static str),
+    /// Two keys have the same id.
+    #[error("two keys have the id {0:?}")]
+    Twice(String),
+    /// There are public keys at most.
+    #[error("none of the keys is a private key that signs")]
+    NoneSigns,
+    /// The system could not make a key.
+    #[error("a key could not be made")]
+    NotMade,
+}
+
+/// A key that verifies, and that signs if its private half is there.
+pub struct Key {
+    /// Its id: its own, or its thumbprint (RFC 7638).
+    pub kid: String,
+    /// The one algorithm it is used with.
+    pub algorithm: Algorithm,
+    /// The half that verifies.
+    pub public: DecodingKey,
+    /// The half that signs.
+    pub private: Option<EncodingKey>,
+    /// The public half for everybody to read; none for a symmetric key.
+    pub published: Option<Value>,
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({:?}, {})", self.algorithm, self.kid)
+    }
+}
+
+impl Key {
+    /// Whether the private half is there.
+    pub fn can_sign(&self) -> bool {
+        self.private.is_some()
+    }
+}
+
+#[derive(Deserialize)]
+struct Fields {
+    kty: String,
+    kid: Option<String>,
+    alg: Option<String>,
+    key_ops: Option<Vec<String>>,
+    crv: Option<String>,
+    x: Option<String>,
+    y: Option<String>,
+    d: Option<String>,
+    n: Option<String>,
+    e: Option<String>,
+    p: Option<String>,
+    q: Option<String>,
+    dp: Option<String>,
+    dq: Option<String>,
+    qi: Option<String>,
+    k: Option<String>,
+}
+
+/// One JWK, a JWK set or an array of JWKs.
+pub fn read_all(text: &str) -> Result<Vec<Key>, KeyError> {
+    let not_keys = |error: serde_json::Error| {
+        // The position only: serde's own words may repeat a piece of the key.
+        KeyError::NotKeys(format!("line {} column {} is not understood", error.line(), error.column()))
+    };
+    let list = match serde_json::from_str(text).map_err(not_keys)? {
+        Value::Array(keys) => keys,
+        Value::Object(mut set) if set.contains_key("keys") => match set.remove("keys") {
+            Some(Value::Array(keys)) => keys,
+            _ => return Err(KeyError::NotKeys("\"keys\" is not an array".to_owned())),
+        },
+        key => vec![key],
+    };
+    list.into_iter()
+        .enumerate()
+        .map(|(place, key)| {
+            let name = key.get("kid").and_then(Value::as_str).map_or_else(|| format!("#{}", place + 1), str::to_owned);
+            let fields: Fields = serde_json::from_value(key)
+                .map_err(|_| KeyError::Bad(name.clone(), "it needs \"kty\", and every field is a text"))?;
+            read(&fields).map_err(|reason| KeyError::Bad(name, reason))
+        })
+        .collect()
+}
+
+/// A new ES256 key as a private JWK.
+pub fn generate() -> Result<String, KeyError> {
+    let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).map_err(|_| KeyError::NotMade)?;
+    let d = pair.private_key().as_be_bytes().map_err(|_| KeyError::NotMade)?;
+    let (_, point) = pair.public_key().as_ref().split_first().ok_or(KeyError::NotMade)?;
+    let (x, y) = point.split_at(point.len() / 2);
+    let [x, y, d] = [x, y, d.as_ref()].map(|bytes| URL_SAFE_NO_PAD.encode(bytes));
+    Ok(json!({ "kty": "EC", "crv": "P-256", "alg": "ES256", "x": x, "y": y, "d": d }).to_string())
+}
+
+fn read(fields: &Fields) -> Result<Key, &'static str> {
+    let (algorithm, name) = match (fields.kty.as_str(), fields.crv.as_deref()) {
+        ("EC", Some("P-256")) => (Algorithm::ES256, "ES256"),
+        ("RSA", _) => (Algorithm::RS256, "RS256"),
+        ("oct", _) => (Algorithm::HS256, "HS256"),
+        _ => return Err("it must be an EC key on P-256, an RSA key or an oct key"),
+    };
+    if fields.alg.as_deref().is_some_and(|alg| alg != name) {
+        return Err("its \"alg\" must be ES256 for an EC key, RS256 for an RSA key, HS256 for an oct key");
+    }
+    let mut public = match algorithm {
+        Algorithm::ES256 => json!({ "kty": "EC", "crv": "P-256", "x": fields.x, "y": fields.y }),
+        Algorithm::RS256 => json!({ "kty": "RSA", "n": fields.n, "e": fields.e }),
+        _ => json!({ "kty": "oct", "k": fields.k }),
+    };
+    let missing = "a public field is missing";
+    let jwk: Jwk = serde_json::from_value(public.clone()).map_err(|_| missing)?;
+    if matches!(jwk.algorithm, AlgorithmParameters::Other(_)) {
+        return Err(missing);
+    }
+    let kid = match &fields.kid {
+        Some(kid) if !kid.is_empty() => kid.clone(),
+        _ => jwk.thumbprint(ThumbprintHash::SHA256).map_err(|_| "it has no thumbprint")?,
+    };
+    let verifies = DecodingKey::from_jwk(&jwk).map_err(|_| "a public field is not base64url")?;
+    let signs = fields.key_ops.as_ref().is_none_or(|operations| operations.iter().any(|word| word == "sign"));
+    let private = match algorithm {
+        Algorithm::ES256 => ec_private(fields)?,
+        Algorithm::RS256 => rsa_private(fields)?,
+        _ => Some(secret(fields)?),
+    };
+    public["kid"] = json!(kid);
+    public["alg"] = json!(name);
+    public["use"] = json!("sig");
+    public["key_ops"] = json!(["verify"]);
+    Ok(Key {
+        kid,
+        algorithm,
+        public: verifies,
+        private: private.filter(|_| signs),
+        published: (algorithm != Algorithm::HS256).then_some(public),
+    })
+}
+
+fn ec_private(fields: &Fields) -> Result<Option<EncodingKey>, &'static str> {
+    if fields.d.is_none() {
+        return Ok(None);
+    }
+    let mut point = vec![0x04];
+    point.extend(bytes(fields.x.as_ref())?);
+    point.extend(bytes(fields.y.as_ref())?);
+    let d = bytes(fields.d.as_ref())?;
+    let document = EcdsaKeyPair::from_private_key_and_public_key(&ECDSA_P256_SHA256_FIXED_SIGNING, &d, &point)
+        .ok()
+        .and_then(|pair| pair.to_pkcs8v1().ok())
+        .ok_or("its numbers are not a P-256 key")?;
+    Ok(Some(EncodingKey::from_ec_der(document.as_ref())))
+}
+
+fn rsa_private(fields: &Fields) -> Result<Option<EncodingKey>, &'static str> {
+    if fields.d.is_none() {
+        return Ok(None);
+    }
+    let numbers = [
+        bytes(fields.n.as_ref())?,
+        bytes(fields.e.as_ref())?,
+        bytes(fields.d.as_ref())?,
+        bytes(fields.p.as_ref())?,
+        bytes(fields.q.as_ref())?,
+        bytes(fields.dp.as_ref())?,
+        bytes(fields.dq.as_ref())?,
+        bytes(fields.qi.as_ref())?,
+    ];
+    Ok(Some(EncodingKey::from_rsa_der(&der::rsa_private_key(&numbers))))
+}
+
+fn secret(fields: &Fields) -> Result<EncodingKey, &'static str> {
+    let secret = bytes(fields.k.as_ref())?;
+    if secret.len() < SHORTEST_SECRET {
+        return Err("a symmetric key needs at least 32 bytes");
+    }
+    if EXAMPLE_SECRETS.iter().any(|example| secret.starts_with(example)) {
+        return Err("this symmetric key is an example that everybody knows");
+    }
+    Ok(EncodingKey::from_secret(&secret))
+}
+
+fn bytes(field: Option<&String>) -> Result<Vec<u8>, &'static str> {
+    let text = field.ok_or("a private field is missing (an RSA key needs n, e, d, p, q, dp, dq and qi)")?;
+    URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).map_err(|_| "a private field is not base64url")
+}

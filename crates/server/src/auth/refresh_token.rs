@@ -1,0 +1,96 @@
+//! Refresh tokens: which sign-in, and how often it was rotated, under a seal. Nothing of a token is stored but the
+//! counter of its sign-in, so a copy of the database gives nobody a session.
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use aws_lc_rs::hmac::{self, HMAC_SHA256};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::AuthSessionId;
+use uuid::Uuid;
+
+/// The first byte of every token, so that the form can change later.
+const VERSION: u8 = 1;
+const ID_BYTES: usize = 16;
+const COUNTER_BYTES: usize = 8;
+/// Half of an HMAC-SHA-256: 128 bits cannot be guessed over a network (RFC 2104 section 5).
+const SEAL_BYTES: usize = 16;
+
+/// Makes and reads refresh tokens.
+#[derive(Debug)]
+pub struct RefreshTokens {
+    key: hmac::Key,
+}
+
+impl RefreshTokens {
+    /// With the key that seals.
+    pub fn new(key: &[u8; 32]) -> Self {
+        Self { key: hmac::Key::new(HMAC_SHA256, key) }
+    }
+
+    /// The token of a sign-in that was rotated `counter` times.
+    pub fn write(&self, session: AuthSessionId, counter: i64) -> String {
+        let mut bytes = Vec::with_capacity(1 + ID_BYTES + COUNTER_BYTES + SEAL_BYTES);
+        bytes.push(VERSION);
+        bytes.extend_from_slice(session.0.as_bytes());
+        bytes.extend_from_slice(&counter.to_be_bytes());
+        let seal = self.seal(&bytes);
+        bytes.extend_from_slice(&seal);
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// The sign-in and the counter of a token that was made here.
+    pub fn read(&self, token: &str) -> Option<(AuthSessionId, i64)> {
+        let bytes = URL_SAFE_NO_PAD.decode(token).ok()?;
+        let (said, seal) = bytes.split_at_checked(1 + ID_BYTES + COUNTER_BYTES)?;
+        verify_slices_are_equal(&self.seal(said), seal).ok()?;
+        let (&[VERSION], rest) = said.split_first_chunk()? else { return None };
+        let (id, counter) = rest.split_first_chunk::<ID_BYTES>()?;
+        Some((AuthSessionId(Uuid::from_bytes(*id)), i64::from_be_bytes(counter.try_into().ok()?)))
+    }
+
+    fn seal(&self, bytes: &[u8]) -> [u8; SEAL_BYTES] {
+        let mut seal = [0; SEAL_BYTES];
+        for (to, from) in seal.iter_mut().zip(hmac::sign(&self.key, bytes).as_ref()) {
+            *to = *from;
+        }
+        seal
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(id in any::<u128>(), counter in 0i64.., key in any::<[u8; 32]>()) {
+            let tokens = RefreshTokens::new(&key);
+            let session = AuthSessionId(Uuid::from_u128(id));
+            let token = tokens.write(session, counter);
+            prop_assert_eq!(tokens.read(&token), Some((session, counter)));
+            prop_assert_eq!(RefreshTokens::new(&key.map(|byte| !byte)).read(&token), None);
+        }
+
+        #[test]
+        fn a_changed_token_is_no_token(at in 0usize..41, bit in 0u8..8, counter in 0i64..) {
+            let tokens = RefreshTokens::new(&[7; 32]);
+            let mut bytes = URL_SAFE_NO_PAD.decode(tokens.write(AuthSessionId::fresh(), counter)).unwrap();
+            bytes[at] ^= 1 << bit;
+            prop_assert_eq!(tokens.read(&URL_SAFE_NO_PAD.encode(&bytes)), None);
+        }
+
+        #[test]
+        fn anything_else_is_no_token(text in "\\PC*") {
+            prop_assert_eq!(RefreshTokens::new(&[7; 32]).read(&text), None);
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_token_is_no_token() {
+        let tokens = RefreshTokens::new(&[7; 32]);
+        let token = tokens.write(AuthSessionId::fresh(), 3);
+        assert!((0..token.len()).all(|end| tokens.read(&token[..end]).is_none()));
+        assert!(tokens.read(&format!("{token}AAAA")).is_none());
+    }
+}

@@ -1,0 +1,101 @@
+//! Why a call about an account is refused, in the words of the protocol.
+
+use std::fmt;
+
+/// A refusal: status, stable code and words for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal {
+    /// The HTTP status.
+    pub status: u16,
+    /// The stable word for programs.
+    pub code: &'static str,
+    /// What people read.
+    pub message: &'static str,
+}
+
+impl Refusal {
+    const fn new(status: u16, code: &'static str, message: &'static str) -> Self {
+        Self { status, code, message }
+    }
+
+    /// A field of the request holds something it must not.
+    pub const fn invalid(message: &'static str) -> Self {
+        Self::new(400, "validation_failed", message)
+    }
+
+    /// A part of the protocol that this server does not offer.
+    pub const fn absent(status: u16, code: &'static str, message: &'static str) -> Self {
+        Self::new(status, code, message)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message)
+    }
+}
+
+macro_rules! catalogue {
+    ($($(#[$doc:meta])* $name:ident = $status:literal $code:literal $message:literal;)+) => {$(
+        $(#[$doc])*
+        pub const $name: Refusal = Refusal::new($status, $code, $message);
+    )+};
+}
+
+catalogue! {
+    /// No such path.
+    NO_SUCH_ROUTE = 404 "not_found" "There is no such call";
+    /// The path is there, for another method.
+    METHOD_NOT_ALLOWED = 405 "method_not_allowed" "This call takes another method";
+    /// More than 1 MiB.
+    BODY_TOO_LARGE = 413 "request_entity_too_large" "Request body too large (max 1048576 bytes)";
+    /// The body broke off.
+    BODY_BROKEN = 400 "bad_json" "Could not parse request body as JSON: it broke off";
+
+    /// No bearer token.
+    NO_AUTHORIZATION = 401 "no_authorization" "This endpoint requires a valid Bearer token";
+    /// The token was not signed here, or is not an access token.
+    BAD_JWT = 403 "bad_jwt" "invalid JWT: unable to parse or verify signature";
+    /// The token's time is over.
+    EXPIRED_JWT = 403 "bad_jwt" "invalid JWT: unable to parse or verify signature, token has invalid claims: token is expired";
+    /// The token's sign-in was ended.
+    SESSION_NOT_FOUND = 403 "session_not_found" "Session from session_id claim in JWT does not exist";
+    /// The token's person is gone.
+    USER_NOT_FOUND = 403 "user_not_found" "User from sub claim in JWT does not exist";
+
+    /// Accounts cannot be confirmed: there is no mail server, and they are not confirmed at once.
+    SIGNUP_DISABLED = 422 "signup_disabled" "Signups not allowed for this instance";
+    /// Neither an address nor a number.
+    ANONYMOUS_DISABLED = 422 "anonymous_provider_disabled" "Anonymous sign-ins are disabled";
+    /// Sign-up by telephone.
+    PHONE_SIGNUP_DISABLED = 400 "phone_provider_disabled" "Phone signups are disabled";
+    /// Sign-in by telephone.
+    PHONE_LOGIN_DISABLED = 422 "phone_provider_disabled" "Phone logins are disabled";
+    /// A telephone number for an account.
+    PHONE_CHANGE_DISABLED = 400 "phone_provider_disabled" "Unsupported phone provider";
+    /// A new address would have to be confirmed by mail.
+    EMAIL_CHANGE_DISABLED = 422 "email_provider_disabled" "This server sends no e-mail to confirm a new address with";
+    /// Sign-up with an address that has an account.
+    USER_ALREADY_EXISTS = 422 "user_already_exists" "User already registered";
+    /// A new address that another account has.
+    EMAIL_EXISTS = 422 "email_exists" "A user with this email address has already been registered";
+    /// The new password is the old one.
+    SAME_PASSWORD = 422 "same_password" "New password should be different from the old password.";
+    /// The present password, where it was sent along, is another one.
+    CURRENT_PASSWORD_INVALID = 400 "current_password_invalid" "Current password required when setting new password.";
+    /// What the server keeps about a person is not the person's to change.
+    NOT_ADMIN = 403 "not_admin" "Updating app_metadata requires admin privileges";
+
+    /// No such address, or not its password: the two are not told apart.
+    INVALID_CREDENTIALS = 400 "invalid_credentials" "Invalid login credentials";
+    /// The address was never confirmed.
+    EMAIL_NOT_CONFIRMED = 400 "email_not_confirmed" "Email not confirmed";
+    /// A grant type the protocol does not know.
+    UNSUPPORTED_GRANT = 400 "invalid_credentials" "unsupported_grant_type";
+    /// A refresh token that was not made here, or whose sign-in was ended.
+    REFRESH_TOKEN_NOT_FOUND = 400 "refresh_token_not_found" "Invalid Refresh Token: Refresh Token Not Found";
+    /// A refresh token that was used before: it may be in other hands, so its sign-in was ended.
+    REFRESH_TOKEN_ALREADY_USED = 400 "refresh_token_already_used" "Invalid Refresh Token: Already Used";
+    /// Others were always faster.
+    CONFLICT = 409 "conflict" "Too many concurrent requests on the same session";
+}

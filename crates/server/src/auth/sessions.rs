@@ -1,0 +1,176 @@
+//! Sign-ins: opening one, keeping it alive with refresh tokens, ending it.
+//!
+//! A refresh token carries the counter of its sign-in. The newest one rotates: the counter goes up, the answer carries the
+//! next token. The one before it is answered with the newest again, because a client that never got or never saved the last
+//! answer has nothing else; so is every older one for ten seconds, because tabs that wake together all send what they
+//! remember. Any other is in two hands, and the sign-in ends.
+
+use domain::{AuthSessionId, Timestamp};
+use store::auth_sessions::{AuthMethod, AuthSession};
+use store::users::User;
+
+use super::refusal::{CONFLICT, REFRESH_TOKEN_ALREADY_USED, REFRESH_TOKEN_NOT_FOUND, Refusal, USER_NOT_FOUND};
+use super::token::{AccessToken, LIFETIME};
+use super::{Auth, AuthError, Claims};
+use crate::app::App;
+
+/// How long after a rotation any older token is answered with the newest, in seconds: what the hosted service has.
+const REUSE_INTERVAL: i64 = 10;
+/// A caller that loses the race to rotate once reads the winner's counter; more than one more try is never needed, unless
+/// the winner's answer is used at once as well.
+const ATTEMPTS: usize = 5;
+
+/// A person's sign-in with fresh tokens.
+#[derive(Debug)]
+pub struct SignIn {
+    /// The person.
+    pub user: User,
+    /// Proves the sign-in for an hour.
+    pub access_token: String,
+    /// Gets the next access token.
+    pub refresh_token: String,
+    /// How long the access token is good, in seconds.
+    pub expires_in: i64,
+    /// When it ends, in seconds since 1970.
+    pub expires_at: i64,
+}
+
+/// Which sign-ins to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All of the person.
+    Global,
+    /// The one that asks.
+    Local,
+    /// All but the one that asks.
+    Others,
+}
+
+impl Scope {
+    /// From the word of the protocol.
+    pub fn from_word(word: Option<&str>) -> Result<Self, Refusal> {
+        match word.unwrap_or_default() {
+            "" | "global" => Ok(Self::Global),
+            "local" => Ok(Self::Local),
+            "others" => Ok(Self::Others),
+            _ => Err(Refusal::invalid("Unsupported logout scope")),
+        }
+    }
+}
+
+impl Auth {
+    /// Opens a sign-in for a person who has just proved who they are, by `method`.
+    pub(super) async fn open(
+        &self,
+        app: &App,
+        mut user: User,
+        method: &str,
+        user_agent: Option<String>,
+    ) -> Result<SignIn, AuthError> {
+        let now = app.clock.now();
+        let session = AuthSession {
+            id: AuthSessionId::fresh(),
+            user: user.id,
+            refresh_counter: 0,
+            refreshed_at: now,
+            aal: "aal1".to_owned(),
+            amr: vec![AuthMethod { method: method.to_owned(), timestamp: now.as_seconds() }],
+            user_agent,
+            created_at: now,
+        };
+        app.store.insert_auth_session(&session).await?;
+        user.last_sign_in_at = Some(now);
+        self.tokens(user, &session, now)
+    }
+
+    /// Answers a refresh token with fresh tokens, as this module's head says.
+    pub async fn refresh(&self, app: &App, refresh_token: &str) -> Result<SignIn, AuthError> {
+        let (id, counter) = self.refresh_tokens.read(refresh_token).ok_or(REFRESH_TOKEN_NOT_FOUND)?;
+        let now = app.clock.now();
+        for _ in 0..ATTEMPTS {
+            let mut session = app.store.get_auth_session(id).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
+            match judge(session.refresh_counter - counter, session.refreshed_at, now) {
+                Verdict::Rotate => {
+                    if !app.store.advance_auth_session(session.user, id, counter, now).await? {
+                        continue;
+                    }
+                    session.refresh_counter += 1;
+                }
+                Verdict::Repeat => {}
+                Verdict::Foreign => return Err(REFRESH_TOKEN_NOT_FOUND.into()),
+                Verdict::Stolen => {
+                    tracing::warn!(session = %id, "a used refresh token came back: the sign-in was ended");
+                    app.store.delete_auth_session(session.user, id).await?;
+                    return Err(REFRESH_TOKEN_ALREADY_USED.into());
+                }
+            }
+            let user = app.store.get_user(session.user).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
+            return self.tokens(user, &session, now);
+        }
+        Err(CONFLICT.into())
+    }
+
+    /// Ends sign-ins of the person who asks.
+    pub async fn sign_out(&self, app: &App, claims: Claims, scope: Scope) -> Result<(), AuthError> {
+        match scope {
+            Scope::Global => app.store.delete_auth_sessions(claims.user).await?,
+            Scope::Local => app.store.delete_auth_session(claims.user, claims.session).await?,
+            Scope::Others => app.store.delete_other_auth_sessions(claims.user, claims.session).await?,
+        }
+        Ok(())
+    }
+
+    /// The account of the person who asks.
+    pub async fn user(&self, app: &App, claims: Claims) -> Result<User, AuthError> {
+        Ok(app.store.get_user(claims.user).await?.ok_or(USER_NOT_FOUND)?)
+    }
+
+    fn tokens(&self, user: User, session: &AuthSession, now: Timestamp) -> Result<SignIn, AuthError> {
+        let claims = AccessToken::new(&self.issuer, &user, session, now);
+        let expires_at = claims.expires_at();
+        let access_token = self.keys.sign(&claims).map_err(AuthError::internal)?;
+        let refresh_token = self.refresh_tokens.write(session.id, session.refresh_counter);
+        Ok(SignIn { user, access_token, refresh_token, expires_in: LIFETIME, expires_at })
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    /// It is the newest.
+    Rotate,
+    /// Answer with the newest again.
+    Repeat,
+    /// It is newer than the newest: made here, but not for this database.
+    Foreign,
+    /// It was used, and its successor too.
+    Stolen,
+}
+
+fn judge(behind: i64, refreshed_at: Timestamp, now: Timestamp) -> Verdict {
+    let just_now = (now.0 - refreshed_at.0).abs() < REUSE_INTERVAL * 1_000_000;
+    match behind {
+        0 => Verdict::Rotate,
+        1 => Verdict::Repeat,
+        ..0 => Verdict::Foreign,
+        _ if just_now => Verdict::Repeat,
+        _ => Verdict::Stolen,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_token_gets_its_verdict() {
+        let rotated = Timestamp(1_000_000_000);
+        let verdict = |behind, seconds| judge(behind, rotated, rotated.plus_seconds(seconds));
+        assert_eq!(verdict(0, 0), Verdict::Rotate);
+        assert_eq!(verdict(0, 100_000), Verdict::Rotate);
+        assert_eq!(verdict(1, 100_000), Verdict::Repeat, "a lost answer, however late");
+        assert_eq!(verdict(2, 9), Verdict::Repeat, "tabs that wake together");
+        assert_eq!(verdict(2, 10), Verdict::Stolen);
+        assert_eq!(verdict(2, -11), Verdict::Stolen, "the clock went back");
+        assert_eq!(verdict(-1, 0), Verdict::Foreign);
+    }
+}

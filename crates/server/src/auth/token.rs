@@ -1,0 +1,141 @@
+//! What stands in the tokens that the server signs.
+
+use domain::{AuthSessionId, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use store::auth_sessions::{AuthMethod, AuthSession};
+use store::users::User;
+
+use super::keys::{Keys, NotOurs};
+use super::refusal::{BAD_JWT, EXPIRED_JWT, Refusal};
+
+/// How long an access token is good, in seconds.
+pub const LIFETIME: i64 = 3600;
+
+/// Whom an access token speaks to; also the role it gives.
+pub const AUTHENTICATED: &str = "authenticated";
+
+/// An access token, as the protocol has it.
+#[derive(Debug, Serialize)]
+pub struct AccessToken<'a> {
+    iss: &'a str,
+    sub: UserId,
+    aud: &'static str,
+    exp: i64,
+    iat: i64,
+    email: &'a str,
+    phone: &'static str,
+    app_metadata: &'a Map<String, Value>,
+    user_metadata: &'a Map<String, Value>,
+    role: &'static str,
+    aal: &'a str,
+    amr: &'a [AuthMethod],
+    session_id: AuthSessionId,
+    is_anonymous: bool,
+}
+
+impl<'a> AccessToken<'a> {
+    /// For a person in one of their sign-ins.
+    pub fn new(issuer: &'a str, user: &'a User, session: &'a AuthSession, now: Timestamp) -> Self {
+        Self {
+            iss: issuer,
+            sub: user.id,
+            aud: AUTHENTICATED,
+            exp: now.as_seconds() + LIFETIME,
+            iat: now.as_seconds(),
+            email: user.email.as_deref().unwrap_or_default(),
+            phone: "",
+            app_metadata: &user.app_metadata,
+            user_metadata: &user.user_metadata,
+            role: AUTHENTICATED,
+            aal: &session.aal,
+            amr: &session.amr,
+            session_id: session.id,
+            is_anonymous: user.is_anonymous,
+        }
+    }
+
+    /// When it ends, in seconds since 1970.
+    pub fn expires_at(&self) -> i64 {
+        self.exp
+    }
+}
+
+/// What a valid access token says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claims {
+    /// Whose it is.
+    pub user: UserId,
+    /// The sign-in.
+    pub session: AuthSessionId,
+    /// When it ends, in seconds since 1970.
+    pub expires_at: i64,
+}
+
+#[derive(Deserialize)]
+struct ReadAccess {
+    sub: UserId,
+    aud: String,
+    exp: i64,
+    session_id: AuthSessionId,
+}
+
+/// Reads an access token and checks its signature, audience and time.
+pub fn read_access(keys: &Keys, token: &str, now: Timestamp) -> Result<Claims, Refusal> {
+    let read: ReadAccess = keys.verify(token).map_err(|NotOurs| BAD_JWT)?;
+    if read.aud != AUTHENTICATED {
+        return Err(BAD_JWT);
+    }
+    if read.exp <= now.as_seconds() {
+        return Err(EXPIRED_JWT);
+    }
+    Ok(Claims { user: read.sub, session: read.session_id, expires_at: read.exp })
+}
+
+/// A part of this server that speaks to another part of it on behalf of a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// The built-in MCP servers that work with a person's own authorisations.
+    Mcp,
+}
+
+impl Audience {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Internal {
+    sub: UserId,
+    aud: String,
+    exp: i64,
+    iat: i64,
+}
+
+/// A token for one part of this server, good for `seconds`. It opens no other door: an access token needs another audience
+/// and a sign-in, which this one does not have.
+pub fn write_internal(
+    keys: &Keys,
+    user: UserId,
+    audience: Audience,
+    seconds: i64,
+    now: Timestamp,
+) -> Result<String, jsonwebtoken::errors::Error> {
+    let iat = now.as_seconds();
+    keys.sign(&Internal { sub: user, aud: audience.word().to_owned(), exp: iat + seconds, iat })
+}
+
+/// Whose a token is that [`write_internal`] made for the same part of the server.
+pub fn read_internal(keys: &Keys, token: &str, audience: Audience, now: Timestamp) -> Result<UserId, Refusal> {
+    let read: Internal = keys.verify(token).map_err(|NotOurs| BAD_JWT)?;
+    if read.aud != audience.word() {
+        return Err(BAD_JWT);
+    }
+    if read.exp <= now.as_seconds() { Err(EXPIRED_JWT) } else { Ok(read.sub) }
+}
+
+#[cfg(test)]
+mod tests;

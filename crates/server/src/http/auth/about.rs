@@ -1,0 +1,36 @@
+//! What anybody may know: the public keys, what is offered, that the server is there.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use serde_json::{Value, json};
+
+use crate::app::App;
+
+/// `GET /.well-known/jwks.json`: the keys that verify access tokens. Clients keep them for ten minutes.
+pub async fn jwks(State(app): State<App>) -> impl IntoResponse {
+    ([(header::CACHE_CONTROL, "public, max-age=600")], Json(app.auth.published_keys().clone()))
+}
+
+/// `GET /settings`
+pub async fn settings(State(app): State<App>) -> Json<Value> {
+    Json(json!({
+        "external": { "anonymous_users": false, "email": true, "phone": false },
+        "disable_signup": !app.config.autoconfirm,
+        "mailer_autoconfirm": app.config.autoconfirm,
+        "phone_autoconfirm": false,
+        "sms_provider": "",
+        "saml_enabled": false,
+        "passkeys_enabled": false,
+    }))
+}
+
+/// `GET /health`
+pub async fn health() -> Json<Value> {
+    Json(json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "name": "AI Chat MCP",
+        "description": "Accounts and sign-ins, over the API of GoTrue",
+    }))
+}

@@ -1,0 +1,114 @@
+//! The shapes of a person and of a sign-in on the wire.
+
+use domain::{Timestamp, UserId};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use store::users::User;
+use uuid::Uuid;
+
+use crate::auth::sessions::SignIn;
+use crate::auth::token::AUTHENTICATED;
+
+/// A sign-in with its tokens.
+#[derive(Serialize)]
+pub struct SessionBody {
+    access_token: String,
+    token_type: &'static str,
+    expires_in: i64,
+    expires_at: i64,
+    refresh_token: String,
+    user: UserBody,
+}
+
+impl From<SignIn> for SessionBody {
+    fn from(sign_in: SignIn) -> Self {
+        Self {
+            access_token: sign_in.access_token,
+            token_type: "bearer",
+            expires_in: sign_in.expires_in,
+            expires_at: sign_in.expires_at,
+            refresh_token: sign_in.refresh_token,
+            user: sign_in.user.into(),
+        }
+    }
+}
+
+/// A person. Times that are not set are left out; a missing address or number is an empty text.
+#[derive(Serialize)]
+pub struct UserBody {
+    id: UserId,
+    aud: &'static str,
+    role: &'static str,
+    email: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    email_confirmed_at: Option<Timestamp>,
+    phone: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmation_sent_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_sign_in_at: Option<Timestamp>,
+    app_metadata: Map<String, Value>,
+    user_metadata: Map<String, Value>,
+    identities: Vec<IdentityBody>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    is_anonymous: bool,
+}
+
+#[derive(Serialize)]
+struct IdentityBody {
+    identity_id: Uuid,
+    id: String,
+    user_id: UserId,
+    identity_data: Value,
+    provider: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_sign_in_at: Option<Timestamp>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    email: String,
+}
+
+impl From<User> for UserBody {
+    fn from(user: User) -> Self {
+        Self {
+            identities: e_mail_identity(&user).into_iter().collect(),
+            id: user.id,
+            aud: AUTHENTICATED,
+            role: AUTHENTICATED,
+            email: user.email.unwrap_or_default(),
+            email_confirmed_at: user.email_confirmed_at,
+            phone: "",
+            confirmation_sent_at: user.confirmation_sent_at,
+            confirmed_at: user.email_confirmed_at,
+            last_sign_in_at: user.last_sign_in_at,
+            app_metadata: user.app_metadata,
+            user_metadata: user.user_metadata,
+            created_at: user.created_at,
+            updated_at: user.updated_at,
+            is_anonymous: user.is_anonymous,
+        }
+    }
+}
+
+fn e_mail_identity(user: &User) -> Option<IdentityBody> {
+    let email = user.email.clone()?;
+    Some(IdentityBody {
+        identity_id: user.identity_id,
+        id: user.id.to_string(),
+        user_id: user.id,
+        identity_data: json!({
+            "sub": user.id,
+            "email": email,
+            "email_verified": user.email_confirmed_at.is_some(),
+            "phone_verified": false,
+        }),
+        provider: "email",
+        last_sign_in_at: user.last_sign_in_at,
+        created_at: user.created_at,
+        updated_at: user.updated_at,
+        email,
+    })
+}

@@ -1,0 +1,96 @@
+//! Errors of the auth API. The protocol has two shapes, chosen by the version that the client names; every body here can be
+//! read as either.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use crate::auth::AuthError;
+use crate::auth::refusal::{METHOD_NOT_ALLOWED, NO_SUCH_ROUTE, Refusal};
+
+const API_VERSION: HeaderName = HeaderName::from_static("x-supabase-api-version");
+const ERROR_CODE: HeaderName = HeaderName::from_static("x-sb-error-code");
+/// The version in which `code` became a word.
+const WORDS: &str = "2024-01-01";
+
+/// An error on its way out; [`speak_the_protocol`] gives it the shape that the request asks for.
+#[derive(Clone)]
+struct Pending(Arc<AuthError>);
+
+/// A status without a body: [`speak_the_protocol`], around every route of the auth API, writes the body.
+impl IntoResponse for AuthError {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = status.into_response();
+        response.extensions_mut().insert(Pending(Arc::new(self)));
+        response
+    }
+}
+
+/// The answer of a part of the protocol that is not offered.
+pub fn refuse(refusal: Refusal) -> AuthError {
+    refusal.into()
+}
+
+/// For paths that do not exist.
+pub async fn no_such_route() -> AuthError {
+    NO_SUCH_ROUTE.into()
+}
+
+/// For methods that a path does not take.
+pub async fn method_not_allowed() -> AuthError {
+    METHOD_NOT_ALLOWED.into()
+}
+
+/// Writes errors in the client's version of the protocol, and keeps tokens out of caches.
+pub async fn speak_the_protocol(request: Request, next: Next) -> Response {
+    let words = asks_for_words(&request);
+    let mut response = next.run(request).await;
+    if let Some(Pending(error)) = response.extensions_mut().remove::<Pending>() {
+        let allow = response.headers_mut().remove(header::ALLOW);
+        response = write(&error, words);
+        if let Some(allow) = allow {
+            response.headers_mut().insert(header::ALLOW, allow);
+        }
+    }
+    let headers = response.headers_mut();
+    if words {
+        headers.insert(API_VERSION, HeaderValue::from_static(WORDS));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Dates compare as text.
+fn asks_for_words(request: &Request) -> bool {
+    let version = request.headers().get(API_VERSION).and_then(|value| value.to_str().ok());
+    version.is_some_and(|version| version.len() == WORDS.len() && version >= WORDS)
+}
+
+fn write(error: &AuthError, words: bool) -> Response {
+    if let AuthError::Internal(source) = error {
+        tracing::error!(error = format!("{source:#}"), "an auth call failed");
+    }
+    let (status, code, message) = (error.status(), error.code(), error.to_string());
+    let mut body = json!({
+        "code": if words { Value::from(code) } else { Value::from(status) },
+        "error_code": code,
+        "message": message,
+        "msg": message,
+    });
+    if let AuthError::WeakPassword { reasons, .. } = error {
+        body["weak_password"] = json!({ "reasons": reasons });
+    }
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = (status, Json(body)).into_response();
+    response.headers_mut().insert(ERROR_CODE, HeaderValue::from_static(code));
+    if let AuthError::TooMany { retry_after } = error {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(*retry_after));
+    }
+    response
+}

@@ -1,0 +1,77 @@
+//! What the handlers of the auth API read from a request.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
+use axum::http::header;
+use axum::http::request::Parts;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+
+use super::BODY_LIMIT;
+use crate::app::App;
+use crate::auth::refusal::{BODY_BROKEN, BODY_TOO_LARGE, NO_AUTHORIZATION};
+use crate::auth::{AuthError, Claims};
+use crate::http::extract::bearer;
+
+/// What the access token of a request says.
+pub struct Caller(pub Claims);
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = AuthError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthError> {
+        let token = bearer(parts).ok_or(NO_AUTHORIZATION)?;
+        app.auth.verify(app, token).await.map(Self)
+    }
+}
+
+/// A JSON body, whatever its content type says: the protocol never looks at it.
+pub struct JsonBody<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
+    type Rejection = AuthError;
+
+    async fn from_request(request: Request, _app: &App) -> Result<Self, AuthError> {
+        let bytes = match Limited::new(request.into_body(), BODY_LIMIT).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => return Err(BODY_TOO_LARGE.into()),
+            Err(_) => return Err(BODY_BROKEN.into()),
+        };
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| AuthError::BadJson(error.to_string()))
+    }
+}
+
+/// The address a request came from: the other end of the connection.
+pub struct Address(pub IpAddr);
+
+impl FromRequestParts<App> for Address {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &App) -> Result<Self, Infallible> {
+        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+        Ok(Self(peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip())))
+    }
+}
+
+/// What the client calls itself, cut to a reasonable length.
+pub struct UserAgent(pub Option<String>);
+
+/// The most of a user agent that is kept, in bytes.
+const USER_AGENT_LIMIT: usize = 512;
+
+impl FromRequestParts<App> for UserAgent {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &App) -> Result<Self, Infallible> {
+        let text = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
+        Ok(Self(text.map(|text| domain::text::cut_to(text, USER_AGENT_LIMIT).to_owned())))
+    }
+}
+
+/// The value of a parameter of the query; the first of several.
+pub fn query_value(query: Option<&str>, name: &str) -> Option<String> {
+    let mut pairs = url::form_urlencoded::parse(query?.as_bytes());
+    pairs.find_map(|(key, value)| (key == name).then(|| value.into_owned()))
+}

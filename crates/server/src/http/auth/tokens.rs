@@ -1,0 +1,80 @@
+//! `/token` and `/logout`.
+
+use axum::Json;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::{StatusCode, Uri};
+use serde::Deserialize;
+
+use super::body::SessionBody;
+use super::extract::{Address, Caller, JsonBody, UserAgent, query_value};
+use crate::app::App;
+use crate::auth::AuthError;
+use crate::auth::limits::Limit;
+use crate::auth::refusal::{PHONE_LOGIN_DISABLED, Refusal, UNSUPPORTED_GRANT};
+use crate::auth::sessions::{Scope, SignIn};
+
+const NO_FLOW: Refusal = Refusal::absent(404, "flow_state_not_found", "invalid flow state, no valid flow state found");
+const NO_PROVIDER: Refusal = Refusal::absent(400, "provider_disabled", "Provider is not enabled");
+const NO_WEB3: Refusal = Refusal::absent(422, "web3_provider_disabled", "Web3 provider is disabled");
+
+#[derive(Deserialize)]
+struct PasswordGrant {
+    email: Option<String>,
+    phone: Option<String>,
+    password: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RefreshGrant {
+    refresh_token: Option<String>,
+}
+
+/// `POST /token?grant_type=…`
+pub async fn grant(
+    State(app): State<App>,
+    Address(address): Address,
+    UserAgent(user_agent): UserAgent,
+    uri: Uri,
+    request: Request,
+) -> Result<Json<SessionBody>, AuthError> {
+    let grant = query_value(uri.query(), "grant_type").unwrap_or_default();
+    if !["password", "refresh_token", "pkce", "id_token", "web3"].contains(&grant.as_str()) {
+        return Err(UNSUPPORTED_GRANT.into());
+    }
+    app.auth.limits().check(Limit::Token, address)?;
+    let sign_in = match grant.as_str() {
+        "password" => {
+            let JsonBody(body) = JsonBody::from_request(request, &app).await?;
+            by_password(&app, body, user_agent).await?
+        }
+        "refresh_token" => {
+            let JsonBody(body) = JsonBody::<RefreshGrant>::from_request(request, &app).await?;
+            let token = body.refresh_token.filter(|token| !token.is_empty());
+            app.auth.refresh(&app, &token.ok_or(Refusal::invalid("Refresh token is not valid"))?).await?
+        }
+        "pkce" => return Err(NO_FLOW.into()),
+        "id_token" => return Err(NO_PROVIDER.into()),
+        _ => return Err(NO_WEB3.into()),
+    };
+    Ok(Json(sign_in.into()))
+}
+
+async fn by_password(app: &App, body: PasswordGrant, user_agent: Option<String>) -> Result<SignIn, AuthError> {
+    let email = body.email.unwrap_or_default();
+    let phone = body.phone.unwrap_or_default();
+    match (email.is_empty(), phone.is_empty()) {
+        (false, false) => {
+            Err(Refusal::invalid("Only an email address or phone number should be provided on login.").into())
+        }
+        (true, false) => Err(PHONE_LOGIN_DISABLED.into()),
+        (true, true) => Err(Refusal::invalid("missing email or phone").into()),
+        (false, true) => app.auth.sign_in(app, &email, body.password.unwrap_or_default(), user_agent).await,
+    }
+}
+
+/// `POST /logout?scope=…`
+pub async fn sign_out(State(app): State<App>, Caller(claims): Caller, uri: Uri) -> Result<StatusCode, AuthError> {
+    let scope = Scope::from_word(query_value(uri.query(), "scope").as_deref())?;
+    app.auth.sign_out(&app, claims, scope).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,17 @@
+//! Accounts over HTTP, on every database there is.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "auth/account.rs"]
+mod account;
+#[path = "auth/caller.rs"]
+mod caller;
+#[path = "auth/keys.rs"]
+mod keys;
+#[path = "auth/protocol.rs"]
+mod protocol;
+#[path = "auth/refresh.rs"]
+mod refresh;
+#[path = "auth/sign_in.rs"]
+mod sign_in;
+#[path = "auth/sign_up.rs"]
+mod sign_up;

@@ -1,0 +1,131 @@
+//! The shape of requests and refusals.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use testkit::{TestApp, databases};
+
+use crate::caller::{post, put_user, refused, request, send};
+
+#[tokio::test]
+async fn errors_can_be_read_in_both_versions_of_the_protocol() {
+    let app = TestApp::start().await;
+    let message = "Password should be at least 6 characters.";
+    let weak = json!({ "email": "a@b.c", "password": "12345" });
+
+    let words = request(&app, Method::POST, "/signup").header("x-supabase-api-version", "2024-01-01").json(&weak);
+    let answer = words.send().await.unwrap();
+    assert_eq!(answer.status(), 422);
+    assert_eq!(answer.headers()["x-supabase-api-version"], "2024-01-01");
+    assert_eq!(answer.headers()["x-sb-error-code"], "weak_password");
+    let expected = json!({ "code": "weak_password", "error_code": "weak_password", "message": message, "msg": message,
+                           "weak_password": { "reasons": ["length"] } });
+    assert_eq!(answer.json::<Value>().await.unwrap(), expected);
+
+    let answer = request(&app, Method::POST, "/signup").json(&weak).send().await.unwrap();
+    assert!(!answer.headers().contains_key("x-supabase-api-version"));
+    assert_eq!(answer.headers()["cache-control"], "no-store");
+    let body: Value = answer.json().await.unwrap();
+    assert_eq!((&body["code"], &body["error_code"]), (&json!(422), &json!("weak_password")));
+}
+
+#[tokio::test]
+async fn a_bad_body_is_the_callers_fault() {
+    for database in databases() {
+        let app = TestApp::on(database).await;
+        let person = app.person().await;
+        let bodies = [
+            "",
+            "{",
+            "null",
+            "[]",
+            "\"a\"",
+            "{\"email\":1}",
+            "{\"password\":[]}",
+            "{\"email\":\"a@b.c\"",
+            "\u{0}",
+            "{\"email\":\"\\ud800\"}",
+            "{\"password\":{\"$ne\":1}}",
+            "{\"data\":[1]}",
+        ];
+        let calls = [
+            (Method::POST, "/signup"),
+            (Method::POST, "/token?grant_type=password"),
+            (Method::POST, "/token?grant_type=refresh_token"),
+            (Method::PUT, "/user"),
+        ];
+        for (method, path) in calls {
+            for body in bodies {
+                let request = request(&app, method.clone(), path).bearer_auth(&person.token).body(body);
+                let status = send(request).await.status;
+                assert!(
+                    (400..500).contains(&status) || (path == "/user" && status == 200),
+                    "{path} {body:?}: {status}"
+                );
+            }
+            let deep = "[".repeat(100_000);
+            let answer = send(request(&app, method.clone(), path).bearer_auth(&person.token).body(deep)).await;
+            assert_eq!(answer.refusal(), refused(400, "bad_json"), "{path}");
+            let large = format!("{{\"email\":\"{}\"}}", "a".repeat(1024 * 1024));
+            let answer = send(request(&app, method, path).bearer_auth(&person.token).body(large)).await;
+            assert_eq!(answer.refusal(), refused(413, "request_entity_too_large"), "{path}");
+        }
+        assert_eq!(put_user(&app, &person.token, &json!({ "data": 1 })).await.refusal(), refused(400, "bad_json"));
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_says_so() {
+    let app = TestApp::start().await;
+    let table = [
+        (Method::GET, "", 404, "not_found"),
+        (Method::GET, "/nothing", 404, "not_found"),
+        (Method::GET, "/admin/users", 404, "not_found"),
+        (Method::GET, "/signup", 405, "method_not_allowed"),
+        (Method::DELETE, "/user", 405, "method_not_allowed"),
+        (Method::OPTIONS, "/token", 405, "method_not_allowed"),
+        (Method::POST, "/recover", 400, "email_provider_disabled"),
+        (Method::POST, "/resend", 400, "email_provider_disabled"),
+        (Method::POST, "/otp", 422, "otp_disabled"),
+        (Method::POST, "/verify", 403, "otp_expired"),
+        (Method::GET, "/authorize?provider=google", 400, "validation_failed"),
+        (Method::POST, "/sso", 404, "saml_provider_disabled"),
+        (Method::GET, "/user/identities/authorize?provider=google", 404, "manual_linking_disabled"),
+        (Method::POST, "/factors", 422, "mfa_totp_enroll_not_enabled"),
+        (Method::POST, "/factors/1/verify", 404, "mfa_factor_not_found"),
+    ];
+    for (method, path, status, code) in table {
+        let answer = send(request(&app, method.clone(), path)).await;
+        assert_eq!(answer.refusal(), refused(status, code), "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn settings_and_health_tell_what_is_offered() {
+    let app = TestApp::start().await;
+    let settings = send(request(&app, Method::GET, "/settings")).await;
+    assert_eq!(settings.body["external"], json!({ "anonymous_users": false, "email": true, "phone": false }));
+    assert_eq!(settings.body["mailer_autoconfirm"], true);
+    let health = send(request(&app, Method::GET, "/health")).await;
+    assert_eq!((health.status, health.text("/version").as_str()), (200, env!("CARGO_PKG_VERSION")));
+}
+
+#[tokio::test]
+async fn one_address_can_only_call_so_often() {
+    let app = TestApp::builder().set("CHAT_RATE_LIMITS", "on").start().await;
+    let weak = json!({ "email": "a@b.c", "password": "12345" });
+    let mut passed = 0;
+    let refusal = loop {
+        let answer = request(&app, Method::POST, "/signup").json(&weak).send().await.unwrap();
+        if answer.status() != 422 {
+            break answer;
+        }
+        passed += 1;
+    };
+    assert!(passed >= 30, "{passed}");
+    assert_eq!(refusal.status(), 429);
+    let seconds: u64 = refusal.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!((1..=11).contains(&seconds), "{seconds}");
+    assert_eq!(refusal.json::<Value>().await.unwrap()["error_code"], "over_request_rate_limit");
+    let other = post(&app, "/token?grant_type=refresh_token", &json!({ "refresh_token": "x" })).await;
+    assert_eq!(other.refusal(), refused(400, "refresh_token_not_found"), "every call has a limit of its own");
+}

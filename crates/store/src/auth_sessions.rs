@@ -1,0 +1,161 @@
+//! Sign-ins (`auth_sessions`): one row for each device on which a person is signed in.
+
+use domain::{AuthSessionId, Timestamp, UserId};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::dispatch::{read, transaction, write};
+use crate::{Error, JsonText, Store};
+
+/// One proof that the person gave of who they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthMethod {
+    /// `password`, for instance; the word of the access token's `amr`.
+    pub method: String,
+    /// When, in seconds since 1970.
+    pub timestamp: i64,
+}
+
+/// A sign-in on one device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthSession {
+    /// The sign-in.
+    pub id: AuthSessionId,
+    /// Whose it is.
+    pub user: UserId,
+    /// How often the refresh token was rotated; the token that carries this number is the good one.
+    pub refresh_counter: i64,
+    /// When it was last rotated.
+    pub refreshed_at: Timestamp,
+    /// How sure the server is of the person: `aal1`, or `aal2` with a second factor.
+    pub aal: String,
+    /// What the person proved, newest first.
+    pub amr: Vec<AuthMethod>,
+    /// What the browser calls itself.
+    pub user_agent: Option<String>,
+    /// When the person signed in.
+    pub created_at: Timestamp,
+}
+
+#[derive(sqlx::FromRow)]
+struct SessionRow {
+    id: Uuid,
+    user_id: Uuid,
+    refresh_counter: i64,
+    refreshed_at: i64,
+    aal: String,
+    amr: JsonText<Vec<AuthMethod>>,
+    user_agent: Option<String>,
+    created_at: i64,
+}
+
+impl From<SessionRow> for AuthSession {
+    fn from(row: SessionRow) -> Self {
+        Self {
+            id: AuthSessionId(row.id),
+            user: UserId(row.user_id),
+            refresh_counter: row.refresh_counter,
+            refreshed_at: Timestamp(row.refreshed_at),
+            aal: row.aal,
+            amr: row.amr.0,
+            user_agent: row.user_agent,
+            created_at: Timestamp(row.created_at),
+        }
+    }
+}
+
+const INSERT: &str = "INSERT INTO auth_sessions
+      (id, user_id, refresh_counter, refreshed_at, aal, amr, user_agent, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+
+const SIGNED_IN: &str = "UPDATE users SET last_sign_in_at = $2 WHERE id = $1";
+
+const GET: &str = "SELECT id, user_id, refresh_counter, refreshed_at, aal, amr, user_agent, created_at
+    FROM auth_sessions WHERE id = $1";
+
+const EXISTS: &str = "SELECT id FROM auth_sessions WHERE id = $1 AND user_id = $2";
+
+const ADVANCE: &str = "UPDATE auth_sessions SET refresh_counter = refresh_counter + 1, refreshed_at = $4
+    WHERE id = $1 AND user_id = $2 AND refresh_counter = $3";
+
+const DELETE: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2";
+
+const DELETE_ALL: &str = "DELETE FROM auth_sessions WHERE user_id = $1";
+
+pub(crate) const DELETE_OTHERS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id <> $2";
+
+impl Store {
+    /// Opens a sign-in and notes its time with the person.
+    pub async fn insert_auth_session(&self, session: &AuthSession) -> Result<(), Error> {
+        let amr = JsonText(&session.amr);
+        transaction!(self, |tx| {
+            sqlx::query(INSERT)
+                .bind(session.id.0)
+                .bind(session.user.0)
+                .bind(session.refresh_counter)
+                .bind(session.refreshed_at.0)
+                .bind(&session.aal)
+                .bind(&amr)
+                .bind(session.user_agent.as_deref())
+                .bind(session.created_at.0)
+                .execute(&mut *tx)
+                .await?;
+            sqlx::query(SIGNED_IN).bind(session.user.0).bind(session.created_at.0).execute(&mut *tx).await?;
+            Ok(())
+        })
+    }
+
+    /// A sign-in by its id alone: for a refresh token, which is what says whose it is.
+    pub async fn get_auth_session(&self, session: AuthSessionId) -> Result<Option<AuthSession>, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, SessionRow>(GET).bind(session.0).fetch_optional(c).await)?;
+        Ok(row.map(AuthSession::from))
+    }
+
+    /// Whether a person's sign-in is still open.
+    pub async fn has_auth_session(&self, owner: UserId, session: AuthSessionId) -> Result<bool, Error> {
+        let id = read!(self, |c| sqlx::query_scalar::<_, Uuid>(EXISTS)
+            .bind(session.0)
+            .bind(owner.0)
+            .fetch_optional(c)
+            .await)?;
+        Ok(id.is_some())
+    }
+
+    /// Rotates the refresh token if it is still the one that carries `counter`. Of several callers at the same time one
+    /// is told `true`.
+    pub async fn advance_auth_session(
+        &self,
+        owner: UserId,
+        session: AuthSessionId,
+        counter: i64,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        let advanced = write!(self, |c| sqlx::query(ADVANCE)
+            .bind(session.0)
+            .bind(owner.0)
+            .bind(counter)
+            .bind(now.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(advanced == 1)
+    }
+
+    /// Ends one sign-in of a person.
+    pub async fn delete_auth_session(&self, owner: UserId, session: AuthSessionId) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(DELETE).bind(owner.0).bind(session.0).execute(c).await.map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Ends every sign-in of a person.
+    pub async fn delete_auth_sessions(&self, owner: UserId) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Ends every sign-in of a person but one.
+    pub async fn delete_other_auth_sessions(&self, owner: UserId, keep: AuthSessionId) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(DELETE_OTHERS).bind(owner.0).bind(keep.0).execute(c).await.map(|_| ()))?;
+        Ok(())
+    }
+}
