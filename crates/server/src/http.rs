@@ -46,7 +46,7 @@ pub fn routes(app: &App) -> Router {
         .route("/google-drive/callback", get(google_drive::callback))
         .fallback(error::no_such_route);
 
-    Router::new()
+    let routes = Router::new()
         .nest("/auth/v1", auth::routes())
         .route("/.well-known/jwks.json", get(auth::jwks))
         .nest("/rest/v1", rest::routes())
@@ -59,7 +59,7 @@ pub fn routes(app: &App) -> Router {
         .fallback(assets::serve)
         .layer(DefaultBodyLimit::disable())
         .layer(RequestBodyLimitLayer::new(BODY_LIMIT))
-        .layer(headers::security())
         .layer(CatchPanicLayer::custom(error::after_panic))
-        .with_state(app.clone())
+        .with_state(app.clone());
+    headers::security(routes)
 }

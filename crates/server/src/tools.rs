@@ -34,7 +34,7 @@ pub use view::{ConnectionStatus, ConnectionView};
 /// How long a turn waits for servers that are not connected yet. Those that take longer are left out of the turn.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long our own servers know a connection's owner. The connection is opened anew after that.
-const IDENTITY: Duration = Duration::from_secs(24 * 3600);
+const IDENTITY: Duration = Duration::from_hours(24);
 /// Progress reports on their way to the viewers.
 const REPORTS: usize = 16;
 
@@ -242,10 +242,12 @@ impl Tools {
         for (name, value) in headers {
             target = target.with_header(name, value)?;
         }
-        if is_own && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
-            if let Ok(token) = app.auth.issue_internal(user, Audience::Mcp, IDENTITY, app.clock.now()) {
-                target = target.with_header("authorization", &format!("Bearer {token}"))?;
-            }
+        let says_who = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        if is_own
+            && !says_who
+            && let Ok(token) = app.auth.issue_internal(user, Audience::Mcp, IDENTITY, app.clock.now())
+        {
+            target = target.with_header("authorization", &format!("Bearer {token}"))?;
         }
         Ok(target)
     }

@@ -1,4 +1,5 @@
 //! What a database must be like for the program to start on it; everything else is refused, in words, untouched.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
 

@@ -137,10 +137,8 @@ async fn complete(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Resp
         End::Close => stream::empty().boxed(),
         End::Never => stream::pending().boxed(),
     };
-    let frames = lines.chain(tail).map(move |line| {
-        let _writing = &open;
-        Ok::<_, std::convert::Infallible>(line)
-    });
+    // Each line passes by the count of open streams, which therefore lives as long as the stream.
+    let frames = lines.chain(tail).map(move |line| Ok::<_, std::convert::Infallible>((open.as_ref(), line).1));
     ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(frames)).into_response()
 }
 

@@ -4,6 +4,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rust_embed::{EmbeddedFile, RustEmbed};
 use serde_json::json;
 
@@ -18,6 +20,8 @@ struct Dist;
 /// Hashed files never change.
 const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
+/// The compressed forms that the web build puts beside a file, the smaller one first, and what browsers call them.
+const COMPRESSED: [(&str, &str); 2] = [(".br", "br"), (".gz", "gzip")];
 /// Where the page keeps what the server tells it at start.
 const BOOT_SLOT: &str = r#"<script type="application/json" id="boot">"#;
 
@@ -27,10 +31,11 @@ pub async fn serve(State(app): State<App>, method: Method, uri: Uri, headers: He
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response();
     }
     let path = uri.path().trim_start_matches('/');
-    if !path.is_empty() && path != "index.html" && !path.ends_with(".br") && !path.ends_with(".gz") {
-        if let Some(file) = Dist::get(path) {
-            return file_response(path, &file, &headers);
-        }
+    if !matches!(path, "" | "index.html")
+        && !COMPRESSED.iter().any(|(ending, _)| path.ends_with(ending))
+        && let Some(file) = Dist::get(path)
+    {
+        return file_response(path, &file, &headers);
     }
     if path.starts_with("assets/") || path.starts_with("functions/") || path.starts_with("health/") {
         return ApiError::NotFound("file").into_response();
@@ -86,9 +91,9 @@ fn file_response(path: &str, file: &EmbeddedFile, request: &HeaderMap) -> Respon
 /// The smallest form that the browser takes.
 fn best(path: &str, file: &EmbeddedFile, request: &HeaderMap) -> (Body, Option<&'static str>) {
     let accepted = request.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    for (ending, encoding) in [("br", "br"), ("gz", "gzip")] {
+    for (ending, encoding) in COMPRESSED {
         let takes = accepted.split(',').any(|item| item.split(';').next().is_some_and(|name| name.trim() == encoding));
-        if takes && let Some(compressed) = Dist::get(&format!("{path}.{ending}")) {
+        if takes && let Some(compressed) = Dist::get(&format!("{path}{ending}")) {
             return (body_of(compressed.data), Some(encoding));
         }
     }
@@ -103,7 +108,6 @@ fn body_of(data: std::borrow::Cow<'static, [u8]>) -> Body {
 }
 
 fn etag(file: &EmbeddedFile) -> HeaderValue {
-    let hash = file.metadata.sha256_hash();
-    let hex: String = hash[..12].iter().map(|byte| format!("{byte:02x}")).collect();
-    HeaderValue::from_str(&format!("\"{hex}\"")).unwrap_or(ASK_AGAIN)
+    let hash = URL_SAFE_NO_PAD.encode(file.metadata.sha256_hash());
+    HeaderValue::from_str(&format!("\"{hash}\"")).unwrap_or(ASK_AGAIN)
 }

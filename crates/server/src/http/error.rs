@@ -128,7 +128,6 @@ pub async fn no_such_route() -> ApiError {
 }
 
 /// A panic in a handler costs its caller the answer, and nobody else anything.
-#[expect(clippy::needless_pass_by_value, reason = "the signature is the layer's")]
 pub fn after_panic(_panic: Box<dyn Any + Send + 'static>) -> Response {
     ApiError::Internal(anyhow::anyhow!("a handler panicked")).into_response()
 }

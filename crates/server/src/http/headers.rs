@@ -1,7 +1,7 @@
 //! Headers on every answer that keep a page's scripts, frames and referrers in bounds.
 
+use axum::Router;
 use axum::http::{HeaderName, HeaderValue, header};
-use tower::layer::util::{Identity, Stack};
 use tower_http::set_header::SetResponseHeaderLayer;
 
 /// Scripts, styles and connections from our own origin only. React sets inline styles, so styles may be inline; nothing
@@ -12,16 +12,12 @@ const CONTENT_SECURITY_POLICY: HeaderValue = HeaderValue::from_static(
      frame-ancestors 'none'",
 );
 
-type Set = SetResponseHeaderLayer<HeaderValue>;
-
-fn set(name: HeaderName, value: HeaderValue) -> Set {
-    SetResponseHeaderLayer::if_not_present(name, value)
-}
-
-/// The layer that sets them.
-pub fn security() -> Stack<Set, Stack<Set, Stack<Set, Stack<Set, Identity>>>> {
-    let layers = Stack::new(set(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY), Identity::new());
-    let layers = Stack::new(set(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")), layers);
-    let layers = Stack::new(set(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")), layers);
-    Stack::new(set(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")), layers)
+/// Sets them on every answer that does not bring its own.
+pub fn security(routes: Router) -> Router {
+    let set = |name: HeaderName, value| SetResponseHeaderLayer::if_not_present(name, value);
+    routes
+        .layer(set(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY))
+        .layer(set(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")))
+        .layer(set(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")))
+        .layer(set(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")))
 }

@@ -97,11 +97,10 @@ fn arguments_text(arguments: &Value) -> String {
 
 fn size(message: &ModelMessage) -> usize {
     match message {
-        ModelMessage::User(text) => text.len(),
         ModelMessage::Assistant { text, calls } => {
             text.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
         }
-        ModelMessage::ToolResult { text, .. } => text.len(),
+        ModelMessage::User(text) | ModelMessage::ToolResult { text, .. } => text.len(),
     }
 }
 

@@ -63,7 +63,7 @@ impl Writer {
     async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Message>, stopping: CancellationToken) {
         let mut due: Option<Instant> = None;
         loop {
-            let deadline = due.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
+            let deadline = due.unwrap_or_else(|| Instant::now() + Duration::from_hours(1));
             tokio::select! {
                 biased;
                 message = inbox.recv() => match message {

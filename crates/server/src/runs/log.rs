@@ -125,13 +125,13 @@ mod tests {
                 log.append(event);
             }
             log.close();
-            let want: String = events
+            let want: Vec<String> = events
                 .iter()
                 .enumerate()
                 .skip(after as usize)
                 .map(|(index, event)| format!("id: {}\ndata: {event}\n\n", index + 1))
                 .collect();
-            prop_assert_eq!(runtime.block_on(read(&log, after)), want + "data: [DONE]\n\n");
+            prop_assert_eq!(runtime.block_on(read(&log, after)), want.concat() + "data: [DONE]\n\n");
         }
     }
 }

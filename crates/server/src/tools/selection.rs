@@ -101,7 +101,7 @@ impl Toolset {
             match opened {
                 Ok(opened) => set.bind_server(&server, &opened, names, &mut taken),
                 Err(reason) => {
-                    set.notices.push(format!("{}: the server {reason}. Its tools are left out.", server.name))
+                    set.notices.push(format!("{}: the server {reason}. Its tools are left out.", server.name));
                 }
             }
         }
