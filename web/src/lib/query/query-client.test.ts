@@ -77,3 +77,14 @@ test("an updater changes what is known, or leaves it", () => {
   queries.setQueryData(key, () => undefined);
   expect(queries.getQueryData(key)).toBe(5);
 });
+
+test("an answer to a question from before a change does not undo it", async () => {
+  const { queries } = client();
+  const late = Promise.withResolvers<number>();
+  const queryFn = vi.fn().mockReturnValueOnce(late.promise).mockResolvedValue(2);
+  queries.observe({ queryKey: key, queryFn }, ignore);
+  queries.setQueryData(key, () => 2);
+  late.resolve(1);
+  await vi.waitFor(() => expect(queryFn).toHaveBeenCalledTimes(2));
+  expect(queries.getQueryData(key)).toBe(2);
+});

@@ -66,7 +66,9 @@ export class QueryClient {
   setQueryData<Data>(key: QueryKey<Data>, update: (before: Data | undefined) => Data | undefined): void {
     const entry = this.#entry(key);
     const data = update(entry.state.data as Data | undefined);
-    if (data !== undefined) this.#settle(entry, { data, error: undefined, isPending: false });
+    if (data === undefined) return;
+    entry.outdated = entry.running !== undefined;
+    this.#settle(entry, { data, error: undefined, isPending: false });
   }
 
   /** Makes everything under `queryKey` stale, and loads at once what somebody looks at. */
