@@ -16,6 +16,7 @@ use crate::runs::Runs;
 use crate::secrets::Secrets;
 use crate::tasks::Tasks;
 use crate::tools::Tools;
+use crate::tools::google_drive::GoogleDrive;
 
 /// The app: everything a handler may use. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -42,6 +43,8 @@ pub struct Parts {
     pub models: Models,
     /// People's connections to MCP servers.
     pub tools: Tools,
+    /// What calls to Google Drive share.
+    pub google_drive: GoogleDrive,
     /// What open pages are told.
     pub events: Events,
     /// Turns that go on.
@@ -79,8 +82,21 @@ impl App {
         let tools = Tools::new(&config, address, &site_url)?;
         let runs = Runs::start(&store, &tasks, clock.as_ref()).await?;
         let events = Events::default();
-        let app =
-            Self(Arc::new(Parts { events, config, site_url, clock, store, secrets, tasks, auth, models, tools, runs }));
+        let google_drive = GoogleDrive::default();
+        let app = Self(Arc::new(Parts {
+            config,
+            site_url,
+            clock,
+            store,
+            secrets,
+            tasks,
+            auth,
+            models,
+            tools,
+            google_drive,
+            events,
+            runs,
+        }));
         tracing::info!(database = app.store.kind(), address = %address, "started");
         Ok(app)
     }

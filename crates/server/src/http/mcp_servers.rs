@@ -1,0 +1,65 @@
+//! `/mcp`: our own MCP servers over streamable HTTP. One request, one answer, nothing remembered in between, so both eras
+//! of the protocol are served at once: the modern one says everything with each request, and to the older ones a server
+//! without sessions is as good as any.
+
+mod caller;
+mod message;
+mod methods;
+mod origin;
+mod own_server;
+mod refusal;
+mod revision;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+
+use crate::app::App;
+use crate::http::BODY_LIMIT;
+use crate::http::error::no_such_route;
+
+use message::Message;
+use own_server::OwnServer;
+use refusal::Refusal;
+
+/// The servers, each at its own address. What is no POST is answered 405: there are no streams and no sessions.
+pub fn routes(_app: &App) -> Router<App> {
+    let router = Router::new().fallback(no_such_route);
+    OwnServer::ALL.into_iter().fold(router, |router, server| {
+        let answer = move |State(app): State<App>, request: Request| answer(server, app, request);
+        router.route(server.path(), post(answer))
+    })
+}
+
+async fn answer(server: OwnServer, app: App, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let Ok(body) = axum::body::to_bytes(body, BODY_LIMIT).await else {
+        return Refusal::too_large().into_response();
+    };
+    respond(server, &app, &parts, &body).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn respond(server: OwnServer, app: &App, parts: &Parts, body: &Bytes) -> Result<Response, Refusal> {
+    origin::check(app, parts)?;
+    let caller = if server.needs_sign_in() { Some(caller::identify(app, parts).await?) } else { None };
+    if !is_json(parts) {
+        return Err(Refusal::unsupported_media_type());
+    }
+    match Message::read(body)? {
+        Message::Notification => Ok(StatusCode::ACCEPTED.into_response()),
+        Message::Request(request) => {
+            let id = request.id.clone();
+            methods::run(server, app, caller, parts, request).await.map_err(|refusal| refusal.about(id))
+        }
+    }
+}
+
+/// Anything else than JSON is a form that a foreign page could send without asking.
+fn is_json(parts: &Parts) -> bool {
+    let value = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+}

@@ -1,0 +1,18 @@
+//! Whose tools are called: a bearer token, be it the person's own or one that this server made for a connection of theirs.
+
+use axum::http::request::Parts;
+use domain::UserId;
+
+use super::refusal::Refusal;
+use crate::app::App;
+use crate::auth::Audience;
+use crate::http::extract::bearer;
+
+pub async fn identify(app: &App, parts: &Parts) -> Result<UserId, Refusal> {
+    let token = bearer(parts).ok_or_else(Refusal::unauthorized)?;
+    if let Ok(user) = app.auth.verify_internal(token, Audience::Mcp, app.clock.now()) {
+        return Ok(user);
+    }
+    let claims = app.auth.verify(app, token).await.map_err(|_| Refusal::unauthorized())?;
+    Ok(claims.user)
+}

@@ -1,0 +1,61 @@
+//! One JSON-RPC message.
+
+use serde_json::{Map, Value};
+
+use super::refusal::Refusal;
+
+/// What came in.
+#[derive(Debug)]
+pub enum Message {
+    /// Wants an answer.
+    Request(Request),
+    /// Wants none. Nothing that a client may announce changes anything here.
+    Notification,
+}
+
+/// A request.
+#[derive(Debug)]
+pub struct Request {
+    /// A text or an integer, given back as it is.
+    pub id: Value,
+    pub method: String,
+    pub params: Map<String, Value>,
+}
+
+impl Message {
+    /// Reads a body.
+    pub fn read(body: &[u8]) -> Result<Self, Refusal> {
+        let message = serde_json::from_slice(body).map_err(|error| Refusal::not_json(&error))?;
+        let Value::Object(mut message) = message else {
+            return Err(Refusal::invalid_request("a message is one JSON object; batches are not taken"));
+        };
+        let id = message.remove("id");
+        let is_id = match &id {
+            None | Some(Value::String(_)) => true,
+            Some(Value::Number(number)) => number.is_i64() || number.is_u64(),
+            Some(_) => false,
+        };
+        if !is_id {
+            return Err(Refusal::invalid_request("an id is a text or an integer"));
+        }
+        let refused = |why| match &id {
+            Some(id) => Refusal::invalid_request(why).about(id.clone()),
+            None => Refusal::invalid_request(why),
+        };
+        if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+            return Err(refused("jsonrpc must be \"2.0\""));
+        }
+        let Some(Value::String(method)) = message.remove("method") else {
+            return Err(refused("there is no method; answers are not taken, because nothing is asked"));
+        };
+        let params = match message.remove("params") {
+            None => Map::new(),
+            Some(Value::Object(params)) => params,
+            Some(_) => return Err(refused("params must be an object")),
+        };
+        Ok(match id {
+            Some(id) => Self::Request(Request { id, method, params }),
+            None => Self::Notification,
+        })
+    }
+}

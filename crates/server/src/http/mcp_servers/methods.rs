@@ -1,0 +1,103 @@
+//! What a client may ask.
+
+use axum::Json;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use domain::UserId;
+use serde_json::{Map, Value, json};
+
+use super::message::Request;
+use super::own_server::OwnServer;
+use super::refusal::Refusal;
+use super::revision::{Era, LEGACY, SUPPORTED, era};
+use crate::app::App;
+
+/// How long a client may rely on what it read, in milliseconds. Tools change only with the program.
+const TIME_TO_LIVE: u64 = 3_600_000;
+
+/// Answers a request.
+pub async fn run(
+    server: OwnServer,
+    app: &App,
+    caller: Option<UserId>,
+    parts: &Parts,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let Request { id, method, params } = &request;
+    let era = era(&parts.headers, &request)?;
+    let result = match (era, method.as_str()) {
+        (Era::Modern, "server/discover") => discover(server),
+        (Era::Legacy, "initialize") => initialize(server, params)?,
+        (Era::Legacy, "ping") => json!({}),
+        (_, "tools/list") => list(server, era, params)?,
+        (_, "tools/call") => call(server, app, caller, params).await?,
+        _ => return Err(Refusal::method_not_found(era, method)),
+    };
+    let result = if era == Era::Modern { completed(server, result) } else { result };
+    Ok(Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response())
+}
+
+fn discover(server: OwnServer) -> Value {
+    cacheable(json!({
+        "supportedVersions": SUPPORTED,
+        "capabilities": { "tools": {} },
+        "instructions": server.instructions(),
+    }))
+}
+
+fn initialize(server: OwnServer, params: &Map<String, Value>) -> Result<Value, Refusal> {
+    let Some(asked) = params.get("protocolVersion").and_then(Value::as_str) else {
+        return Err(Refusal::invalid_params("initialize says which protocolVersion it wants"));
+    };
+    let version = LEGACY.into_iter().find(|known| *known == asked).unwrap_or(LEGACY[0]);
+    Ok(json!({
+        "protocolVersion": version,
+        "capabilities": { "tools": {} },
+        "serverInfo": implementation(server),
+        "instructions": server.instructions(),
+    }))
+}
+
+fn list(server: OwnServer, era: Era, params: &Map<String, Value>) -> Result<Value, Refusal> {
+    if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
+        return Err(Refusal::invalid_params("the list has one page, and no cursor leads into it"));
+    }
+    let list = json!({ "tools": server.tools() });
+    Ok(if era == Era::Modern { cacheable(list) } else { list })
+}
+
+async fn call(
+    server: OwnServer,
+    app: &App,
+    caller: Option<UserId>,
+    params: &Map<String, Value>,
+) -> Result<Value, Refusal> {
+    let Some(name) = params.get("name").and_then(Value::as_str) else {
+        return Err(Refusal::invalid_params("a call names its tool"));
+    };
+    let arguments = match params.get("arguments") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(arguments)) => arguments.clone(),
+        Some(_) => return Err(Refusal::invalid_params("arguments must be an object")),
+    };
+    let result = server.call(app, caller, name, arguments).await;
+    let result = result.ok_or_else(|| Refusal::invalid_params(format!("Unknown tool: {name}")))?;
+    Ok(json!(result))
+}
+
+fn implementation(server: OwnServer) -> Value {
+    json!({ "name": server.name(), "title": server.title(), "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// The list is the same for everybody.
+fn cacheable(mut result: Value) -> Value {
+    result["ttlMs"] = TIME_TO_LIVE.into();
+    result["cacheScope"] = "public".into();
+    result
+}
+
+fn completed(server: OwnServer, mut result: Value) -> Value {
+    result["resultType"] = "complete".into();
+    result["_meta"] = json!({ "io.modelcontextprotocol/serverInfo": implementation(server) });
+    result
+}

@@ -1,0 +1,109 @@
+//! Which revision of the protocol a request is written in, and what that revision wants of its headers.
+
+use axum::http::HeaderMap;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::message::Request;
+use super::refusal::Refusal;
+
+/// Everything said with each request.
+pub const MODERN: &str = "2026-07-28";
+/// A handshake first. The newest, which is offered to those who ask for another one, comes first.
+pub const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
+/// All of them, newest first.
+pub const SUPPORTED: [&str; 4] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2]];
+
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// How a client opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// Since 2026-07-28.
+    Modern,
+    /// Up to 2025-11-25.
+    Legacy,
+}
+
+/// The era of a request, after checking what that era demands.
+pub fn era(headers: &HeaderMap, request: &Request) -> Result<Era, Refusal> {
+    if request.method == "initialize" {
+        return Ok(Era::Legacy);
+    }
+    let header = header(headers, "mcp-protocol-version")?;
+    let meta = request.params.get("_meta");
+    let said = meta.and_then(|meta| meta.get(VERSION_KEY));
+    let said = match said {
+        None => None,
+        Some(Value::String(version)) => Some(version.as_str()),
+        Some(_) => return Err(Refusal::missing_meta(VERSION_KEY)),
+    };
+    let version = match (said, header.as_deref()) {
+        (Some(said), Some(header)) if said == header => said,
+        (Some(said), Some(header)) => {
+            return Err(Refusal::header_mismatch(&format!(
+                "MCP-Protocol-Version is {header}, and {VERSION_KEY} in _meta is {said}"
+            )));
+        }
+        (Some(said), None) if LEGACY.contains(&said) => said,
+        (Some(_), None) => return Err(Refusal::header_mismatch("MCP-Protocol-Version is missing")),
+        // Only the modern revision has it, so its sender has left something out.
+        (None, _) if request.method == "server/discover" => return Err(Refusal::missing_meta(VERSION_KEY)),
+        (None, Some(header)) => header,
+        // The header came with 2025-06-18.
+        (None, None) => LEGACY[2],
+    };
+    if LEGACY.contains(&version) {
+        return Ok(Era::Legacy);
+    }
+    if version != MODERN {
+        return Err(Refusal::unsupported_version(version));
+    }
+    if said.is_none() {
+        return Err(Refusal::missing_meta(VERSION_KEY));
+    }
+    check_mirrors(headers, request)?;
+    if !meta.and_then(|meta| meta.get(CAPABILITIES_KEY)).is_some_and(Value::is_object) {
+        return Err(Refusal::missing_meta(CAPABILITIES_KEY));
+    }
+    Ok(Era::Modern)
+}
+
+/// The headers that repeat the body, so that what stands in between need not read it: they must say the same.
+fn check_mirrors(headers: &HeaderMap, request: &Request) -> Result<(), Refusal> {
+    mirror(headers, "Mcp-Method", Some(&request.method))?;
+    if request.method == "tools/call" {
+        mirror(headers, "Mcp-Name", request.params.get("name").and_then(Value::as_str))?;
+    }
+    Ok(())
+}
+
+fn mirror(headers: &HeaderMap, name: &str, body: Option<&str>) -> Result<(), Refusal> {
+    let Some(said) = header(headers, name)? else {
+        return Err(Refusal::header_mismatch(&format!("{name} is missing")));
+    };
+    let decoded = if name == "Mcp-Name" { decoded(&said) } else { Some(said) };
+    match (decoded, body) {
+        (Some(said), Some(body)) if said == body => Ok(()),
+        (Some(_), None) => Ok(()),
+        _ => Err(Refusal::header_mismatch(&format!("{name} does not say what the body says"))),
+    }
+}
+
+fn header(headers: &HeaderMap, name: &str) -> Result<Option<String>, Refusal> {
+    let Some(value) = headers.get(name) else { return Ok(None) };
+    match value.to_str() {
+        Ok(text) => Ok(Some(text.trim().to_owned())),
+        Err(_) => Err(Refusal::header_mismatch(&format!("{name} has characters that a header cannot have"))),
+    }
+}
+
+/// What is not plain ASCII comes as `=?base64?…?=`.
+fn decoded(said: &str) -> Option<String> {
+    match said.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
+        Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
+        None => Some(said.to_owned()),
+    }
+}
