@@ -22,6 +22,8 @@ const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000,
 const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
 /// The compressed forms that the web build puts beside a file, the smaller one first, and what browsers call them.
 const COMPRESSED: [(&str, &str); 2] = [(".br", "br"), (".gz", "gzip")];
+/// Paths under which there is no screen: what is not found there is a plain 404.
+const NOT_PAGES: [&str; 7] = ["assets/", "auth/v1/", "rest/v1/", "functions/", "api/", "mcp/", "health/"];
 /// Where the page keeps what the server tells it at start.
 const BOOT_SLOT: &str = r#"<script type="application/json" id="boot">"#;
 
@@ -37,7 +39,7 @@ pub async fn serve(State(app): State<App>, method: Method, uri: Uri, headers: He
     {
         return file_response(path, &file, &headers);
     }
-    if path.starts_with("assets/") || path.starts_with("functions/") || path.starts_with("health/") {
+    if NOT_PAGES.iter().any(|prefix| path.starts_with(prefix)) {
         return ApiError::NotFound("file").into_response();
     }
     page(&app)

@@ -7,6 +7,7 @@ use domain::{AuthSessionId, UserId};
 use serde::de::DeserializeOwned;
 
 use crate::app::App;
+use crate::auth::AuthError;
 use crate::http::error::ApiError;
 
 /// A signed-in person: the access token is ours, has not expired, and its session still exists.
@@ -23,8 +24,15 @@ impl FromRequestParts<App> for SignedIn {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let token = bearer(parts).ok_or(ApiError::Unauthorized)?;
-        let claims = app.auth.verify(app, token).await.map_err(|_| ApiError::Unauthorized)?;
+        let claims = app.auth.verify(app, token).await.map_err(unverified)?;
         Ok(Self { user: claims.user, session: claims.session })
+    }
+}
+
+fn unverified(error: AuthError) -> ApiError {
+    match error {
+        AuthError::Internal(error) => ApiError::Internal(error),
+        _ => ApiError::Unauthorized,
     }
 }
 

@@ -84,14 +84,17 @@ async fn table(
 /// Who asks. A bearer that is no JWT, such as a publishable key, is nobody's; a JWT must be good.
 async fn caller(app: &App, parts: &Parts) -> Result<Option<UserId>, Refusal> {
     let Some(token) = bearer(parts).filter(|token| token.split('.').count() == 3) else { return Ok(None) };
-    match app.auth.verify(app, token).await {
-        Ok(claims) => Ok(Some(claims.user)),
-        Err(AuthError::Internal(error)) => Err(Refusal::internal(error)),
-        Err(AuthError::Refused(EXPIRED_JWT)) => Err(Fault::new("PGRST303", "JWT expired").into()),
-        Err(AuthError::Refused(refusal)) if refusal.code == "session_not_found" => {
-            Err(Fault::new("PGRST303", "The JWT's sign-in has ended").into())
+    app.auth.verify(app, token).await.map(|claims| Some(claims.user)).map_err(unverified)
+}
+
+fn unverified(error: AuthError) -> Refusal {
+    match error {
+        AuthError::Internal(error) => Refusal::internal(error),
+        AuthError::Refused(refusal) if refusal == EXPIRED_JWT => Fault::new("PGRST303", "JWT expired").into(),
+        AuthError::Refused(refusal) if refusal.code == "session_not_found" => {
+            Fault::new("PGRST303", "The JWT's sign-in has ended").into()
         }
-        Err(_) => Err(Fault::new("PGRST301", "The JWT could not be verified").into()),
+        _ => Fault::new("PGRST301", "The JWT could not be verified").into(),
     }
 }
 
