@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { deadAddress, serveTools, serveWebSite } from "./scripted-mcp.ts";
+import { openStage } from "./stage.ts";
+import { eventually, type Visitor } from "./visitor.ts";
+
+const driveTools = ["google_drive_list_files", "google_drive_read_file", "google_drive_create_file"];
+
+const stage = await openStage();
+const strict = await openStage({ CHAT_FALLBACK_TOOLS: "off" });
+const shop = await serveWebSite();
+const bare = await serveTools([]);
+const dead = await deadAddress();
+after(() => {
+  shop.stop();
+  bare.stop();
+});
+
+async function onServers(visitor: Visitor): Promise<void> {
+  await visitor.open("/?tab=servers");
+  await visitor.field("Server Name").waitFor();
+}
+
+test("without connections, the cards say so and how to change it", async (t) => {
+  const { visitor } = await stage.member(t);
+  await onServers(visitor);
+  await visitor.card("Active Connections").getByText("No active connections", { exact: true }).waitFor();
+  await visitor
+    .card("Available Tools")
+    .getByText("Connect to an MCP server to see available tools", { exact: true })
+    .waitFor();
+  assert.equal(await visitor.field("Server Name").getAttribute("placeholder"), "pipedream-tools");
+  assert.equal(await visitor.field("MCP Server URL").getAttribute("placeholder"), "ws:// or http://");
+});
+
+test("name and URL are both required", async (t) => {
+  const { visitor } = await stage.member(t);
+  await onServers(visitor);
+  const connect = visitor.button("Connect to MCP Server");
+  assert.ok(await connect.isDisabled());
+  await visitor.field("Server Name").fill("toolbox");
+  assert.ok(await connect.isDisabled(), "without a URL");
+  await visitor.field("Server Name").press("Enter");
+  await visitor.toast("Missing Information", "Please provide both server name and URL");
+  await visitor.field("Server Name").fill("");
+  await visitor.field("MCP Server URL").fill("http://localhost/mcp");
+  assert.ok(await connect.isDisabled(), "without a name");
+  await visitor.field("Server Name").fill("toolbox");
+  assert.ok(await connect.isEnabled());
+});
+
+test("the button says Connecting... and waits", async (t) => {
+  const { visitor } = await stage.member(t);
+  const held = Promise.withResolvers<void>();
+  await visitor.page.route("**/functions/v1/mcp-proxy", async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await onServers(visitor);
+  await visitor.connect("toolbox", `${stage.app.url}/mcp/toolbox`);
+  const busy = visitor.button("Connecting...");
+  await busy.waitFor();
+  assert.ok(await busy.isDisabled());
+  held.resolve();
+  await visitor.button("Connect to MCP Server").waitFor();
+});
+
+test("a connection shows its name, URL, state and tools, is counted, and is stored", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  const url = `${stage.app.url}/mcp/toolbox`;
+  await onServers(visitor);
+  await visitor.connect("my toolbox", url);
+  await visitor.toast("Connection Successful", "Connected to my toolbox with 5 tools");
+
+  const row = visitor.connection("my toolbox");
+  await row.getByText(url, { exact: true }).waitFor();
+  await row.getByText("connected", { exact: true }).waitFor();
+  assert.equal(await row.locator("[data-tone]").getAttribute("data-tone"), "ok");
+  await visitor.card("Active Connections").getByText("1", { exact: true }).waitFor();
+
+  const tools = visitor.card("Available Tools");
+  await tools.getByText("5", { exact: true }).waitFor();
+  const tool = tools.getByRole("listitem").filter({ hasText: "calculate" });
+  assert.match((await tool.textContent()) ?? "", /my toolbox.*Computes an arithmetic expression/u);
+  await visitor.page.getByRole("tab", { name: /^Tools\s*5$/u }).waitFor();
+
+  const [stored] = await account.call<Record<string, unknown>[]>("/rest/v1/mcp_servers?select=*");
+  assert.deepEqual(
+    [stored?.["user_id"], stored?.["name"], stored?.["url"], stored?.["status"]],
+    [account.session.user.id, "my toolbox", url, "connected"],
+  );
+  assert.equal((stored?.["tools"] as unknown[]).length, 5);
+
+  await visitor.page.reload();
+  await visitor.connection("my toolbox").getByText("connected", { exact: true }).waitFor();
+});
+
+test("the toolbox that comes with the product is one click away", async (t) => {
+  const { visitor } = await stage.member(t);
+  await onServers(visitor);
+  await visitor.button("Use the toolbox").click();
+  await visitor.button("Connect to MCP Server").click();
+  await visitor.toast("Connection Successful", "Connected to toolbox with 5 tools");
+});
+
+for (const [what, url, reason] of [
+  ["that refuses the connection", dead, /refused the connection/u],
+  ["that is a web site", shop.url, /HTML/iu],
+  ["without tools", bare.url, /no tools/u],
+] as const) {
+  test(`the Drive tools stand in for a server ${what}, and the page says why`, async (t) => {
+    const { account, visitor } = await stage.member(t);
+    const answer = await account.call<{ success: boolean; data: { name: string }[]; error: string }>(
+      "/functions/v1/mcp-proxy",
+      { url },
+    );
+    assert.equal(answer.success, false);
+    assert.match(answer.error, reason);
+    assert.deepEqual(answer.data.map(({ name }) => name).toSorted(), driveTools.toSorted());
+
+    await onServers(visitor);
+    await visitor.connect("broken", url);
+    const told = `Connected to broken with 3 tools. The server offered no tools, so the built-in Google Drive tools stand in. Reason: ${answer.error.replace(/\.$/u, "")}.`;
+    await visitor.toast("Connection Successful", told);
+    await eventually(async () => {
+      const names = await visitor.card("Available Tools").getByRole("heading", { level: 3 }).allTextContents();
+      assert.deepEqual(names.toSorted(), driveTools.toSorted());
+    });
+    const row = visitor.connection("broken");
+    await row.getByText(/stand in/u).waitFor();
+    await row.getByText(/^(error|connected)$/u).waitFor();
+  });
+
+  test(`with the Drive tools off, a server ${what} is not connected`, async (t) => {
+    const { visitor } = await strict.member(t);
+    await onServers(visitor);
+    await visitor.connect("broken", url);
+    await visitor.toast("Connection Failed", reason);
+    await visitor.sees("No active connections");
+    assert.equal(await visitor.field("MCP Server URL").inputValue(), url, "what was typed is still there");
+  });
+}
+
+test("the Drive tools stand in when the proxy itself fails", async (t) => {
+  const { visitor } = await stage.member(t);
+  await visitor.page.route("**/functions/v1/mcp-proxy", (route) => route.abort());
+  await onServers(visitor);
+  await visitor.connect("far away", "http://localhost:1/mcp");
+  await visitor.toast("Connection Successful", /^Connected to far away with 3 tools\. .* Reason: .+\.$/u);
+});
+
+test("a connection is removed, and a removal that fails is told", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  await account.connectToolbox();
+  await onServers(visitor);
+  await visitor.connection("toolbox").waitFor();
+  await visitor.page.route("**/rest/v1/mcp_servers*", (route) =>
+    route.request().method() === "DELETE"
+      ? route.fulfill({ status: 503, json: { code: "XX000", message: "down" } })
+      : route.continue(),
+  );
+  await visitor.button("Remove toolbox").click();
+  await visitor.toast("Error", "Failed to remove connection");
+  await visitor.connection("toolbox").waitFor();
+
+  await visitor.page.unroute("**/rest/v1/mcp_servers*");
+  await visitor.button("Remove toolbox").click();
+  await visitor.toast("Connection Removed", "Removed connection to toolbox");
+  await visitor.sees("No active connections");
+  assert.deepEqual(await account.call("/rest/v1/mcp_servers?select=name"), []);
+});
+
+test("a connection that cannot be loaded is only logged", async (t) => {
+  const { visitor } = await stage.member(t);
+  await visitor.page.route("**/rest/v1/mcp_servers*", (route) =>
+    route.fulfill({ status: 400, json: { code: "XX000", message: "table is away" } }),
+  );
+  await onServers(visitor);
+  await eventually(() => assert.match(visitor.logged.join("\n"), /table is away/u));
+  assert.equal(await visitor.toasts.count(), 0);
+});
