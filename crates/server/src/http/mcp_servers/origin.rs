@@ -16,7 +16,7 @@ pub fn check(app: &App, parts: &Parts) -> Result<(), Refusal> {
     let host = parts.uri.authority().map(Authority::as_str).or_else(|| header(header::HOST));
     let host = host.unwrap_or_default();
     if app.config.listen.ip().is_loopback() && !is_fixed(host) && !is_host_of(host, &app.site_url) {
-        return Err(Refusal::forbidden("this server has no such name"));
+        return Err(Refusal::forbidden("this server has no such name unless CHAT_SITE_URL says so"));
     }
     match header(header::ORIGIN) {
         Some(origin) if !is_ours(origin, host, &app.site_url) => {
