@@ -26,3 +26,6 @@ pub use error::{CallError, Error};
 pub use limits::Limits;
 pub use target::Target;
 pub use transport::Transport;
+
+/// The log directive for the protocol library, which would otherwise write down what servers and people say.
+pub const LOG_DIRECTIVE: &str = "rmcp=off";

@@ -160,7 +160,9 @@ impl Config {
             autoconfirm: source.switch("CHAT_AUTOCONFIRM")?.unwrap_or(true),
             rate_limits: source.switch("CHAT_RATE_LIMITS")?.unwrap_or(true),
             master_key: source.secret("CHAT_MASTER_KEY"),
-            log: source.text("RUST_LOG").unwrap_or_else(|| "warn,server=info,ai_chat_mcp=info,rmcp=off".into()),
+            log: source
+                .text("RUST_LOG")
+                .unwrap_or_else(|| format!("warn,server=info,ai_chat_mcp=info,{}", mcp::LOG_DIRECTIVE)),
             data_dir,
         };
         source.refuse_unknown()?;
