@@ -49,7 +49,7 @@ export class Account {
 
   /** A call that has to succeed. */
   async call<T>(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
-    const init = body === undefined ? {} : json(body);
+    const init: RequestInit = body === undefined ? {} : json(body);
     const response = await fetch(this.origin + path, {
       ...init,
       headers: { ...init.headers, ...this.headers, ...headers },
