@@ -22,22 +22,32 @@ interface VisitOptions extends BrowserContextOptions {
   origin?: string;
 }
 
-/** What the journeys of a file share: the app, the model it asks, and a browser. */
-export interface Stage {
+/** The app and the model that it asks. */
+export interface Backstage {
   app: TestApp;
   model: ScriptedModel;
+}
+
+/** What the journeys of a file share: the app, the model it asks, and a browser. */
+export interface Stage extends Backstage {
   /** Somebody with a browser of their own, not signed in. */
   visitor: (t: TestContext, options?: VisitOptions) => Promise<Visitor>;
   /** Somebody with a new account, signed in, before the first page is open. */
   member: (t: TestContext, options?: VisitOptions) => Promise<{ account: Account; visitor: Visitor }>;
 }
 
-/** Starts all of it; it ends with the file's last test. */
-export async function openStage(env: Record<string, string> = {}): Promise<Stage> {
+/** Starts the app and its model; they end with the file's last test. */
+export async function openBackstage(env: Record<string, string> = {}): Promise<Backstage> {
   const model = await ScriptedModel.start();
   after(() => model.stop());
   const app = await startApp({ env: { OPENAI_BASE_URL: model.baseUrl, ...env } });
   after(() => app.stop());
+  return { app, model };
+}
+
+/** Starts the app, its model and a browser; they end with the file's last test. */
+export async function openStage(env: Record<string, string> = {}): Promise<Stage> {
+  const { app, model } = await openBackstage(env);
   const browser = await launch();
   after(() => browser.close());
 
