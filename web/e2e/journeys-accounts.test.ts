@@ -119,7 +119,10 @@ test("the session stays in local storage, with tokens, times and the user", asyn
   const stored = await visitor.page.evaluate(() => localStorage.getItem("sb-localhost-auth-token") ?? "");
   const session = JSON.parse(stored) as Record<string, unknown> & { user: { email: string } };
   const names = ["access_token", "refresh_token", "expires_in", "expires_at", "token_type", "user"];
-  assert.deepEqual(names.filter((name) => session[name] === undefined), []);
+  assert.deepEqual(
+    names.filter((name) => session[name] === undefined),
+    [],
+  );
   assert.equal(session.user.email, email);
   await visitor.page.reload();
   await visitor.sees(email);
@@ -145,7 +148,10 @@ test("a session that ended elsewhere leads to sign-in and back to the same place
   await visitor.field("MCP Server URL").fill(`${stage.app.url}/mcp/toolbox`);
   await visitor.field("Server Name").fill("half done");
   await (await account.again()).endSessions();
-  await visitor.field("Server Name").press("Enter", { timeout: 2_000 }).catch(() => undefined);
+  await visitor
+    .field("Server Name")
+    .press("Enter", { timeout: 2_000 })
+    .catch(() => undefined);
   await visitor.arrivesAt("/auth");
   await visitor.signIn(account.email, password);
   await visitor.arrivesAt("/");

@@ -21,7 +21,10 @@ test("the main job with the built-in model, without a key or a network", async (
 
   await visitor.openTab("Chat");
   await visitor.button(/^Model: /u).click();
-  await visitor.page.getByRole("dialog", { name: "About the model" }).getByText(/Apache/u).waitFor();
+  await visitor.page
+    .getByRole("dialog", { name: "About the model" })
+    .getByText(/Apache/u)
+    .waitFor();
   await visitor.page.keyboard.press("Escape");
 
   await visitor.ask("What is 12.5 times 8? Use calculate.");

@@ -28,7 +28,10 @@ test("with no chat yet, one called New Chat is made", async (t) => {
   await visitor.open();
   await visitor.button("Chats (1)").waitFor();
   const rows = await account.call<{ title: string; user_id: string }[]>("/rest/v1/ai_chat_sessions?select=*");
-  assert.deepEqual(rows.map((row) => [row.title, row.user_id]), [["New Chat", account.session.user.id]]);
+  assert.deepEqual(
+    rows.map((row) => [row.title, row.user_id]),
+    [["New Chat", account.session.user.id]],
+  );
 });
 
 test("the chat with the latest change is open at first, and its messages are there", async (t) => {
@@ -43,7 +46,10 @@ test("the chat with the latest change is open at first, and its messages are the
   const dropdown = await visitor.openChats();
   await dropdown.getByText("Recent Chats", { exact: true }).waitFor();
   const names = await dropdown.getByRole("listitem").locator("button:first-child").allInnerTexts();
-  assert.deepEqual(names.map((name) => name.split("\n")[0]), ["The older one", "New Chat"]);
+  assert.deepEqual(
+    names.map((name) => name.split("\n")[0]),
+    ["The older one", "New Chat"],
+  );
 });
 
 test("chats are begun, counted, opened and deleted, but the only one has no delete control", async (t) => {
@@ -101,7 +107,9 @@ test("the first message names the chat: 30 characters, and dots when it is longe
   await visitor.ask("A later message changes nothing");
   await eventually(async () => assert.equal(await visitor.answers.count(), 2));
   await visitor.answered();
-  await visitor.page.getByRole("region", { name: "This message is thirty letters...", exact: true }).waitFor();
+  await visitor.page
+    .getByRole("region", { name: "This message is thirty letters...", exact: true })
+    .waitFor();
   const rows = await account.call<{ title: string }[]>(
     "/rest/v1/ai_chat_sessions?select=title&order=updated_at.desc",
   );

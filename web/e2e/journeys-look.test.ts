@@ -9,7 +9,7 @@ import { openStage } from "./stage.ts";
 import { eventually, type Visitor } from "./visitor.ts";
 
 const stage = await openStage();
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const axeSource = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 /** A folder for pictures of every screen; none are taken without it. */
 const pictures = process.env["SCREENSHOTS"];
 
@@ -42,8 +42,13 @@ async function walk(visitor: Visitor, look: (screen: string) => Promise<void>): 
   await visitor.connection("toolbox").waitFor();
   await visitor.toasts.first().waitFor();
   await look("servers-toast");
+  await closeToasts(visitor);
   await visitor.connect("broken", "http://127.0.0.1:1/mcp");
-  await visitor.connection("broken").getByText(/stand in/u).waitFor();
+  await visitor
+    .connection("broken")
+    .getByText(/stand in/u)
+    .waitFor();
+  await closeToasts(visitor);
   await look("servers");
   await visitor.openTab("Tools");
   await visitor.toolCard("calculate").waitFor();
@@ -61,7 +66,10 @@ async function walk(visitor: Visitor, look: (screen: string) => Promise<void>): 
 
 async function walkChat(visitor: Visitor, look: (screen: string) => Promise<void>): Promise<void> {
   const rest = Promise.withResolvers<void>();
-  stage.model.answer(call("calculate", { expression: "12.5 * 8" }), call("current_time", { timezone: "Nowhere" }));
+  stage.model.answer(
+    call("calculate", { expression: "12.5 * 8" }),
+    call("current_time", { timezone: "Nowhere" }),
+  );
   stage.model.answer(say("It is"), hold(rest.promise), say(` 100.\n\n${markdown}`));
   await visitor.ask("What is 12.5 times 8? Use calculate.");
   await visitor.answers.getByText("It is").waitFor();
@@ -73,6 +81,7 @@ async function walkChat(visitor: Visitor, look: (screen: string) => Promise<void
   stage.model.answer(fail(400, "the model has a headache"));
   await visitor.ask("And now?");
   await visitor.answers.last().getByRole("button", { name: "Try again" }).waitFor();
+  await closeToasts(visitor);
   await look("chat-failed");
   const thinking = Promise.withResolvers<void>();
   stage.model.answer(hold(thinking.promise), say("OK"));
@@ -86,6 +95,12 @@ async function walkChat(visitor: Visitor, look: (screen: string) => Promise<void
   await visitor.page.keyboard.press("Escape");
   await visitor.button(/^Model: /u).click();
   await look("model");
+}
+
+/** Puts the toasts away, which would hide what is to be looked at. */
+async function closeToasts({ toasts }: Visitor): Promise<void> {
+  await toasts.first().waitFor();
+  while ((await toasts.count()) > 0) await toasts.first().getByRole("button", { name: "Close" }).click();
 }
 
 for (const [size, viewport] of [
@@ -125,7 +140,9 @@ async function walkAuth(
 /** Waits for what moves to come to rest; what runs for ever is left to run. */
 async function settled({ page }: Visitor): Promise<void> {
   await page.evaluate(async () => {
-    const ending = document.getAnimations().filter((one) => one.effect?.getComputedTiming().iterations !== Infinity);
+    const ending = document
+      .getAnimations()
+      .filter((one) => one.effect?.getComputedTiming().iterations !== Infinity);
     await Promise.allSettled(ending.map((one) => one.finished));
   });
 }
@@ -135,7 +152,7 @@ async function takePicture({ page }: Visitor, name: string): Promise<void> {
 }
 
 async function faults({ page }: Visitor): Promise<string[]> {
-  await page.evaluate(axe);
+  await page.evaluate(axeSource);
   const results = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run: (options: RunOptions) => Promise<AxeResults> } };
     return axe.run({ resultTypes: ["violations"] });
@@ -146,7 +163,10 @@ async function faults({ page }: Visitor): Promise<string[]> {
 /** What makes the page, or a panel of it, wider than its place. */
 function overflows({ page }: Visitor): Promise<string[]> {
   return page.evaluate(() => {
-    const panels = [document.documentElement, ...document.querySelectorAll("main, [role=tabpanel], [aria-label=Conversation], dialog[open]")];
+    const panels = [
+      document.documentElement,
+      ...document.querySelectorAll("main, [role=tabpanel], [aria-label=Conversation], dialog[open]"),
+    ];
     return panels
       .filter((panel) => panel.scrollWidth > panel.clientWidth)
       .map((panel) => `${panel.tagName} ${panel.scrollWidth} > ${panel.clientWidth}`);
@@ -156,11 +176,18 @@ function overflows({ page }: Visitor): Promise<string[]> {
 /** The controls that a finger would miss, apart from links inside text. */
 function tooSmall({ page }: Visitor): Promise<string[]> {
   return page.evaluate((least) => {
-    const controls = [...document.querySelectorAll<HTMLElement>("button, input, select, textarea, summary, [role=tab]")];
+    const controls = [
+      ...document.querySelectorAll<HTMLElement>("button, input, select, textarea, summary, [role=tab]"),
+    ];
     return controls
       .filter((control) => control.checkVisibility({ visibilityProperty: true }))
-      .filter((control) => control.tagName !== "TEXTAREA" && control.getBoundingClientRect().height < least - 0.5)
-      .map((control) => `${control.getAttribute("aria-label") ?? control.textContent}: ${control.getBoundingClientRect().height}`);
+      .filter(
+        (control) => control.tagName !== "TEXTAREA" && control.getBoundingClientRect().height < least - 0.5,
+      )
+      .map(
+        (control) =>
+          `${control.getAttribute("aria-label") ?? control.textContent}: ${control.getBoundingClientRect().height}`,
+      );
   }, finger);
 }
 

@@ -14,8 +14,26 @@ async function started(...args: Parameters<typeof startPeer>): Promise<Peer> {
   return peer;
 }
 
-const proxied = ["--host", "127.0.0.1", "--port", "{port}", "--", "node", "{bin}/mcp-server-filesystem", "{folder}"];
-const memoryArgs = ["--stdio", "node {bin}/mcp-server-memory", "--outputTransport", "ws", "--port", "{port}", "--messagePath", "/message"];
+const proxied = [
+  "--host",
+  "127.0.0.1",
+  "--port",
+  "{port}",
+  "--",
+  "node",
+  "{bin}/mcp-server-filesystem",
+  "{folder}",
+];
+const memoryArgs = [
+  "--stdio",
+  "node {bin}/mcp-server-memory",
+  "--outputTransport",
+  "ws",
+  "--port",
+  "{port}",
+  "--messagePath",
+  "/message",
+];
 const [streamable, sse, files, memory] = await Promise.all([
   started("mcp-server-everything", ["streamableHttp"], { PORT: "{port}" }),
   started("mcp-server-everything", ["sse"], { PORT: "{port}" }),

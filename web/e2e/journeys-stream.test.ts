@@ -145,7 +145,13 @@ test("a network that drops in the middle of an answer loses and doubles nothing"
   t.after(() => wire.stop());
   const { visitor } = await stage.member(t, { origin: wire.url });
   const [early, rest] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  stage.model.answer(say(words(0, 20)), hold(early.promise), say(words(20, 60)), hold(rest.promise), say(words(60, 80)));
+  stage.model.answer(
+    say(words(0, 20)),
+    hold(early.promise),
+    say(words(20, 60)),
+    hold(rest.promise),
+    say(words(60, 80)),
+  );
   await visitor.open();
   await visitor.ask("Count to eighty");
   await visitor.answers.getByText(/w19/u).waitFor();

@@ -11,7 +11,11 @@ test("signs up, connects a server, asks, sees its tool at work, and finds it all
   const email = newEmail();
   const rest = Promise.withResolvers<void>();
   stage.model.answer(call("calculate", { expression: "12.5 * 8" }));
-  stage.model.answer(say("It is **100**, and "), hold(rest.promise), say("nothing else.\n\n- exactly\n- `100`\n"));
+  stage.model.answer(
+    say("It is **100**, and "),
+    hold(rest.promise),
+    say("nothing else.\n\n- exactly\n- `100`\n"),
+  );
 
   const visitor = await stage.visitor(t);
   await visitor.open();
@@ -28,7 +32,11 @@ test("signs up, connects a server, asks, sees its tool at work, and finds it all
   await visitor.openTab("Chat");
   await visitor.ask("What is 12.5 times 8? Use calculate.");
   await visitor.answers.getByText("It is 100, and").waitFor();
-  assert.equal(await visitor.answers.locator("strong").textContent(), "100", "Markdown shows while it streams");
+  assert.equal(
+    await visitor.answers.locator("strong").textContent(),
+    "100",
+    "Markdown shows while it streams",
+  );
   await visitor.stop.waitFor();
   rest.resolve();
   await visitor.answered();
@@ -39,7 +47,11 @@ test("signs up, connects a server, asks, sees its tool at work, and finds it all
 
   const [first, second] = stage.model.requests.slice(-2);
   assert.ok(first?.tools?.some((tool) => tool.function.name === "calculate"));
-  assert.match(JSON.stringify(second?.messages.at(-1)), /"role":"tool".*100/u, "the model was told the result");
+  assert.match(
+    JSON.stringify(second?.messages.at(-1)),
+    /"role":"tool".*100/u,
+    "the model was told the result",
+  );
 });
 
 async function seesConversation(visitor: Visitor): Promise<void> {
@@ -115,7 +127,10 @@ test("an unknown path shows the 404 page, logs the path and leads home", async (
   const { visitor } = await stage.member(t);
   await visitor.open("/no/such-page?x=1");
   await visitor.sees("Oops! Page not found");
-  assert.ok(visitor.logged.some((line) => line.includes("/no/such-page")), visitor.logged.join("\n"));
+  assert.ok(
+    visitor.logged.some((line) => line.includes("/no/such-page")),
+    visitor.logged.join("\n"),
+  );
   const link = visitor.page.getByRole("link", { name: "Return to Home", exact: true });
   assert.equal(await link.getAttribute("href"), "/");
   await link.click();

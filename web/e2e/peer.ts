@@ -28,7 +28,8 @@ export async function startPeer(
   args: string[],
   env: Record<string, string> = {},
 ): Promise<Peer> {
-  if (!existsSync(modules)) throw new Error("the servers to test against are not installed: run cargo xtask test");
+  if (!existsSync(modules))
+    throw new Error("the servers to test against are not installed: run cargo xtask test");
   const bin = join(modules, ".bin");
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), "mcp-peer-"));

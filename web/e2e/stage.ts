@@ -56,9 +56,9 @@ export async function openStage(env: Record<string, string> = {}): Promise<Stage
     context.setDefaultTimeout(15_000);
     t.after(() => context.close());
     t.after(() => model.reset());
-    const visitor = await Visitor.in(context, origin);
-    t.after(() => assert.deepEqual(visitor.crashes, [], "no error of a script goes uncaught"));
-    return visitor;
+    const somebody = await Visitor.in(context, origin);
+    t.after(() => assert.deepEqual(somebody.crashes, [], "no error of a script goes uncaught"));
+    return somebody;
   }
 
   async function member(t: TestContext, options: VisitOptions = {}) {

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DefaultChatTransport, isToolUIPart, readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
+import {
+  DefaultChatTransport,
+  isToolUIPart,
+  readUIMessageStream,
+  type UIMessage,
+  type UIMessageChunk,
+} from "ai";
 import { Account, type ToolChoice } from "./account.ts";
 import { call, fail, hold, say, think } from "./scripted-model.ts";
 import { openBackstage } from "./stage.ts";
@@ -59,7 +65,7 @@ test("the AI SDK's own client reads a turn with reasoning, a tool and text", asy
   assert.equal(message.role, "assistant");
   assert.equal(textOf(message), "It is **42**.");
   assert.ok(message.parts.some((part) => part.type === "reasoning" && part.text === "A sum."));
-  const [tool] = message.parts.filter(isToolUIPart);
+  const tool = message.parts.find(isToolUIPart);
   assert.ok(tool?.type === "dynamic-tool" && tool.state === "output-available");
   assert.deepEqual([tool.toolName, tool.input], ["calculate", { expression: "6 * 7" }]);
   assert.match(JSON.stringify(tool.output), /42/u);
@@ -76,7 +82,7 @@ test("the AI SDK's own client shows a tool that fails and a model that fails", a
   stage.model.answer(call("calculate", '{"expression": '));
   stage.model.answer(say("That did not work."));
   const message = await last(await ask(client, await account.newChat(), "Try"));
-  const [tool] = message.parts.filter(isToolUIPart);
+  const tool = message.parts.find(isToolUIPart);
   assert.equal(tool?.state, "output-error");
   assert.equal(textOf(message), "That did not work.");
 
