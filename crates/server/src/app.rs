@@ -1,8 +1,11 @@
 //! What a handler may use.
 
 use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
 use std::sync::Arc;
 
+use anyhow::Context;
 use domain::{Clock, SystemClock};
 use secrecy::ExposeSecret;
 use store::Store;
@@ -67,6 +70,8 @@ impl App {
 
     /// The same with a clock of one's own.
     pub async fn start_at(config: Config, address: SocketAddr, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
+        make_private(&config.data_dir)
+            .with_context(|| format!("cannot make the data folder {}", config.data_dir.display()))?;
         let secrets = match &config.master_key {
             Some(key) => Secrets::from_base64("CHAT_MASTER_KEY", key.expose_secret())?,
             None => Secrets::from_file(&config.data_dir.join("master.key"))?,
@@ -106,5 +111,29 @@ impl App {
         self.tasks.stop().await;
         self.tools.stop().await;
         self.store.close().await;
+    }
+}
+
+/// Makes a folder that only its owner may enter: the database and the keys stand in it. One that exists stays as it is.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_new_data_folder_is_its_owners_alone_and_an_old_one_stays_as_it_is() {
+        let outer = tempfile::TempDir::new().unwrap();
+        let folder = outer.path().join("data");
+        let mode = || folder.metadata().unwrap().permissions().mode() & 0o777;
+        make_private(&folder).unwrap();
+        assert_eq!(mode(), 0o700);
+        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o750)).unwrap();
+        make_private(&folder).unwrap();
+        assert_eq!(mode(), 0o750);
     }
 }
