@@ -264,3 +264,28 @@ async fn a_call_that_cannot_be_made_is_a_result_for_the_model() {
     assert_eq!(errors[0], "There is no tool called invented.");
     assert!(errors[1].starts_with("The arguments are not a JSON object"));
 }
+
+#[tokio::test]
+async fn deleting_a_chat_ends_its_turn() {
+    for database in databases() {
+        let model = ScriptedModel::start([Step::Hang("Once upon a time".into())]).await;
+        let app = app_with(&model, database).await;
+        let person = app.person().await;
+        let chat = person.new_chat().await;
+        let mut stream = person.ask_streaming(&chat, "Tell me a story", json!([])).await;
+        let mut seen = String::new();
+        while !seen.contains("time") {
+            seen.push_str(&String::from_utf8_lossy(&stream.chunk().await.unwrap().unwrap()));
+        }
+        let path = format!("/rest/v1/ai_chat_sessions?id=eq.{chat}");
+        let deleted = person.request(Method::DELETE, &path).send().await.unwrap();
+        assert_eq!(deleted.status(), StatusCode::NO_CONTENT);
+        let rest = tokio::time::timeout(Duration::from_secs(20), stream.text()).await.expect("it ends").unwrap();
+        assert!(rest.contains("\"abort\""), "{rest}");
+        while model.open_streams() > 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(person.messages(&chat).await, Vec::<Value>::new());
+        app.stop().await;
+    }
+}

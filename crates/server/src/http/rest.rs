@@ -198,6 +198,11 @@ async fn delete(app: &App, asked: Asked) -> Result<Response, Refusal> {
     refuse("on_conflict", asked.parameters.on_conflict.is_some())?;
     let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
     let written = app.store.rest_delete(writer, asked.table, filters, &outcome).await?;
+    if asked.table == Table::Sessions {
+        for id in &written.ids {
+            app.runs.stop_run(writer, ChatId(*id));
+        }
+    }
     changed(app, writer, asked.table, &written.ids);
 
     let range = asked.total(written.ids.len());
