@@ -87,7 +87,8 @@ pub enum BeginError {
 /// All turns that go on.
 #[derive(Debug)]
 pub struct Runs {
-    active: Mutex<HashMap<ChatId, Arc<Run>>>,
+    /// By owner and chat: whoever asks in somebody else's chat stands in nobody's way until the store refuses.
+    active: Mutex<HashMap<(UserId, ChatId), Arc<Run>>>,
     journal: Journal,
 }
 
@@ -144,7 +145,7 @@ impl Runs {
 
     /// The turn that goes on in a chat, if it is the caller's.
     pub fn get(&self, owner: UserId, chat: ChatId) -> Option<Arc<Run>> {
-        self.active().get(&chat).filter(|run| run.owner == owner).cloned()
+        self.active().get(&(owner, chat)).cloned()
     }
 
     /// Ends the turn that goes on in a chat; what it has said is kept. Says whether there was one.
@@ -163,26 +164,22 @@ impl Runs {
 
     fn enter(&self, run: &Arc<Run>) -> Result<(), BeginError> {
         let mut active = self.active();
-        if active.get(&run.chat).is_some_and(|other| other.owner == run.owner) {
+        if active.contains_key(&(run.owner, run.chat)) {
             return Err(BeginError::Busy);
         }
-        let own = active.values().filter(|other| other.owner == run.owner).count();
+        let own = active.keys().filter(|(owner, _)| *owner == run.owner).count();
         if own >= RUNS_PER_USER || active.len() >= RUNS {
             return Err(BeginError::TooMany);
         }
-        // Somebody else's chat is refused by the store in a moment; it must not be replaced here meanwhile.
-        active.entry(run.chat).or_insert_with(|| Arc::clone(run));
+        active.insert((run.owner, run.chat), Arc::clone(run));
         Ok(())
     }
 
     fn leave(&self, run: &Run) {
-        let mut active = self.active();
-        if active.get(&run.chat).is_some_and(|other| other.id == run.id) {
-            active.remove(&run.chat);
-        }
+        self.active().remove(&(run.owner, run.chat));
     }
 
-    fn active(&self) -> std::sync::MutexGuard<'_, HashMap<ChatId, Arc<Run>>> {
+    fn active(&self) -> std::sync::MutexGuard<'_, HashMap<(UserId, ChatId), Arc<Run>>> {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
