@@ -307,3 +307,23 @@ async fn tokens_cannot_be_read_in_the_database_and_outlive_a_restart() {
     assert_eq!(status.json::<Value>().await.unwrap()["linked"], true);
     app.stop().await;
 }
+
+#[tokio::test]
+async fn a_connection_to_it_outlives_the_identity_it_was_opened_with() {
+    let World { app, clock, mut person, .. } = World::new(Database::of_environment()).await;
+    person.connect("Drive", &format!("{}/mcp/google-drive", app.url), json!([])).await;
+    let run = json!({ "serverName": "Drive", "name": "google_drive_list_files" });
+    for _ in 0..2 {
+        let (status, answer) = person.post("/api/tools/run", &run).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        assert_error(&answer["result"], "not linked yet");
+
+        clock.advance_seconds(25 * 3600);
+        let renewal = json!({ "refresh_token": person.refresh_token });
+        let (status, session) = person.post("/auth/v1/token?grant_type=refresh_token", &renewal).await;
+        assert_eq!(status, StatusCode::OK, "{session}");
+        person.token = session["access_token"].as_str().unwrap().to_owned();
+        person.refresh_token = session["refresh_token"].as_str().unwrap().to_owned();
+    }
+    app.stop().await;
+}
