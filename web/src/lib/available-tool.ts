@@ -10,6 +10,8 @@ export interface ToolAnnotations {
 /** A tool as its server describes it. */
 export interface ToolDefinition {
   name: string;
+  /** A name for people. */
+  title?: string | null;
   description?: string | null;
   inputSchema?: unknown;
   annotations?: ToolAnnotations | null;

@@ -13,7 +13,10 @@ const colours: Record<Tone, string> = {
   neutral: "text-ink-2",
 };
 
-/** Shows the toasts in the corner, above dialogs too, and reads them out. */
+/**
+ * Shows the toasts at the right below the heads of page and chat, where no control lies under them; above dialogs too.
+ * They are read out.
+ */
 export function Toaster() {
   const toasts = useSyncExternalStore(subscribeToasts, readToasts);
   const region = useRef<HTMLElement>(null);
@@ -28,7 +31,7 @@ export function Toaster() {
       ref={region}
       popover="manual"
       aria-label={t("ui.notifications")}
-      className="pointer-events-none fixed inset-auto right-5 bottom-5 m-0 grid w-[min(356px,calc(100vw-40px))] gap-2.5 max-wide:top-[104px] max-wide:bottom-auto overflow-visible bg-transparent"
+      className="pointer-events-none fixed inset-auto top-[124px] right-5 m-0 grid w-[min(356px,calc(100vw-40px))] gap-2.5 overflow-visible bg-transparent max-wide:top-[190px]"
     >
       <div role="status" aria-live="polite" className="contents">
         {toasts.map((item) => (

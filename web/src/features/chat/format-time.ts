@@ -1,4 +1,4 @@
-const timeOfDay = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const timeOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
 const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 

@@ -1,42 +1,68 @@
-import type { ToolDefinition } from "@/lib/available-tool";
+import type { ToolAnnotations, ToolDefinition } from "@/lib/available-tool";
 
-/** The built-in tools that stand in when a server offers none, for when not even the proxy could name them. */
+/**
+ * The built-in tools that stand in when a server offers none, for when not even the proxy could name them. They say
+ * what the server of `/mcp/google-drive` publishes.
+ */
 export const fallbackTools: readonly ToolDefinition[] = [
   {
     name: "google_drive_list_files",
-    description: "Lists files in your Google Drive.",
-    inputSchema: {
-      type: "object",
-      properties: {
-        query: { type: "string", description: "Words to look for; without them, the latest files." },
-        folderId: { type: "string", description: "Only files in this folder." },
+    title: "List Google Drive files",
+    description:
+      "Lists or searches files in your Google Drive, with the id of each. Without a query, the latest files.",
+    inputSchema: objectOf({
+      query: { type: "string", description: "Words to look for in names and contents." },
+      folder_id: {
+        type: "string",
+        description: "Only files in the folder with this id; root is the top.",
       },
-    },
-    annotations: { readOnlyHint: true, openWorldHint: true },
+      page_size: { type: "integer", minimum: 1, maximum: 100, default: 25 },
+      page_token: { type: "string", description: "From the previous answer, for the files after it." },
+    }),
+    annotations: behaviour(true),
   },
   {
     name: "google_drive_read_file",
-    description: "Reads a file of your Google Drive.",
-    inputSchema: {
-      type: "object",
-      properties: { fileId: { type: "string", description: "The file's id." } },
-      required: ["fileId"],
-    },
-    annotations: { readOnlyHint: true, openWorldHint: true },
+    title: "Read a Google Drive file",
+    description:
+      "Reads the text of a file in your Google Drive. Google Docs come as Markdown, Sheets as CSV, Slides as plain text.",
+    inputSchema: objectOf(
+      { file_id: { type: "string", description: "The id of the file, from google_drive_list_files." } },
+      ["file_id"],
+    ),
+    annotations: behaviour(true),
   },
   {
     name: "google_drive_create_file",
-    description: "Creates a file in your Google Drive.",
-    inputSchema: {
-      type: "object",
-      properties: {
-        name: { type: "string", description: "The file's name." },
-        content: { type: "string", description: "The file's text." },
-        mimeType: { type: "string", description: "The file's type.", default: "text/plain" },
-        folderId: { type: "string", description: "The folder to create it in." },
+    title: "Create a Google Drive file",
+    description: "Creates a text file in your Google Drive.",
+    inputSchema: objectOf(
+      {
+        name: { type: "string", description: "The name of the file, such as notes.txt." },
+        content: { type: "string", description: "The text of the file." },
+        mime_type: {
+          type: "string",
+          description:
+            "The type, such as text/markdown; application/vnd.google-apps.document makes a Google Doc.",
+          default: "text/plain",
+        },
+        folder_id: { type: "string", description: "The id of the folder to create it in." },
       },
-      required: ["name", "content"],
-    },
-    annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
+      ["name", "content"],
+    ),
+    annotations: behaviour(false),
   },
 ];
+
+function objectOf(properties: Readonly<Record<string, object>>, required: readonly string[] = []): object {
+  return { type: "object", properties, required, additionalProperties: false };
+}
+
+function behaviour(readsOnly: boolean): ToolAnnotations {
+  return {
+    readOnlyHint: readsOnly,
+    destructiveHint: false,
+    idempotentHint: readsOnly,
+    openWorldHint: true,
+  };
+}
