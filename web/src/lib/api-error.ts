@@ -1,3 +1,4 @@
+import { isObject, jsonOrUndefined } from "./json";
 import { t } from "./t";
 
 /** A refused or failed call, with the server's own words. */
@@ -41,26 +42,14 @@ interface ErrorBody {
  * `{success: false, error}` of the proxy, and `{code, message}` of the rows.
  */
 export function parseErrorBody(text: string): ErrorBody {
-  const body = record(parse(text));
-  if (body === undefined) return {};
-  const inner = record(body["error"]);
-  if (inner !== undefined) return { message: string(inner["message"]), code: string(inner["code"]) };
+  const body = jsonOrUndefined(text);
+  if (!isObject(body)) return {};
+  const inner = body["error"];
+  if (isObject(inner)) return { message: string(inner["message"]), code: string(inner["code"]) };
   return {
     message: string(body["error"]) ?? string(body["message"]) ?? string(body["msg"]),
     code: string(body["code"]) ?? string(body["error_code"]),
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function record(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
 }
 
 function string(value: unknown): string | undefined {

@@ -1,6 +1,7 @@
 import { authorizedFetch } from "./api-client";
+import { backoffMs, pause } from "./backoff";
 import type { Connection } from "./connection";
-import { SseParser } from "./sse";
+import { readEvents } from "./sse";
 
 /** What the server tells an open page. `open` is ours: the stream is there again, and what was missed must be read anew. */
 export type PageEvent =
@@ -12,8 +13,7 @@ export type PageEvent =
 
 type Listener = (event: PageEvent) => void;
 
-const firstDelayMs = 1_000;
-const longestDelayMs = 30_000;
+const waits = { firstMs: 1_000, longestMs: 30_000 };
 /** The server comments every 15 s; three silent rounds mean that the line is dead. */
 const silenceMs = 45_000;
 
@@ -35,12 +35,6 @@ export function subscribeEvents(listener: Listener): () => void {
   };
 }
 
-/** How long to wait before attempt number `failures`, between half and the whole of a doubling delay. */
-export function reconnectDelayMs(failures: number, random: number): number {
-  const full = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(failures, 10));
-  return full * (0.5 + random / 2);
-}
-
 function follow(): void {
   const wanted = listeners.size > 0 && document.visibilityState === "visible";
   if (wanted && reader === undefined) {
@@ -55,9 +49,8 @@ function follow(): void {
 async function run(stop: AbortSignal): Promise<void> {
   let failures = 0;
   while (!stop.aborted) {
-    const opened = await readOnce(stop).catch(() => false);
-    failures = opened ? 0 : failures + 1;
-    await pause(reconnectDelayMs(failures, Math.random()), stop);
+    failures = (await readOnce(stop)) ? 0 : failures + 1;
+    await pause(backoffMs(waits, failures, Math.random()), stop);
   }
 }
 
@@ -65,6 +58,7 @@ async function run(stop: AbortSignal): Promise<void> {
 async function readOnce(stop: AbortSignal): Promise<boolean> {
   const silence = new AbortController();
   const signal = AbortSignal.any([stop, silence.signal]);
+  let opened = false;
   let timer = setTimeout(() => silence.abort(), silenceMs);
   try {
     const response = await authorizedFetch("/api/events", {
@@ -72,32 +66,21 @@ async function readOnce(stop: AbortSignal): Promise<boolean> {
       signal,
     });
     if (!response.ok || response.body === null) return false;
+    opened = true;
     emit({ type: "open" });
-    const parser = new SseParser();
-    for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+    const restart = () => {
       clearTimeout(timer);
       timer = setTimeout(() => silence.abort(), silenceMs);
-      for (const event of parser.push(piece)) emit(JSON.parse(event.data) as PageEvent);
-    }
-    return true;
+    };
+    for await (const { data } of readEvents(response.body, restart)) emit(JSON.parse(data) as PageEvent);
   } catch {
     // A stream that broke is the ordinary end of one: the caller opens the next.
-    return false;
   } finally {
     clearTimeout(timer);
   }
+  return opened;
 }
 
 function emit(event: PageEvent): void {
   for (const listener of listeners) listener(event);
-}
-
-function pause(ms: number, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    stop.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

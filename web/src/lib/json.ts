@@ -42,3 +42,20 @@ export function sameJson(a: unknown, b: unknown): boolean {
     left.every(([name, value]) => right.has(name) && sameJson(value, right.get(name)))
   );
 }
+
+/** A JSON object whose fields are not known. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Whether a value is a JSON object. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What a text says as JSON; undefined when it is none. Large whole numbers are rounded. */
+export function jsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -6,8 +6,32 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-/** Turns the text of an event stream into events, however it is cut. */
-export class SseParser {
+/**
+ * The events of a response's body, however its bytes are cut, until it ends or breaks. `onBytes` hears of everything
+ * that comes, comments included.
+ */
+export async function* readEvents(
+  body: ReadableStream<Uint8Array>,
+  onBytes?: () => void,
+): AsyncGenerator<ServerEvent> {
+  const parser = new SseParser();
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      onBytes?.();
+      yield* parser.push(decoder.decode(value, { stream: true }));
+    }
+  } finally {
+    // The connection may already be gone, and then there is nothing left to cancel.
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Turns the text of an event stream into events. */
+class SseParser {
   #rest = "";
   #id = "";
   #data: string[] = [];

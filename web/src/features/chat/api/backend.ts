@@ -1,4 +1,5 @@
 import { authorizedFetch, callApi, jsonBody } from "@/lib/api-client";
+import { pause } from "@/lib/backoff";
 import type { ChatBackend } from "../stream/chat-contract";
 import { loadPage, loadSince } from "./messages";
 
@@ -25,27 +26,11 @@ export function chatBackend(sessionId: string): ChatBackend {
     },
     loadPage: (before) => loadPage(sessionId, before),
     loadSince: (from) => loadSince(sessionId, from),
-    wait,
+    wait: pause,
     nextFrame,
     random: Math.random,
     now: Date.now,
   };
-}
-
-/** Ends after the time, when the network comes back, or when nobody waits any more. */
-function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = new AbortController();
-    const end = () => {
-      done.abort();
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    done.signal.addEventListener("abort", () => clearTimeout(timer));
-    window.addEventListener("online", end, { signal: done.signal });
-    signal.addEventListener("abort", end, { signal: done.signal });
-    if (signal.aborted) end();
-  });
 }
 
 /** How often a hidden page takes in what came: frames do not exist for it. */

@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import type { ChatBackend } from "./chat-contract";
 import { ChatStore } from "./chat-store";
 import { type ChatMessage, textOf, userMessage } from "./message";
-import { backoff } from "./run-connection";
 
 /** A server of one chat: its log of events, its rows, and connections that break where the test says. */
 class ScriptedServer {
@@ -162,13 +161,6 @@ test("stop before the server took the message is sent as soon as it did", async 
   await sending;
   await settle();
   expect(server.requests).toContain("stop");
-});
-
-test("waits grow, are spread, and stay below eight seconds", () => {
-  expect(backoff(0, 0)).toBe(125);
-  expect(backoff(0, 0.999)).toBeLessThan(250);
-  expect(backoff(3, 0)).toBe(1_000);
-  expect(backoff(50, 1)).toBe(8_000);
 });
 
 test("a run that ends while the line is down is taken from the database", async () => {

@@ -1,18 +1,9 @@
+import type { ToolOutput } from "@/tool-result/tool-output";
+
 /**
  * What a transcript is made of, whether it came from the database or is being streamed. Parts have the names of the UI
  * message stream, so that a stored answer and a live one are drawn by the same components.
  */
-
-/** One piece of what a tool gave back; the shape is the tool server's, so every field is looked at before use. */
-export type ToolContent = { readonly [field: string]: unknown };
-
-/** What a tool gave back. */
-export interface ToolOutput {
-  readonly content: readonly ToolContent[];
-  readonly structuredContent?: unknown;
-  /** The tool itself says that it failed; the content says how. */
-  readonly isError: boolean;
-}
 
 /** How far a running tool says that it is. */
 export interface ToolProgress {

@@ -1,3 +1,5 @@
+import { isObject, type JsonObject } from "@/lib/json";
+
 /**
  * The chunks of the UI message stream, version 1, with the parts of this product (`data-…`). The types mirror the
  * protocol and not a package, and what arrives is checked here once, so that nothing behind it meets an odd payload.
@@ -83,14 +85,6 @@ const REQUIRED: { readonly [T in StreamChunk["type"]]: Readonly<Record<string, "
   abort: {},
   error: { errorText: "string" },
 };
-
-/** A JSON object whose fields are not known. */
-export type JsonObject = { readonly [field: string]: unknown };
-
-/** Whether a value is a JSON object. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function isKnownType(type: unknown): type is StreamChunk["type"] {
   return typeof type === "string" && Object.hasOwn(REQUIRED, type);

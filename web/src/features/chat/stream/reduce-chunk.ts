@@ -1,5 +1,7 @@
-import type { ChatMessage, Part, ToolContent, ToolOutput, ToolPart } from "./message";
-import { isObject, type ModelStatus, type StreamChunk } from "./protocol";
+import { isObject } from "@/lib/json";
+import { toToolOutput } from "@/tool-result/tool-output";
+import type { ChatMessage, Part, ToolPart } from "./message";
+import type { ModelStatus, StreamChunk } from "./protocol";
 
 /** What is known of a run so far. */
 export interface RunState {
@@ -24,21 +26,6 @@ const NEW_MESSAGE: ChatMessage = {
   error: null,
   model: null,
 };
-
-/** A tool's result from whatever the stream or the database holds. */
-export function toToolOutput(value: unknown): ToolOutput {
-  if (!isObject(value))
-    return { content: [{ type: "text", text: JSON.stringify(value) ?? "" }], isError: false };
-  const content = Array.isArray(value["content"])
-    ? value["content"].filter((piece): piece is ToolContent => isObject(piece))
-    : [];
-  const structured = value["structuredContent"];
-  return {
-    content,
-    isError: value["isError"] === true,
-    ...(structured === undefined ? {} : { structuredContent: structured }),
-  };
-}
 
 /**
  * The state after one more chunk. Pure, and total: a chunk that does not fit what came before changes nothing.

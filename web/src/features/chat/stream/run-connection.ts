@@ -1,6 +1,8 @@
 import { type ApiError, errorOf } from "@/lib/api-error";
+import { backoffMs } from "@/lib/backoff";
+import { jsonOrUndefined } from "@/lib/json";
+import { readEvents } from "@/lib/sse";
 import { parseChunk, type StreamChunk } from "./protocol";
-import { readEvents } from "./read-sse";
 
 /** How a run reaches this page. Each answers with the raw response, so that status and body are decided on here. */
 export interface RunTransport {
@@ -32,15 +34,8 @@ export type RunEnd =
   /** The page went on to something else. */
   | { readonly kind: "left" };
 
-/** Milliseconds of the first wait before a lost connection is tried again, and of the longest. */
-const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 8_000;
-
-/** Half of the doubled wait is fixed and half is random. */
-export function backoff(attempt: number, random: number): number {
-  const ceiling = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
-  return ceiling / 2 + (ceiling / 2) * random;
-}
+/** Somebody watches an answer that stands still, so the first try comes soon. */
+const waits = { firstMs: 250, longestMs: 8_000 };
 
 /** Whether asking again later can help: the server is busy, restarting, or behind a gateway that is. */
 const isPassing = (status: number): boolean => status === 429 || status >= 500;
@@ -123,23 +118,15 @@ class Connection {
     if (id !== "" && this.#lastEventId !== "" && Number(id) <= Number(this.#lastEventId)) return;
     if (id !== "") this.#lastEventId = id;
     this.#attempt = 0;
-    const chunk = parseChunk(parseJson(data));
+    const chunk = parseChunk(jsonOrUndefined(data));
     if (chunk) this.#listener.onChunk(chunk);
   }
 
   async #again(): Promise<Response | null> {
-    const pause = backoff(this.#attempt, this.#transport.random());
+    const pause = backoffMs(waits, this.#attempt, this.#transport.random());
     this.#attempt += 1;
     await this.#transport.wait(pause, this.#signal);
     if (this.#signal.aborted) return null;
     return this.#transport.resume(this.#lastEventId, this.#signal).catch(() => null);
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }

@@ -1,6 +1,6 @@
+import { isObject, type JsonObject } from "@/lib/json";
+import { toToolOutput } from "@/tool-result/tool-output";
 import type { ChatMessage, MessageStatus, Part, ToolPart } from "./message";
-import { isObject, type JsonObject } from "./protocol";
-import { toToolOutput } from "./reduce-chunk";
 
 /** A row of `ai_chat_messages`. The JSON columns are looked at before use. */
 export interface MessageRow {

@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
 import { type MessageKey, t } from "@/lib/t";
 import { CopyButton } from "@/markdown/copy-button";
-import { TextBlock } from "@/tool-result/content-view";
+import { OutputView } from "@/tool-result/output-view";
+import { TextBlock } from "@/tool-result/text-block";
 import type { ToolPart } from "../stream/message";
 import { argumentsText, callAsJson, type CallState } from "./call-state";
-import { OutputView } from "./output-view";
 
 /** What a call was made with and what came of it. */
 export function ToolBody({ part, state }: { part: ToolPart; state: CallState }) {
@@ -17,7 +17,7 @@ export function ToolBody({ part, state }: { part: ToolPart; state: CallState }) 
         <TextBlock text={argumentsText(part)} />
       </Section>
       {part.output && (
-        <Section name="chat.tool.result">
+        <Section name="result.title">
           <OutputView output={part.output} />
         </Section>
       )}

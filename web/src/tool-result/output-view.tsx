@@ -1,0 +1,34 @@
+import { ChevronRight } from "lucide-react";
+import { t } from "@/lib/t";
+import { ContentPiece } from "./content-piece";
+import { TextBlock } from "./text-block";
+import { structuredPlace, type ToolOutput } from "./tool-output";
+
+/** What a tool gave back: its pieces in order, and the structured result where the pieces do not hold it already. */
+export function OutputView({ output }: { output: ToolOutput }) {
+  const place = structuredPlace(output);
+  const structured = <TextBlock text={JSON.stringify(output.structuredContent, null, 2) ?? ""} />;
+  if (output.content.length === 0 && place === "none")
+    return <p className="text-ink-2">{t("result.empty")}</p>;
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
+      {output.content.map((piece, index) => (
+        // The pieces of a result never change.
+        <ContentPiece key={index} piece={piece} />
+      ))}
+      {place === "open" && structured}
+      {place === "folded" && (
+        <details className="group">
+          <summary className="flex w-fit cursor-default list-none items-center gap-1 rounded-sm py-0.5 text-xs text-ink-2 select-none hover:text-ink touch:h-11">
+            {t("result.structured")}
+            <ChevronRight
+              aria-hidden="true"
+              className="size-3.5 transition-transform duration-150 group-open:rotate-90"
+            />
+          </summary>
+          <div className="pt-1.5">{structured}</div>
+        </details>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+import { useState } from "react";
+import { t } from "@/lib/t";
+import { Button } from "@/ui/button";
+
+/** Longer texts are cut until the reader asks for the rest. */
+const shownLines = 200;
+
+/** A text as it is, line for line. */
+export function TextBlock({ text }: { text: string }) {
+  const [whole, setWhole] = useState(false);
+  const lines = text.split("\n");
+  const isCut = !whole && lines.length > shownLines;
+  return (
+    <div>
+      <pre className="rounded-[8px] bg-sunken px-3 py-[9px] font-mono text-sm whitespace-pre-wrap wrap-anywhere">
+        {isCut ? lines.slice(0, shownLines).join("\n") : text}
+      </pre>
+      {isCut && (
+        <Button variant="quiet" size="sm" onClick={() => setWhole(true)}>
+          {t("result.showAll", { n: lines.length })}
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { readableText, structuredPlace, toToolOutput } from "./tool-output";
+
+const text = (words: string) => ({ type: "text", text: words });
+
+test("structured content stands behind the words that say it, and alone where there are none", () => {
+  const structuredContent = { value: 100, exact: true };
+  const place = (...content: object[]) => structuredPlace(toToolOutput({ content, structuredContent }));
+  expect(place(text("100"))).toBe("folded");
+  expect(place(text("words"), text('{"exact":true,"value":100}'))).toBe("none");
+  expect(place(text('{"value":101,"exact":true}'))).toBe("folded");
+  expect(place()).toBe("open");
+  expect(structuredPlace(toToolOutput({ content: [text("100")] }))).toBe("none");
+});
+
+test("text that is JSON is set out, and keeps its numbers", () => {
+  expect(readableText('{"id":9007199254740993}')).toBe('{\n  "id": 9007199254740993\n}');
+  expect(readableText("{not JSON}")).toBe("{not JSON}");
+  expect(readableText("12")).toBe("12");
+});
+
+test("odd results are read as far as they go", () => {
+  expect(toToolOutput("plain")).toEqual({ content: [text('"plain"')], isError: false });
+  expect(toToolOutput({ content: [null, 1, text("x")], isError: "yes" })).toEqual({
+    content: [text("x")],
+    isError: false,
+  });
+});

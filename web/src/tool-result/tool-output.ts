@@ -1,0 +1,47 @@
+import { isObject, type JsonObject, parseJson, sameJson, stringifyJson } from "@/lib/json";
+
+/** What a tool gave back. The pieces have the shape that the server gave them: every field is looked at before use. */
+export interface ToolOutput {
+  readonly content: readonly JsonObject[];
+  readonly structuredContent?: unknown;
+  /** The tool itself says that it failed; the content says how. */
+  readonly isError: boolean;
+}
+
+/** A tool's result from whatever a stream, the database or a call holds. */
+export function toToolOutput(value: unknown): ToolOutput {
+  if (!isObject(value))
+    return { content: [{ type: "text", text: JSON.stringify(value) ?? "" }], isError: false };
+  const content = Array.isArray(value["content"]) ? value["content"].filter(isObject) : [];
+  const structured = value["structuredContent"];
+  return {
+    content,
+    isError: value["isError"] === true,
+    ...(structured === undefined ? {} : { structuredContent: structured }),
+  };
+}
+
+/** Text that is JSON, set out to be read; any other text as it is. */
+export function readableText(text: string): string {
+  const value = objectIn(text);
+  return value === undefined ? text : stringifyJson(value, 2);
+}
+
+/** How the structured content is shown: as the result, folded behind words that say it, or not once more. */
+export function structuredPlace({ content, structuredContent }: ToolOutput): "open" | "folded" | "none" {
+  if (structuredContent === undefined) return "none";
+  // Servers repeat it as text for clients that do not know it.
+  const repeats = ({ type, text }: JsonObject) =>
+    type === "text" && typeof text === "string" && sameJson(objectIn(text), structuredContent);
+  if (content.some(repeats)) return "none";
+  return content.length === 0 ? "open" : "folded";
+}
+
+function objectIn(text: string): unknown {
+  if (!/^\s*[[{]/u.test(text)) return undefined;
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
