@@ -92,14 +92,7 @@ test("while the session is being checked the screen shows Loading", async (t) =>
   const { account, visitor } = await stage.member(t);
   const held = Promise.withResolvers<void>();
   // A session whose time has run out is renewed first.
-  const worn = JSON.stringify({ ...account.session, expires_at: Math.floor(Date.now() / 1000) - 60 });
-  await visitor.page.addInitScript(
-    ([name, value]) => {
-      if (name && value && sessionStorage.length === 0) localStorage.setItem(name, value);
-      sessionStorage.setItem("set", "yes");
-    },
-    [account.stored.name, worn],
-  );
+  await visitor.keepSession({ ...account.session, expires_at: Math.floor(Date.now() / 1000) - 60 });
   await visitor.page.route("**/auth/v1/token*", async (route) => {
     await held.promise;
     await route.continue();

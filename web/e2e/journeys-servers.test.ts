@@ -132,7 +132,9 @@ for (const [what, url, reason] of [
     });
     const row = visitor.connection("broken");
     await row.getByText(/stand in/u).waitFor();
-    await row.getByText(/^(error|connected)$/u).waitFor();
+    const state = (await row.getByText(/^(error|connected)$/u).textContent()) ?? "";
+    const tone = await row.locator("[data-tone]").getAttribute("data-tone");
+    assert.equal(tone, state === "error" ? "err" : "ok");
   });
 
   test(`with the Drive tools off, a server ${what} is not connected`, async (t) => {

@@ -76,6 +76,14 @@ export class Visitor {
     await this.button("Sign In").click();
   }
 
+  /** Puts a session in the place of the one that the browser has kept, before the first page is open. */
+  async keepSession(session: object): Promise<void> {
+    await this.page.addInitScript((value) => {
+      if (sessionStorage.length === 0) localStorage.setItem("sb-localhost-auth-token", value);
+      sessionStorage.setItem("kept", "yes");
+    }, JSON.stringify(session));
+  }
+
   // Toasts.
 
   /** Waits for a toast of exactly these words. */
