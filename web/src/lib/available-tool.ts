@@ -20,6 +20,8 @@ export interface ToolDefinition {
 /** A tool that the assistant may use, with the name of the connection it comes from. */
 export interface AvailableTool {
   name: string;
+  /** A name for people; absent when the server gives none. */
+  title?: string;
   /** Empty when the server says nothing. */
   description: string;
   serverName: string;

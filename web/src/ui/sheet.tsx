@@ -39,17 +39,19 @@ export function Sheet({ title, subtitle, footer, onClose, children }: SheetProps
         "animate-enter-side backdrop:bg-scrim",
       )}
     >
-      <div className="grid h-full grid-rows-[auto_minmax(0,1fr)_auto]">
+      <div className="grid h-full grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto]">
         <header className="flex items-start gap-3 border-b border-line px-5 py-[18px]">
           <div className="min-w-0 flex-1">
             <h2 id={titleId} className="wrap-anywhere">
               {title}
             </h2>
-            {subtitle !== undefined && <p className="text-sm text-ink-2">{subtitle}</p>}
+            {subtitle !== undefined && <p className="text-sm wrap-anywhere text-ink-2">{subtitle}</p>}
           </div>
           <IconButton label={t("ui.close")} icon={<X />} size="sm" onClick={close} />
         </header>
-        <div className="grid content-start gap-[18px] overflow-auto p-5">{children}</div>
+        <div className="grid grid-cols-[minmax(0,1fr)] content-start gap-[18px] overflow-auto p-5">
+          {children}
+        </div>
         {footer !== undefined && (
           <footer className="flex flex-wrap gap-2 border-t border-line px-5 py-3.5">{footer}</footer>
         )}

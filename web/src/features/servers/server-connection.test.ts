@@ -43,6 +43,16 @@ test("tools that stand in are available although the server failed", () => {
   ]);
 });
 
+test("a tool's title comes from where its server put it", () => {
+  const tools = [
+    { name: "a", title: "First" },
+    { name: "b", annotations: { title: "Second" } },
+    { name: "c", title: "" },
+  ];
+  const list = availableTools(mergeConnections([{ ...row, tools }], []));
+  expect(list.map(({ title }) => title)).toEqual(["First", "Second", undefined]);
+});
+
 test("connections stand in the order in which they were made", () => {
   const older = { ...row, id: "2", name: "older", created_at: "2026-01-01T00:00:00Z" };
   expect(mergeConnections([row, older], []).map(({ name }) => name)).toEqual(["older", "notes"]);

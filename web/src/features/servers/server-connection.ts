@@ -66,8 +66,10 @@ export function availableTools(connections: readonly ServerConnection[]): Availa
 }
 
 function available(tool: ToolDefinition, serverName: string): AvailableTool {
+  const title = tool.title ?? tool.annotations?.title ?? "";
   return {
     name: tool.name,
+    ...(title !== "" && { title }),
     description: tool.description ?? "",
     serverName,
     ...(tool.inputSchema !== undefined && { inputSchema: tool.inputSchema }),

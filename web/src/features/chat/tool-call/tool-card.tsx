@@ -36,8 +36,10 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
         <Pulse aria-hidden="true" className="size-4 shrink-0" />
         <span className="truncate font-medium whitespace-nowrap max-wide:flex-1">{part.toolName}</span>
         {part.serverName !== undefined && (
-          <span className="max-wide:hidden">
-            <Badge>{part.serverName}</Badge>
+          <span className="max-w-40 max-wide:hidden">
+            <Badge className="max-w-full">
+              <span className="truncate leading-4">{part.serverName}</span>
+            </Badge>
           </span>
         )}
         <span className="min-w-0 flex-1 truncate font-mono text-[0.875em] text-ink-2 max-wide:hidden">

@@ -25,14 +25,16 @@ export function EmptyState({ tools, onPrefill, onOpenServers }: EmptyStateProps)
       ) : (
         <ul className="mt-6.5 grid w-[min(40rem,calc(100vw-28px))] grid-cols-2 gap-2.5 max-wide:grid-cols-1">
           {suggestionsFor(tools).map(({ label, prompt, tool, serverName }) => (
-            <li key={`${serverName}/${tool}`} className="grid">
+            <li key={`${serverName}/${tool}`} className="grid grid-cols-[minmax(0,1fr)]">
               <button
                 type="button"
                 onClick={() => onPrefill(prompt)}
                 className="flex flex-col rounded-lg border border-line bg-surface px-4 py-3 text-left text-md transition-colors duration-150 hover:border-line-strong"
               >
-                <span className="wrap-anywhere">{label}</span>
-                <span className="max-w-full truncate text-ink-2">{`${tool} · ${serverName}`}</span>
+                <span className="line-clamp-2 wrap-anywhere">{label}</span>
+                <span className="max-w-full truncate text-ink-2">
+                  {label === tool ? serverName : `${tool} · ${serverName}`}
+                </span>
               </button>
             </li>
           ))}

@@ -1,22 +1,22 @@
 import { expect, test } from "vitest";
 import { suggestionsFor } from "./suggestions";
 
-const tool = (name: string, serverName: string, description = "") => ({ name, serverName, description });
+const tool = (name: string, serverName: string) => ({ name, serverName, description: "Does it." });
 
 test("at most four, of as many servers as there are, and ready questions first", () => {
   const tools = [
-    tool("b", "one", "Does b. And more."),
+    { ...tool("b", "one"), title: "Find a B" },
     tool("calculate", "two"),
     tool("x", "two"),
     tool("current_time", "two"),
-    tool("c", "three", "Does c"),
+    tool("c", "three"),
   ];
   const suggestions = suggestionsFor(tools);
-  expect(suggestions.map((entry) => entry.tool)).toEqual(["b", "calculate", "c", "current_time"]);
-  expect(suggestions[0]).toMatchObject({ label: "Does b.", prompt: "Use b to " });
+  expect(suggestions.map((entry) => entry.tool)).toEqual(["b", "current_time", "c", "calculate"]);
+  expect(suggestions[0]).toMatchObject({ label: "Find a B", prompt: "Use b to " });
 });
 
-test("none without tools, and the name where a tool says nothing of itself", () => {
+test("none without tools, and the name where a tool has no title", () => {
   expect(suggestionsFor([])).toEqual([]);
   expect(suggestionsFor([tool("quiet", "s")])[0]?.label).toBe("quiet");
 });

@@ -10,15 +10,19 @@ export interface Suggestion {
 }
 
 const MOST = 4;
-const LONGEST = 70;
 
-/** What the tools that come with the product are good for; the others say it of themselves. */
+/** Questions for the tools that come with the product, the best first. */
 const OWN = {
   current_time: { label: t("chat.suggest.time"), prompt: t("chat.suggest.time.prompt") },
   calculate: { label: t("chat.suggest.sum"), prompt: t("chat.suggest.sum.prompt") },
   convert_units: { label: t("chat.suggest.units"), prompt: t("chat.suggest.units.prompt") },
+  days_between: { label: t("chat.suggest.days"), prompt: t("chat.suggest.days.prompt") },
+  text_statistics: { label: t("chat.suggest.words"), prompt: t("chat.suggest.words.prompt") },
   google_drive_list_files: { label: t("chat.suggest.drive"), prompt: t("chat.suggest.drive.prompt") },
+  google_drive_create_file: { label: t("chat.suggest.note"), prompt: t("chat.suggest.note.prompt") },
+  google_drive_read_file: { label: t("chat.suggest.read"), prompt: t("chat.suggest.read.prompt") },
 } as const;
+const ownNames = Object.keys(OWN);
 
 /** Up to four suggestions from the tools at hand, of as many servers as there are. */
 export function suggestionsFor(tools: readonly AvailableTool[]): readonly Suggestion[] {
@@ -32,28 +36,20 @@ export function suggestionsFor(tools: readonly AvailableTool[]): readonly Sugges
   return chosen.slice(0, MOST).map(toSuggestion);
 }
 
-/** Tools with a ready question first, then those that only read. */
+/** Tools with a ready question first, in the order above, then those that only read. */
 function byUse(a: AvailableTool, b: AvailableTool): number {
-  return rank(b) - rank(a);
+  return rank(a) - rank(b);
 }
 
-function rank(tool: AvailableTool): number {
-  return (tool.name in OWN ? 2 : 0) + (tool.annotations?.readOnlyHint === true ? 1 : 0);
+function rank({ name, annotations }: AvailableTool): number {
+  const own = ownNames.indexOf(name);
+  if (own !== -1) return own;
+  return ownNames.length + (annotations?.readOnlyHint === true ? 0 : 1);
 }
 
-function toSuggestion(tool: AvailableTool): Suggestion {
-  const { name, serverName } = tool;
-  const own = name in OWN ? OWN[name as keyof typeof OWN] : undefined;
-  if (own) return { ...own, tool: name, serverName };
-  return {
-    label: firstSentence(tool.description) || name,
-    prompt: t("tools.prefill", { tool: name }),
-    tool: name,
-    serverName,
-  };
-}
-
-function firstSentence(description: string): string {
-  const sentence = /^.*?(?:[.!?](?=\s|$)|\n|$)/u.exec(description.trim())?.[0].trim() ?? "";
-  return sentence.length > LONGEST ? `${sentence.slice(0, LONGEST - 1).trimEnd()}…` : sentence;
+function toSuggestion({ name, title, serverName }: AvailableTool): Suggestion {
+  const own = Object.hasOwn(OWN, name) ? OWN[name as keyof typeof OWN] : undefined;
+  // What another tool could be asked is not ours to guess: its user ends the sentence.
+  const words = own ?? { label: title ?? name, prompt: t("tools.prefill", { tool: name }) };
+  return { ...words, tool: name, serverName };
 }
