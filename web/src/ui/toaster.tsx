@@ -34,7 +34,8 @@ export function Toaster() {
       className="pointer-events-none fixed inset-auto top-[124px] right-5 m-0 grid w-[min(356px,calc(100vw-40px))] gap-2.5 overflow-visible bg-transparent max-wide:top-[190px]"
     >
       <div role="status" aria-live="polite" className="contents">
-        {toasts.map((item) => (
+        {/* The newest comes first: whatever their length, it is the one in sight. */}
+        {toasts.toReversed().map((item) => (
           <ToastCard key={item.id} toast={item} />
         ))}
       </div>
@@ -61,7 +62,9 @@ function ToastCard({ toast }: { toast: Toast }) {
       <Icon aria-hidden="true" className={`mt-0.5 size-4 ${colours[toast.tone]}`} />
       <div className="min-w-0 self-center">
         <p className="font-semibold">{toast.title}</p>
-        {toast.description !== undefined && <p className="wrap-anywhere text-ink-2">{toast.description}</p>}
+        {toast.description !== undefined && (
+          <p className="line-clamp-[10] wrap-anywhere text-ink-2">{toast.description}</p>
+        )}
       </div>
       <IconButton
         label={t("ui.close")}
