@@ -1,4 +1,4 @@
-import { stringifyJson } from "@/lib/json";
+import { isObject, stringifyJson } from "@/lib/json";
 import type { ChoiceField, Field, GroupField } from "./field-model";
 
 /** What stands in the inputs: text as typed, ticks, and the same for lists and groups. */
@@ -43,7 +43,7 @@ function choiceDraft(field: ChoiceField, value: unknown): Draft {
 }
 
 function groupDraft(field: GroupField, value: unknown): Draft {
-  const known = isRecord(value) ? value : {};
+  const known = isObject(value) ? value : {};
   return Object.fromEntries(
     field.fields.map((child) => {
       const own = Object.hasOwn(known, child.name) ? known[child.name] : undefined;
@@ -51,8 +51,4 @@ function groupDraft(field: GroupField, value: unknown): Draft {
       return [child.name, value === undefined ? initialDraft(child) : draftOf(child, own)];
     }),
   );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

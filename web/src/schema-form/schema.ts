@@ -1,3 +1,5 @@
+import { isObject } from "@/lib/json";
+
 /** The part of JSON Schema that forms are made of; everything else is edited as JSON. */
 export interface JsonSchema {
   type?: string | string[];
@@ -32,7 +34,7 @@ export interface PlainSchema {
 }
 
 export function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject(value);
 }
 
 /**

@@ -15,7 +15,9 @@ interface CardHeadProps {
 export function CardHead({ id, title, children }: CardHeadProps) {
   return (
     <div className="flex min-h-7 items-baseline gap-2.5 px-5 pt-[18px]">
-      <h2 id={id}>{title}</h2>
+      <h2 id={id} tabIndex={-1} className="rounded-sm">
+        {title}
+      </h2>
       {children}
     </div>
   );

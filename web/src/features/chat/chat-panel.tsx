@@ -28,7 +28,12 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
   const chatId = chats.active?.id;
   const composer = useRef<ComposerHandle>(null);
   const prefilled = useRef<number | null>(null);
-  useShortcuts({ onNew: chats.create, onFocus: () => composer.current?.focus() });
+  const startsChat = useRef(false);
+  const create = () => {
+    startsChat.current = true;
+    chats.create();
+  };
+  useShortcuts({ onNew: create, onFocus: () => composer.current?.focus() });
 
   useEffect(() => {
     // Effects run again when the tab comes back; a text is put into the field once.
@@ -36,6 +41,13 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
     prefilled.current = prefill.nonce;
     composer.current.fill(prefill.text);
   }, [prefill, chatId]);
+
+  useEffect(() => {
+    // Who begins a chat wants to write in it.
+    if (chatId === undefined || !startsChat.current) return;
+    startsChat.current = false;
+    composer.current?.focus();
+  }, [chatId]);
 
   useEffect(
     () =>
@@ -53,7 +65,7 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
       aria-label={chats.active?.title}
       className="grid h-full min-h-0 grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto]"
     >
-      <ChatHead chats={chats} />
+      <ChatHead chats={chats} onNew={create} />
       {chats.active && (
         <OpenChat
           key={chats.active.id}

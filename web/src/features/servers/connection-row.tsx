@@ -6,6 +6,7 @@ import { Badge, Dot } from "@/ui/badge";
 import { IconButton } from "@/ui/button";
 import { toast } from "@/ui/toast";
 import { deleteServer, refreshConnection } from "./api";
+import { connectionsTitleId } from "./connections-title";
 import { DriveLink } from "./drive-link";
 import { type ServerConnection, statusTone } from "./server-connection";
 import { reloadConnections, storeLiveState } from "./use-connections";
@@ -72,6 +73,8 @@ function useRemove(userId: string, name: string) {
         tone: "ok",
       });
       await reloadConnections(client, userId);
+      // The focus went away with the row.
+      if (document.activeElement === document.body) document.getElementById(connectionsTitleId)?.focus();
     },
     onError: (error) => {
       console.error("Removing a connection failed:", error);

@@ -3,6 +3,7 @@ import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
 import { ConnectionRow } from "./connection-row";
+import { connectionsTitleId } from "./connections-title";
 import { SkeletonRows } from "./skeleton-rows";
 import type { Connections } from "./use-connections";
 
@@ -15,8 +16,8 @@ interface ConnectionsCardProps {
 export function ConnectionsCard({ userId, connections, onUseToolbox }: ConnectionsCardProps) {
   const { list, loading } = connections;
   return (
-    <Card aria-labelledby="connections-title">
-      <CardHead id="connections-title" title={t("servers.active")}>
+    <Card aria-labelledby={connectionsTitleId}>
+      <CardHead id={connectionsTitleId} title={t("servers.active")}>
         {list.length > 0 && <Badge>{list.length}</Badge>}
       </CardHead>
       {loading && <SkeletonRows />}

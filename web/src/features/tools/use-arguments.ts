@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { useDraft } from "@/lib/drafts";
-import { parseJson, sameJson, stringifyJson } from "@/lib/json";
+import { isObject, parseJson, sameJson, stringifyJson } from "@/lib/json";
 import { t } from "@/lib/t";
 import { type Draft, draftOf, initialDraft } from "@/schema-form/draft";
 import { type Field, formOf } from "@/schema-form/field-model";
@@ -86,8 +86,7 @@ function showsAll(form: Field, draft: Draft, value: unknown): boolean {
 function parseObject(text: string): { value?: unknown; error?: string } {
   try {
     const value = parseJson(text);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? { value } : { error: t("form.error.object", { example: '{"name": "value"}' }) };
+    return isObject(value) ? { value } : { error: t("form.error.object", { example: '{"name": "value"}' }) };
   } catch (error) {
     return { error: t("form.error.json", { reason: error instanceof Error ? error.message : "" }) };
   }

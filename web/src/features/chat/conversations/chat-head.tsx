@@ -4,8 +4,13 @@ import { Button } from "@/ui/button";
 import { ChatsMenu } from "./chats-menu";
 import type { Chats } from "./use-chats";
 
+interface ChatHeadProps {
+  chats: Chats;
+  onNew: () => void;
+}
+
 /** The head of the chat: its title, the other chats, and a way to begin a new one. */
-export function ChatHead({ chats }: { chats: Chats }) {
+export function ChatHead({ chats, onNew }: ChatHeadProps) {
   return (
     <div className="flex items-center gap-1.5 border-b border-line px-5 py-2 max-wide:py-1 max-wide:pr-1.5 max-wide:pl-3.5">
       <h2 className="mr-auto flex min-w-0 items-center gap-2.5 text-[15px]">
@@ -16,7 +21,7 @@ export function ChatHead({ chats }: { chats: Chats }) {
       <Button
         aria-label={t("chat.new")}
         disabled={chats.creating}
-        onClick={() => chats.create()}
+        onClick={onNew}
         className="max-wide:w-11 max-wide:px-0"
       >
         <Plus aria-hidden="true" />

@@ -46,7 +46,10 @@ export function ChatsMenu({ chats }: { chats: Chats }) {
                 size="sm"
                 label={t("chat.delete", { title: chat.title })}
                 icon={<Trash2 />}
-                onClick={() => chats.remove(chat.id)}
+                onClick={(event) => {
+                  focusNeighbour(event.currentTarget);
+                  chats.remove(chat.id);
+                }}
               />
             )}
           </li>
@@ -54,4 +57,11 @@ export function ChatsMenu({ chats }: { chats: Chats }) {
       </ul>
     </Popover>
   );
+}
+
+/** Hands the focus to a chat beside the one that goes away, so that the keyboard does not lose its place. */
+function focusNeighbour(inside: Element): void {
+  const row = inside.closest("li");
+  const neighbour = row?.nextElementSibling ?? row?.previousElementSibling;
+  neighbour?.querySelector("button")?.focus();
 }
