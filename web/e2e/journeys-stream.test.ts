@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { startApp } from "./app.ts";
 import { breakOff, call, fail, hold, say, think } from "./scripted-model.ts";
 import { serveTools } from "./scripted-mcp.ts";
 import { openStage } from "./stage.ts";
@@ -93,6 +94,22 @@ test("a message that the server refuses comes back into the input", async (t) =>
   assert.equal(await visitor.composer.inputValue(), "Please");
 });
 
+test("a server that has too much to do says when to try again", async (t) => {
+  const { visitor } = await stage.member(t);
+  await visitor.open();
+  await visitor.composer.waitFor();
+  await visitor.page.route("**/functions/v1/ai-chat", (route) =>
+    route.fulfill({
+      status: 429,
+      headers: { "retry-after": "7" },
+      json: { error: "too much at once", code: "rate_limited" },
+    }),
+  );
+  await visitor.ask("Please");
+  await visitor.toast("Error", "too much at once Try again in 7 s.");
+  assert.equal(await visitor.composer.inputValue(), "Please");
+});
+
 test("a tool's card goes from running to done, and one that fails does not end the turn", async (t) => {
   const { account, visitor } = await stage.member(t);
   await account.connect("printer", printer.url);
@@ -182,4 +199,28 @@ test("an answer goes on without anybody watching", async (t) => {
   rest.resolve();
   await later.open();
   await later.answers.getByText("Half and whole.").waitFor();
+});
+
+test("a server that dies in the middle of an answer has kept it, and says that it was interrupted", async (t) => {
+  const env = { OPENAI_BASE_URL: stage.model.baseUrl };
+  const app = await startApp({ env });
+  const { visitor } = await stage.member(t, { origin: app.url });
+  stage.model.answer(say(words(0, 20)), hold(never));
+  await visitor.open();
+  await visitor.ask("Count");
+  await visitor.answers.getByText(/w19/u).waitFor();
+  // What streams is written down within a quarter of a second.
+  await visitor.page.waitForTimeout(500);
+  await app.stop({ signal: "SIGKILL", keepData: true });
+  await visitor.sees("Reconnecting...");
+  const again = await startApp({ env, data: app.data, port: app.port });
+  t.after(() => again.stop());
+  await visitor.answers.getByText("Interrupted", { exact: true }).waitFor();
+  await visitor.page.reload();
+  await visitor.answers.getByText("Interrupted", { exact: true }).waitFor();
+  await visitor.questions.getByText("Count").waitFor();
+  await visitor.answers.getByText(/w0 .*w19/u).waitFor();
+  stage.model.answer(say("Back again."));
+  await visitor.answers.getByRole("button", { name: "Try again" }).click();
+  await visitor.answers.getByText("Back again.").waitFor();
 });

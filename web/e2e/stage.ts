@@ -62,8 +62,8 @@ export async function openStage(env: Record<string, string> = {}): Promise<Stage
   }
 
   async function member(t: TestContext, options: VisitOptions = {}) {
-    const account = await Account.create(app.url);
     const origin = options.origin ?? app.url;
+    const account = await Account.create(origin);
     const storageState = { cookies: [], origins: [{ origin, localStorage: [account.stored] }] };
     return { account, visitor: await visitor(t, { storageState, ...options }) };
   }
