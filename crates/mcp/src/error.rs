@@ -18,7 +18,7 @@ pub enum Error {
     #[error(transparent)]
     Blocked(#[from] Refused),
     /// The name has no address.
-    #[error("the name does not resolve")]
+    #[error("has a name that does not resolve")]
     NameNotFound,
     /// Nothing listens there.
     #[error("refused the connection")]

@@ -59,7 +59,7 @@ async fn nobody_there() {
     }
     for scheme in ["http", "wss"] {
         let url = format!("{scheme}://nobody.invalid/mcp").parse().unwrap();
-        assert_eq!(refusal(url).await, "the name does not resolve");
+        assert_eq!(refusal(url).await, "has a name that does not resolve");
     }
 }
 
