@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Connection, PgConnection};
 
 use crate::{Db, Store, migrate};
 
@@ -81,11 +82,31 @@ async fn open_postgres(url: &str) -> Result<Store, OpenError> {
     let pool = PgPoolOptions::new()
         .max_connections(POSTGRES_CONNECTIONS)
         .acquire_timeout(CONNECT_TIMEOUT)
-        .connect_with(options)
-        .await
-        .map_err(|error| OpenError::Unreachable(error.to_string()))?;
+        .connect_with(options.clone())
+        .await;
+    let pool = match pool {
+        Ok(pool) => pool,
+        Err(error) => return Err(OpenError::Unreachable(why_unreachable(error, &options).await)),
+    };
     migrate::postgres(&pool).await?;
     Ok(Store { db: Db::Postgres(pool), _lock: None })
+}
+
+/// The pool tries until its time is up, and then knows no reason; one more attempt does.
+async fn why_unreachable(error: sqlx::Error, options: &PgConnectOptions) -> String {
+    let error = match error {
+        sqlx::Error::PoolTimedOut => {
+            match tokio::time::timeout(CONNECT_TIMEOUT, PgConnection::connect_with(options)).await {
+                Ok(Err(reason)) => reason,
+                _ => error,
+            }
+        }
+        other => other,
+    };
+    match error.as_database_error() {
+        Some(answer) => answer.message().to_owned(),
+        None => error.to_string(),
+    }
 }
 
 async fn open_sqlite(url: &str) -> Result<Store, OpenError> {

@@ -45,10 +45,11 @@ async fn a_url_that_cannot_be_read_is_said_without_its_password() {
         refusal("mysql://root@host/db").await.to_string(),
         "DATABASE_URL must begin with sqlite:// or postgres://, not \"mysql\""
     );
-    for url in ["postgres://user:hunter2@:not-a-port/db", "postgres://user:hunter2@127.0.0.1:1/db"] {
-        let words = refusal(url).await.to_string();
-        assert!(!words.contains("hunter2"), "{words}");
-    }
+    let words = refusal("postgres://user:hunter2@:not-a-port/db").await.to_string();
+    assert!(!words.contains("hunter2"), "{words}");
+    // Nobody listens on port 1.
+    let words = refusal("postgres://user:hunter2@127.0.0.1:1/db").await.to_string();
+    assert!(!words.contains("hunter2") && words.contains("refused"), "{words}");
     assert!(matches!(refusal("sqlite://").await, OpenError::BadUrl(_)));
 }
 
