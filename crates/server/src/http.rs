@@ -18,18 +18,23 @@ pub mod sessions;
 pub mod sse;
 pub mod tool_runs;
 
+use std::time::Duration;
+
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::limit::RequestBodyLimitLayer;
+use tower_http::timeout::RequestBodyTimeoutLayer;
 
 use crate::app::App;
 
 pub use serve::{listen, serve};
 
-/// The largest request body, in bytes. A message has at most 200,000 characters, tool arguments come to less.
+/// The largest request body, in bytes. A message has at most 200,000 characters, tool arguments come to less. Whoever
+/// reads a body holds to it and says so in the shape of its own protocol.
 const BODY_LIMIT: usize = 2 * 1024 * 1024;
+
+/// How long the next piece of a body may take.
+const BODY_SILENCE: Duration = Duration::from_secs(15);
 
 /// Every route. Handlers extract, authorise, call and answer; what they call stands in `auth`, `runs` and `tools`.
 pub fn routes(app: &App) -> Router {
@@ -57,8 +62,7 @@ pub fn routes(app: &App) -> Router {
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
         .fallback(assets::serve)
-        .layer(DefaultBodyLimit::disable())
-        .layer(RequestBodyLimitLayer::new(BODY_LIMIT))
+        .layer(RequestBodyTimeoutLayer::new(BODY_SILENCE))
         .layer(CatchPanicLayer::custom(error::after_panic))
         .with_state(app.clone());
     headers::security(routes)

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// How long shutdown waits for tasks that were told to stop.
-const DRAIN: Duration = Duration::from_secs(10);
+const DRAIN: Duration = Duration::from_secs(4);
 
 /// The tasks of one app.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +32,7 @@ impl Tasks {
         &self.stopping
     }
 
-    /// Tells every task to stop and waits for them, for at most ten seconds.
+    /// Tells every task to stop and waits for them, for at most four seconds.
     pub async fn stop(&self) {
         self.stopping.cancel();
         self.tracker.close();

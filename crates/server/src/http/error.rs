@@ -14,6 +14,9 @@ pub enum ApiError {
     /// The request is not what the route takes.
     #[error("{0}")]
     BadRequest(String),
+    /// The body is larger than anybody needs.
+    #[error("the body is larger than {} MiB", super::BODY_LIMIT / (1024 * 1024))]
+    TooLarge,
     /// No or no valid access token.
     #[error("sign in first")]
     Unauthorized,
@@ -60,6 +63,7 @@ impl ApiError {
     pub fn status(&self) -> StatusCode {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::Conflict { .. } => StatusCode::CONFLICT,
@@ -74,6 +78,7 @@ impl ApiError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::BadRequest(_) => "bad_request",
+            Self::TooLarge => "body_too_large",
             Self::Unauthorized => "unauthorized",
             Self::NotFound("session") => "session_not_found",
             Self::NotFound(_) => "not_found",

@@ -4,6 +4,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header;
 use axum::http::request::Parts;
 use domain::{AuthSessionId, UserId};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
 use crate::app::App;
@@ -51,9 +52,11 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _app: &App) -> Result<Self, ApiError> {
-        let bytes = axum::body::to_bytes(request.into_body(), super::BODY_LIMIT)
-            .await
-            .map_err(|_| ApiError::BadRequest("the body is too large or broke off".into()))?;
+        let bytes = match Limited::new(request.into_body(), super::BODY_LIMIT).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => return Err(ApiError::TooLarge),
+            Err(_) => return Err(ApiError::BadRequest("the body broke off".into())),
+        };
         serde_json::from_slice(&bytes)
             .map(Self)
             .map_err(|error| ApiError::BadRequest(format!("the body is not what this call takes: {error}")))

@@ -1,4 +1,5 @@
-//! Accepting connections: no delay for small frames, a limit on slow headers, a bounded drain at the end.
+//! Accepting connections: no delay for small frames, a limit on slow headers, a bounded drain at the end. HTTP/1.1
+//! only: browsers speak HTTP/2 with TLS alone, and the proxy that ends TLS speaks HTTP/1.1 to us.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -7,18 +8,20 @@ use std::time::Duration;
 use anyhow::Context;
 use axum::Extension;
 use axum::extract::ConnectInfo;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 
-/// How long a client may take to send its request's headers.
+/// How long a client may take to send its request's headers, counted from when it is connected or from its last answer.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long open requests may take to end at shutdown.
-const DRAIN: Duration = Duration::from_secs(10);
+/// How long open requests may take to end at shutdown. With what tasks may take it stays below the ten seconds after
+/// which supervisors kill.
+const DRAIN: Duration = Duration::from_secs(5);
 /// How long to wait after a failed accept (too many open files): at once would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -29,13 +32,13 @@ pub async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     })
 }
 
-/// Serves until `stop` ends; then open streams are told to end and requests have ten seconds to finish.
+/// Serves until `stop` ends; then open streams are told to end and requests have five seconds to finish.
 pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = ()>) {
     let routes = super::routes(&app);
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(Duration::from_secs(30)));
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
     let graceful = GracefulShutdown::new();
+    let hang_up = CancellationToken::new();
     let mut stop = std::pin::pin!(stop);
     loop {
         let (stream, peer) = tokio::select! {
@@ -53,11 +56,15 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
             tracing::debug!(%error, "no-delay was refused");
         }
         let routes = routes.clone().layer(Extension(ConnectInfo(peer)));
-        let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(routes));
-        let connection = graceful.watch(connection.into_owned());
+        let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+        let connection = graceful.watch(connection);
+        let hung_up = hang_up.clone();
         app.tasks.spawn("connection", async move {
-            if let Err(error) = connection.await {
-                tracing::trace!(%error, "a connection broke");
+            tokio::select! {
+                ended = connection => if let Err(error) = ended {
+                    tracing::trace!(%error, "a connection broke");
+                },
+                () = hung_up.cancelled() => {}
             }
         });
     }
@@ -66,4 +73,5 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
     if tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_err() {
         tracing::warn!("some connections did not end in time");
     }
+    hang_up.cancel();
 }
