@@ -127,6 +127,16 @@ test("a new chat offers what the tools at hand are good for", async (t) => {
   assert.match(await visitor.composer.inputValue(), /current_time.*Tokyo/u);
 });
 
+test("a new chat begins at its top, however small the screen", async (t) => {
+  const { account, visitor } = await stage.member(t, { viewport: { width: 320, height: 560 }, hasTouch: true });
+  await account.connectToolbox();
+  await visitor.open();
+  await visitor.button(/^What time is it in Tokyo\?/u).waitFor();
+  const box = scroller(visitor);
+  assert.ok(await box.evaluate((one) => one.scrollHeight > one.clientHeight), "it does not fit");
+  assert.equal(await box.evaluate((one) => one.scrollTop), 0);
+});
+
 test("no screen shifts while it loads", async (t) => {
   const { account, visitor } = await stage.member(t, { viewport });
   await account.connectToolbox();

@@ -75,7 +75,9 @@ export class ScrollController {
   /** Puts things right after the contents changed. */
   settle(): void {
     this.#makeRoom();
-    if (this.#following) this.#scrollTo(this.#scroller.scrollHeight);
+    const isEmpty = this.#rows.childElementCount === 0;
+    // Without messages there is no newest one to go to: what stands in their place is read from its top.
+    if (this.#following && !isEmpty) this.#scrollTo(this.#scroller.scrollHeight);
     else this.#restoreAnchor();
     this.#report();
   }
