@@ -128,7 +128,10 @@ test("a new chat offers what the tools at hand are good for", async (t) => {
 });
 
 test("a new chat begins at its top, however small the screen", async (t) => {
-  const { account, visitor } = await stage.member(t, { viewport: { width: 320, height: 560 }, hasTouch: true });
+  const { account, visitor } = await stage.member(t, {
+    viewport: { width: 320, height: 560 },
+    hasTouch: true,
+  });
   await account.connectToolbox();
   await visitor.open();
   await visitor.button(/^What time is it in Tokyo\?/u).waitFor();
