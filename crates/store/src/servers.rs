@@ -9,6 +9,8 @@ use crate::{Error, JsonText, Store};
 const LIST: &str =
     "SELECT id, user_id, name, url, tools, headers FROM mcp_servers WHERE user_id = $1 ORDER BY created_at, id";
 
+const GET: &str = "SELECT id, user_id, name, url, tools, headers FROM mcp_servers WHERE id = $1 AND user_id = $2";
+
 /// A person's connection.
 #[derive(Debug, Clone)]
 pub struct Server {
@@ -33,19 +35,23 @@ struct ServerRow {
     headers: Option<Vec<u8>>,
 }
 
+impl From<ServerRow> for Server {
+    fn from(row: ServerRow) -> Self {
+        Self { id: ServerId(row.id), name: row.name, url: row.url, tools: row.tools.0, headers: row.headers }
+    }
+}
+
 impl Store {
+    /// A person's connection.
+    pub async fn get_server(&self, owner: UserId, id: ServerId) -> Result<Option<Server>, Error> {
+        let row =
+            read!(self, |c| sqlx::query_as::<_, ServerRow>(GET).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
+        Ok(row.map(Server::from))
+    }
+
     /// All connections of a person, oldest first.
     pub async fn list_servers(&self, owner: UserId) -> Result<Vec<Server>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, ServerRow>(LIST).bind(owner.0).fetch_all(c).await)?;
-        Ok(rows
-            .into_iter()
-            .map(|row| Server {
-                id: ServerId(row.id),
-                name: row.name,
-                url: row.url,
-                tools: row.tools.0,
-                headers: row.headers,
-            })
-            .collect())
+        Ok(rows.into_iter().map(Server::from).collect())
     }
 }

@@ -25,7 +25,6 @@ pub async fn refresh(
 ) -> Result<Json<ConnectionView>, ApiError> {
     let not_found = || ApiError::NotFound("connection");
     let id: ServerId = id.parse().map_err(|_| not_found())?;
-    let servers = app.store.list_servers(caller.user).await?;
-    let server = servers.into_iter().find(|server| server.id == id).ok_or_else(not_found)?;
+    let server = app.store.get_server(caller.user, id).await?.ok_or_else(not_found)?;
     Ok(Json(app.tools.refresh(&app, caller.user, &server).await))
 }
