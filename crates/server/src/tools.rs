@@ -35,6 +35,8 @@ pub use view::{ConnectionStatus, ConnectionView};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long our own servers know a connection's owner. The connection is opened anew after that.
 const IDENTITY: Duration = Duration::from_hours(24);
+/// What is said of a call that was not waited for.
+const STOPPED: &str = "It was stopped.";
 /// Progress reports on their way to the viewers.
 const REPORTS: usize = 16;
 
@@ -192,20 +194,32 @@ impl Tools {
         cancel: CancellationToken,
     ) -> CallEnd {
         let name = &tool.definition.name;
+        // A turn can outlast the connection it began with.
+        match app.store.get_server(user, tool.server.id).await {
+            Ok(Some(now)) if now.url == tool.server.url && now.headers == tool.server.headers => {}
+            Ok(_) => {
+                return CallEnd::refused(format!("The connection {} was removed or changed.", tool.server.name));
+            }
+            Err(error) => {
+                tracing::error!(%error, "a connection could not be read");
+                return CallEnd::refused("The connection could not be read from the database.".to_owned());
+            }
+        }
         if tool.origin == Origin::Fallback {
             return tokio::select! {
                 result = google_drive::call(app, user, name, arguments) => CallEnd::Result(result),
-                () = cancel.cancelled() => CallEnd::Failed { reason: "It was stopped.".into(), outcome: Outcome::Unknown },
+                () = cancel.cancelled() => CallEnd::Failed { reason: STOPPED.to_owned(), outcome: Outcome::Unknown },
             };
         }
         let mut last_try = false;
         loop {
             let connection = match self.pool.open(app, user, &tool.server).await {
-                Ok(open) => open.connection,
+                Ok(Opened { connection: Some(connection), .. }) => connection,
+                Ok(Opened { reason, .. }) => {
+                    let reason = reason.unwrap_or_else(|| "offers no tools".to_owned());
+                    return CallEnd::refused(format!("The server {} {reason}.", tool.server.name));
+                }
                 Err(reason) => return CallEnd::refused(format!("The server {} {reason}.", tool.server.name)),
-            };
-            let Some(connection) = connection else {
-                return CallEnd::refused(format!("The server {} offers no tools any more.", tool.server.name));
             };
             let called = call_once(&connection, name, arguments.clone(), &mut on_progress, cancel.child_token()).await;
             let error = match called {
@@ -219,7 +233,7 @@ impl Tools {
                 self.pool.lose(app, user, &tool.server, &error.to_string()).await;
             }
             if last_try || !never_sent || cancel.is_cancelled() {
-                return CallEnd::Failed { reason: error.to_string(), outcome: error.outcome() };
+                return CallEnd::Failed { reason: in_words(&tool.server.name, &error), outcome: error.outcome() };
             }
             last_try = true;
         }
@@ -250,6 +264,14 @@ impl Tools {
             target = target.with_header("authorization", &format!("Bearer {token}"))?;
         }
         Ok(target)
+    }
+}
+
+/// Why a call has no result, as a sentence.
+fn in_words(server: &str, error: &CallError) -> String {
+    match error {
+        CallError::Cancelled => STOPPED.to_owned(),
+        error => format!("The server {server} {error}."),
     }
 }
 
@@ -295,4 +317,23 @@ pub struct Opened {
     pub tools: Arc<Vec<ToolDefinition>>,
     /// Who runs them.
     pub origin: Origin,
+    /// Why the fallback stands in; reads on from the server's name.
+    pub reason: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_a_call_has_no_result_is_a_sentence() {
+        let said = |error: CallError| in_words("weather", &error);
+        let late = mcp::Error::Timeout(Duration::from_mins(1));
+        assert_eq!(said(CallError::Unknown(late)), "The server weather did not answer within 60 s.");
+        assert_eq!(
+            said(CallError::NotSent(mcp::Error::ConnectionRefused)),
+            "The server weather refused the connection."
+        );
+        assert_eq!(said(CallError::Cancelled), "It was stopped.");
+    }
 }

@@ -2,8 +2,10 @@
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use server::tools::{CallEnd, Selection, Wanted};
 use std::time::Duration;
 use testkit::{Database, ScriptedModel, Step, StreamEvent, TestApp, databases};
+use tokio_util::sync::CancellationToken;
 
 async fn app_with(model: &ScriptedModel, database: Database) -> TestApp {
     TestApp::builder().database(database).set("OPENAI_BASE_URL", &model.base_url).start().await
@@ -210,12 +212,13 @@ async fn what_is_refused_is_refused_with_its_code() {
         (json!({ "message": "hi" }), 400, "bad_request"),
         (json!({ "message": 1, "sessionId": chat }), 400, "bad_request"),
         (json!({ "message": "hi", "sessionId": "not an id" }), 400, "bad_request"),
+        (json!({ "message": "hi", "sessionId": chat, "more": "x".repeat(2 << 20) }), 413, "body_too_large"),
         (json!({ "message": "hi", "sessionId": foreign }), 404, "session_not_found"),
         (json!({ "message": "hi", "sessionId": chat, "tools": [{ "name": "rm" }] }), 422, "unknown_tool"),
     ];
     for (body, status, code) in asks {
         let (got, answer) = person.post("/functions/v1/ai-chat", &body).await;
-        assert_eq!((got.as_u16(), answer["code"].as_str().unwrap()), (status, code), "{body}");
+        assert_eq!((got.as_u16(), answer["code"].as_str().unwrap()), (status, code), "{answer}");
         assert!(answer["error"].is_string());
     }
     drop(person.ask_streaming(&chat, "Hold on", json!([])).await);
@@ -232,18 +235,20 @@ async fn what_is_refused_is_refused_with_its_code() {
 
 #[tokio::test]
 async fn a_server_that_is_away_is_said_and_the_turn_goes_on() {
-    let model = ScriptedModel::start([Step::Text("Without tools, then.".into())]).await;
-    let app =
-        TestApp::builder().set("OPENAI_BASE_URL", &model.base_url).set("CHAT_FALLBACK_TOOLS", "off").start().await;
-    let person = app.person().await;
-    // Nobody listens on port 1.
-    person.connect("gone", "http://127.0.0.1:1/mcp", json!([{ "name": "look", "description": "" }])).await;
-    let chat = person.new_chat().await;
-    let events = person.ask_for_events(&chat, "Look", json!([{ "name": "look", "serverName": "gone" }])).await;
-    let notice = events.iter().find(|event| event.kind() == "data-notice").unwrap();
-    assert_eq!(notice.data["data"]["text"], "gone: the server refused the connection. Its tools are left out.");
-    assert_eq!(events[events.len() - 2].kind(), "finish");
-    assert!(model.requests()[0].get("tools").is_none());
+    for fallback in ["off", "google-drive"] {
+        let model = ScriptedModel::start([Step::Text("Without tools, then.".into())]).await;
+        let settings = TestApp::builder().set("CHAT_FALLBACK_TOOLS", fallback);
+        let app = settings.set("OPENAI_BASE_URL", &model.base_url).start().await;
+        let person = app.person().await;
+        // Nobody listens on port 1.
+        person.connect("gone", "http://127.0.0.1:1/mcp", json!([{ "name": "look", "description": "" }])).await;
+        let chat = person.new_chat().await;
+        let events = person.ask_for_events(&chat, "Look", json!([{ "name": "look", "serverName": "gone" }])).await;
+        let notice = events.iter().find(|event| event.kind() == "data-notice").unwrap();
+        assert_eq!(notice.data["data"]["text"], "gone: the server refused the connection. Its tools are left out.");
+        assert_eq!(events[events.len() - 2].kind(), "finish");
+        assert!(model.requests()[0].get("tools").is_none());
+    }
 }
 
 #[tokio::test]
@@ -288,4 +293,27 @@ async fn deleting_a_chat_ends_its_turn() {
         assert_eq!(person.messages(&chat).await, Vec::<Value>::new());
         app.stop().await;
     }
+}
+
+#[tokio::test]
+async fn a_turn_does_not_call_a_connection_that_was_removed_meanwhile() {
+    let app = TestApp::start().await;
+    let person = app.person().await;
+    connect_toolbox(&person, &app).await;
+    let (inner, user) = (&app.app, person.id.parse().unwrap());
+    let wanted = [Wanted { name: "calculate".into(), server_name: Some("toolbox".into()) }];
+    let servers = inner.store.list_servers(user).await.unwrap();
+    let selection = Selection::resolve(&wanted, &servers, |_| Vec::new()).unwrap();
+    let toolset = inner.tools.open(inner, user, &selection).await;
+    let tool = toolset.find("toolbox", "calculate").unwrap();
+    let call = async || {
+        let arguments = json!({ "expression": "1+1" }).as_object().unwrap().clone();
+        inner.tools.call(inner, user, tool, arguments, |_| {}, CancellationToken::new()).await
+    };
+    assert!(matches!(call().await, CallEnd::Result(_)));
+    let path = format!("/rest/v1/mcp_servers?id=eq.{}", tool.server.id);
+    assert_eq!(person.request(Method::DELETE, &path).send().await.unwrap().status(), StatusCode::NO_CONTENT);
+    let CallEnd::Failed { reason, .. } = call().await else { panic!("it was called") };
+    assert_eq!(reason, "The connection toolbox was removed or changed.");
+    app.stop().await;
 }

@@ -78,7 +78,6 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
             let code = match error {
                 SelectionError::Ambiguous(_) => "ambiguous_tool",
                 SelectionError::Unknown(_) => "unknown_tool",
-                SelectionError::TooMany => "too_many_tools",
             };
             ApiError::Unprocessable { code, message: error.to_string() }
         })?

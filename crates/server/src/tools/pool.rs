@@ -73,10 +73,12 @@ impl Slot {
         let rested = known.checked_at.is_none_or(|at| now.millis_since(at) > REST.as_millis() as u64);
         match (known.status?, known.connection) {
             (ConnectionStatus::Connected, Some(connection)) if !connection.is_closed() => {
-                Some(Ok(Opened { connection: Some(connection), tools: known.tools, origin: Origin::Server }))
+                let (tools, origin) = (known.tools, Origin::Server);
+                Some(Ok(Opened { connection: Some(connection), tools, origin, reason: None }))
             }
             (ConnectionStatus::Error, _) if known.fallback && !rested => {
-                Some(Ok(Opened { connection: None, tools: known.tools, origin: Origin::Fallback }))
+                let (tools, origin) = (known.tools, Origin::Fallback);
+                Some(Ok(Opened { connection: None, tools, origin, reason: known.reason }))
             }
             (ConnectionStatus::Error, _) if !rested => Some(Err(known.reason.unwrap_or_default())),
             _ => None,
@@ -269,7 +271,7 @@ fn settle(
                     ..Known::default()
                 };
             });
-            return Ok(Opened { connection: Some(connection), tools, origin: Origin::Server });
+            return Ok(Opened { connection: Some(connection), tools, origin: Origin::Server, reason: None });
         }
         Ok((connection, _)) => ("offers no tools".to_owned(), Some(connection)),
         Err(reason) => (reason, None),
@@ -288,7 +290,7 @@ fn settle(
     if fallback.is_empty() {
         Err(reason)
     } else {
-        Ok(Opened { connection: None, tools: fallback, origin: Origin::Fallback })
+        Ok(Opened { connection: None, tools: fallback, origin: Origin::Fallback, reason: Some(reason) })
     }
 }
 

@@ -12,7 +12,7 @@ use super::{BoundTool, Opened};
 
 /// Characters of a tool's name in a model's request: the narrowest rule among the providers.
 const MODEL_NAME: usize = 64;
-/// Tools of one turn.
+/// Tools of one turn. Whoever has connected more can still ask, with those that come first.
 const MOST: usize = 512;
 
 /// One entry of the `tools` list of a request. Whatever else stands in it is ignored: what a tool is and does is what
@@ -36,15 +36,13 @@ pub enum SelectionError {
     /// Several connections have such a tool.
     #[error("several of your connections have a tool called {0}; name the connection too")]
     Ambiguous(String),
-    /// More than a turn can carry.
-    #[error("a turn can use at most {MOST} tools")]
-    TooMany,
 }
 
 /// A choice, resolved to the person's connections.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     by_server: Vec<(Server, Vec<String>)>,
+    left_out: usize,
 }
 
 impl Selection {
@@ -54,9 +52,7 @@ impl Selection {
         servers: &[Server],
         offers: impl Fn(&Server) -> Vec<String>,
     ) -> Result<Self, SelectionError> {
-        if wanted.len() > MOST {
-            return Err(SelectionError::TooMany);
-        }
+        let (wanted, rest) = wanted.split_at(wanted.len().min(MOST));
         let offered: HashMap<ServerId, Vec<String>> =
             servers.iter().map(|server| (server.id, offers(server))).collect();
         let mut chosen: BTreeMap<usize, Vec<String>> = BTreeMap::new();
@@ -75,7 +71,8 @@ impl Selection {
                 names.push(name.clone());
             }
         }
-        Ok(Self { by_server: chosen.into_iter().map(|(index, names)| (servers[index].clone(), names)).collect() })
+        let by_server = chosen.into_iter().map(|(index, names)| (servers[index].clone(), names)).collect();
+        Ok(Self { by_server, left_out: rest.len() })
     }
 
     /// The connections that are needed.
@@ -96,13 +93,14 @@ impl Toolset {
     /// Binds a choice to what the servers offer now.
     pub fn bind(selection: &Selection, opened: Vec<(Server, Result<Opened, String>)>) -> Self {
         let mut set = Self::default();
+        if selection.left_out > 0 {
+            set.notices.push(format!("A turn can use {MOST} tools; {} are left out.", selection.left_out));
+        }
         let mut taken: HashMap<String, usize> = HashMap::new();
         for ((server, opened), (_, names)) in opened.into_iter().zip(&selection.by_server) {
             match opened {
                 Ok(opened) => set.bind_server(&server, &opened, names, &mut taken),
-                Err(reason) => {
-                    set.notices.push(format!("{}: the server {reason}. Its tools are left out.", server.name));
-                }
+                Err(reason) => set.notices.push(away(&server, &reason)),
             }
         }
         set
@@ -124,8 +122,10 @@ impl Toolset {
                 None => gone.push(name.as_str()),
             }
         }
-        if !gone.is_empty() {
-            self.notices.push(format!("{} no longer offers {}.", server.name, gone.join(", ")));
+        match &opened.reason {
+            _ if gone.is_empty() => {}
+            Some(reason) => self.notices.push(away(server, reason)),
+            None => self.notices.push(format!("{} no longer offers {}.", server.name, gone.join(", "))),
         }
     }
 
@@ -159,6 +159,10 @@ impl Toolset {
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(spec).collect()
     }
+}
+
+fn away(server: &Server, reason: &str) -> String {
+    format!("{}: the server {reason}. Its tools are left out.", server.name)
 }
 
 fn spec(tool: &BoundTool) -> ToolSpec {
@@ -216,6 +220,15 @@ mod tests {
         assert_eq!(resolve(wanted("both", None)), Err(SelectionError::Ambiguous("both".into())));
         assert_eq!(resolve(wanted("read", Some("c"))), Err(SelectionError::Unknown("read".into())));
         assert_eq!(resolve(wanted("write", None)), Err(SelectionError::Unknown("write".into())));
+    }
+
+    #[test]
+    fn more_tools_than_a_turn_can_carry_are_left_out_and_counted() {
+        let wanted: Vec<Wanted> = (0..MOST + 3).map(|number| wanted(&format!("t{number}"), Some("a"))).collect();
+        let selection = Selection::resolve(&wanted, &[server("a")], |_| Vec::new()).unwrap();
+        assert_eq!(selection.by_server[0].1.len(), MOST);
+        let set = Toolset::bind(&selection, Vec::new());
+        assert_eq!(set.notices, ["A turn can use 512 tools; 3 are left out."]);
     }
 
     proptest! {
