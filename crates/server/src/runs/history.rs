@@ -21,6 +21,10 @@ pub fn conversation(messages: &[StoredMessage], name_of: impl Fn(&ToolCall) -> S
     for message in messages.iter().rev() {
         let turn = match message.role {
             Role::User => vec![ModelMessage::User(message.content.clone())],
+            // An answer that a client wrote has its text and no parts.
+            Role::Assistant if message.parts.is_empty() && !message.content.is_empty() => {
+                vec![ModelMessage::Assistant { text: message.content.clone(), calls: Vec::new() }]
+            }
             Role::Assistant => answer(&message.parts, &name_of),
         };
         bytes += turn.iter().map(size).sum::<usize>();
@@ -150,6 +154,13 @@ mod tests {
             shape,
             ["user How many?", "assistant Let me see. +2", "result 1 one", "result 2 one", "assistant Two. +0"]
         );
+    }
+
+    #[test]
+    fn an_answer_that_a_client_wrote_is_part_of_the_conversation() {
+        let messages = [message(Role::User, "Hello", vec![]), message(Role::Assistant, "Hi.", vec![])];
+        let wrote = ModelMessage::Assistant { text: "Hi.".into(), calls: vec![] };
+        assert_eq!(conversation(&messages, |call| call.name.clone()), [ModelMessage::User("Hello".into()), wrote]);
     }
 
     #[test]
