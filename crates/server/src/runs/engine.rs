@@ -123,7 +123,7 @@ async fn call_tool(app: &App, run: &Run, toolset: &Toolset, recorder: &Recorder,
     };
     let tool_call_id = call.id.clone();
     // Before a tool runs, the database knows that it is about to.
-    recorder
+    let announced = recorder
         .emit_durably(&RunEvent::ToolInputAvailable {
             tool_call_id: tool_call_id.clone(),
             tool_name: tool_name.clone(),
@@ -138,6 +138,7 @@ async fn call_tool(app: &App, run: &Run, toolset: &Toolset, recorder: &Recorder,
         recorder.emit(&RunEvent::DataMcpProgress { id: tool_call_id.clone(), data, transient: true });
     };
     let end = match (parsed, toolset.get(&call.name)) {
+        _ if !announced => CallEnd::refused("The database does not answer, so the call was not made.".to_owned()),
         (Err(reason), _) => CallEnd::refused(format!("The arguments are not a JSON object: {reason}")),
         (_, None) => CallEnd::refused(format!("There is no tool called {}.", call.name)),
         (Ok(arguments), Some(tool)) => {

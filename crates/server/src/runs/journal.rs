@@ -18,12 +18,19 @@ const DELAY: Duration = Duration::from_millis(250);
 const SIZE: usize = 256 * 1024;
 /// How long to wait before a failed write is tried again.
 const RETRY: Duration = Duration::from_secs(1);
+/// How often a write that somebody waits for is tried.
+const FLUSH_TRIES: u32 = 3;
 /// Bytes that wait while the database does not answer. More are dropped: the answer itself is written whole at the end.
 const MOST: usize = 64 * 1024 * 1024;
 
 enum Message {
-    Event { run: RunId, seq: u64, json: String },
-    Flush(oneshot::Sender<()>),
+    Event {
+        run: RunId,
+        seq: u64,
+        json: String,
+    },
+    /// Answered with whether nothing waits any more.
+    Flush(oneshot::Sender<bool>),
 }
 
 /// Hands events to the writer.
@@ -44,12 +51,19 @@ impl Journal {
         drop(self.messages.send(Message::Event { run, seq, json }));
     }
 
-    /// Waits until everything pushed before is in the database, or cannot be put there for now.
-    pub async fn flush(&self) {
-        let (done, written) = oneshot::channel();
-        if self.messages.send(Message::Flush(done)).is_ok() {
-            drop(written.await);
+    /// Waits until everything pushed before is in the database. `false` when it cannot be put there, though it was tried
+    /// a few times.
+    pub async fn flush(&self) -> bool {
+        for attempt in 1..=FLUSH_TRIES {
+            let (done, written) = oneshot::channel();
+            if self.messages.send(Message::Flush(done)).is_ok() && written.await == Ok(true) {
+                return true;
+            }
+            if attempt < FLUSH_TRIES {
+                tokio::time::sleep(RETRY).await;
+            }
         }
+        false
     }
 }
 
@@ -76,7 +90,7 @@ impl Writer {
                     }
                     Some(Message::Flush(done)) => {
                         due = self.write().await;
-                        done.send(()).ok();
+                        done.send(due.is_none()).ok();
                     }
                     None => break,
                 },
@@ -117,6 +131,29 @@ impl Writer {
                 tracing::warn!(%error, runs = chunks.len(), "the journal could not be written; trying again");
                 Some(Instant::now() + RETRY)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_waits_is_told_when_nothing_can_be_written() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = Store::open(&format!("sqlite://{}", folder.path().join("test.db").display())).await.unwrap();
+        let stopping = CancellationToken::new();
+        let (journal, writer) = Journal::new(store.clone(), stopping.clone());
+        let asked = async {
+            assert!(journal.flush().await, "there is nothing to write");
+            store.close().await;
+            journal.push(RunId::fresh(), 1, "{}".to_owned());
+            journal.flush().await
+        };
+        tokio::select! {
+            written = asked => assert!(!written),
+            () = writer => panic!("the writer ended"),
         }
     }
 }

@@ -31,10 +31,12 @@ impl Recorder {
         }
     }
 
-    /// Tells everybody, and waits until it is written: what follows must not happen before.
-    pub async fn emit_durably(&self, event: &RunEvent) {
+    /// Tells everybody, and waits until it is written: what follows must not happen before. `false` when it could not be
+    /// written, so that it must not happen at all.
+    #[must_use]
+    pub async fn emit_durably(&self, event: &RunEvent) -> bool {
         self.emit(event);
-        self.journal.flush().await;
+        self.journal.flush().await
     }
 
     /// The answer as far as it has come; the recorder starts over with nothing.
