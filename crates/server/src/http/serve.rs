@@ -21,7 +21,7 @@ use crate::app::App;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long open requests may take to end at shutdown. With what tasks may take it stays below the ten seconds after
 /// which supervisors kill.
-const DRAIN: Duration = Duration::from_secs(5);
+const DRAIN: Duration = Duration::from_secs(4);
 /// How long to wait after a failed accept (too many open files): at once would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -32,7 +32,7 @@ pub async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     })
 }
 
-/// Serves until `stop` ends; then open streams are told to end and requests have five seconds to finish.
+/// Serves until `stop` ends; then open streams are told to end and requests have four seconds to finish.
 pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = ()>) {
     let routes = super::routes(&app);
     let mut builder = http1::Builder::new();
