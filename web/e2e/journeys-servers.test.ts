@@ -65,6 +65,25 @@ test("the button says Connecting... and waits", async (t) => {
   await visitor.button("Connect to MCP Server").waitFor();
 });
 
+test("key and headers fold away, empty, when the connection is made", async (t) => {
+  const { visitor } = await stage.member(t);
+  await onServers(visitor);
+  const fold = visitor.page.locator("summary", { hasText: "Key or headers" });
+  await fold.click();
+  await visitor.field("Server Name").fill("toolbox");
+  await visitor.field("MCP Server URL").fill(`${stage.app.url}/mcp/toolbox`);
+  await visitor.button("Add a header").click();
+  await visitor.field("Header name").fill("X-Team");
+  await visitor.field("Key").fill("not looked at");
+  await visitor.field("Key").press("Enter");
+  await visitor.connection("toolbox").waitFor();
+  await visitor.field("Key").waitFor({ state: "hidden" });
+  assert.ok(await fold.evaluate((one) => one === document.activeElement), "the focus does not go with them");
+  await fold.click();
+  assert.equal(await visitor.field("Key").inputValue(), "");
+  assert.equal(await visitor.field("Header name").count(), 0);
+});
+
 test("a connection shows its name, URL, state and tools, is counted, and is stored", async (t) => {
   const { account, visitor } = await stage.member(t);
   const url = `${stage.app.url}/mcp/toolbox`;

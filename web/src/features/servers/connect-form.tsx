@@ -1,6 +1,6 @@
 import { useMutation } from "@/lib/query/use-mutation";
 import { useQueryClient } from "@/lib/query/use-query";
-import type { FormEvent, KeyboardEvent } from "react";
+import { type FormEvent, type KeyboardEvent, useRef } from "react";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
@@ -8,7 +8,7 @@ import { Field, Input } from "@/ui/field";
 import { toast } from "@/ui/toast";
 import { connectedText, connectServer } from "./connect";
 import { type ConnectDraft, emptyDraft, isComplete } from "./connect-draft";
-import { HeaderFields } from "./header-fields";
+import { foldAway, HeaderFields } from "./header-fields";
 import { reloadConnections } from "./use-connections";
 
 interface ConnectFormProps {
@@ -18,7 +18,11 @@ interface ConnectFormProps {
 }
 
 export function ConnectForm({ userId, draft, onChange }: ConnectFormProps) {
-  const connect = useConnect(userId, () => onChange(emptyDraft));
+  const secrets = useRef<HTMLDetailsElement>(null);
+  const connect = useConnect(userId, () => {
+    onChange(emptyDraft);
+    foldAway(secrets.current);
+  });
 
   function submit(event: FormEvent): void {
     event.preventDefault();
@@ -58,7 +62,7 @@ export function ConnectForm({ userId, draft, onChange }: ConnectFormProps) {
             />
           )}
         </Field>
-        <HeaderFields draft={draft} onChange={onChange} />
+        <HeaderFields ref={secrets} draft={draft} onChange={onChange} />
         <Button
           type="submit"
           variant="primary"

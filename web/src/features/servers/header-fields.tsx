@@ -1,16 +1,18 @@
 import { ChevronRight, LockKeyhole, Plus, X } from "lucide-react";
+import type { Ref } from "react";
 import { t } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import type { ConnectDraft, HeaderDraft } from "./connect-draft";
 
 interface HeaderFieldsProps {
+  ref: Ref<HTMLDetailsElement>;
   draft: ConnectDraft;
   onChange: (draft: ConnectDraft) => void;
 }
 
 /** The key and the headers that a server may want; folded away, because most want none. */
-export function HeaderFields({ draft, onChange }: HeaderFieldsProps) {
+export function HeaderFields({ ref, draft, onChange }: HeaderFieldsProps) {
   function change(id: number, part: Partial<HeaderDraft>): void {
     onChange({ ...draft, headers: draft.headers.map((one) => (one.id === id ? { ...one, ...part } : one)) });
   }
@@ -21,7 +23,7 @@ export function HeaderFields({ draft, onChange }: HeaderFieldsProps) {
     onChange({ ...draft, headers: draft.headers.filter((one) => one.id !== id) });
   }
   return (
-    <details className="group">
+    <details ref={ref} className="group">
       <summary className="-ml-1 flex h-9 w-fit cursor-default list-none items-center gap-2 rounded-md px-1 text-md font-medium text-ink-2 select-none hover:text-ink touch:h-11 [&_svg]:size-4">
         <LockKeyhole aria-hidden="true" />
         {t("servers.secrets")}
@@ -54,6 +56,13 @@ export function HeaderFields({ draft, onChange }: HeaderFieldsProps) {
       </div>
     </details>
   );
+}
+
+/** Folds the fields away; the focus, if it is in them, goes to what opens them again. */
+export function foldAway(fields: HTMLDetailsElement | null): void {
+  if (fields === null) return;
+  if (fields.contains(document.activeElement)) fields.querySelector("summary")?.focus();
+  fields.open = false;
 }
 
 interface HeaderRowProps {
