@@ -17,6 +17,8 @@ const phone = { width: 320, height: 640 };
 const desk = { width: 1280, height: 800 };
 /** The smallest side of what a finger can hit, in pixels. */
 const finger = 44;
+/** How far what floats stays from the sides of the window, in pixels. */
+const margin = 8;
 const markdown = [
   "## Totals\n\nIt is **100**, see [the source](https://example.com/a/rather/long/path/that/does/not/end).\n",
   "| month | revenue | costs | profit | note |\n|---|---|---|---|---|\n| January | 12,500 | 8,200 | 4,300 | aVeryLongWordWithoutBreaks |\n",
@@ -115,6 +117,7 @@ for (const [size, viewport] of [
         await takePicture(visitor, `${screen}-${size}-${colorScheme}`);
         assert.deepEqual(await faults(visitor), [], screen);
         assert.deepEqual(await overflows(visitor), [], `${screen} scrolls sideways`);
+        assert.deepEqual(await atTheEdge(visitor), [], `${screen}: what floats keeps off the edges`);
         if (viewport === phone) assert.deepEqual(await tooSmall(visitor), [], `${screen}: hard to hit`);
       };
       await walkAuth(t, options, check);
@@ -171,6 +174,21 @@ function overflows({ page }: Visitor): Promise<string[]> {
       .filter((panel) => panel.scrollWidth > panel.clientWidth)
       .map((panel) => `${panel.tagName} ${panel.scrollWidth} > ${panel.clientWidth}`);
   });
+}
+
+/** What floats over the page and comes too close to a side of the window. */
+function atTheEdge({ page }: Visitor): Promise<string[]> {
+  return page.evaluate((least) => {
+    const floating = [...document.querySelectorAll("[popover]:popover-open")];
+    return floating
+      .map((one) => ({
+        name: one.ariaLabel,
+        left: one.getBoundingClientRect().left,
+        right: innerWidth - one.getBoundingClientRect().right,
+      }))
+      .filter(({ left, right }) => Math.min(left, right) < least)
+      .map(({ name, left, right }) => `${name}: ${left} left, ${right} right`);
+  }, margin);
 }
 
 /** The controls that a finger would miss, apart from links inside text. */

@@ -42,7 +42,7 @@ export function Popover({
         role="dialog"
         aria-label={label}
         className={cn(
-          "m-0 mt-1.5 max-h-[70dvh] overflow-auto rounded-lg border border-line bg-surface p-1.5 shadow-float open:animate-enter",
+          "m-0 my-1.5 max-h-[70dvh] overflow-auto rounded-lg border border-line bg-surface p-1.5 shadow-float open:animate-enter max-phone:mx-2.5",
           "[position-area:bottom_span-left] [position-try-fallbacks:flip-block,flip-inline]",
           className,
         )}
