@@ -63,7 +63,9 @@ function ToastCard({ toast }: { toast: Toast }) {
       <div className="min-w-0 self-center">
         <p className="font-semibold">{toast.title}</p>
         {toast.description !== undefined && (
-          <p className="line-clamp-[10] wrap-anywhere text-ink-2">{toast.description}</p>
+          <p className="line-clamp-[10] wrap-anywhere text-ink-2 first-letter:uppercase">
+            {toast.description}
+          </p>
         )}
       </div>
       <IconButton

@@ -26,7 +26,11 @@ export function ModelInfo({ toolCount }: { toolCount: number }) {
     >
       <div className="grid gap-2.5 p-3 text-md">
         <h3>{model.name}</h3>
-        {!model.available && <p className="text-err">{model.reason ?? t("chat.model.missing")}</p>}
+        {!model.available && (
+          <p className="text-err wrap-anywhere first-letter:uppercase">
+            {model.reason ?? t("chat.model.missing")}
+          </p>
+        )}
         {model.builtIn ? (
           <BuiltIn model={model} toolCount={toolCount} />
         ) : (

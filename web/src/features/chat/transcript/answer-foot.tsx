@@ -36,7 +36,7 @@ function Failure({ reason, onRetry }: { reason: string; onRetry: (() => void) | 
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md bg-err-soft px-3.5 py-2.5 text-md text-err">
       <CircleAlert aria-hidden="true" className="size-4 shrink-0" />
-      <p className="min-w-0 flex-1 basis-48 wrap-anywhere">{reason}</p>
+      <p className="min-w-0 flex-1 basis-48 wrap-anywhere first-letter:uppercase">{reason}</p>
       {onRetry && (
         <Button size="sm" onClick={onRetry}>
           {t("chat.retry")}
