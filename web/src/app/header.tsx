@@ -18,7 +18,7 @@ interface HeaderProps {
 
 export function Header({ user, tab, onSelectTab, toolCount }: HeaderProps) {
   return (
-    <header className="grid grid-cols-[1fr_auto_1fr] items-center gap-4 border-b border-line bg-surface px-5 py-2.5 max-wide:grid-cols-[minmax(0,1fr)_auto] max-wide:gap-2 max-wide:px-3 max-wide:py-2">
+    <header className="grid grid-cols-[1fr_auto_1fr] items-center gap-4 border-b border-line bg-surface px-5 py-2.5 max-wide:grid-cols-[minmax(0,1fr)_auto] max-wide:gap-1.5 max-wide:px-3 max-wide:py-1.5">
       <Brand />
       <nav aria-label={t("app.sections")} className="max-wide:col-span-full max-wide:row-start-2">
         <TabList

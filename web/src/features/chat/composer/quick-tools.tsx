@@ -15,16 +15,19 @@ interface QuickToolsProps {
 export function QuickTools({ tools, onFill }: QuickToolsProps) {
   if (tools.length === 0) return null;
   return (
-    <div className="mb-2.5 flex items-center gap-2 overflow-hidden max-wide:overflow-x-auto max-wide:[scrollbar-width:none]">
+    // On touch screens a button is taller than it looks: the row reaches into the space around it.
+    <div className="relative mb-2.5 flex items-center gap-2 overflow-hidden touch:-mt-[7px] touch:mb-[3px] max-wide:overflow-x-auto max-wide:[scrollbar-width:none]">
       {tools.slice(0, SHOWN).map(({ name, serverName }) => (
         <button
           key={`${serverName}/${name}`}
           type="button"
           onClick={() => onFill(t("tools.prefill", { tool: name }))}
-          className="inline-flex h-[30px] max-w-60 min-w-20 items-center gap-[7px] rounded-full border border-line-strong bg-surface px-3 text-sm whitespace-nowrap text-ink-2 transition-colors duration-150 hover:text-ink touch:h-11 max-wide:shrink-0"
+          className="flex max-w-60 min-w-20 items-center rounded-full text-sm whitespace-nowrap text-ink-2 transition-colors duration-150 hover:text-ink touch:h-11 max-wide:shrink-0"
         >
-          <Pulse aria-hidden="true" className="size-4 shrink-0" />
-          <span className="truncate">{name}</span>
+          <span className="flex h-[30px] min-w-0 flex-1 items-center gap-[7px] rounded-full border border-line-strong bg-surface px-3">
+            <Pulse aria-hidden="true" className="size-4 shrink-0" />
+            <span className="truncate">{name}</span>
+          </span>
         </button>
       ))}
       {tools.length > SHOWN && <Badge>{t("chat.moreTools", { n: tools.length - SHOWN })}</Badge>}

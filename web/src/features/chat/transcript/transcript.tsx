@@ -77,7 +77,7 @@ export function Transcript({ chatId, store, onRetry, ...empty }: TranscriptProps
         </div>
         <div ref={room} />
       </div>
-      {hiddenBelow && (
+      {hiddenBelow && !isEmpty && (
         <button
           type="button"
           onClick={jump}
