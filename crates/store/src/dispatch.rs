@@ -29,37 +29,30 @@ macro_rules! transaction {
     ($store:expr, |$tx:ident| $body:block) => {
         match &$store.db {
             $crate::Db::Sqlite { write, .. } => {
-                let mut transaction = write.begin_with("BEGIN IMMEDIATE").await?;
-                let result: Result<_, $crate::Error> = async {
-                    let $tx = &mut *transaction;
-                    $body
-                }
-                .await;
-                match result {
-                    Ok(value) => transaction.commit().await.map(|()| value).map_err($crate::Error::from),
-                    Err(error) => {
-                        transaction.rollback().await?;
-                        Err(error)
-                    }
-                }
+                $crate::dispatch::within!(write.begin_with("BEGIN IMMEDIATE"), |$tx| $body)
             }
-            $crate::Db::Postgres(pool) => {
-                let mut transaction = pool.begin().await?;
-                let result: Result<_, $crate::Error> = async {
-                    let $tx = &mut *transaction;
-                    $body
-                }
-                .await;
-                match result {
-                    Ok(value) => transaction.commit().await.map(|()| value).map_err($crate::Error::from),
-                    Err(error) => {
-                        transaction.rollback().await?;
-                        Err(error)
-                    }
-                }
-            }
+            $crate::Db::Postgres(pool) => $crate::dispatch::within!(pool.begin(), |$tx| $body),
         }
     };
 }
 
-pub(crate) use {read, transaction, write};
+/// The body between a beginning and its commit or rollback; only for [`transaction!`].
+macro_rules! within {
+    ($begin:expr, |$tx:ident| $body:block) => {{
+        let mut transaction = $begin.await?;
+        let result: Result<_, $crate::Error> = async {
+            let $tx = &mut *transaction;
+            $body
+        }
+        .await;
+        match result {
+            Ok(value) => transaction.commit().await.map(|()| value).map_err($crate::Error::from),
+            Err(error) => {
+                transaction.rollback().await?;
+                Err(error)
+            }
+        }
+    }};
+}
+
+pub(crate) use {read, transaction, within, write};
