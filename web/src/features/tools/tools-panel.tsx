@@ -75,7 +75,7 @@ function NoTools() {
   return (
     <div className="grid min-h-[50dvh] place-content-center justify-items-center gap-1 text-center">
       <h3 className="text-lg">{t("tools.none.title")}</h3>
-      <p className="text-ink-2">{t("tools.none.text")}</p>
+      <p className="text-balance text-ink-2">{t("tools.none.text")}</p>
     </div>
   );
 }

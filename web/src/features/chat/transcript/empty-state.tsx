@@ -15,7 +15,7 @@ export function EmptyState({ tools, onPrefill, onOpenServers }: EmptyStateProps)
   return (
     <div className="grid min-h-full place-content-center justify-items-center text-center">
       <h3 className="text-2xl tracking-tight text-balance">{t("chat.empty.title")}</h3>
-      <p className="text-ink-2">
+      <p className="text-balance text-ink-2">
         {tools.length > 0 ? ready(tools.length, servers) : t("chat.empty.noTools")}
       </p>
       {tools.length === 0 ? (
