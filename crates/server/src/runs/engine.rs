@@ -12,6 +12,7 @@ use store::chats::Answer;
 
 use super::event::{NoticeData, ProgressData, RunEvent, StartMetadata, TitleData, ToolMetadata};
 use super::recorder::Recorder;
+use super::recovery::INTERRUPTED;
 use super::reply::Reader;
 use super::{End, Run, history};
 use crate::app::App;
@@ -202,7 +203,7 @@ async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, out
         },
         Err(Break::Stopped) => (MessageStatus::Stopped, None, RunEvent::Abort { reason: "stopped".to_owned() }),
         Err(Break::Interrupted) => {
-            let text = "The server stopped before the answer was complete.".to_owned();
+            let text = INTERRUPTED.to_owned();
             (MessageStatus::Interrupted, Some(text.clone()), RunEvent::Error { error_text: text })
         }
         Err(Break::Failed(text)) => (MessageStatus::Failed, Some(text.clone()), RunEvent::Error { error_text: text }),

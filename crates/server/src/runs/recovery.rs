@@ -8,8 +8,8 @@ use store::chats::Answer;
 use super::event::RunEvent;
 use super::transcript::Transcript;
 
-/// What the person reads under such an answer.
-const INTERRUPTED: &str = "The server stopped before the answer was complete.";
+/// What the person reads under an answer that the end of a process cut off.
+pub const INTERRUPTED: &str = "The server stopped before the answer was complete.";
 
 /// Folds every run without an end into its answer, marked as interrupted.
 pub async fn close_unfinished(store: &Store, now: Timestamp) -> Result<(), store::Error> {
