@@ -1,4 +1,4 @@
-//! The table of contents of the product: which path is answered by what.
+//! The table of contents of the product: which path is answered by what, and for whom.
 
 pub mod assets;
 pub mod auth;
@@ -13,6 +13,7 @@ pub mod health;
 pub mod mcp_servers;
 pub mod models;
 pub mod rest;
+pub mod route;
 mod serve;
 pub mod sessions;
 pub mod sse;
@@ -21,11 +22,12 @@ pub mod tool_runs;
 use std::time::Duration;
 
 use axum::Router;
-use axum::routing::{get, post};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::RequestBodyTimeoutLayer;
 
 use crate::app::App;
+use route::Access::{Anyone, Owner, SignedIn};
+use route::{Entry, Section, delete, get, post};
 
 pub use serve::{listen, serve};
 
@@ -36,31 +38,53 @@ const BODY_LIMIT: usize = 2 * 1024 * 1024;
 /// How long the next piece of a body may take.
 const BODY_SILENCE: Duration = Duration::from_secs(15);
 
-/// Every route. Handlers extract, authorise, call and answer; what they call stands in `auth`, `runs` and `tools`.
-pub fn routes(app: &App) -> Router {
-    let api = Router::new()
-        .route("/sessions/{id}/stream", get(sessions::stream))
-        .route("/sessions/{id}/stop", post(sessions::stop))
-        .route("/connections", get(connections::list))
-        .route("/connections/{id}/refresh", post(connections::refresh))
-        .route("/tools/run", post(tool_runs::run))
-        .route("/models", get(models::list))
-        .route("/events", get(events::follow))
-        .route("/google-drive", get(google_drive::status).delete(google_drive::unlink))
-        .route("/google-drive/link", post(google_drive::link))
-        .route("/google-drive/callback", get(google_drive::callback))
-        .fallback(error::no_such_route);
+/// Every route, with who may call it. Handlers extract, authorise, call and answer; what they call stands in `auth`,
+/// `runs` and `tools`.
+fn table() -> Vec<Section> {
+    vec![
+        Section::new(
+            "",
+            [
+                get("/health/live", Anyone, health::live),
+                get("/health/ready", Anyone, health::ready),
+                get("/.well-known/jwks.json", Anyone, auth::jwks),
+            ],
+            |routes| routes.method_not_allowed_fallback(error::method_not_allowed),
+        ),
+        auth::section(),
+        rest::section(),
+        functions::section(),
+        Section::new(
+            "/api",
+            [
+                get("/sessions/{id}/stream", Owner, sessions::stream),
+                post("/sessions/{id}/stop", Owner, sessions::stop),
+                get("/connections", SignedIn, connections::list),
+                post("/connections/{id}/refresh", Owner, connections::refresh),
+                post("/tools/run", SignedIn, tool_runs::run),
+                get("/models", SignedIn, models::list),
+                get("/events", SignedIn, events::follow),
+                get("/google-drive", SignedIn, google_drive::status),
+                delete("/google-drive", SignedIn, google_drive::unlink),
+                post("/google-drive/link", SignedIn, google_drive::link),
+                // Google sends the browser, which shows by its cookie who began.
+                get("/google-drive/callback", Anyone, google_drive::callback),
+            ],
+            |routes| routes.fallback(error::no_such_route).method_not_allowed_fallback(error::method_not_allowed),
+        ),
+        mcp_servers::section(),
+    ]
+}
 
-    let routes = Router::new()
-        .nest("/auth/v1", auth::routes())
-        .route("/.well-known/jwks.json", get(auth::jwks))
-        .nest("/rest/v1", rest::routes())
-        .route("/functions/v1/ai-chat", post(functions::ai_chat))
-        .route("/functions/v1/mcp-proxy", post(functions::mcp_proxy))
-        .nest("/api", api)
-        .nest("/mcp", mcp_servers::routes(app))
-        .route("/health/live", get(health::live))
-        .route("/health/ready", get(health::ready))
+/// What is known of every route, for tests and for the description of the API.
+pub fn entries() -> Vec<Entry> {
+    table().iter().flat_map(Section::entries).collect()
+}
+
+/// The table as a router. What is in no section is the page.
+pub fn routes(app: &App) -> Router {
+    let routes = table().into_iter().fold(Router::new(), |routes, section| section.add_to(routes));
+    let routes = routes
         .fallback(assets::serve)
         .layer(RequestBodyTimeoutLayer::new(BODY_SILENCE))
         .layer(CatchPanicLayer::custom(error::after_panic))

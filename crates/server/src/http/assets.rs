@@ -22,27 +22,32 @@ const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000,
 const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
 /// The compressed forms that the web build puts beside a file, the smaller one first, and what browsers call them.
 const COMPRESSED: [(&str, &str); 2] = [(".br", "br"), (".gz", "gzip")];
-/// Paths under which there is no screen: what is not found there is a plain 404.
-const NOT_PAGES: [&str; 7] = ["assets/", "auth/v1/", "rest/v1/", "functions/", "api/", "mcp/", "health/"];
+/// Paths under which there is no screen and no file: whatever is asked there is not found.
+const CALLS: [&str; 6] = ["auth/v1/", "rest/v1/", "functions/", "api/", "mcp/", "health/"];
 /// Where the page keeps what the server tells it at start.
 const BOOT_SLOT: &str = r#"<script type="application/json" id="boot">"#;
 
 /// A file of the page; for every other path the page itself, which knows its own 404 screen.
 pub async fn serve(State(app): State<App>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
-    if method != Method::GET && method != Method::HEAD {
+    let path = uri.path().trim_start_matches('/');
+    let reads = method == Method::GET || method == Method::HEAD;
+    if !reads && !is_call(path) {
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response();
     }
-    let path = uri.path().trim_start_matches('/');
     if !matches!(path, "" | "index.html")
         && !COMPRESSED.iter().any(|(ending, _)| path.ends_with(ending))
         && let Some(file) = Dist::get(path)
     {
         return file_response(path, &file, &headers);
     }
-    if NOT_PAGES.iter().any(|prefix| path.starts_with(prefix)) {
+    if is_call(path) || path.starts_with("assets/") {
         return ApiError::NotFound("file").into_response();
     }
     page(&app)
+}
+
+fn is_call(path: &str) -> bool {
+    CALLS.iter().any(|prefix| path.starts_with(prefix))
 }
 
 fn page(app: &App) -> Response {

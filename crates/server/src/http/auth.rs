@@ -7,11 +7,10 @@ mod error;
 mod extract;
 mod tokens;
 
-use axum::Router;
 use axum::middleware::from_fn;
-use axum::routing::{any, get, post};
 
-use crate::app::App;
+use super::route::Access::{Anyone, SignedIn};
+use super::route::{Section, delete, get, post, put};
 use crate::auth::refusal::Refusal;
 
 pub use about::jwks;
@@ -29,31 +28,38 @@ const NO_MFA: Refusal = Refusal::absent(422, "mfa_totp_enroll_not_enabled", "MFA
 const NO_FACTOR: Refusal = Refusal::absent(404, "mfa_factor_not_found", "Factor not found");
 
 /// The routes below `/auth/v1`.
-pub fn routes() -> Router<App> {
-    let absent = |refusal: Refusal| any(async move || error::refuse(refusal));
-    Router::new()
-        .route("/signup", post(accounts::sign_up))
-        .route("/token", post(tokens::grant))
-        .route("/user", get(accounts::show).put(accounts::update))
-        .route("/logout", post(tokens::sign_out))
-        .route("/.well-known/jwks.json", get(jwks))
-        .route("/settings", get(about::settings))
-        .route("/health", get(about::health))
-        .route("/recover", absent(NO_MAIL))
-        .route("/resend", absent(NO_MAIL))
-        .route("/reauthenticate", absent(NO_MAIL))
-        .route("/magiclink", absent(NO_MAIL))
-        .route("/otp", absent(NO_OTP))
-        .route("/verify", absent(NO_SUCH_OTP))
-        .route("/authorize", absent(NO_PROVIDER))
-        .route("/sso", absent(NO_SAML))
-        .route("/user/identities/authorize", absent(NO_LINKING))
-        .route("/user/identities/{id}", absent(NO_LINKING))
-        .route("/factors", absent(NO_MFA))
-        .route("/factors/{id}", absent(NO_FACTOR))
-        .route("/factors/{id}/challenge", absent(NO_FACTOR))
-        .route("/factors/{id}/verify", absent(NO_FACTOR))
-        .fallback(error::no_such_route)
-        .method_not_allowed_fallback(error::method_not_allowed)
-        .layer(from_fn(error::speak_the_protocol))
+pub fn section() -> Section {
+    let routes = [
+        post("/signup", Anyone, accounts::sign_up),
+        post("/token", Anyone, tokens::grant),
+        get("/user", SignedIn, accounts::show),
+        put("/user", SignedIn, accounts::update),
+        post("/logout", SignedIn, tokens::sign_out),
+        get("/.well-known/jwks.json", Anyone, jwks),
+        get("/settings", Anyone, about::settings),
+        get("/health", Anyone, about::health),
+    ];
+    let absent = [
+        post("/recover", Anyone, NO_MAIL),
+        post("/resend", Anyone, NO_MAIL),
+        get("/reauthenticate", Anyone, NO_MAIL),
+        post("/magiclink", Anyone, NO_MAIL),
+        post("/otp", Anyone, NO_OTP),
+        get("/verify", Anyone, NO_SUCH_OTP),
+        post("/verify", Anyone, NO_SUCH_OTP),
+        get("/authorize", Anyone, NO_PROVIDER),
+        post("/sso", Anyone, NO_SAML),
+        get("/user/identities/authorize", Anyone, NO_LINKING),
+        delete("/user/identities/{id}", Anyone, NO_LINKING),
+        post("/factors", Anyone, NO_MFA),
+        delete("/factors/{id}", Anyone, NO_FACTOR),
+        post("/factors/{id}/challenge", Anyone, NO_FACTOR),
+        post("/factors/{id}/verify", Anyone, NO_FACTOR),
+    ];
+    Section::new("/auth/v1", routes.into_iter().chain(absent), |routes| {
+        routes
+            .fallback(error::no_such_route)
+            .method_not_allowed_fallback(error::method_not_allowed)
+            .layer(from_fn(error::speak_the_protocol))
+    })
 }

@@ -23,6 +23,9 @@ pub enum ApiError {
     /// No such thing, or it belongs to somebody else.
     #[error("{0} not found")]
     NotFound(&'static str),
+    /// The path is there, for another method.
+    #[error("this call takes another method")]
+    MethodNotAllowed,
     /// It cannot be done in the present state.
     #[error("{message}")]
     Conflict {
@@ -66,6 +69,7 @@ impl ApiError {
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Conflict { .. } => StatusCode::CONFLICT,
             Self::Unprocessable { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
@@ -82,6 +86,7 @@ impl ApiError {
             Self::Unauthorized => "unauthorized",
             Self::NotFound("session") => "session_not_found",
             Self::NotFound(_) => "not_found",
+            Self::MethodNotAllowed => "method_not_allowed",
             Self::Conflict { code, .. } | Self::Unprocessable { code, .. } | Self::Upstream { code, .. } => code,
             Self::TooMany { .. } => "too_many_requests",
             Self::Internal(_) => "internal",
@@ -127,9 +132,14 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// For `/api` paths that do not exist.
+/// For paths that do not exist.
 pub async fn no_such_route() -> ApiError {
     ApiError::NotFound("route")
+}
+
+/// For methods that a path does not take.
+pub async fn method_not_allowed() -> ApiError {
+    ApiError::MethodNotAllowed
 }
 
 /// A panic in a handler costs its caller the answer, and nobody else anything.

@@ -15,10 +15,22 @@ use serde_json::json;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, SignedIn};
+use super::route::Access::{self, Owner};
+use super::route::{Section, post};
 use super::sessions::stream_of;
 use crate::app::App;
 use crate::runs::{BeginError, Question, Run};
 use crate::tools::{Selection, SelectionError, Wanted};
+
+/// The routes below `/functions/v1`.
+pub fn section() -> Section {
+    let routes = [post("/ai-chat", Owner, ai_chat), post("/mcp-proxy", Access::SignedIn, mcp_proxy)];
+    Section::new("/functions/v1", routes, |routes| {
+        routes
+            .fallback(async || refusal(&ApiError::NotFound("function")))
+            .method_not_allowed_fallback(async || refusal(&ApiError::MethodNotAllowed))
+    })
+}
 
 /// Characters of a message, at most.
 const MESSAGE: usize = 200_000;

@@ -10,28 +10,30 @@ mod own_server;
 mod refusal;
 mod revision;
 
-use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
 
 use crate::app::App;
 use crate::http::BODY_LIMIT;
-use crate::http::error::no_such_route;
+use crate::http::error;
+use crate::http::route::Access::{Anyone, OwnToken};
+use crate::http::route::{Section, post};
 
 use message::Message;
 use own_server::OwnServer;
 use refusal::Refusal;
 
 /// The servers, each at its own address. What is no POST is answered 405: there are no streams and no sessions.
-pub fn routes(_app: &App) -> Router<App> {
-    let router = Router::new().fallback(no_such_route);
-    OwnServer::ALL.into_iter().fold(router, |router, server| {
-        let answer = move |State(app): State<App>, request: Request| answer(server, app, request);
-        router.route(server.path(), post(answer))
+pub fn section() -> Section {
+    let routes = OwnServer::ALL.map(|server| {
+        let access = if server.needs_sign_in() { OwnToken } else { Anyone };
+        post(server.path(), access, move |State(app): State<App>, request: Request| answer(server, app, request))
+    });
+    Section::new("/mcp", routes, |routes| {
+        routes.fallback(error::no_such_route).method_not_allowed_fallback(error::method_not_allowed)
     })
 }
 

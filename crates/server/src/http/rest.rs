@@ -14,10 +14,8 @@ mod select;
 
 use std::collections::BTreeMap;
 
-use axum::Router;
 use axum::extract::{Path, RawQuery, Request, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::any;
 use domain::{ChatId, UserId};
 use http::request::Parts;
 use http::{Method, StatusCode};
@@ -26,6 +24,8 @@ use store::rest::{Fault, Table, Writer};
 use uuid::Uuid;
 
 use super::extract::bearer;
+use super::route::Access::{Anyone, OwnRows};
+use super::route::{Section, delete as remove, get, options, patch, post};
 use crate::app::App;
 use crate::auth::AuthError;
 use crate::auth::refusal::EXPIRED_JWT;
@@ -40,16 +40,31 @@ use reply::Reply;
 const URL_LIMIT: usize = 8 * 1024;
 
 /// The tables, and plain words for what is not there.
-pub fn routes() -> Router<App> {
+pub fn section() -> Section {
+    let no_root = async || Refusal::from(Fault::new("PGRST126", "Root endpoint metadata is disabled"));
     let no_functions = |Path(name): Path<String>| async move {
         let message = format!("Could not find the function public.{name} in the schema cache");
         Refusal::from(Fault::new("PGRST202", message))
     };
-    Router::new()
-        .route("/", any(async || Refusal::from(Fault::new("PGRST126", "Root endpoint metadata is disabled"))))
-        .route("/{table}", any(table))
-        .route("/rpc/{name}", any(no_functions))
-        .fallback(async || Refusal::from(Fault::new("PGRST125", "Invalid path specified in request URL")))
+    let routes = [
+        get("/", Anyone, no_root),
+        get("/{table}", OwnRows, table),
+        post("/{table}", OwnRows, table),
+        patch("/{table}", OwnRows, table),
+        remove("/{table}", OwnRows, table),
+        options("/{table}", OwnRows, table),
+        get("/rpc/{name}", Anyone, no_functions),
+        post("/rpc/{name}", Anyone, no_functions),
+    ];
+    Section::new("/rest/v1", routes, |routes| {
+        routes
+            .fallback(async || Refusal::from(Fault::new("PGRST125", "Invalid path specified in request URL")))
+            .method_not_allowed_fallback(async |method: Method| Refusal::from(unsupported(&method)))
+    })
+}
+
+fn unsupported(method: &Method) -> Fault {
+    Fault::new("PGRST117", format!("Unsupported HTTP method: {method}"))
 }
 
 /// A request for a table as far as it can be read without its body.
@@ -118,7 +133,7 @@ async fn answer(app: &App, asked: Asked, parts: &Parts, body: axum::body::Body) 
         Method::PATCH => update(app, asked, body::read(parts, body).await?).await,
         Method::DELETE => delete(app, asked).await,
         Method::OPTIONS => Ok(reply::options()),
-        method => Err(Fault::new("PGRST117", format!("Unsupported HTTP method: {method}")).into()),
+        method => Err(unsupported(&method).into()),
     }
 }
 

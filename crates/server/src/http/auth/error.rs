@@ -32,9 +32,11 @@ impl IntoResponse for AuthError {
     }
 }
 
-/// The answer of a part of the protocol that is not offered.
-pub fn refuse(refusal: Refusal) -> AuthError {
-    refusal.into()
+/// A part of the protocol that is not offered needs no handler but its refusal.
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        AuthError::from(self).into_response()
+    }
 }
 
 /// For paths that do not exist.
