@@ -82,7 +82,7 @@ impl App {
         };
         let store = Store::open(&config.database_url).await?;
         let tasks = Tasks::default();
-        let auth = Auth::start(&config, &site_url, &store, &secrets, clock.now()).await?;
+        let auth = Auth::start(&config, &site_url, &store, &secrets, &clock).await?;
         let models = Models::new(&config)?;
         let tools = Tools::new(&config, address, &site_url)?;
         let runs = Runs::start(&store, &tasks, clock.as_ref()).await?;

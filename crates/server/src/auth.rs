@@ -4,6 +4,7 @@
 //! as long as the row is there. A refresh token names it too, with a counter: see [`sessions`].
 
 pub mod accounts;
+pub mod address;
 pub mod email;
 pub mod error;
 pub mod keys;
@@ -14,9 +15,10 @@ pub mod refusal;
 pub mod sessions;
 pub mod token;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{Timestamp, UserId};
+use domain::{Clock, Timestamp, UserId};
 use serde_json::Value;
 use store::Store;
 use url::Url;
@@ -50,21 +52,21 @@ impl Auth {
         site: &Url,
         store: &Store,
         secrets: &Secrets,
-        now: Timestamp,
+        clock: &Arc<dyn Clock>,
     ) -> anyhow::Result<Self> {
         // Chosen by hand, because a second back end in the tree would make the library's own choice panic. A second app in
         // the same process finds it chosen already.
         let _already = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
         let keys = match &config.jwt_keys {
             Some(path) => Keys::from_file(path)?,
-            None => Keys::from_store(store, secrets, now).await?,
+            None => Keys::from_store(store, secrets, clock.now()).await?,
         };
         Ok(Self {
             issuer: site.join("/auth/v1")?.to_string(),
             keys,
             refresh_tokens: RefreshTokens::new(&secrets.derive("refresh tokens")?),
             passwords: Passwords::default(),
-            limits: Limits::new(config.rate_limits),
+            limits: Limits::new(config.rate_limits, clock),
         })
     }
 
@@ -101,7 +103,7 @@ impl Auth {
         self.keys.published()
     }
 
-    /// How often one address may call.
+    /// How often one address may call, and one account be tried.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }

@@ -10,7 +10,12 @@ use mcp::net::Allow;
 use secrecy::SecretString;
 use url::Url;
 
+use crate::auth::address::TrustedProxy;
+
 pub use source::{ConfigError, Source};
+
+/// In characters: nobody guesses 32 of them, whatever they are.
+const SHORTEST_SERVICE_ROLE_KEY: usize = 32;
 
 /// The settings of one process.
 #[derive(Debug, Clone)]
@@ -48,6 +53,10 @@ pub struct Config {
     pub autoconfirm: bool,
     /// `CHAT_RATE_LIMITS`: `on` (default) or `off`, for test suites on loopback.
     pub rate_limits: bool,
+    /// `CHAT_TRUSTED_PROXIES`: whose `X-Forwarded-For` is believed. Default: nobody's.
+    pub trusted_proxies: Vec<TrustedProxy>,
+    /// `CHAT_SERVICE_ROLE_KEY`: opens the admin part of the auth API, which is shut without it.
+    pub service_role_key: Option<SecretString>,
     /// `CHAT_MASTER_KEY`: 32 bytes in base64. Default: a file in the data folder, made at first start.
     pub master_key: Option<SecretString>,
     /// `RUST_LOG`: what is logged.
@@ -159,6 +168,8 @@ impl Config {
             jwt_keys: source.text("CHAT_JWT_KEYS").map(PathBuf::from),
             autoconfirm: source.switch("CHAT_AUTOCONFIRM")?.unwrap_or(true),
             rate_limits: source.switch("CHAT_RATE_LIMITS")?.unwrap_or(true),
+            trusted_proxies: source.list("CHAT_TRUSTED_PROXIES", "addresses or networks such as 10.0.0.0/8")?,
+            service_role_key: source.long_secret("CHAT_SERVICE_ROLE_KEY", SHORTEST_SERVICE_ROLE_KEY)?,
             master_key: source.secret("CHAT_MASTER_KEY"),
             log: source
                 .text("RUST_LOG")

@@ -7,6 +7,8 @@ mod account;
 mod caller;
 #[path = "auth/keys.rs"]
 mod keys;
+#[path = "auth/limits.rs"]
+mod limits;
 #[path = "auth/protocol.rs"]
 mod protocol;
 #[path = "auth/refresh.rs"]

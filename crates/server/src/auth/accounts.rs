@@ -1,9 +1,12 @@
 //! Making an account, signing in to it, changing it.
 
+use std::net::IpAddr;
+
 use domain::{AuthSessionId, UserId};
 use serde_json::{Map, Value, json};
 use store::users::User;
 
+use super::limits::Proof;
 use super::refusal::{
     CONFLICT, CURRENT_PASSWORD_INVALID, EMAIL_CHANGE_DISABLED, EMAIL_EXISTS, EMAIL_NOT_CONFIRMED, INVALID_CREDENTIALS,
     Refusal, SAME_PASSWORD, SIGNUP_DISABLED, USER_ALREADY_EXISTS,
@@ -67,14 +70,17 @@ impl Auth {
         self.open(app, user, "password", user_agent).await
     }
 
-    /// Signs in with an address and a password. An address without an account takes as long as a wrong password.
+    /// Signs in with an e-mail address and a password, from a network address. An e-mail address without an account takes
+    /// as long as a wrong password, and has to wait as often.
     pub async fn sign_in(
         &self,
         app: &App,
         email: &str,
         password: String,
+        from: IpAddr,
         user_agent: Option<String>,
     ) -> Result<SignIn, AuthError> {
+        let attempt = self.limits.attempt(Proof::Password, &email.to_ascii_lowercase(), from)?;
         let user = match email::normalize(email) {
             Ok(email) => app.store.get_user_by_email(&email).await?,
             Err(_) => None,
@@ -82,6 +88,7 @@ impl Auth {
         let hash = user.as_ref().and_then(|user| user.password_hash.clone());
         let matches = self.passwords.matches(password, hash).await?;
         let user = user.filter(|_| matches).ok_or(INVALID_CREDENTIALS)?;
+        attempt.succeeded();
         if user.email_confirmed_at.is_none() {
             return Err(EMAIL_NOT_CONFIRMED.into());
         }

@@ -1,51 +1,104 @@
-//! How often one address may call. Counted in this process alone.
+//! How often one address may call, and how often one account may be tried. Counted in this process alone.
+
+mod attempts;
+mod steady;
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use domain::Clock;
+use governor::clock::Clock as _;
+use governor::middleware::NoOpMiddleware;
+use governor::nanos::Nanos;
+use governor::state::keyed::DashMapStateStore;
+use governor::{Quota, RateLimiter};
 
 use super::error::AuthError;
+use attempts::Attempts;
+use steady::SteadyClock;
+
+pub use attempts::{Attempt, Proof};
 
 /// Calls that may come at once, of every kind.
 const BURST: u32 = 30;
-/// After so many calls the addresses that have been quiet are forgotten.
+/// After so many calls the addresses that have been quiet are forgotten. An address is remembered until its calls are
+/// earned back, two minutes a call at most, so what is kept is bounded by how many calls can be answered.
 const SWEEP_EVERY: u32 = 1024;
 
-/// What is limited.
+/// What is limited. Each kind counts for itself; the numbers are the protocol's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// Making accounts: 30 in 5 minutes.
     SignUp,
+    /// Signing in without saying who one is: 30 in an hour.
+    Anonymous,
     /// Asking for tokens, with a password or a refresh token: 150 in 5 minutes.
     Token,
+    /// Asking for a link or a code to sign in with: 30 in 5 minutes.
+    Otp,
+    /// Asking for a link to a new password: 30 in 5 minutes.
+    Recover,
+    /// Asking for a mail again: 30 in 5 minutes.
+    Resend,
+    /// Showing a link or a code: 30 in 5 minutes.
+    Verify,
     /// Changing an account: 30 in 5 minutes.
     UpdateUser,
+    /// Asking for a challenge to a second factor: 15 in a minute.
+    FactorChallenge,
+    /// Showing the code of a second factor: 15 in a minute.
+    FactorVerify,
+}
+
+impl Limit {
+    const ALL: [Self; 10] = [
+        Self::SignUp,
+        Self::Anonymous,
+        Self::Token,
+        Self::Otp,
+        Self::Recover,
+        Self::Resend,
+        Self::Verify,
+        Self::UpdateUser,
+        Self::FactorChallenge,
+        Self::FactorVerify,
+    ];
+
+    fn an_hour(self) -> u32 {
+        match self {
+            Self::Anonymous => 30,
+            Self::Token => 150 * 12,
+            Self::FactorChallenge | Self::FactorVerify => 15 * 60,
+            Self::SignUp | Self::Otp | Self::Recover | Self::Resend | Self::Verify | Self::UpdateUser => 30 * 12,
+        }
+    }
 }
 
 /// The limits of one process.
 #[derive(Debug)]
 pub struct Limits(Option<Counters>);
 
+type Limiter = RateLimiter<IpAddr, DashMapStateStore<IpAddr>, SteadyClock, NoOpMiddleware<Nanos>>;
+
 #[derive(Debug)]
 struct Counters {
-    sign_up: DefaultKeyedRateLimiter<IpAddr>,
-    token: DefaultKeyedRateLimiter<IpAddr>,
-    update_user: DefaultKeyedRateLimiter<IpAddr>,
+    clock: SteadyClock,
+    limiters: [Limiter; Limit::ALL.len()],
+    attempts: Attempts,
     calls: AtomicU32,
 }
 
 impl Limits {
     /// In force, or not at all.
-    pub fn new(on: bool) -> Self {
-        let keyed = |in_five_minutes| RateLimiter::keyed(quota(in_five_minutes));
+    pub fn new(on: bool, clock: &Arc<dyn Clock>) -> Self {
+        let clock = SteadyClock::new(clock);
         Self(on.then(|| Counters {
-            sign_up: keyed(30),
-            token: keyed(150),
-            update_user: keyed(30),
+            limiters: Limit::ALL.map(|limit| RateLimiter::dashmap_with_clock(quota(limit), clock.clone())),
+            attempts: Attempts::new(clock.clone()),
             calls: AtomicU32::new(0),
+            clock,
         }))
     }
 
@@ -53,27 +106,27 @@ impl Limits {
     pub fn check(&self, limit: Limit, address: IpAddr) -> Result<(), AuthError> {
         let Some(counters) = &self.0 else { return Ok(()) };
         if counters.calls.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
-            counters.sign_up.retain_recent();
-            counters.token.retain_recent();
-            counters.update_user.retain_recent();
+            counters.limiters.iter().for_each(Limiter::retain_recent);
         }
-        let counter = match limit {
-            Limit::SignUp => &counters.sign_up,
-            Limit::Token => &counters.token,
-            Limit::UpdateUser => &counters.update_user,
-        };
-        counter.check_key(&one_subscriber(address)).map_err(|refused| {
-            let wait = refused.wait_time_from(DefaultClock::default().now());
+        counters.limiters[limit as usize].check_key(&one_subscriber(address)).map_err(|refused| {
+            let wait = refused.wait_time_from(counters.clock.now());
             AuthError::TooMany { retry_after: wait.as_secs() + 1 }
         })
     }
+
+    /// Counts a try to prove that one is the person of `account`, or refuses it: see [`Attempts`]. Whoever passes says so
+    /// with [`Attempt::succeeded`]; anything else stays counted as a failure.
+    pub fn attempt(&self, proof: Proof, account: &str, address: IpAddr) -> Result<Attempt<'_>, AuthError> {
+        match &self.0 {
+            Some(counters) => counters.attempts.begin(proof, account, one_subscriber(address)),
+            None => Ok(Attempt::uncounted()),
+        }
+    }
 }
 
-const fn quota(in_five_minutes: u32) -> Quota {
-    const fn non_zero(n: u32) -> NonZeroU32 {
-        NonZeroU32::MIN.saturating_add(n.saturating_sub(1))
-    }
-    Quota::per_hour(non_zero(in_five_minutes * 12)).allow_burst(non_zero(BURST))
+fn quota(limit: Limit) -> Quota {
+    let non_zero = |n: u32| NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN);
+    Quota::per_hour(non_zero(limit.an_hour())).allow_burst(non_zero(BURST))
 }
 
 /// What one subscriber has: an IPv4 address, or the 64 bits of an IPv6 address that a provider gives out (RFC 6177).
@@ -88,29 +141,4 @@ fn one_subscriber(address: IpAddr) -> IpAddr {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn spend(limits: &Limits, address: &str) -> usize {
-        let address = address.parse().unwrap();
-        (0..2 * BURST).filter(|_| limits.check(Limit::SignUp, address).is_ok()).count()
-    }
-
-    #[test]
-    fn thirty_calls_pass_and_others_are_not_touched() {
-        let limits = Limits::new(true);
-        assert_eq!(spend(&limits, "192.0.2.1"), 30);
-        assert_eq!(spend(&limits, "::ffff:192.0.2.1"), 0, "the same address in another spelling");
-        assert_eq!(spend(&limits, "192.0.2.2"), 30);
-        assert_eq!(spend(&limits, "2001:db8::1"), 30);
-        assert_eq!(spend(&limits, "2001:db8::ffff"), 0, "the same subscriber");
-        assert!(limits.check(Limit::Token, "192.0.2.1".parse().unwrap()).is_ok());
-        let refused = limits.check(Limit::SignUp, "192.0.2.1".parse().unwrap()).unwrap_err();
-        assert!(matches!(refused, AuthError::TooMany { retry_after: 1..=11 }), "{refused:?}");
-    }
-
-    #[test]
-    fn limits_can_be_off() {
-        assert_eq!(spend(&Limits::new(false), "192.0.2.1"), 60);
-    }
-}
+mod tests;

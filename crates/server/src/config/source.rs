@@ -80,6 +80,16 @@ impl Source {
         self.text(name).map(SecretString::from)
     }
 
+    /// A secret that is too long to be guessed.
+    pub(super) fn long_secret(&mut self, name: &str, shortest: usize) -> Result<Option<SecretString>, ConfigError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        if text.chars().count() < shortest {
+            let reason = format!("it must have at least {shortest} characters");
+            return Err(ConfigError::Bad { name: name.to_owned(), reason });
+        }
+        Ok(Some(text.into()))
+    }
+
     pub(super) fn parse<T: FromStr>(&mut self, name: &str, should_be: &str) -> Result<Option<T>, ConfigError> {
         let Some(text) = self.text(name) else { return Ok(None) };
         let bad = |_| ConfigError::Bad { name: name.to_owned(), reason: format!("it must be {should_be}") };
@@ -208,6 +218,11 @@ mod tests {
             "CHAT_LISTN is not a setting of this program; did you mean CHAT_LISTEN?"
         );
         assert!(refusal("GOOGLE_CLIENT_ID", "x").contains("go together"));
+        assert_eq!(
+            refusal("CHAT_SERVICE_ROLE_KEY", "short"),
+            "CHAT_SERVICE_ROLE_KEY is not understood: it must have at least 32 characters"
+        );
+        assert!(refusal("CHAT_TRUSTED_PROXIES", "10.0.0.1, proxy").contains("\"proxy\" is not one of addresses"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{TestApp, databases};
 
-use crate::caller::{post, put_user, refused, request, send};
+use crate::caller::{put_user, refused, request, send};
 
 #[tokio::test]
 async fn errors_can_be_read_in_both_versions_of_the_protocol() {
@@ -107,25 +107,4 @@ async fn settings_and_health_tell_what_is_offered() {
     assert_eq!(settings.body["mailer_autoconfirm"], true);
     let health = send(request(&app, Method::GET, "/health")).await;
     assert_eq!((health.status, health.text("/version").as_str()), (200, env!("CARGO_PKG_VERSION")));
-}
-
-#[tokio::test]
-async fn one_address_can_only_call_so_often() {
-    let app = TestApp::builder().set("CHAT_RATE_LIMITS", "on").start().await;
-    let weak = json!({ "email": "a@b.c", "password": "12345" });
-    let mut passed = 0;
-    let refusal = loop {
-        let answer = request(&app, Method::POST, "/signup").json(&weak).send().await.unwrap();
-        if answer.status() != 422 {
-            break answer;
-        }
-        passed += 1;
-    };
-    assert!(passed >= 30, "{passed}");
-    assert_eq!(refusal.status(), 429);
-    let seconds: u64 = refusal.headers()["retry-after"].to_str().unwrap().parse().unwrap();
-    assert!((1..=11).contains(&seconds), "{seconds}");
-    assert_eq!(refusal.json::<Value>().await.unwrap()["error_code"], "over_request_rate_limit");
-    let other = post(&app, "/token?grant_type=refresh_token", &json!({ "refresh_token": "x" })).await;
-    assert_eq!(other.refusal(), refused(400, "refresh_token_not_found"), "every call has a limit of its own");
 }

@@ -4,16 +4,19 @@ use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
-use axum::http::header;
 use axum::http::request::Parts;
+use axum::http::{HeaderName, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
 use super::BODY_LIMIT;
 use crate::app::App;
+use crate::auth::address::client_address;
 use crate::auth::refusal::{BODY_BROKEN, BODY_TOO_LARGE, NO_AUTHORIZATION};
 use crate::auth::{AuthError, Claims};
 use crate::http::extract::bearer;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// What the access token of a request says.
 pub struct Caller(pub Claims);
@@ -43,15 +46,19 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     }
 }
 
-/// The address a request came from: the other end of the connection.
+/// The address a request came from: see [`client_address`].
 pub struct Address(pub IpAddr);
 
 impl FromRequestParts<App> for Address {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, _app: &App) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
         let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-        Ok(Self(peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip())))
+        let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
+        let forwarded = parts.headers.get_all(FORWARDED_FOR).iter();
+        // What is no text is no address either.
+        let forwarded = forwarded.map(|value| value.to_str().unwrap_or_default());
+        Ok(Self(client_address(peer, forwarded, &app.config.trusted_proxies)))
     }
 }
 

@@ -1,5 +1,7 @@
 //! `/token` and `/logout`.
 
+use std::net::IpAddr;
+
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::{StatusCode, Uri};
@@ -45,7 +47,7 @@ pub async fn grant(
     let sign_in = match grant.as_str() {
         "password" => {
             let JsonBody(body) = JsonBody::from_request(request, &app).await?;
-            by_password(&app, body, user_agent).await?
+            by_password(&app, body, address, user_agent).await?
         }
         "refresh_token" => {
             let JsonBody(body) = JsonBody::<RefreshGrant>::from_request(request, &app).await?;
@@ -59,7 +61,12 @@ pub async fn grant(
     Ok(Json(sign_in.into()))
 }
 
-async fn by_password(app: &App, body: PasswordGrant, user_agent: Option<String>) -> Result<SignIn, AuthError> {
+async fn by_password(
+    app: &App,
+    body: PasswordGrant,
+    from: IpAddr,
+    user_agent: Option<String>,
+) -> Result<SignIn, AuthError> {
     let email = body.email.unwrap_or_default();
     let phone = body.phone.unwrap_or_default();
     match (email.is_empty(), phone.is_empty()) {
@@ -68,7 +75,7 @@ async fn by_password(app: &App, body: PasswordGrant, user_agent: Option<String>)
         }
         (true, false) => Err(PHONE_LOGIN_DISABLED.into()),
         (true, true) => Err(Refusal::invalid("missing email or phone").into()),
-        (false, true) => app.auth.sign_in(app, &email, body.password.unwrap_or_default(), user_agent).await,
+        (false, true) => app.auth.sign_in(app, &email, body.password.unwrap_or_default(), from, user_agent).await,
     }
 }
 

@@ -1,0 +1,122 @@
+//! Which address a request came from: the other end of the connection, or what a proxy of ours says about it.
+
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+
+use ipnet::IpNet;
+
+/// A proxy, or a network of them, whose word about its clients is believed (`CHAT_TRUSTED_PROXIES`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustedProxy(IpNet);
+
+/// Neither an address nor a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("neither an address nor a network such as 10.0.0.0/8")]
+pub struct NotAProxy;
+
+impl FromStr for TrustedProxy {
+    type Err = NotAProxy;
+
+    fn from_str(text: &str) -> Result<Self, NotAProxy> {
+        let network = match text.parse::<IpAddr>() {
+            Ok(address) => address.to_canonical().into(),
+            Err(_) => text.parse().map_err(|_| NotAProxy)?,
+        };
+        Ok(Self(network))
+    }
+}
+
+impl TrustedProxy {
+    fn covers(&self, address: IpAddr) -> bool {
+        self.0.contains(&address)
+    }
+}
+
+/// The client's address. `forwarded` are the values of `X-Forwarded-For` in their order, which anybody can write: each
+/// proxy appends whom it saw, so they are read from the right, and only as long as the one who wrote is trusted. What
+/// cannot be read leaves the peer: its clients then share one limit, which is better than none.
+pub fn client_address<'a>(
+    peer: IpAddr,
+    forwarded: impl DoubleEndedIterator<Item = &'a str>,
+    trusted: &[TrustedProxy],
+) -> IpAddr {
+    let is_trusted = |address: IpAddr| trusted.iter().any(|proxy| proxy.covers(address));
+    let peer = peer.to_canonical();
+    if !is_trusted(peer) {
+        return peer;
+    }
+    let mut client = peer;
+    for entry in forwarded.rev().flat_map(|value| value.rsplit(',')) {
+        let Some(address) = read(entry.trim()) else { return peer };
+        client = address;
+        if !is_trusted(address) {
+            break;
+        }
+    }
+    client
+}
+
+/// An address as proxies write it: some add the port, and then brackets around an IPv6 address.
+fn read(text: &str) -> Option<IpAddr> {
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let address = bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()));
+    address.map(|address: IpAddr| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_client_is_read_from_the_right_over_trusted_proxies() {
+        let trusted: Vec<TrustedProxy> =
+            ["10.0.0.0/8", "192.0.2.1", "fd00::/8"].map(|text| text.parse().unwrap()).into();
+        let table: &[(&str, &[&str], &str)] = &[
+            // Nobody trusts a peer that is no proxy.
+            ("203.0.113.9", &[], "203.0.113.9"),
+            ("203.0.113.9", &["198.51.100.1"], "203.0.113.9"),
+            ("192.0.2.2", &["198.51.100.1"], "192.0.2.2"),
+            // One proxy.
+            ("10.1.2.3", &["198.51.100.1"], "198.51.100.1"),
+            ("192.0.2.1", &["198.51.100.1"], "198.51.100.1"),
+            ("::ffff:10.1.2.3", &["198.51.100.1"], "198.51.100.1"),
+            ("fd12::1", &["2001:db8::1"], "2001:db8::1"),
+            ("10.1.2.3", &["::ffff:198.51.100.1"], "198.51.100.1"),
+            ("10.1.2.3", &["  198.51.100.1  "], "198.51.100.1"),
+            // The left is the client's own claim.
+            ("10.1.2.3", &["1.1.1.1, 198.51.100.1"], "198.51.100.1"),
+            ("10.1.2.3", &["1.1.1.1", "198.51.100.1"], "198.51.100.1"),
+            ("10.1.2.3", &["garbage, 198.51.100.1"], "198.51.100.1"),
+            ("10.1.2.3", &["10.9.9.9, 198.51.100.1"], "198.51.100.1"),
+            // Several proxies, in one value or in several.
+            ("10.1.2.3", &["1.1.1.1, 198.51.100.1, 192.0.2.1"], "198.51.100.1"),
+            ("10.1.2.3", &["198.51.100.1", "10.0.0.1, 192.0.2.1"], "198.51.100.1"),
+            ("10.1.2.3", &["10.0.0.7, 10.0.0.8"], "10.0.0.7"),
+            // With a port.
+            ("10.1.2.3", &["198.51.100.1:4711"], "198.51.100.1"),
+            ("10.1.2.3", &["[2001:db8::1]:4711"], "2001:db8::1"),
+            ("10.1.2.3", &["[2001:db8::1]"], "2001:db8::1"),
+            // What cannot be read.
+            ("10.1.2.3", &[], "10.1.2.3"),
+            ("10.1.2.3", &[""], "10.1.2.3"),
+            ("10.1.2.3", &["unknown"], "10.1.2.3"),
+            ("10.1.2.3", &["198.51.100.1,"], "10.1.2.3"),
+            ("10.1.2.3", &["198.51.100.1, nonsense, 10.0.0.1"], "10.1.2.3"),
+            ("10.1.2.3", &["198.51.100.256"], "10.1.2.3"),
+        ];
+        for (peer, forwarded, client) in table {
+            let found = client_address(peer.parse().unwrap(), forwarded.iter().copied(), &trusted);
+            assert_eq!(found.to_string(), *client, "{peer} {forwarded:?}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_is_an_address_or_a_network() {
+        for text in ["10.0.0.1", "10.0.0.0/8", "::1", "fd00::/8"] {
+            assert!(text.parse::<TrustedProxy>().is_ok(), "{text}");
+        }
+        for text in ["", "proxy.example.com", "10.0.0.0/33", "10.0.0", "*"] {
+            assert_eq!(text.parse::<TrustedProxy>(), Err(NotAProxy), "{text}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! How often one address may call, and how often one account may be tried.
+
+use std::sync::Arc;
+
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+use testkit::{Database, MockClock, TestApp, databases};
+
+use crate::caller::{PASSWORD, post, refused, request, sign_in};
+
+async fn limited(database: Database, clock: &Arc<MockClock>) -> TestApp {
+    let app = TestApp::builder().database(database).clock(clock).set("CHAT_RATE_LIMITS", "on");
+    app.set("CHAT_TRUSTED_PROXIES", "127.0.0.0/8 10.0.0.0/8").start().await
+}
+
+/// A sign-in over a proxy, which has seen it come from `address`.
+async fn sign_in_from(app: &TestApp, address: &str, email: &str, password: &str) -> Response {
+    request(app, Method::POST, "/token?grant_type=password")
+        .header("x-forwarded-for", format!("203.0.113.77, {address}, 10.0.0.1"))
+        .json(&json!({ "email": email, "password": password }))
+        .send()
+        .await
+        .unwrap()
+}
+
+/// Seconds to wait, which a refusal has to say.
+async fn wait_of(answer: Response) -> i64 {
+    assert_eq!(answer.status(), 429);
+    assert_eq!(answer.headers()["x-sb-error-code"], "over_request_rate_limit");
+    let seconds = answer.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+    let body: Value = answer.json().await.unwrap();
+    assert_eq!(
+        (&body["error_code"], &body["msg"]),
+        (&json!("over_request_rate_limit"), &json!("Request rate limit reached"))
+    );
+    seconds
+}
+
+#[tokio::test]
+async fn one_address_can_only_call_so_often() {
+    for database in databases() {
+        let clock = MockClock::new();
+        let app = limited(database, &clock).await;
+        let weak = json!({ "email": "a@b.c", "password": "12345" });
+        let sign_up = async || request(&app, Method::POST, "/signup").json(&weak).send().await.unwrap();
+        for _ in 0..30 {
+            assert_eq!(sign_up().await.status(), 422);
+        }
+        let wait = wait_of(sign_up().await).await;
+        clock.advance_seconds(wait);
+        assert_eq!(sign_up().await.status(), 422, "who waits as long as was said is heard");
+        assert_eq!(sign_up().await.status(), 429);
+        let other = post(&app, "/token?grant_type=refresh_token", &json!({ "refresh_token": "x" })).await;
+        assert_eq!(other.status, 400, "every call has a limit of its own");
+    }
+}
+
+#[tokio::test]
+async fn behind_a_proxy_each_client_has_its_own_limit() {
+    let clock = MockClock::new();
+    let app = limited(Database::Sqlite, &clock).await;
+    for number in 0..40 {
+        let answer = sign_in_from(&app, &format!("198.51.100.{number}"), "nobody@example.com", PASSWORD).await;
+        assert_eq!(answer.status(), 400);
+    }
+    let direct = TestApp::builder().clock(&clock).set("CHAT_RATE_LIMITS", "on").start().await;
+    let mut statuses = Vec::new();
+    for number in 0..40 {
+        let email = format!("nobody{number}@example.com");
+        statuses.push(sign_in_from(&direct, &format!("198.51.100.{number}"), &email, PASSWORD).await.status().as_u16());
+    }
+    assert_eq!(statuses.iter().filter(|status| **status == 400).count(), 30, "a stranger's word about itself");
+}
+
+#[tokio::test]
+async fn wrong_passwords_make_an_address_wait_whether_there_is_an_account_or_not() {
+    for database in databases() {
+        let clock = MockClock::new();
+        let app = limited(database, &clock).await;
+        let person = app.person().await;
+        for email in [person.email.as_str(), "nobody@example.com"] {
+            for _ in 0..10 {
+                let answer = sign_in_from(&app, "198.51.100.1", email, "wrong").await;
+                assert_eq!(answer.status(), 400, "{email}");
+            }
+            assert_eq!(wait_of(sign_in_from(&app, "198.51.100.1", email, "wrong").await).await, 1, "{email}");
+            clock.advance_seconds(1);
+            assert_eq!(sign_in_from(&app, "198.51.100.1", email, "wrong").await.status(), 400, "{email}");
+            assert_eq!(wait_of(sign_in_from(&app, "198.51.100.1", email, "wrong").await).await, 2, "{email}");
+        }
+        let early = sign_in_from(&app, "198.51.100.1", &person.email.to_uppercase(), PASSWORD).await;
+        assert_eq!(wait_of(early).await, 1, "the right password has to wait too");
+        assert_eq!(
+            sign_in_from(&app, "198.51.100.2", &person.email, PASSWORD).await.status(),
+            200,
+            "from elsewhere not"
+        );
+        clock.advance_seconds(2);
+        assert_eq!(sign_in_from(&app, "198.51.100.1", &person.email, PASSWORD).await.status(), 200);
+        assert_eq!(sign_in_from(&app, "198.51.100.1", &person.email, "wrong").await.status(), 400, "it begins anew");
+    }
+}
+
+#[tokio::test]
+async fn without_limits_nobody_waits() {
+    let app = TestApp::start().await;
+    for _ in 0..12 {
+        assert_eq!(sign_in(&app, "nobody@example.com", "wrong").await.refusal(), refused(400, "invalid_credentials"));
+    }
+}
