@@ -9,9 +9,11 @@ mod json;
 mod migrate;
 mod open;
 
+pub mod auth_codes;
 pub mod auth_sessions;
 pub mod chats;
 pub mod credentials;
+pub mod one_time_tokens;
 pub mod rest;
 pub mod runs;
 pub mod servers;

@@ -206,18 +206,12 @@ fn new_user(app: &App, email: String, password_hash: String, data: Map<String, V
     app_metadata.insert("provider".to_owned(), json!("email"));
     app_metadata.insert("providers".to_owned(), json!(["email"]));
     Ok(User {
-        id,
         email: Some(email),
         password_hash: Some(password_hash),
         email_confirmed_at: Some(now),
-        confirmation_sent_at: None,
-        last_sign_in_at: None,
-        is_anonymous: false,
         user_metadata,
         app_metadata,
-        identity_id: domain::ids::fresh(),
-        created_at: now,
-        updated_at: now,
+        ..User::new(id, now)
     })
 }
 

@@ -67,20 +67,7 @@ impl House {
 
     /// An account of this id.
     pub async fn settle(&self, id: UserId) {
-        let user = User {
-            id,
-            email: None,
-            password_hash: None,
-            email_confirmed_at: None,
-            confirmation_sent_at: None,
-            last_sign_in_at: None,
-            is_anonymous: true,
-            user_metadata: serde_json::Map::new(),
-            app_metadata: serde_json::Map::new(),
-            identity_id: domain::ids::fresh(),
-            created_at: NOW,
-            updated_at: NOW,
-        };
+        let user = User { is_anonymous: true, ..User::new(id, NOW) };
         self.store.insert_user(&user).await.unwrap();
     }
 
