@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Session } from "@supabase/auth-js";
 import type { Request } from "playwright-core";
-import { newEmail } from "./account.ts";
+import { newEmail, password } from "./account.ts";
 import { openStage } from "./stage.ts";
-import type { Visitor } from "./visitor.ts";
+import { eventually, type Visitor } from "./visitor.ts";
 
 const stage = await openStage();
 
@@ -12,7 +13,7 @@ interface Call {
   path: string;
   query: URLSearchParams;
   body: unknown;
-  bearer: string | undefined;
+  headers: Record<string, string>;
 }
 
 /** What the page asks of the server from now on. */
@@ -20,14 +21,13 @@ function record({ page }: Visitor): Call[] {
   const calls: Call[] = [];
   page.on("request", (request) => {
     const { pathname, searchParams } = new URL(request.url());
-    if (!/^\/(rest|functions)\//u.test(pathname)) return;
-    const bearer = request.headers()["authorization"];
+    if (!/^\/(auth|rest|functions)\//u.test(pathname)) return;
     calls.push({
       method: request.method(),
       path: pathname,
       query: searchParams,
       body: bodyOf(request),
-      bearer,
+      headers: request.headers(),
     });
   });
   return calls;
@@ -57,11 +57,16 @@ test("servers are read, added and removed with the specified calls", async (t) =
   await visitor.button("Remove toolbox").click();
   await visitor.toast("Connection Removed", "Removed connection to toolbox");
 
-  assert.equal(params(found(calls, "GET", "/rest/v1/mcp_servers"))["user_id"], mine);
-  assert.deepEqual(found(calls, "POST", "/functions/v1/mcp-proxy").body, { url });
+  assert.deepEqual(params(found(calls, "GET", "/rest/v1/mcp_servers")), { select: "*", user_id: mine });
+  const proxied = found(calls, "POST", "/functions/v1/mcp-proxy");
+  assert.deepEqual([proxied.body, proxied.headers["content-type"]], [{ url }, "application/json"]);
   const { tools, ...row } = found(calls, "POST", "/rest/v1/mcp_servers").body as { tools: unknown[] };
   assert.deepEqual(row, { user_id: account.session.user.id, name: "toolbox", url, status: "connected" });
-  assert.equal(tools.length, 5);
+  const answer = await account.call<{ success: boolean; data: unknown[]; error: null }>(proxied.path, {
+    url,
+  });
+  assert.deepEqual({ ...answer, data: answer.data.length }, { success: true, data: 5, error: null });
+  assert.deepEqual(tools, answer.data);
   const removal = params(found(calls, "DELETE", "/rest/v1/mcp_servers"));
   assert.deepEqual(removal, { user_id: mine, name: "eq.toolbox" });
 });
@@ -71,8 +76,17 @@ test("chats and messages are read, made and deleted with the specified calls", a
   const calls = record(visitor);
   const user_id = account.session.user.id;
   await visitor.open();
-  await visitor.ask("Hello");
-  await visitor.answered();
+  const reloads = () => {
+    const sent = calls.findLastIndex(({ path }) => path === "/functions/v1/ai-chat");
+    return calls.slice(sent).filter(({ path }) => path === "/rest/v1/ai_chat_messages");
+  };
+  for (const [at, words] of ["Hello", "And again"].entries()) {
+    await visitor.ask(words);
+    await eventually(async () => assert.equal(await visitor.answers.count(), at + 1));
+    await eventually(() => assert.equal(reloads().length, 1, "messages are read again after each send"));
+    await visitor.answered();
+  }
+  const [reload] = reloads();
   await visitor.button("New Chat").click();
   await visitor.button("Chats (2)").waitFor();
   const dropdown = await visitor.openChats();
@@ -80,13 +94,17 @@ test("chats and messages are read, made and deleted with the specified calls", a
   await visitor.button("Chats (1)").waitFor();
 
   const list = params(found(calls, "GET", "/rest/v1/ai_chat_sessions"));
-  assert.deepEqual([list["user_id"], list["order"]], [`eq.${user_id}`, "updated_at.desc"]);
-  assert.deepEqual(found(calls, "POST", "/rest/v1/ai_chat_sessions").body, { user_id, title: "New Chat" });
-  const after = calls.findIndex(({ path }) => path === "/functions/v1/ai-chat");
-  const reload = params(found(calls.slice(after), "GET", "/rest/v1/ai_chat_messages"));
-  assert.match(reload["session_id"] ?? "", /^eq\./u);
-  assert.equal(reload["order"], "created_at.asc", "messages are read again after each send, in order");
-  assert.deepEqual(params(found(calls, "DELETE", "/rest/v1/ai_chat_sessions")), { id: reload["session_id"] });
+  assert.deepEqual(list, { select: "*", user_id: `eq.${user_id}`, order: "updated_at.desc" });
+  const made = found(calls, "POST", "/rest/v1/ai_chat_sessions");
+  assert.deepEqual(made.body, { user_id, title: "New Chat" });
+  assert.equal(made.headers["accept"], "application/vnd.pgrst.object+json", "one row comes back");
+  assert.match(made.headers["prefer"] ?? "", /return=representation/u);
+  assert.ok(reload);
+  const { created_at: _, ...asked } = params(reload);
+  const session_id = asked["session_id"] ?? "";
+  assert.deepEqual(asked, { select: "*", session_id, order: "created_at.asc" });
+  assert.match(session_id, /^eq\.[0-9a-f-]{36}$/u);
+  assert.deepEqual(params(found(calls, "DELETE", "/rest/v1/ai_chat_sessions")), { id: session_id });
 });
 
 test("a message goes to ai-chat with its session, the available tools and the bearer token", async (t) => {
@@ -98,16 +116,36 @@ test("a message goes to ai-chat with its session, the available tools and the be
   await visitor.button("calculate").waitFor();
   await visitor.ask("Hello");
   await visitor.answered();
-  const { body, bearer } = found(calls, "POST", "/functions/v1/ai-chat");
-  const { message, sessionId, tools } = body as {
-    message: string;
-    sessionId: string;
-    tools: { name: string; description: string; serverName: string }[];
-  };
-  assert.deepEqual([message, sessionId], ["Hello", chat]);
+  const { body, headers } = found(calls, "POST", "/functions/v1/ai-chat");
+  const { tools, ...rest } = body as { tools: Record<string, string>[] };
+  assert.deepEqual(rest, { message: "Hello", sessionId: chat });
   assert.equal(tools.length, 5);
-  for (const tool of tools) assert.ok(tool.name && tool.description && tool.serverName === "toolbox");
-  assert.equal(bearer, `Bearer ${account.session.access_token}`);
+  for (const tool of tools) {
+    assert.deepEqual(Object.keys(tool), ["name", "description", "serverName"]);
+    assert.ok(tool["name"] && tool["description"] && tool["serverName"] === "toolbox");
+  }
+  assert.equal(headers["authorization"], `Bearer ${account.session.access_token}`);
+});
+
+test("accounts are made, opened and left with the specified calls", async (t) => {
+  const visitor = await stage.visitor(t);
+  const calls = record(visitor);
+  const email = newEmail();
+  await visitor.open("/auth");
+  await visitor.signUp(email);
+  await visitor.composer.waitFor();
+  await visitor.button("Sign Out").click();
+  await visitor.arrivesAt("/auth");
+  await visitor.signIn(email);
+  await visitor.composer.waitFor();
+
+  const made = found(calls, "POST", "/auth/v1/signup");
+  assert.deepEqual(params(made), { redirect_to: stage.app.url });
+  assert.deepEqual(pick(made.body, ["email", "password"]), { email, password });
+  const opened = found(calls, "POST", "/auth/v1/token");
+  assert.deepEqual(params(opened), { grant_type: "password" });
+  assert.deepEqual(pick(opened.body, ["email", "password"]), { email, password });
+  assert.match(found(calls, "POST", "/auth/v1/logout").headers["authorization"] ?? "", /^Bearer ey/u);
 });
 
 test("the token is looked at every 30 s and renewed when three of these ticks remain", async (t) => {
@@ -127,23 +165,38 @@ test("the token is looked at every 30 s and renewed when three of these ticks re
   assert.equal(renewals.length, 1);
 });
 
-test("a renewal that meets 502, 503 or 504 is tried again, after 200 ms and twice that each time", async (t) => {
+test("a renewal that meets 502, 503 or 504 is tried again after 200 ms, doubling, and works in the end", async (t) => {
   const { account, visitor } = await stage.member(t);
-  const session = { ...account.session, expires_at: Math.floor(Date.now() / 1000) - 60 };
-  await visitor.keepSession(session);
   const faults = [502, 503, 504];
-  const times: number[] = [];
+  let asked = 0;
+  await expire(visitor, account.session);
   await visitor.page.route("**/auth/v1/token*", async (route) => {
-    times.push(Date.now());
+    asked++;
     const status = faults.shift();
     await (status ? route.fulfill({ status, json: {} }) : route.continue());
   });
   await visitor.open();
   await visitor.composer.waitFor();
-  assert.equal(times.length, 4);
-  const waits = times.slice(1).map((time, at) => time - (times[at] ?? 0));
-  for (const [at, least] of [200, 400, 800].entries()) {
-    assert.ok((waits[at] ?? 0) >= least, `${waits.join(", ")} ms`);
+  assert.equal(asked, 4);
+  assert.deepEqual(await waitsOf(visitor), [200, 400, 800]);
+});
+
+test("a renewal is tried again for 30 s, and not at all when it is refused", async (t) => {
+  for (const [status, waits] of [
+    [503, [200, 400, 800, 1600, 3200, 6400, 12_800]],
+    [400, []],
+  ] as const) {
+    const { account, visitor } = await stage.member(t);
+    await expire(visitor, account.session);
+    let asked = 0;
+    await visitor.page.route("**/auth/v1/token*", async (route) => {
+      asked++;
+      await route.fulfill({ status, json: { code: "refresh_token_not_found", message: "no" } });
+    });
+    await visitor.open();
+    await visitor.arrivesAt("/auth");
+    assert.equal(asked, waits.length + 1);
+    assert.deepEqual(await waitsOf(visitor), [...waits]);
   }
 });
 
@@ -158,10 +211,38 @@ test("a page without a session asks for no data", async (t) => {
   assert.notEqual(calls.length, 0);
 });
 
+function pick(body: unknown, names: string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(body as object).filter(([name]) => names.includes(name)));
+}
+
 function countRenewals({ page }: Visitor): string[] {
   const urls: string[] = [];
   page.on("request", (request) => {
     if (request.url().includes("grant_type=refresh_token")) urls.push(request.url());
   });
   return urls;
+}
+
+/** Gives the browser a session whose time has run out, and lets the waits of its renewal pass at once. */
+async function expire(visitor: Visitor, session: Session): Promise<void> {
+  await visitor.keepSession({ ...session, expires_at: Math.floor(Date.now() / 1000) - 60 });
+  await visitor.page.addInitScript(() => {
+    const waits: number[] = [];
+    const { setTimeout: later } = globalThis;
+    const { now } = Date;
+    let skipped = 0;
+    Date.now = () => now() + skipped;
+    const hurry = (run: () => void, wait = 0) => {
+      if (!Number.isInteger(Math.log2(wait / 200))) return later(run, wait);
+      waits.push(wait);
+      skipped += wait;
+      return later(run, 0);
+    };
+    Object.assign(globalThis, { setTimeout: hurry, waits });
+  });
+}
+
+/** The waits that passed at once: 200 ms and what doubling makes of it. */
+function waitsOf({ page }: Visitor): Promise<number[]> {
+  return page.evaluate(() => (globalThis as unknown as { waits: number[] }).waits);
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import type { Route } from "playwright-core";
 import { deadAddress, serveTools, serveWebSite } from "./scripted-mcp.ts";
 import { openStage } from "./stage.ts";
 import { eventually, type Visitor } from "./visitor.ts";
@@ -101,7 +102,7 @@ test("a connection shows its name, URL, state and tools, is counted, and is stor
   await tools.getByText("5", { exact: true }).waitFor();
   const tool = tools.getByRole("listitem").filter({ hasText: "calculate" });
   assert.match((await tool.textContent()) ?? "", /my toolbox.*Computes an arithmetic expression/u);
-  await visitor.page.getByRole("tab", { name: /^Tools\s*5$/u }).waitFor();
+  await visitor.page.getByRole("tab", { name: "Tools (5)", exact: true }).waitFor();
 
   const rows = await account.call<{ tools: unknown[] }[]>(
     "/rest/v1/mcp_servers?select=user_id,name,url,status,tools",
@@ -134,14 +135,16 @@ for (const [what, url, reason] of [
       "/functions/v1/mcp-proxy",
       { url },
     );
+    assert.deepEqual(Object.keys(answer).toSorted(), ["data", "error", "success"]);
     assert.equal(answer.success, false);
     assert.match(answer.error, reason);
     assert.deepEqual(answer.data.map(({ name }) => name).toSorted(), driveTools.toSorted());
 
     await onServers(visitor);
     await visitor.connect("broken", url);
-    const told = `Connected to broken with 3 tools. The server offered no tools, so the built-in Google Drive tools stand in. Reason: ${answer.error.replace(/\.$/u, "")}.`;
-    await visitor.toast("Connection Successful", told);
+    await visitor.toast("Connection Successful", "Connected to broken with 3 tools");
+    const why = `The server offered no tools, so the built-in Google Drive tools stand in. Reason: ${answer.error.replace(/\.$/u, "")}.`;
+    await visitor.toast("Connection Successful", why);
     await eventually(async () => {
       const names = await visitor
         .card("Available Tools")
@@ -166,12 +169,55 @@ for (const [what, url, reason] of [
   });
 }
 
-test("the Drive tools stand in when the proxy itself fails", async (t) => {
+test("the Drive tools stand in when the proxy cannot be asked, is not ok or names no tools, but what it names is used", async (t) => {
   const { visitor } = await stage.member(t);
-  await visitor.page.route("**/functions/v1/mcp-proxy", (route) => route.abort());
+  const cases: [string, (route: Route) => Promise<void>, string[]][] = [
+    ["away", (route) => route.abort(), driveTools],
+    ["not ok", (route) => route.fulfill({ status: 500, json: { error: "down" } }), driveTools],
+    ["bare", (route) => route.fulfill({ json: { success: true, data: [], error: null } }), driveTools],
+    ["refused", (route) => route.fulfill({ json: { success: false, data: null, error: "no" } }), driveTools],
+    [
+      "half",
+      (route) => route.fulfill({ json: { success: false, data: [{ name: "spare" }], error: "half" } }),
+      ["spare"],
+    ],
+  ];
   await onServers(visitor);
-  await visitor.connect("far away", "http://localhost:1/mcp");
-  await visitor.toast("Connection Successful", /^Connected to far away with 3 tools\. .* Reason: .+\.$/u);
+  for (const [name, answer, tools] of cases) {
+    await visitor.page.route("**/functions/v1/mcp-proxy", answer, { times: 1 });
+    const insert = visitor.page.waitForRequest(
+      (request) => request.method() === "POST" && request.url().includes("/rest/v1/mcp_servers"),
+    );
+    await visitor.connect(name, "http://localhost:1/mcp");
+    const { tools: stored } = (await insert).postDataJSON() as { tools: { name: string }[] };
+    assert.deepEqual(
+      stored.map((tool) => tool.name),
+      tools,
+    );
+    await visitor.toast("Connection Successful", `Connected to ${name} with ${tools.length} tools`);
+    await visitor.connection(name).waitFor();
+  }
+});
+
+test("a connection that fails tells the error's words, or that it failed", async (t) => {
+  const { account, visitor } = await strict.member(t);
+  await account.connectToolbox();
+  await onServers(visitor);
+  await visitor.connection("toolbox").waitFor();
+  await visitor.page.route("**/functions/v1/mcp-proxy", (route) =>
+    route.fulfill({ json: { success: false, data: [], error: null } }),
+  );
+  await visitor.connect("silent", "http://localhost:1/mcp");
+  await visitor.toast("Connection Failed", "Failed to connect to MCP server");
+  await visitor.page.unroute("**/functions/v1/mcp-proxy");
+  await visitor.page.route("**/rest/v1/mcp_servers*", (route) =>
+    route.request().method() === "POST"
+      ? route.fulfill({ status: 400, json: { code: "XX000", message: "no room left" } })
+      : route.continue(),
+  );
+  await visitor.connect("second", `${strict.app.url}/mcp/toolbox`);
+  await visitor.toast("Connection Failed", "no room left");
+  assert.equal(await visitor.connection("second").count(), 0);
 });
 
 test("a connection is removed, and a removal that fails is told", async (t) => {
@@ -193,14 +239,4 @@ test("a connection is removed, and a removal that fails is told", async (t) => {
   await visitor.toast("Connection Removed", "Removed connection to toolbox");
   await visitor.sees("No active connections");
   assert.deepEqual(await account.call("/rest/v1/mcp_servers?select=name"), []);
-});
-
-test("a connection that cannot be loaded is only logged", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.page.route("**/rest/v1/mcp_servers*", (route) =>
-    route.fulfill({ status: 400, json: { code: "XX000", message: "table is away" } }),
-  );
-  await onServers(visitor);
-  await eventually(() => assert.match(visitor.logged.join("\n"), /table is away/u));
-  assert.equal(await visitor.toasts.count(), 0);
 });

@@ -29,14 +29,16 @@ test("while an answer is awaited the page says so, and only Stop can be pressed"
   await visitor.ask("Hello?");
   await visitor.sees("AI is thinking...");
   await visitor.questions.getByText("Hello?").waitFor();
-  assert.equal(await visitor.send.count(), 0);
+  assert.ok(await visitor.stop.isEnabled());
   await visitor.composer.fill("One more thing");
+  assert.ok(await visitor.send.isDisabled(), "with something to send, and waiting");
   await visitor.composer.press("Enter");
   assert.equal(await visitor.questions.count(), 1, "one turn at a time");
   assert.equal(await visitor.composer.inputValue(), "One more thing");
   rest.resolve();
   await visitor.answered();
   await visitor.seesNo("AI is thinking...");
+  assert.ok(await visitor.send.isEnabled());
 });
 
 test("Stop keeps what came so far", async (t) => {
@@ -106,7 +108,8 @@ test("a server that has too much to do says when to try again", async (t) => {
     }),
   );
   await visitor.ask("Please");
-  await visitor.toast("Error", "too much at once Try again in 7 s.");
+  await visitor.toast("Error", "too much at once");
+  await visitor.toast("Error", "Try again in 7 s.");
   assert.equal(await visitor.composer.inputValue(), "Please");
 });
 

@@ -42,7 +42,7 @@ export class Visitor {
   }
 
   tab(name: HomeTab): Locator {
-    return this.page.getByRole("tab", { name: name === "Tools" ? /^Tools\s*\d+$/u : name, exact: true });
+    return this.page.getByRole("tab", { name: name === "Tools" ? /^Tools \(\d+\)$/u : name, exact: true });
   }
 
   /** Waits until the page stands at this path. */
@@ -157,7 +157,7 @@ export class Visitor {
 
   /** Waits until the answer is over and the next message could be sent. */
   async answered(timeout = 15_000): Promise<void> {
-    await this.send.waitFor({ timeout });
+    await this.stop.waitFor({ state: "hidden", timeout });
     await this.answers.last().locator("time").waitFor({ timeout });
   }
 

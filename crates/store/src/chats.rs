@@ -31,7 +31,7 @@ const GET: &str = "SELECT id, title FROM ai_chat_sessions WHERE id = $1 AND user
 const TOUCH: &str = "UPDATE ai_chat_sessions SET updated_at = $3 WHERE id = $1 AND user_id = $2";
 
 const NAME_BY_FIRST_MESSAGE: &str = "UPDATE ai_chat_sessions SET title = $3
-    WHERE id = $1 AND user_id = $2 AND title = $4
+    WHERE id = $1 AND user_id = $2
       AND NOT EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1)";
 
 const INSERT_USER_MESSAGE: &str = "INSERT INTO ai_chat_messages (id, session_id, role, content, tool_calls, created_at)
@@ -117,7 +117,7 @@ impl Store {
     }
 
     /// Stores the person's message and opens the run that will answer it, both or neither. The first message of a chat
-    /// that still has no name names it: `title` is that name. Returns whether it did.
+    /// names it: `title` is that name. Returns whether it did.
     ///
     /// Errors: `NotFound` when the chat is not the owner's, `Conflict` when a run of the chat is still going on.
     pub async fn insert_turn(&self, turn: &NewTurn, title: &str) -> Result<bool, Error> {
@@ -128,7 +128,6 @@ impl Store {
                 .bind(turn.chat.0)
                 .bind(turn.owner.0)
                 .bind(&title)
-                .bind(UNTITLED)
                 .execute(&mut *tx)
                 .await?
                 .rows_affected();

@@ -67,7 +67,7 @@ function ToolsTabLabel({ count }: { count: number }) {
   return (
     <>
       {`${t("app.tab.tools")} `}
-      <span className="text-xs font-medium text-ink-2 tabular-nums">{count}</span>
+      <span className="text-xs font-medium text-ink-2 tabular-nums">{`(${count})`}</span>
     </>
   );
 }

@@ -32,7 +32,7 @@ export function HomePage({ user }: HomePageProps) {
           <ChatPanel
             user={user}
             tools={tools}
-            toolsConnected={connections.loading || tools.length > 0}
+            toolsConnected={connections.loading ? undefined : tools.length > 0}
             onOpenServers={() => selectTab("servers")}
             prefill={prefill}
           />

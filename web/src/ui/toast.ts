@@ -4,6 +4,8 @@ export interface Toast {
   id: number;
   title: string;
   description?: string;
+  /** What there is to say beyond the description, in a paragraph of its own. */
+  detail?: string;
   tone: Tone;
 }
 
@@ -21,7 +23,7 @@ function change(next: readonly Toast[]): void {
 }
 
 /** Tells the user what happened. The oldest toast makes room when there are more than three. */
-export function toast(content: { title: string; description?: string; tone?: Tone }): void {
+export function toast(content: Omit<Toast, "id" | "tone"> & { tone?: Tone }): void {
   const added: Toast = { tone: "neutral", ...content, id: nextId++ };
   change([...toasts, added].slice(-shownAtOnce));
 }

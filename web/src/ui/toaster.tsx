@@ -67,6 +67,9 @@ function ToastCard({ toast }: { toast: Toast }) {
             {toast.description}
           </p>
         )}
+        {toast.detail !== undefined && (
+          <p className="line-clamp-[10] wrap-anywhere text-ink-2">{toast.detail}</p>
+        )}
       </div>
       <IconButton
         label={t("ui.close")}

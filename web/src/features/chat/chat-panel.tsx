@@ -2,7 +2,7 @@ import { useQueryClient } from "@/lib/query/use-query";
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
-import { type ChatSession, NEW_TITLE, sessionsQuery, titleOf } from "./api/sessions";
+import { type ChatSession, sessionsQuery, titleOf } from "./api/sessions";
 import { ChatRegistry } from "./chat-registry";
 import { Composer, type ComposerHandle } from "./composer/composer";
 import { ChatHead } from "./conversations/chat-head";
@@ -13,8 +13,8 @@ import { useShortcuts } from "./use-shortcuts";
 interface ChatPanelProps {
   user: { id: string; email: string };
   tools: AvailableTool[];
-  /** Whether any tool is connected; true as well while that is not known yet. */
-  toolsConnected: boolean;
+  /** Whether any tool is connected; undefined while that is not known yet. */
+  toolsConnected: boolean | undefined;
   onOpenServers: () => void;
   /** A text that another part of the page puts into the composer. */
   prefill: { text: string; nonce: number } | null;
@@ -91,8 +91,8 @@ function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServe
   const resend = useCallback((text: string) => composer.current?.resend(text), [composer]);
   const onSend = (message: string) => {
     // The server names the chat by the same rule; the name shows without waiting for it.
-    if (chat.title === NEW_TITLE && store.status().ids.length === 0)
-      registry.rename(chat.id, titleOf(message));
+    const { loaded, ids } = store.status();
+    if (loaded && ids.length === 0) registry.rename(chat.id, titleOf(message.trim()));
   };
   return (
     <>

@@ -6,7 +6,7 @@ import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
 import { Field, Input } from "@/ui/field";
 import { toast } from "@/ui/toast";
-import { connectedText, connectServer } from "./connect";
+import { connectedWords, connectServer } from "./connect";
 import { type ConnectDraft, emptyDraft, isComplete } from "./connect-draft";
 import { foldAway, HeaderFields } from "./header-fields";
 import { reloadConnections } from "./use-connections";
@@ -90,7 +90,7 @@ function useConnect(userId: string, onConnected: () => void) {
     mutationFn: (draft: ConnectDraft) => connectServer(userId, draft),
     onSuccess: async (connected) => {
       const tone = connected.standInReason === undefined ? "ok" : "warn";
-      toast({ title: t("servers.connected.title"), description: connectedText(connected), tone });
+      toast({ title: t("servers.connected.title"), ...connectedWords(connected), tone });
       onConnected();
       await reloadConnections(client, userId);
     },

@@ -30,8 +30,9 @@ export async function connectServer(userId: string, draft: ConnectDraft): Promis
 }
 
 /** The words of the toast after connecting. */
-export function connectedText({ name, toolCount, standInReason }: Connected): string {
-  const sentence = t("servers.connected.text", { name, n: toolCount });
-  if (standInReason === undefined) return sentence;
-  return `${sentence}. ${t("servers.connected.standIn", { reason: standInReason.replace(/\.\s*$/u, "") })}`;
+export function connectedWords({ name, toolCount, standInReason }: Connected) {
+  const description = t("servers.connected.text", { name, n: toolCount });
+  if (standInReason === undefined) return { description };
+  const reason = standInReason.replace(/\.\s*$/u, "");
+  return { description, detail: t("servers.connected.standIn", { reason }) };
 }

@@ -23,7 +23,7 @@ interface ComposerProps extends ComposerOptions {
 const BUTTON =
   "grid size-9 place-items-center rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 [&_svg]:size-4";
 
-/** Where a message is written. Send turns into Stop in the same place. */
+/** Where a message is written. While an answer is awaited, Stop stands beside Send, which waits. */
 export function Composer({ ref, ...options }: ComposerProps) {
   const { store, tools } = options;
   const { field, text, write, fill, submit, resend } = useComposer(options);
@@ -60,10 +60,10 @@ export function Composer({ ref, ...options }: ComposerProps) {
             onKeyDown={onKeyDown}
             className="block field-sizing-content max-h-[40dvh] min-h-7 w-full resize-none bg-transparent outline-none"
           />
-          <div className="mt-1 -ml-2 flex items-center gap-0.5">
+          <div className="mt-1 -ml-2 flex items-center gap-1.5">
             <ModelInfo toolCount={tools.length} />
             <span className="flex-1" />
-            {busy ? (
+            {busy && (
               <button
                 type="button"
                 aria-label={t("chat.stop")}
@@ -74,18 +74,17 @@ export function Composer({ ref, ...options }: ComposerProps) {
               >
                 <Square aria-hidden="true" fill="currentColor" className="scale-70" />
               </button>
-            ) : (
-              <button
-                type="button"
-                aria-label={t("chat.send")}
-                title={t("chat.send")}
-                disabled={text.trim() === ""}
-                onClick={() => void submit()}
-                className={BUTTON}
-              >
-                <ArrowUp aria-hidden="true" />
-              </button>
             )}
+            <button
+              type="button"
+              aria-label={t("chat.send")}
+              title={t("chat.send")}
+              disabled={busy || text.trim() === ""}
+              onClick={() => void submit()}
+              className={BUTTON}
+            >
+              <ArrowUp aria-hidden="true" />
+            </button>
           </div>
         </div>
         <ModelNotes toolCount={tools.length} />

@@ -1,4 +1,4 @@
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import type { ApiError } from "@/lib/api-error";
 import { t } from "@/lib/t";
@@ -11,7 +11,8 @@ export interface ComposerOptions {
   chatId: string;
   store: ChatStore;
   tools: readonly AvailableTool[];
-  toolsConnected: boolean;
+  /** Whether any tool is connected; undefined while that is not known yet. */
+  toolsConnected: boolean | undefined;
   /** A message is on its way. */
   onSend: (text: string) => void;
 }
@@ -21,7 +22,11 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
   const field = useRef<HTMLTextAreaElement>(null);
   const [text, setText] = useState(() => readDraft(chatId));
 
+  /** A message that waits until it is known whether tools are connected. */
+  const waits = useRef(false);
+
   const write = (next: string) => {
+    waits.current = false;
     setText(next);
     writeDraft(chatId, next);
   };
@@ -37,21 +42,21 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     onSend(message);
     const choices = tools.map(({ name, description, serverName }) => ({ name, description, serverName }));
     const result = await store.send(message, choices);
-    if (!result.accepted)
-      toast({ title: t("error.title"), description: refusalWords(result.error), tone: "err" });
+    if (!result.accepted) toast({ title: t("error.title"), ...refusalWords(result.error), tone: "err" });
     return result.accepted;
   };
 
   /** Whether a message can be sent now; says why when only the person can change that. */
   const maySend = (message: string): boolean => {
     if (message.trim() === "" || store.status().phase !== "idle") return false;
-    if (toolsConnected || !mentionsFiles(message)) return true;
+    if (toolsConnected !== false || !mentionsFiles(message)) return true;
     toast({ title: t("chat.noTools.title"), description: t("chat.noTools.text"), tone: "warn" });
     return false;
   };
 
   const submit = async (): Promise<void> => {
-    if (!maySend(text)) return;
+    waits.current = toolsConnected === undefined && mentionsFiles(text);
+    if (waits.current || !maySend(text)) return;
     setText("");
     field.current?.focus();
     const accepted = await deliver(text);
@@ -61,6 +66,10 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     else write(since === "" ? text : `${text}\n${since}`);
   };
 
+  useEffect(() => {
+    if (waits.current && toolsConnected !== undefined) void submit();
+  });
+
   const resend = (message: string): void => {
     if (maySend(message)) void deliver(message);
   };
@@ -68,10 +77,9 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
   return { field, text, write, fill, submit, resend };
 }
 
-function refusalWords(error: ApiError | null): string {
-  if (!error || error.message === "") return t("chat.sendFailed");
+function refusalWords(error: ApiError | null): { description: string; detail?: string } {
+  if (!error || error.message === "") return { description: t("chat.sendFailed") };
   const { message, retryAfterSeconds } = error;
-  return retryAfterSeconds === undefined
-    ? message
-    : `${message} ${t("chat.waitSeconds", { n: retryAfterSeconds })}`;
+  if (retryAfterSeconds === undefined) return { description: message };
+  return { description: message, detail: t("chat.waitSeconds", { n: retryAfterSeconds }) };
 }

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Account } from "./account.ts";
+import { deadAddress } from "./scripted-mcp.ts";
+import { openStage } from "./stage.ts";
+import type { Visitor } from "./visitor.ts";
+
+const stage = await openStage();
+const dead = await deadAddress();
+
+/** Puts a row there as it would be after an earlier visit, and gives its id. */
+async function store(account: Account, name: string, status: string): Promise<string> {
+  const row = { user_id: account.session.user.id, name, url: dead, tools: [{ name: "kept" }], status };
+  const wanted = { prefer: "return=representation" };
+  const [stored] = await account.call<{ id: string }[]>("/rest/v1/mcp_servers", row, wanted);
+  assert.ok(stored);
+  return stored.id;
+}
+
+/** What a colour is called, by its parts. */
+function hue([red = 0, green = 0, blue = 0]: number[]): string {
+  const spread = Math.max(red, green, blue) - Math.min(red, green, blue);
+  if (spread < 24) return "grey";
+  if (green > red && green > blue) return "green";
+  return green > red * 0.6 ? "yellow" : "red";
+}
+
+async function dotOf(visitor: Visitor, name: string): Promise<string> {
+  const parts = await visitor
+    .connection(name)
+    .locator("[data-tone]")
+    .evaluate((dot) => {
+      const pen = document.createElement("canvas").getContext("2d");
+      if (!pen) return [];
+      pen.fillStyle = getComputedStyle(dot).backgroundColor;
+      pen.fillRect(0, 0, 1, 1);
+      return [...pen.getImageData(0, 0, 1, 1).data];
+    });
+  return hue(parts);
+}
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`the status dot is green, yellow, red or otherwise grey, in the ${colorScheme}`, async (t) => {
+    const { account, visitor } = await stage.member(t, { colorScheme });
+    const colours = { connected: "green", connecting: "yellow", error: "red", idle: "grey", asleep: "grey" };
+    const connections: object[] = [];
+    for (const status of Object.keys(colours)) {
+      const id = await store(account, `server ${status}`, "connected");
+      connections.push({ id, name: `server ${status}`, url: dead, status, tools: [], toolsFrom: "server" });
+    }
+    await visitor.page.route("**/api/events*", (route) => route.abort());
+    await visitor.page.route("**/api/connections", (route) => route.fulfill({ json: { connections } }));
+    await visitor.open("/?tab=servers");
+    for (const [status, colour] of Object.entries(colours)) {
+      const row = visitor.connection(`server ${status}`);
+      await row.getByText(status, { exact: true }).waitFor();
+      assert.equal(await dotOf(visitor, `server ${status}`), colour, status);
+    }
+    await visitor.card("Active Connections").getByText("5", { exact: true }).waitFor();
+  });
+}
+
+test("on entry, stored connections are treated as connected, whatever was stored", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  for (const status of ["connected", "error"]) await store(account, `stored ${status}`, status);
+  const never = new Promise<void>(() => undefined);
+  for (const path of ["**/api/connections", "**/api/events*"]) await visitor.page.route(path, () => never);
+  await visitor.open("/?tab=servers");
+  for (const name of ["stored connected", "stored error"]) {
+    await visitor.connection(name).getByText("connected", { exact: true }).waitFor();
+    await visitor.connection(name).getByText(dead, { exact: true }).waitFor();
+    assert.equal(await dotOf(visitor, name), "green");
+  }
+  const tools = visitor.card("Available Tools").getByRole("heading", { name: "kept", exact: true });
+  assert.equal(await tools.count(), 2);
+  await visitor.page.getByRole("tab", { name: "Tools (2)", exact: true }).waitFor();
+  await visitor.openTab("Chat");
+  await visitor.button("kept").first().waitFor();
+  assert.equal(await visitor.button("kept").count(), 2, "they can be used at once");
+});
