@@ -110,7 +110,14 @@ for (const database of databases) {
       const mail = (await client.resetPasswordForEmail(email)).error;
       assert.equal(mail?.code, "email_provider_disabled");
       assert.equal((await client.signInWithOtp({ email })).error?.code, "otp_disabled");
-      assert.equal((await client.getUser()).error?.name, "AuthSessionMissingError");
+      const missing = (await client.getUser()).error;
+      assert.deepEqual(
+        [missing?.name, missing?.message],
+        ["AuthSessionMissingError", "Auth session missing!"],
+      );
+      const invalid = (await client.getUser("not.a.token")).error;
+      assert.deepEqual([invalid?.code, invalid?.status], ["bad_jwt", 403]);
+      assert.match(invalid?.message ?? "", /^invalid JWT: /u);
     });
 
     test("refreshes in two browsers at once with the same token", async () => {

@@ -86,6 +86,24 @@ test("with a session, the sign-in screen leads to the main screen", async (t) =>
   const { visitor } = await stage.member(t);
   await visitor.open("/auth");
   await visitor.arrivesAt("/");
+  await visitor.composer.waitFor();
+});
+
+test("without a session, the main screen leads to the sign-in screen, and an unknown path stays unknown", async (t) => {
+  const visitor = await stage.visitor(t);
+  for (const path of ["/", "/?tab=tools", "/?c=none"]) {
+    await visitor.open(path);
+    await visitor.arrivesAt("/auth");
+    await visitor.button("Sign In").waitFor();
+  }
+  for (const path of ["/auth/more", "/chat", "/index.php"]) {
+    await visitor.open(path);
+    await visitor.sees("Oops! Page not found");
+    assert.equal(new URL(visitor.page.url()).pathname, path);
+    assert.ok(visitor.logged.some((line) => line.endsWith(` ${path}`)));
+  }
+  await visitor.page.getByRole("link", { name: "Return to Home", exact: true }).click();
+  await visitor.arrivesAt("/auth");
 });
 
 test("while the session is being checked the screen shows Loading", async (t) => {
@@ -110,13 +128,22 @@ test("the session stays in local storage, with tokens, times and the user", asyn
   await visitor.signUp(email);
   await visitor.arrivesAt("/");
   const stored = await visitor.page.evaluate(() => localStorage.getItem("sb-localhost-auth-token") ?? "");
-  const session = JSON.parse(stored) as Record<string, unknown> & { user: { email: string } };
+  const session = JSON.parse(stored) as Record<string, unknown> & {
+    user: { email: string; identities: { provider: string }[] };
+  };
   const names = ["access_token", "refresh_token", "expires_in", "expires_at", "token_type", "user"];
   assert.deepEqual(
     names.filter((name) => session[name] === undefined),
     [],
   );
   assert.equal(session.user.email, email);
+  assert.deepEqual(
+    session.user.identities.map(({ provider }) => provider),
+    ["email"],
+  );
+  assert.equal(session["token_type"], "bearer");
+  const { expires_in, expires_at } = session as unknown as { expires_in: number; expires_at: number };
+  assert.ok(Math.abs(Date.now() / 1000 + expires_in - expires_at) < 60, "both times say the same");
   await visitor.page.reload();
   await visitor.sees(email);
 });

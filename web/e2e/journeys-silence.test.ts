@@ -38,6 +38,8 @@ describe("a load that fails is only logged, with nothing shown", { concurrency: 
       assert.ok(asked > 0);
       assert.doesNotMatch(log(), /shown:/u);
       await visitor.seesNo(words);
+      // Without a chat there is nothing that a message could be sent to.
+      assert.equal(await visitor.send.count(), what === "history" ? 1 : 0);
       await visitor.page.getByRole("heading", { name: stays }).waitFor();
     });
   }

@@ -58,17 +58,32 @@ for (const database of databases) {
         titles(await chats().select("*").eq("user_id", id).order("updated_at", { ascending: false })),
         ["newer", "New Chat"],
       );
+      const [unnamed] = rows(await chats().insert({ user_id: id }).select());
+      assert.equal(unnamed?.["title"], "New Chat");
+      await chats().delete().eq("id", unnamed?.["id"]);
       const renamed = await chats().update({ title: "named", updated_at: later }).eq("id", chat["id"]);
       assert.equal(renamed.status, 204);
       const messages = rest.from("ai_chat_messages");
-      rows(await messages.insert({ session_id: chat["id"], role: "user", content: "hello" }).select());
+      const words = { session_id: chat["id"], role: "user", content: "hello" };
+      const [message] = rows(await messages.insert(words).select());
+      const fields = ["id", "session_id", "role", "content", "created_at", "tool_calls"];
+      assert.deepEqual(
+        fields.filter((field) => message?.[field] === undefined),
+        [],
+      );
+      rows(await messages.insert({ ...words, role: "assistant" }).select());
+      const strange = await messages.insert({ ...words, role: "system" });
+      assert.deepEqual([strange.status, strange.error?.code], [400, "23514"]);
       const said = rows(
         await messages
           .select("role,text:content,tool_calls")
           .eq("session_id", chat["id"])
           .order("created_at"),
       );
-      assert.deepEqual(said, [{ role: "user", text: "hello", tool_calls: [] }]);
+      assert.deepEqual(said, [
+        { role: "user", text: "hello", tool_calls: [] },
+        { role: "assistant", text: "hello", tool_calls: [] },
+      ]);
       assert.equal((await chats().delete().eq("id", chat["id"])).status, 204);
       assert.deepEqual(rows(await messages.select("*").eq("session_id", chat["id"])), []);
     });
