@@ -1,24 +1,30 @@
 //! Calling a tool, and waiting for it no longer than is sensible.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::tool::ToolResult;
 use rmcp::RoleClient;
-use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, InputRequiredResult, ServerResult,
-};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, ServerResult};
 use rmcp::service::{PeerRequestOptions, RequestHandle, ServiceError};
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::asking::Listed;
 use crate::client::explain_request;
 use crate::connection::Inner;
+use crate::elicitation::{Answer, Asker};
 use crate::handler::Routes;
 use crate::{CallError, Error, tools};
+use rounds::Needed;
+use time::Time;
+
+mod rounds;
+mod time;
 
 /// How often a server may answer a call with "ask me again".
 const ROUNDS: usize = 10;
@@ -47,6 +53,9 @@ pub struct CallOptions {
     pub total: Duration,
     /// Where progress goes. A full channel loses reports and holds nothing up.
     pub on_progress: Option<mpsc::Sender<Progress>>,
+    /// Who puts the server's questions before the person, if the client offers that
+    /// ([`Client::with_questions`](crate::Client::with_questions)).
+    pub asker: Option<Arc<dyn Asker>>,
     /// Stops the call and tells the server.
     pub cancel: CancellationToken,
 }
@@ -57,6 +66,7 @@ impl Default for CallOptions {
             idle: Duration::from_mins(1),
             total: Duration::from_mins(10),
             on_progress: None,
+            asker: None,
             cancel: CancellationToken::new(),
         }
     }
@@ -68,53 +78,104 @@ pub(crate) async fn call(
     arguments: Map<String, Value>,
     options: CallOptions,
 ) -> Result<ToolResult, CallError> {
-    let deadline = Instant::now() + options.total;
+    let listed = options.asker.clone().map(|asker| connection.asking.list(asker));
+    let mut time = Time::new(&options, listed.as_ref());
     let plain = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
     let mut params = plain.clone();
     let mut listed_again = false;
     for _ in 0..ROUNDS {
-        match round(connection, params, &options, deadline).await {
-            Ok(ServerResult::InputRequiredResult(asked)) => params = again(plain.clone(), asked)?,
+        match round(connection, params, &options, &mut time).await {
             Ok(ServerResult::CreateTaskResult(_)) => {
                 return Err(unusable("it answered with a task, which was not offered"));
             }
-            Ok(result) => return tools::result(result).map_err(Into::into),
+            Ok(result) => match rounds::needed(result)? {
+                Ok(needed) => params = answer(needed, &plain, listed.as_ref(), &options, &mut time).await?,
+                Err(result) => return tools::result(result).map_err(Into::into),
+            },
+            Err(Failed::Visits { visits, error }) => {
+                params = plain.clone();
+                visit(visits, error, listed.as_ref(), &options, &mut time).await?;
+            }
             // The headers mirror parameters as the list of tools says; the server has another list by now. It did
             // not run the call.
-            Err(CallError::Server { code, .. }) if code == i64::from(ErrorCode::HEADER_MISMATCH.0) && !listed_again => {
+            Err(Failed::Call(CallError::Server { code, .. }))
+                if code == i64::from(ErrorCode::HEADER_MISMATCH.0) && !listed_again =>
+            {
                 listed_again = true;
                 params = plain.clone();
                 tools::list(connection).await?;
             }
-            Err(error) => return Err(error),
+            Err(Failed::Call(error)) => return Err(error),
         }
     }
     Err(unusable("it keeps asking to be asked again"))
 }
 
-/// The retry of a call that only has to be asked again. One that wants input cannot get it: none was offered.
-fn again(plain: CallToolRequestParams, asked: InputRequiredResult) -> Result<CallToolRequestParams, CallError> {
-    if asked.input_requests.is_some_and(|requests| !requests.is_empty()) {
-        return Err(unusable("it asked for input, which was not offered"));
+/// The call with the person's answers to what the server needs.
+async fn answer(
+    needed: Needed,
+    plain: &CallToolRequestParams,
+    listed: Option<&Listed>,
+    options: &CallOptions,
+    time: &mut Time,
+) -> Result<CallToolRequestParams, CallError> {
+    let mut answers = BTreeMap::new();
+    for (key, question) in &needed.questions {
+        let Some(listed) = listed else { return Err(unusable("it asked for input, which was not offered")) };
+        let asked = time.stand_still(listed.answer(question));
+        let answer = options.cancel.run_until_cancelled(asked).await.ok_or(CallError::Cancelled)?;
+        answers.insert(key.clone(), answer);
     }
-    Ok(match asked.request_state {
-        Some(state) => plain.with_request_state(state),
-        None => plain,
-    })
+    Ok(needed.call_again(plain.clone(), answers))
+}
+
+/// Has the person make all visits, or fails as the server did.
+async fn visit(
+    visits: Vec<Value>,
+    error: CallError,
+    listed: Option<&Listed>,
+    options: &CallOptions,
+    time: &mut Time,
+) -> Result<(), CallError> {
+    let Some(listed) = listed else { return Err(error) };
+    for visit in &visits {
+        let asked = time.stand_still(listed.visit(visit));
+        let answer = options.cancel.run_until_cancelled(asked).await.ok_or(CallError::Cancelled)?;
+        if !matches!(answer, Answer::Accept(_)) {
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 fn unusable(why: &str) -> CallError {
     Error::Protocol(why.to_owned()).into()
 }
 
+/// Why one round has no result.
+enum Failed {
+    Call(CallError),
+    /// Pages have to be visited first; the error says so too, for those who cannot ask.
+    Visits {
+        visits: Vec<Value>,
+        error: CallError,
+    },
+}
+
+impl<E: Into<CallError>> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self::Call(error.into())
+    }
+}
+
 async fn round(
     connection: &Inner,
     params: CallToolRequestParams,
     options: &CallOptions,
-    deadline: Instant,
-) -> Result<ServerResult, CallError> {
+    time: &mut Time,
+) -> Result<ServerResult, Failed> {
     if options.cancel.is_cancelled() {
-        return Err(CallError::Cancelled);
+        return Err(CallError::Cancelled.into());
     }
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
     let (route, mut reports) = mpsc::channel(REPORTS);
@@ -131,43 +192,51 @@ async fn round(
         routes: connection.routes.clone(),
         tasks: connection.tasks.clone(),
     };
-    wait(connection, pending, options, deadline, &mut reports).await
+    time.heard();
+    wait(connection, pending, options, time, &mut reports).await
 }
 
 async fn wait(
     connection: &Inner,
     mut pending: Pending,
     options: &CallOptions,
-    deadline: Instant,
+    time: &mut Time,
     reports: &mut mpsc::Receiver<Progress>,
-) -> Result<ServerResult, CallError> {
-    let mut silent_until = Instant::now() + options.idle;
-    let Some(handle) = pending.handle.as_mut() else { return Err(CallError::Cancelled) };
+) -> Result<ServerResult, Failed> {
+    let Some(handle) = pending.handle.as_mut() else { return Err(CallError::Cancelled.into()) };
     loop {
         tokio::select! {
             biased;
             answer = &mut handle.rx => {
                 pending.answered().await;
-                return match answer {
-                    Ok(Ok(result)) => Ok(result),
-                    Ok(Err(error)) => Err(explain_request(&error, &connection.fault).into()),
-                    Err(_) => Err(explain_request(&ServiceError::TransportClosed, &connection.fault).into()),
+                let error = match answer {
+                    Ok(Ok(result)) => return Ok(result),
+                    Ok(Err(error)) => error,
+                    Err(_) => ServiceError::TransportClosed,
                 };
+                let visits = match &error {
+                    ServiceError::McpError(error) => rounds::visits(error),
+                    _ => None,
+                };
+                let error = CallError::from(explain_request(&error, &connection.fault));
+                return Err(match visits {
+                    Some(visits) => Failed::Visits { visits, error },
+                    None => Failed::Call(error),
+                });
             }
             () = options.cancel.cancelled() => {
                 pending.reason = "the user stopped it";
-                return Err(CallError::Cancelled);
+                return Err(CallError::Cancelled.into());
             }
             Some(report) = reports.recv() => {
-                silent_until = Instant::now() + options.idle;
+                time.heard();
                 if let Some(listener) = &options.on_progress {
                     listener.try_send(report).ok();
                 }
             }
-            () = sleep_until(silent_until.min(deadline)) => {
+            waited = time.up() => {
                 pending.reason = "it took too long";
-                let waited = if deadline <= silent_until { options.total } else { options.idle };
-                return Err(CallError::Unknown(Error::Timeout(waited)));
+                return Err(CallError::Unknown(Error::Timeout(waited)).into());
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rmcp::model::{ErrorCode, ProtocolVersion};
+use rmcp::model::{ErrorCode, ProtocolVersion, ServerResult};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, RunningService, ServiceError, serve_client_with_lifecycle_and_ct,
 };
@@ -11,7 +11,9 @@ use rmcp::{RoleClient, transport::DynamicTransportError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::Parts;
+use crate::asking::Asking;
+use crate::connection::{Era, Parts};
+use crate::eras::Eras;
 use crate::handler::{Handler, Routes};
 use crate::net::GuardedHttp;
 use crate::transport::gate::Gate;
@@ -23,17 +25,25 @@ use crate::{Connection, Error, Limits, Target};
 pub struct Client {
     guard: GuardedHttp,
     limits: Limits,
+    asks: bool,
+    eras: Eras,
 }
 
 impl Client {
     /// A client that reaches what `guard` permits, with the default [`Limits`].
     pub fn new(guard: GuardedHttp) -> Self {
-        Self { guard, limits: Limits::default() }
+        Self { guard, limits: Limits::default(), asks: false, eras: Eras::default() }
     }
 
     /// The same client with other limits.
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// The same client, telling servers that they may ask the person. Calls then need an
+    /// [`Asker`](crate::Asker); a question to a call without one is cancelled.
+    pub fn with_questions(self) -> Self {
+        Self { asks: true, ..self }
     }
 
     /// Connects: the modern revision first, then the older handshake, then HTTP+SSE; or WebSocket, if the address says
@@ -52,27 +62,44 @@ impl Client {
     }
 
     async fn open(&self, target: &Target) -> Result<Connection, Error> {
+        let known = self.eras.get(&target.url);
+        if known == Some(Era::Legacy) {
+            match self.attempt(target, ClientLifecycleMode::Initialize).await {
+                Err(Unserved { error, .. }) if may_have_changed(&error) => self.eras.forget(&target.url),
+                outcome => return outcome.map_err(|unserved| unserved.error),
+            }
+        }
+        let connection = match self.attempt(target, any_era()).await {
+            Err(Unserved { is_legacy: true, .. }) => self.attempt(target, ClientLifecycleMode::Initialize).await,
+            outcome => outcome,
+        };
+        let connection = connection.map_err(|unserved| unserved.error)?;
+        self.eras.set(&target.url, connection.info().era);
+        Ok(connection)
+    }
+
+    async fn attempt(&self, target: &Target, mode: ClientLifecycleMode) -> Result<Connection, Unserved> {
         if matches!(target.url.scheme(), "ws" | "wss") {
             let fault = Fault::default();
             let wire = websocket::Wire::open(&self.guard, target, self.limits, fault.clone()).await?;
-            return self.serve(wire, any_era(), Transport::WebSocket, fault).await;
+            return self.serve(wire, mode, Transport::WebSocket, fault).await;
         }
         let fault = Fault::default();
         let abandon = CancellationToken::new();
         let unless_connected = abandon.clone().drop_guard();
         let wire = http::wire(&self.guard, target, self.limits, fault.clone(), abandon)?;
-        let first = match self.serve(wire, any_era(), Transport::StreamableHttp, fault).await {
+        let first = match self.serve(wire, mode, Transport::StreamableHttp, fault).await {
             Ok(connection) => {
                 unless_connected.disarm();
                 return Ok(connection);
             }
-            Err(error) if may_be_sse(&error) => error,
-            Err(error) => return Err(error),
+            Err(unserved) if !unserved.is_legacy && may_be_sse(&unserved.error) => unserved,
+            Err(unserved) => return Err(unserved),
         };
         let fault = Fault::default();
         match sse::Wire::open(&self.guard, target, self.limits, fault.clone()).await {
             Ok(wire) => self.serve(wire, ClientLifecycleMode::Initialize, Transport::Sse, fault).await,
-            Err(error) if says_more(&error) => Err(error),
+            Err(error) if says_more(&error) => Err(error.into()),
             // It is neither, and what it said to the current transport is the better explanation.
             Err(_) => Err(first),
         }
@@ -84,19 +111,53 @@ impl Client {
         mode: ClientLifecycleMode,
         transport: Transport,
         fault: Fault,
-    ) -> Result<Connection, Error>
+    ) -> Result<Connection, Unserved>
     where
         W: rmcp::transport::Transport<RoleClient> + 'static,
     {
         let routes = Routes::default();
+        let asking = Asking::default();
         let tools_changed = Arc::new(watch::Sender::new(0));
-        let handler = Handler::new(routes.clone(), tools_changed.clone());
+        let handler = Handler::new(routes.clone(), tools_changed.clone(), self.asks.then(|| asking.clone()));
         let stop = CancellationToken::new();
         let serving = Box::pin(serve_client_with_lifecycle_and_ct(handler, Gate::new(wire), mode, stop.clone()));
-        let service: RunningService<RoleClient, Handler> =
-            serving.await.map_err(|error| explain_start(&error, &fault))?;
-        Connection::start(service, Parts { transport, fault, routes, tools_changed, stop, limits: self.limits }).await
+        let service: RunningService<RoleClient, Handler> = serving
+            .await
+            .map_err(|error| Unserved { is_legacy: speaks_as_legacy(&error), error: explain_start(&error, &fault) })?;
+        let parts = Parts { transport, fault, routes, asking, tools_changed, stop, limits: self.limits };
+        Ok(Connection::start(service, parts).await?)
     }
+}
+
+/// Why there is no connection, and whether the older handshake would bring one.
+struct Unserved {
+    error: Error,
+    is_legacy: bool,
+}
+
+impl From<Error> for Unserved {
+    fn from(error: Error) -> Self {
+        Self { error, is_legacy: false }
+    }
+}
+
+/// Some old servers answer what they do not know with an empty result, and some new ones name old revisions only.
+fn speaks_as_legacy(error: &ClientInitializeError) -> bool {
+    match error {
+        ClientInitializeError::ExpectedInitResult(Some(result)) => !matches!(result, ServerResult::InitializeResult(_)),
+        ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
+            server_supported.iter().any(ProtocolVersion::has_initialize)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a server that was known as legacy may have become a modern one: it answers, but not to the old handshake.
+fn may_have_changed(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::NotMcp(_) | Error::Server { .. } | Error::Status { .. } | Error::Protocol(_) | Error::Version
+    )
 }
 
 fn any_era() -> ClientLifecycleMode {

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
+use crate::asking::Asking;
 use crate::call::{self, CallOptions};
 use crate::handler::{Handler, Routes};
 use crate::transport::{Fault, Transport};
@@ -61,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) limits: Limits,
     pub(crate) fault: Fault,
     pub(crate) routes: Routes,
+    pub(crate) asking: Asking,
     pub(crate) offers_tools: bool,
     info: ServerInfo,
     tools_changed: Arc<watch::Sender<u64>>,
@@ -75,6 +77,7 @@ pub(crate) struct Parts {
     pub(crate) transport: Transport,
     pub(crate) fault: Fault,
     pub(crate) routes: Routes,
+    pub(crate) asking: Asking,
     pub(crate) tools_changed: Arc<watch::Sender<u64>>,
     pub(crate) stop: CancellationToken,
     pub(crate) limits: Limits,
@@ -112,6 +115,7 @@ impl Connection {
             limits: parts.limits,
             fault: parts.fault,
             routes: parts.routes,
+            asking: parts.asking,
             offers_tools: about.capabilities.tools.is_some(),
             info,
             tools_changed: parts.tools_changed,

@@ -7,28 +7,47 @@ use std::sync::Arc;
 
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
-    ElicitResult, ErrorCode, ErrorData, Implementation, ListRootsResult, ProgressNotificationParam, ProgressToken,
+    ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, CustomNotification,
+    CustomRequest, CustomResult, ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorCode, ErrorData,
+    FormElicitationCapability, Implementation, ListRootsResult, ProgressNotificationParam, ProgressToken,
+    UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use serde_json::Value;
 use tokio::sync::{Mutex, mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
+use crate::asking::Asking;
 use crate::call::Progress;
+use crate::elicitation::Answer;
 
 /// Progress reports on their way to the calls they belong to. The lock is held while a call is handed to the wire,
 /// because its token is known only afterwards and a report may be faster.
 pub(crate) type Routes = Arc<Mutex<HashMap<ProgressToken, mpsc::Sender<Progress>>>>;
 
-/// Answers a server: pings yes, everything else no. Nothing is offered, so a server that asks breaks the protocol.
+/// The method of a question, which the library does not know when it cannot read its parameters.
+const ELICIT: &str = "elicitation/create";
+/// Told by servers of 2025-11-25 when a visit is done.
+const VISITED: &str = "notifications/elicitation/complete";
+
+/// Answers a server: pings yes; questions to the person, if the client offers to put them; everything else no.
 #[derive(Debug, Clone)]
 pub(crate) struct Handler {
     routes: Routes,
     tools_changed: Arc<watch::Sender<u64>>,
+    asking: Option<Asking>,
 }
 
 impl Handler {
-    pub(crate) fn new(routes: Routes, tools_changed: Arc<watch::Sender<u64>>) -> Self {
-        Self { routes, tools_changed }
+    /// Without `asking`, no questions are offered to be put.
+    pub(crate) fn new(routes: Routes, tools_changed: Arc<watch::Sender<u64>>, asking: Option<Asking>) -> Self {
+        Self { routes, tools_changed, asking }
+    }
+
+    async fn ask(&self, params: &Value, withdrawn: &CancellationToken) -> Result<Value, ErrorData> {
+        let Some(asking) = &self.asking else { return Err(not_offered("elicitation")) };
+        let answer = withdrawn.run_until_cancelled(asking.answer(params)).await;
+        Ok(answer.unwrap_or_else(|| Answer::Cancel.to_result(false)))
     }
 }
 
@@ -51,10 +70,29 @@ impl ClientHandler for Handler {
 
     async fn create_elicitation(
         &self,
-        _: ElicitRequestParams,
-        _: RequestContext<RoleClient>,
+        params: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Err(not_offered("elicitation"))
+        let answer = self.ask(&to_value(&params)?, &context.ct).await?;
+        serde_json::from_value(answer).map_err(|_| ErrorData::internal_error("the answer cannot be written", None))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleClient>,
+    ) -> Result<CustomResult, ErrorData> {
+        match (request.method.as_str(), &request.params) {
+            (ELICIT, Some(params)) => self.ask(params, &context.ct).await.map(CustomResult::new),
+            _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "this client does not know that", None)),
+        }
+    }
+
+    async fn on_custom_notification(&self, notification: CustomNotification, _: NotificationContext<RoleClient>) {
+        let id = notification.params.as_ref().and_then(|params| params.get("elicitationId")).and_then(Value::as_str);
+        if let (VISITED, Some(id), Some(asking)) = (notification.method.as_str(), id, &self.asking) {
+            asking.done(id);
+        }
     }
 
     async fn on_progress(&self, report: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
@@ -72,6 +110,16 @@ impl ClientHandler for Handler {
 
     fn get_info(&self) -> ClientConfig {
         let client = Implementation::new("ai-chat-mcp", env!("CARGO_PKG_VERSION")).with_title("AI Chat MCP");
-        ClientConfig::new(ClientCapabilities::default(), client)
+        let mut capabilities = ClientCapabilities::default();
+        if self.asking.is_some() {
+            let form = FormElicitationCapability::default();
+            let url = UrlElicitationCapability::default();
+            capabilities.elicitation = Some(ElicitationCapability::new().with_form(form).with_url(url));
+        }
+        ClientConfig::new(capabilities, client)
     }
+}
+
+fn to_value(params: &ElicitRequestParams) -> Result<Value, ErrorData> {
+    serde_json::to_value(params).map_err(|_| ErrorData::invalid_params("the question cannot be read", None))
 }

@@ -8,9 +8,12 @@
 //! wait, message and list has a bound ([`Limits`]). Errors are written for people and hold neither header values nor
 //! addresses. Only this crate knows the protocol library.
 
+mod asking;
 mod call;
 mod client;
 mod connection;
+mod elicitation;
+mod eras;
 mod error;
 mod handler;
 mod limits;
@@ -22,6 +25,7 @@ mod transport;
 pub use call::{CallOptions, Progress};
 pub use client::Client;
 pub use connection::{Connection, Era, ServerInfo};
+pub use elicitation::{Answer, Asker, Choice, Content, Field, Form, Kind, Problem, Question, Visit};
 pub use error::{CallError, Error};
 pub use limits::Limits;
 pub use target::Target;

@@ -1,10 +1,12 @@
 //! Finding out what a server speaks.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use mcp::{CallOptions, Era, Transport};
 use serde_json::{Map, json};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::http::{Reply, Server, event};
 use crate::{connect, legacy, modern, tool};
@@ -182,4 +184,48 @@ async fn changed_tools_are_announced_in_both_eras() {
     changes.changed().await.unwrap();
     connection.close().await;
     assert_eq!(server.hung_up().await, "subscriptions/listen");
+}
+
+#[tokio::test]
+async fn servers_that_know_discovery_only_by_name_are_legacy() {
+    type Answer = fn(&crate::http::Seen) -> Reply;
+    let answers: [Answer; 2] = [
+        |seen| seen.result(json!({})),
+        |seen| {
+            let error = json!({ "code": -32022, "message": "Unsupported", "data": { "supported": ["2025-11-25"] } });
+            Reply::json(400, json!({ "jsonrpc": "2.0", "id": seen.body["id"], "error": error }))
+        },
+    ];
+    for answer in answers {
+        let server = Server::start(move |seen| match seen.rpc() {
+            "server/discover" => answer(seen),
+            _ => legacy(seen).unwrap_or(Reply::status(500)),
+        })
+        .await;
+        assert_eq!(connect(server.url("/mcp")).await.unwrap().info().era, Era::Legacy);
+    }
+}
+
+#[tokio::test]
+async fn an_era_is_remembered_until_the_server_changes() {
+    let is_modern = Arc::new(AtomicBool::new(false));
+    let now = is_modern.clone();
+    let server = Server::start(move |seen| {
+        let answered = if now.load(Ordering::Relaxed) { modern(seen, &json!({})) } else { legacy(seen) };
+        answered.unwrap_or_else(|| seen.error(400, -32601, "Method not found"))
+    })
+    .await;
+    let client = crate::client(mcp::Limits::default());
+    let target = mcp::Target::new(server.url("/mcp"));
+    for era in [Era::Legacy, Era::Legacy] {
+        let connection = client.connect(target.clone(), &CancellationToken::new()).await.unwrap();
+        assert_eq!(connection.info().era, era);
+        connection.close().await;
+    }
+    let asked = |server: &Server| server.methods().iter().filter(|method| *method == "server/discover").count();
+    assert_eq!(asked(&server), 1, "{:?}", server.methods());
+
+    is_modern.store(true, Ordering::Relaxed);
+    let connection = client.connect(target.clone(), &CancellationToken::new()).await.unwrap();
+    assert_eq!((connection.info().era, asked(&server)), (Era::Modern, 2));
 }

@@ -1,0 +1,140 @@
+//! Who answers a server's question: the call that is in progress.
+//!
+//! Up to 2025-11-25 a question comes as a request of its own, and nothing in it tells which call it belongs to. It
+//! goes to the call that was begun last of those that can ask.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::elicitation::{Answer, Asker, Question, Visit};
+
+/// The calls in progress on a connection that can ask somebody, and the visits that are not done.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asking(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    calls: Vec<Call>,
+    visits: HashMap<String, CancellationToken>,
+    number: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Call {
+    number: u64,
+    asker: Arc<dyn Asker>,
+    /// Open questions. While there are any, nobody waits for the server.
+    open: Arc<watch::Sender<usize>>,
+    ended: CancellationToken,
+}
+
+/// A call that can ask. It leaves the list when this is dropped, and its open questions go away with it.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    asking: Asking,
+    call: Call,
+}
+
+impl Asking {
+    /// Lists a call.
+    pub(crate) fn list(&self, asker: Arc<dyn Asker>) -> Listed {
+        self.with(|known| {
+            known.number += 1;
+            let open = Arc::new(watch::Sender::new(0));
+            let call = Call { number: known.number, asker, open, ended: CancellationToken::new() };
+            known.calls.push(call.clone());
+            Listed { asking: self.clone(), call }
+        })
+    }
+
+    /// The answer to a request of a server; `Cancel` when there is nobody to ask or the question cannot be shown.
+    pub(crate) async fn answer(&self, params: &Value) -> Value {
+        let call = self.with(|known| known.calls.last().cloned());
+        match call {
+            Some(call) => self.ask(&call, params).await,
+            None => Answer::Cancel.to_result(false),
+        }
+    }
+
+    /// A visit is done, as the server says.
+    pub(crate) fn done(&self, id: &str) {
+        if let Some(done) = self.with(|known| known.visits.remove(id)) {
+            done.cancel();
+        }
+    }
+
+    async fn ask(&self, call: &Call, params: &Value) -> Value {
+        let question = match Question::read(params) {
+            Ok(question) => question,
+            Err(error) => {
+                tracing::debug!(%error, "a question of a server was not put");
+                return Answer::Cancel.to_result(false);
+            }
+        };
+        let of_form = matches!(question, Question::Form(_));
+        self.put(call, question, Question::id(params)).await.to_result(of_form)
+    }
+
+    async fn put(&self, call: &Call, question: Question, id: Option<&str>) -> Answer {
+        if let (Question::Url(visit), Some(id)) = (&question, id) {
+            self.with(|known| known.visits.insert(id.to_owned(), visit.done.clone()));
+        }
+        call.open.send_modify(|open| *open += 1);
+        let _closed = Closed { asking: self, call, id };
+        call.ended.run_until_cancelled(call.asker.ask(question)).await.unwrap_or(Answer::Cancel)
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut Known) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Listed {
+    /// The answer to a question that came as the answer to this very call.
+    pub(crate) async fn answer(&self, params: &Value) -> Value {
+        self.asking.ask(&self.call, params).await
+    }
+
+    /// Asks the person for a visit that has to be done before the call can be made again.
+    pub(crate) async fn visit(&self, params: &Value) -> Answer {
+        match Visit::read(params) {
+            Ok(visit) => {
+                let question = Question::Url(Visit { makes_call_again: true, ..visit });
+                self.asking.put(&self.call, question, Question::id(params)).await
+            }
+            Err(_) => Answer::Cancel,
+        }
+    }
+
+    /// How many questions are open.
+    pub(crate) fn open(&self) -> watch::Receiver<usize> {
+        self.call.open.subscribe()
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        self.call.ended.cancel();
+        self.asking.with(|known| known.calls.retain(|call| call.number != self.call.number));
+    }
+}
+
+/// A question that is answered, or that nobody waits for any more.
+struct Closed<'a> {
+    asking: &'a Asking,
+    call: &'a Call,
+    id: Option<&'a str>,
+}
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.call.open.send_modify(|open| *open -= 1);
+        if let Some(id) = self.id {
+            self.asking.with(|known| known.visits.remove(id));
+        }
+    }
+}

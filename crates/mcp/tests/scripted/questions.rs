@@ -1,0 +1,332 @@
+//! Questions of servers to the person, in the middle of a call.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use mcp::{Answer, Asker, CallError, CallOptions, Connection, Content, Question, Target};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::http::{Reply, Seen, Server, event};
+use crate::{client, legacy, modern, tool};
+
+/// Somebody who answers as `answer` says, and remembers what was asked.
+struct Person<F> {
+    answer: F,
+    asked: Mutex<Vec<Question>>,
+}
+
+impl<F> std::fmt::Debug for Person<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Person")
+    }
+}
+
+impl<F: Fn(&Question) -> BoxFuture<'static, Answer> + Send + Sync> Asker for Person<F> {
+    fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
+        let answer = (self.answer)(&question);
+        self.asked.lock().unwrap().push(question);
+        answer
+    }
+}
+
+fn person<F: Fn(&Question) -> BoxFuture<'static, Answer> + Send + Sync>(answer: F) -> Arc<Person<F>> {
+    Arc::new(Person { answer, asked: Mutex::default() })
+}
+
+/// Answers at once: forms with their defaults, visits with consent.
+fn agree(question: &Question) -> BoxFuture<'static, Answer> {
+    let answer = match question {
+        Question::Form(form) => form.fill(Map::new()).map_or(Answer::Decline, Answer::Accept),
+        Question::Url(_) => Answer::Accept(Content::default()),
+    };
+    std::future::ready(answer).boxed()
+}
+
+fn always(answer: Answer) -> impl Fn(&Question) -> BoxFuture<'static, Answer> + Send + Sync {
+    move |_| std::future::ready(answer.clone()).boxed()
+}
+
+async fn connect(server: &Server) -> Connection {
+    let client = client(mcp::Limits { connect: crate::PATIENCE, ..mcp::Limits::default() }).with_questions();
+    client.connect(Target::new(server.url("/mcp")), &CancellationToken::new()).await.unwrap()
+}
+
+async fn call(connection: &Connection, asker: Arc<dyn Asker>) -> Result<String, CallError> {
+    let options = CallOptions { asker: Some(asker), ..CallOptions::default() };
+    connection.call_tool("work", Map::new(), options).await.map(|result| result.to_model_text())
+}
+
+fn text(seen: &Seen, text: &str) -> Reply {
+    seen.result(json!({ "resultType": "complete", "content": [{ "type": "text", "text": text }] }))
+}
+
+async fn modern_server(answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Server {
+    Server::start(move |seen| {
+        modern(seen, &json!({})).unwrap_or_else(|| match seen.rpc() {
+            "tools/list" => seen.result(json!({ "resultType": "complete", "tools": [tool("work")] })),
+            _ => answer(seen),
+        })
+    })
+    .await
+}
+
+fn form(name: &str) -> Value {
+    json!({ "method": "elicitation/create", "params": { "mode": "form", "message": name, "requestedSchema": {
+        "type": "object", "properties": { name: { "type": "string", "default": "Ada" } },
+    }}})
+}
+
+#[tokio::test]
+async fn a_modern_call_is_made_again_with_the_answers_and_the_state_as_it_was() {
+    const STATE: &str = "{\"b\" : 1,\"a\":\"\\u00e4\"} ";
+    let server = modern_server(|seen| match &seen.body["params"]["inputResponses"] {
+        Value::Null => seen.result(json!({ "resultType": "input_required", "requestState": STATE, "inputRequests": {
+            "one": form("name"),
+            "two": { "method": "elicitation/create", "params": {
+                "mode": "url", "message": "Pay", "url": "https://pay.example/" } },
+        }})),
+        answers => text(seen, &answers.to_string()),
+    })
+    .await;
+    let connection = connect(&server).await;
+    let person = person(agree);
+    let said = call(&connection, person.clone()).await.unwrap();
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        said,
+        json!({
+            "one": { "action": "accept", "content": { "name": "Ada" } }, "two": { "action": "accept" },
+        })
+    );
+    let seen = server.seen();
+    let [first, second] = &seen[seen.len() - 2..] else { panic!("two calls") };
+    assert_eq!(second.body["params"]["requestState"], STATE);
+    assert_ne!(first.body["id"], second.body["id"]);
+    let capabilities = &first.body["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    assert_eq!(capabilities, &json!({ "elicitation": { "form": {}, "url": {} } }));
+    let asked = person.asked.lock().unwrap();
+    assert!(
+        matches!(&asked[1], Question::Url(visit) if !visit.makes_call_again && visit.url.as_str() == "https://pay.example/")
+    );
+}
+
+#[tokio::test]
+async fn the_three_answers_reach_the_server_as_three() {
+    for (answer, action) in
+        [(Answer::Decline, "decline"), (Answer::Cancel, "cancel"), (Answer::Accept(Content::default()), "accept")]
+    {
+        let server = modern_server(|seen| match &seen.body["params"]["inputResponses"]["q"]["action"] {
+            Value::String(action) => text(seen, action),
+            _ => seen.result(json!({ "resultType": "input_required", "inputRequests": { "q": form("a") } })),
+        })
+        .await;
+        let connection = connect(&server).await;
+        assert_eq!(call(&connection, person(always(answer))).await.unwrap(), action);
+        let again = server.seen().last().unwrap().body["params"].clone();
+        assert!(again.get("requestState").is_none(), "none was given: {again}");
+    }
+}
+
+#[tokio::test]
+async fn questions_do_not_go_on_without_end() {
+    let server = modern_server(|seen| {
+        seen.result(json!({ "resultType": "input_required", "inputRequests": { "q": form("a") } }))
+    })
+    .await;
+    let connection = connect(&server).await;
+    let person = person(agree);
+    let failed = call(&connection, person.clone()).await.unwrap_err();
+    assert_eq!(failed.to_string(), "broke the protocol: it keeps asking to be asked again");
+    assert_eq!(person.asked.lock().unwrap().len(), 10);
+}
+
+#[tokio::test]
+async fn what_was_not_offered_is_refused() {
+    type Case = (fn(&Seen) -> Value, &'static str);
+    let cases: [Case; 4] = [
+        (
+            |_| {
+                json!({ "resultType": "input_required", "inputRequests": { "q": {
+                "method": "sampling/createMessage", "params": { "messages": [], "maxTokens": 1 } } } })
+            },
+            "broke the protocol: it asked for sampling, which was not offered",
+        ),
+        (
+            |_| json!({ "resultType": "input_required", "inputRequests": { "q": { "method": "roots/list" } } }),
+            "broke the protocol: it asked for roots, which were not offered",
+        ),
+        (
+            |_| json!({ "resultType": "input_required", "inputRequests": { "q": { "method": "shell/run" } } }),
+            "broke the protocol: it asked for something that was not offered",
+        ),
+        (
+            |_| json!({ "resultType": "perhaps", "content": [] }),
+            "broke the protocol: it answered with a result of an unknown kind",
+        ),
+    ];
+    for (answer, said) in cases {
+        let server = modern_server(move |seen| seen.result(answer(seen))).await;
+        let connection = connect(&server).await;
+        assert_eq!(call(&connection, person(agree)).await.unwrap_err().to_string(), said);
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_cannot_be_shown_is_cancelled() {
+    let server = modern_server(|seen| match &seen.body["params"]["inputResponses"]["q"]["action"] {
+        Value::String(action) => text(seen, action),
+        _ => seen.result(json!({ "resultType": "input_required", "inputRequests": { "q": {
+            "method": "elicitation/create",
+            "params": { "mode": "url", "message": "!", "url": "javascript:alert(1)" } } } })),
+    })
+    .await;
+    let connection = connect(&server).await;
+    let person = person(agree);
+    assert_eq!(call(&connection, person.clone()).await.unwrap(), "cancel");
+    assert!(person.asked.lock().unwrap().is_empty());
+}
+
+/// A server of 2025-11-25 that asks `question` on the stream of the call, and answers the call with the client's
+/// answer to it.
+async fn legacy_server(question: Value) -> Server {
+    let streams = Mutex::new(Vec::<(mpsc::Sender<Vec<u8>>, Value)>::new());
+    Server::start(move |seen| match (seen.rpc(), &seen.body["result"]) {
+        ("tools/call", _) => {
+            let (sender, receiver) = mpsc::channel(4);
+            let mut request = question.clone();
+            request["jsonrpc"] = "2.0".into();
+            request["id"] = "q-1".into();
+            sender.try_send(event(&request)).unwrap();
+            streams.lock().unwrap().push((sender, seen.body["id"].clone()));
+            Reply::Events(receiver)
+        }
+        ("", answer) if seen.body["id"] == "q-1" => {
+            let (stream, id) = streams.lock().unwrap().pop().unwrap();
+            let answer = if answer.is_null() { &seen.body["error"] } else { answer };
+            let result = json!({ "content": [{ "type": "text", "text": answer.to_string() }] });
+            stream.try_send(event(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))).unwrap();
+            Reply::status(202)
+        }
+        _ => legacy(seen).unwrap_or(Reply::status(202)),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_legacy_server_asks_on_the_stream_of_the_call() {
+    let server = legacy_server(form("name")).await;
+    let connection = connect(&server).await;
+    let said: Value = serde_json::from_str(&call(&connection, person(agree)).await.unwrap()).unwrap();
+    assert_eq!(said, json!({ "action": "accept", "content": { "name": "Ada" } }));
+    let no_one = connection.call_tool("work", Map::new(), CallOptions::default()).await.unwrap().to_model_text();
+    assert_eq!(serde_json::from_str::<Value>(&no_one).unwrap(), json!({ "action": "cancel" }));
+}
+
+#[tokio::test]
+async fn a_legacy_server_that_wants_a_model_is_refused() {
+    let server = legacy_server(json!({ "method": "sampling/createMessage", "params": {
+        "messages": [{ "role": "user", "content": { "type": "text", "text": "Hi" } }], "maxTokens": 10 } }))
+    .await;
+    let connection = connect(&server).await;
+    let said = call(&connection, person(agree)).await.unwrap();
+    assert!(said.contains("this client offers no sampling") && said.contains("-32601"), "{said}");
+}
+
+#[tokio::test]
+async fn a_question_goes_away_with_its_call() {
+    let server = legacy_server(form("name")).await;
+    let connection = connect(&server).await;
+    let (asked, mut asking) = mpsc::channel(1);
+    let gone = CancellationToken::new();
+    let told = gone.clone();
+    let person = person(move |_: &Question| {
+        asked.try_send(()).unwrap();
+        let gone = told.clone().drop_guard();
+        async move {
+            let _gone = gone;
+            std::future::pending().await
+        }
+        .boxed()
+    });
+    let cancel = CancellationToken::new();
+    let options = CallOptions { asker: Some(person), cancel: cancel.clone(), ..CallOptions::default() };
+    let (failed, ()) = tokio::join!(connection.call_tool("work", Map::new(), options), async {
+        asking.recv().await.unwrap();
+        cancel.cancel();
+    });
+    assert!(matches!(failed, Err(CallError::Cancelled)));
+    gone.cancelled().await;
+}
+
+#[tokio::test]
+async fn visits_that_an_error_demands_are_made_and_then_the_call_again() {
+    let calls = Mutex::new(0);
+    let server = Server::start(move |seen| {
+        legacy(seen).unwrap_or_else(|| {
+            let mut calls = calls.lock().unwrap();
+            *calls += 1;
+            if *calls > 2 {
+                return seen.result(json!({ "content": [{ "type": "text", "text": "paid" }] }));
+            }
+            Reply::json(
+                200,
+                json!({ "jsonrpc": "2.0", "id": seen.body["id"], "error": {
+                    "code": -32042, "message": "Pay first", "data": { "elicitations": [{
+                        "mode": "url", "elicitationId": "e-1", "url": "https://pay.example/1", "message": "Pay",
+                    }] },
+                }}),
+            )
+        })
+    })
+    .await;
+    let connection = connect(&server).await;
+    let failed = connection.call_tool("work", Map::new(), CallOptions::default()).await.unwrap_err();
+    assert_eq!(failed.to_string(), "answered with an error: Pay first (-32042)", "nobody can be asked");
+    let person = person(agree);
+    assert_eq!(call(&connection, person.clone()).await.unwrap(), "paid");
+    assert!(matches!(&person.asked.lock().unwrap()[0], Question::Url(visit) if visit.makes_call_again));
+}
+
+#[tokio::test]
+async fn a_server_tells_that_a_visit_is_done() {
+    let (sender, receiver) = mpsc::channel(4);
+    let receiver = Mutex::new(Some(receiver));
+    let done = event(&json!({ "jsonrpc": "2.0", "method": "notifications/elicitation/complete",
+        "params": { "elicitationId": "e-1" } }));
+    let calls = Mutex::new(0);
+    let server = Server::start(move |seen| match seen.method.as_str() {
+        "GET" => Reply::Events(receiver.lock().unwrap().take().unwrap()),
+        _ if seen.rpc() == "initialize" => legacy(seen).unwrap().with("mcp-session-id", "s"),
+        _ => legacy(seen).unwrap_or_else(|| {
+            let mut calls = calls.lock().unwrap();
+            *calls += 1;
+            match *calls {
+                1 => Reply::json(
+                    200,
+                    json!({ "jsonrpc": "2.0", "id": seen.body["id"], "error": {
+                        "code": -32042, "message": "Pay first", "data": { "elicitations": [{
+                            "mode": "url", "elicitationId": "e-1", "url": "https://pay.example/1", "message": "Pay",
+                        }] },
+                    }}),
+                ),
+                _ => seen.result(json!({ "content": [{ "type": "text", "text": "paid" }] })),
+            }
+        }),
+    })
+    .await;
+    let connection = connect(&server).await;
+    let waits = person(move |question: &Question| {
+        let Question::Url(visit) = question else { panic!("{question:?}") };
+        sender.try_send(done.clone()).unwrap();
+        let done = visit.done.clone();
+        async move {
+            done.cancelled().await;
+            Answer::Accept(Content::default())
+        }
+        .boxed()
+    });
+    assert_eq!(call(&connection, waits).await.unwrap(), "paid");
+}
