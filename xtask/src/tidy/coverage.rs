@@ -2,17 +2,21 @@
 //!
 //! The file has tables; the last cell of a row names the tests that show the row's statement, each in
 //! backticks as `path/from/the/root.rs::name` or `path/from/the/root.test.ts > name`, where a test inside a
-//! group may be written `file > group > name`. A row that names none is a finding.
+//! group may be written `file > group > name`. A row that names none is a finding, and so is a section without
+//! rows, or one of the specification that is not there.
 
 use super::Source;
 
 const FILE: &str = "docs/spec-coverage.md";
 
+/// The sections of the specification, which are numbered from one.
+const SECTIONS: usize = 9;
+
 pub fn check(files: &[Source]) -> Vec<String> {
     let Some(file) = files.iter().find(|file| file.path == FILE) else {
         return vec![format!("{FILE} is missing: it says which test shows which statement of the specification")];
     };
-    let mut findings = Vec::new();
+    let mut findings = empty_sections(&file.text);
     for (number, cell) in last_cells(&file.text) {
         let tests = named_tests(&cell);
         if tests.is_empty() {
@@ -20,6 +24,27 @@ pub fn check(files: &[Source]) -> Vec<String> {
         }
         for test in tests.iter().filter(|test| !exists(test, files)) {
             findings.push(format!("{FILE}:{number} names `{test}`, which does not exist"));
+        }
+    }
+    findings
+}
+
+/// The sections that say nothing, and those of the specification that are not there.
+fn empty_sections(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let rows = last_cells(text);
+    let heads: Vec<(usize, &str)> =
+        lines.iter().enumerate().filter_map(|(index, line)| Some((index + 1, line.strip_prefix("## ")?))).collect();
+    let mut findings = Vec::new();
+    for (at, (line, title)) in heads.iter().enumerate() {
+        let end = heads.get(at + 1).map_or(lines.len() + 1, |(next, _)| *next);
+        if !rows.iter().any(|(row, _)| (*line..end).contains(row)) {
+            findings.push(format!("{FILE}:{line} has no row: the section \"{title}\" is not shown by any test"));
+        }
+    }
+    for number in 1..=SECTIONS {
+        if !heads.iter().any(|(_, title)| title.starts_with(&format!("{number}. "))) {
+            findings.push(format!("{FILE} lacks section {number} of the specification"));
         }
     }
     findings
@@ -69,9 +94,19 @@ mod tests {
     use super::*;
     use crate::tidy::source;
 
+    const TABLE: &str = "| statement | tests |\n|---|---|\n";
+    const ROW: &str = "| a | `crates/x/tests/y.rs::keeps_owners_apart` |";
+
+    /// What is found in a file whose first section, from line 4 on, has these rows, and the others one each.
     fn findings(rows: &str) -> Vec<String> {
+        let others = (2..=SECTIONS).map(|number| format!("## {number}. More\n{TABLE}{ROW}\n"));
+        let others = others.collect::<Vec<_>>().concat();
+        check_text(&format!("## 1. First\n{TABLE}{rows}\n{others}"))
+    }
+
+    fn check_text(text: &str) -> Vec<String> {
         check(&[
-            source(FILE, &format!("# Coverage\n\n| statement | tests |\n|---|---|\n{rows}\n")),
+            source(FILE, text),
             source("web/e2e/journeys.test.ts", "describe('accounts', () => test(\"signs up\", run));"),
             source("crates/x/tests/y.rs", "async fn keeps_owners_apart() {}"),
         ])
@@ -87,11 +122,37 @@ mod tests {
     fn missing_tests_are_named() {
         assert_eq!(
             findings("| a | `web/e2e/journeys.test.ts > signs out` |"),
-            ["docs/spec-coverage.md:5 names `web/e2e/journeys.test.ts > signs out`, which does not exist"]
+            ["docs/spec-coverage.md:4 names `web/e2e/journeys.test.ts > signs out`, which does not exist"]
         );
         assert_eq!(findings("| a | `crates/x/tests/y.rs::keeps` |").len(), 1);
         assert_eq!(findings("| a | `crates/x/tests/z.rs::keeps_owners_apart` |").len(), 1);
         assert!(findings("| `GET` works | not yet |")[0].contains("names no test"));
+    }
+
+    #[test]
+    fn a_row_without_a_test_is_named() {
+        for cell in ["", "not yet", "`GET`", "see above"] {
+            let [finding] = &findings(&format!("{ROW}\n| a | {cell} |"))[..] else {
+                panic!("one finding for {cell:?}")
+            };
+            assert!(finding.starts_with("docs/spec-coverage.md:5 names no test"), "{finding}");
+        }
+    }
+
+    #[test]
+    fn a_section_without_rows_is_named() {
+        assert_eq!(
+            findings(""),
+            [r#"docs/spec-coverage.md:1 has no row: the section "1. First" is not shown by any test"#]
+        );
+        let beyond = format!("{ROW}\n## Beyond\nNothing yet.");
+        assert_eq!(
+            findings(&beyond),
+            [r#"docs/spec-coverage.md:5 has no row: the section "Beyond" is not shown by any test"#]
+        );
+        let lacking = check_text(&format!("## 1. First\n{TABLE}{ROW}\n"));
+        assert_eq!(lacking.len(), SECTIONS - 1);
+        assert_eq!(lacking[0], "docs/spec-coverage.md lacks section 2 of the specification");
     }
 
     #[test]
