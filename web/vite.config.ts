@@ -1,13 +1,14 @@
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { splitTexts } from "./scripts/split-texts.ts";
 
 /** Where the program listens while the page is served by Vite. */
 const backend = process.env["CHAT_BACKEND"] ?? "http://127.0.0.1:3000";
 const backendPaths = ["/auth/v1", "/rest", "/functions", "/api", "/mcp", "/health"];
 
 export default defineConfig({
-  plugins: [react(), tailwindcss()],
+  plugins: [splitTexts(), react(), tailwindcss()],
   resolve: { tsconfigPaths: true },
   build: {
     // Everything in use (light-dark(), popover, dialog) is in these; older browsers would only cost bytes.
@@ -22,6 +23,9 @@ export default defineConfig({
           includeDependenciesRecursively: false,
           groups: [
             { name: "first", tags: ["$initial"], priority: 2 },
+            // What only later screens share stays out of what the first ones load.
+            { name: "account", test: /account-parts|account-text|texts-about-the-account/u, priority: 2 },
+            { name: "sheet", test: /src\/ui\/sheet/u, priority: 2 },
             { name: "shared", minShareCount: 2, priority: 1 },
           ],
         },

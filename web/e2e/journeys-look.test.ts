@@ -282,12 +282,12 @@ test("the colours are there before the first paint, as the system or the reader 
   const background = () => visitor.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await visitor.open();
   const dark = await background();
-  await visitor.button("Theme: system").click();
-  await visitor.button("Theme: light").waitFor();
+  await visitor.button("Settings").click();
+  await visitor.sheet.getByRole("radio", { name: "Light" }).check();
   const light = await background();
   assert.notEqual(light, dark);
   await visitor.page.reload({ waitUntil: "commit" });
   await visitor.page.locator("#root").waitFor({ state: "attached" });
   await eventually(async () => assert.equal(await background(), light));
-  await visitor.button("Theme: light").waitFor();
+  assert.equal(await visitor.sheet.getByRole("radio", { name: "Light" }).isChecked(), true);
 });

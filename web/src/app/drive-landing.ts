@@ -1,4 +1,5 @@
-import { type MessageKey, t } from "@/lib/t";
+import { t } from "@/lib/account-text";
+import type { AccountKey } from "@/lib/t";
 import type { Tone } from "@/ui/badge";
 import { toast } from "@/ui/toast";
 
@@ -6,16 +7,16 @@ import { toast } from "@/ui/toast";
 const parameter = "google-drive";
 
 interface Outcome {
-  readonly title: MessageKey;
-  readonly text: MessageKey;
+  readonly title: AccountKey;
+  readonly text: AccountKey;
   readonly tone: Tone;
 }
 
 const outcomes: ReadonlyMap<string, Outcome> = new Map([
-  ["linked", { title: "drive.landed.linked", text: "drive.landed.linked.text", tone: "ok" }],
-  ["denied", { title: "drive.landed.notLinked", text: "drive.landed.denied", tone: "warn" }],
-  ["expired", { title: "drive.landed.notLinked", text: "drive.landed.expired", tone: "err" }],
-  ["failed", { title: "drive.landed.notLinked", text: "drive.landed.failed", tone: "err" }],
+  ["linked", { title: "account.drive.linked", text: "account.drive.linked.text", tone: "ok" }],
+  ["denied", { title: "account.drive.notLinked", text: "account.drive.denied", tone: "warn" }],
+  ["expired", { title: "account.drive.notLinked", text: "account.drive.expired", tone: "err" }],
+  ["failed", { title: "account.drive.notLinked", text: "account.drive.failed", tone: "err" }],
 ]);
 
 /** What a query says of a link to Google Drive, and the query without it; undefined when it says nothing. */

@@ -1,22 +1,23 @@
-import { Monitor, Moon, Sun } from "lucide-react";
+import { SlidersHorizontal } from "lucide-react";
 import { auth, type SignedInUser } from "@/lib/session";
 import { t } from "@/lib/t";
-import { type Theme, useTheme } from "@/lib/theme";
 import { Button, IconButton } from "@/ui/button";
 import { Mark } from "@/ui/mark";
 import { TabList } from "@/ui/tabs";
 import { toast } from "@/ui/toast";
 import { type HomeTab, homeTabsId } from "./home-tab";
 import { forgetPlace } from "./return-place";
+import { settingsButtonId } from "./use-settings";
 
 interface HeaderProps {
   user: SignedInUser;
   tab: HomeTab;
   onSelectTab: (tab: HomeTab) => void;
   toolCount: number;
+  onOpenSettings: () => void;
 }
 
-export function Header({ user, tab, onSelectTab, toolCount }: HeaderProps) {
+export function Header({ user, tab, onSelectTab, toolCount, onOpenSettings }: HeaderProps) {
   return (
     <header className="grid grid-cols-[1fr_auto_1fr] items-center gap-4 border-b border-line bg-surface px-5 py-2.5 max-wide:grid-cols-[minmax(0,1fr)_auto] max-wide:gap-1.5 max-wide:px-3 max-wide:py-1.5">
       <Brand />
@@ -35,11 +36,22 @@ export function Header({ user, tab, onSelectTab, toolCount }: HeaderProps) {
         />
       </nav>
       <div className="flex min-w-0 items-center justify-end gap-1 max-phone:flex-col-reverse max-phone:items-end max-phone:gap-0">
+        {user.name !== "" && (
+          <span className="max-w-40 shrink-0 truncate pr-1.5 text-md font-medium max-wide:hidden">
+            {user.name}
+          </span>
+        )}
         <span className="min-w-0 truncate pr-1.5 text-md text-ink-2 max-wide:max-w-[120px] max-wide:text-xs max-phone:pr-2">
           {user.email}
         </span>
         <div className="flex shrink-0 items-center gap-1 max-phone:-my-1 max-phone:gap-0">
-          <ThemeButton />
+          <IconButton
+            id={settingsButtonId}
+            label={t("app.settings")}
+            icon={<SlidersHorizontal />}
+            aria-haspopup="dialog"
+            onClick={onOpenSettings}
+          />
           <Button variant="quiet" className="px-2.5 max-wide:px-2" onClick={() => void signOut()}>
             {t("app.signOut")}
           </Button>
@@ -69,16 +81,6 @@ function ToolsTabLabel({ count }: { count: number }) {
       {`${t("app.tab.tools")} `}
       <span className="text-xs font-medium text-ink-2 tabular-nums">{`(${count})`}</span>
     </>
-  );
-}
-
-const themeIcons: Record<Theme, typeof Sun> = { system: Monitor, light: Sun, dark: Moon };
-
-function ThemeButton() {
-  const [theme, next] = useTheme();
-  const Icon = themeIcons[theme];
-  return (
-    <IconButton label={t("theme.label", { theme: t(`theme.${theme}`) })} icon={<Icon />} onClick={next} />
   );
 }
 

@@ -6,8 +6,10 @@ import { t } from "@/lib/t";
 import { panelProps } from "@/ui/tabs";
 import { ErrorBoundary } from "./error-boundary";
 import { Header } from "./header";
-import { ChatPanel, ServersPanel, ToolsPanel } from "./lazy-parts";
+import { ChatPanel, ServersPanel, SettingsSheet, ToolsPanel } from "./lazy-parts";
 import { homeTabsId, type HomeTab, useHomeTab } from "./home-tab";
+import { forgetPlace } from "./return-place";
+import { useSettings } from "./use-settings";
 
 interface HomePageProps {
   user: SignedInUser;
@@ -15,6 +17,7 @@ interface HomePageProps {
 
 export function HomePage({ user }: HomePageProps) {
   const [tab, selectTab] = useHomeTab();
+  const [settingsOpen, openSettings] = useSettings();
   const connections = useConnections(user.id);
   const [prefill, setPrefill] = useState<{ text: string; nonce: number } | null>(null);
   const tools = useMemo(() => availableTools(connections.list), [connections.list]);
@@ -26,7 +29,13 @@ export function HomePage({ user }: HomePageProps) {
 
   return (
     <div className="grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)]">
-      <Header user={user} tab={tab} onSelectTab={selectTab} toolCount={tools.length} />
+      <Header
+        user={user}
+        tab={tab}
+        onSelectTab={selectTab}
+        toolCount={tools.length}
+        onOpenSettings={() => openSettings(true)}
+      />
       <main className="grid min-h-0 grid-cols-[minmax(0,1fr)]">
         <TabPanel value="chat" selected={tab}>
           <ChatPanel
@@ -44,6 +53,11 @@ export function HomePage({ user }: HomePageProps) {
           <ToolsPanel tools={tools} loading={connections.loading} onUseInChat={takeToChat} />
         </TabPanel>
       </main>
+      {settingsOpen && (
+        <Suspense>
+          <SettingsSheet user={user} onClose={() => openSettings(false)} onLeave={forgetPlace} />
+        </Suspense>
+      )}
     </div>
   );
 }

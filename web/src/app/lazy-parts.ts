@@ -9,6 +9,11 @@ export function preloadHome(): void {
   void loadChat();
 }
 
+/** Says what a link or another site that led here has done. */
+export function tellLandings(): void {
+  void import("./landings").then((landings) => landings.tellLandings());
+}
+
 export const HomePage = lazy(async () => ({ default: (await loadHome()).HomePage }));
 export const ChatPanel = lazy(async () => ({ default: (await loadChat()).ChatPanel }));
 export const ServersPanel = lazy(async () => ({
@@ -16,6 +21,9 @@ export const ServersPanel = lazy(async () => ({
 }));
 export const ToolsPanel = lazy(async () => ({
   default: (await import("@/features/tools/tools-panel")).ToolsPanel,
+}));
+export const SettingsSheet = lazy(async () => ({
+  default: (await import("@/features/account/settings-sheet")).SettingsSheet,
 }));
 
 /** Nothing has happened yet at the first paint that a toast could tell. */

@@ -29,15 +29,14 @@ export function Routes({ session }: RoutesProps) {
 
 function HomeRoute({ session }: RoutesProps) {
   if (session.status === "checking") return <LoadingPage />;
-  if (session.status === "signed-out") {
-    rememberPlace();
-    return <Redirect to="/auth" replace />;
-  }
-  return <HomePage key={session.user.id} user={session.user} />;
+  if (session.status === "signed-in") return <HomePage key={session.user.id} user={session.user} />;
+  // Whoever still owes a code or a new password is not in yet.
+  rememberPlace();
+  return <Redirect to="/auth" replace />;
 }
 
 function AuthRoute({ session }: RoutesProps) {
   if (session.status === "checking") return <LoadingPage />;
   if (session.status === "signed-in") return <Redirect to={placeToReturnTo()} replace />;
-  return <AuthPage onEngaged={preloadHome} />;
+  return <AuthPage session={session} onEngaged={preloadHome} />;
 }

@@ -5,6 +5,8 @@ export interface Boot {
   fallbackTools: "google-drive" | "off";
   /** Whether accounts are confirmed at once, without an e-mail. */
   autoconfirm: boolean;
+  /** Whether the server sends mail: links to a new password, confirmations. */
+  mail: boolean;
   /** Whether people can link their Google Drive. */
   googleDrive: boolean;
 }
@@ -13,6 +15,7 @@ const defaults: Boot = {
   version: "dev",
   fallbackTools: "google-drive",
   autoconfirm: true,
+  mail: false,
   googleDrive: false,
 };
 

@@ -9,7 +9,8 @@ export type PageEvent =
   | { type: "connection"; connection: Connection }
   | { type: "connection-removed"; id: string }
   | { type: "run"; sessionId: string; runId: string; state: "started" | "ended" }
-  | { type: "session"; sessionId: string };
+  | { type: "session"; sessionId: string }
+  | { type: "devices" };
 
 type Listener = (event: PageEvent) => void;
 

@@ -1,6 +1,9 @@
 import { AuthClient, isAuthRetryableFetchError, type Session } from "@supabase/auth-js";
 import { useSyncExternalStore } from "react";
 import { clearDrafts } from "./drafts";
+import { landing } from "./landing";
+import { rememberPasswordDue } from "./password-due";
+import { claimsOf, type SignInStep, stepOf } from "./sign-in-step";
 
 /** Names this page to the API; it opens nothing, what counts is the session's bearer token. */
 export const publicApiKey = "sb_publishable_ai_chat_mcp";
@@ -8,13 +11,18 @@ export const publicApiKey = "sb_publishable_ai_chat_mcp";
 export interface SignedInUser {
   id: string;
   email: string;
+  /** What the person wants to be called; empty when they have not said. */
+  name: string;
 }
 
 /** Where the page stands with its session. */
 export type SessionState =
   | { status: "checking" }
   | { status: "signed-out" }
-  | { status: "signed-in"; user: SignedInUser };
+  | { status: SignInStep; user: SignedInUser };
+
+/** How long the auth service asked to wait in its latest answer, in seconds; 0 when it did not. */
+export let retryAfterSeconds = 0;
 
 /** The official auth client: it keeps the session in local storage, refreshes it, and tells the other tabs. */
 export const auth = new AuthClient({
@@ -25,17 +33,31 @@ export const auth = new AuthClient({
   autoRefreshToken: true,
   detectSessionInUrl: true,
   flowType: "implicit",
+  fetch: async (input, init) => {
+    const response = await fetch(input, init);
+    // The client's errors do not carry it.
+    retryAfterSeconds = Number(response.headers.get("retry-after"));
+    return response;
+  },
 });
+
+// Whoever comes to choose a password must not see the main screen for a moment first.
+if (/recovery|invite/u.test(landing.get("type") ?? ""))
+  rememberPasswordDue(claimsOf(landing.get("access_token") ?? "").session_id);
 
 let state: SessionState = { status: "checking" };
 let lastUserId: string | undefined;
 const listeners = new Set<() => void>();
 
-auth.onAuthStateChange((_event, session) => {
+auth.onAuthStateChange((event, session) => {
+  if (event === "PASSWORD_RECOVERY" && session)
+    rememberPasswordDue(claimsOf(session.access_token).session_id);
+  // Until it is chosen, nothing of the person can be changed but the password.
+  if (event === "USER_UPDATED") rememberPasswordDue(undefined);
   const next = stateOf(session);
   // The client repeats SIGNED_IN whenever the tab comes back; the same user is not news.
   if (sameState(state, next)) return;
-  if (next.status === "signed-in") {
+  if ("user" in next) {
     if (lastUserId !== next.user.id) clearDrafts();
     lastUserId = next.user.id;
   }
@@ -82,10 +104,11 @@ function subscribe(listener: () => void): () => void {
 
 function stateOf(session: Session | null): SessionState {
   if (session === null) return { status: "signed-out" };
-  return { status: "signed-in", user: { id: session.user.id, email: session.user.email ?? "" } };
+  const { id, email = "", user_metadata } = session.user;
+  const name: unknown = user_metadata?.["display_name"];
+  return { status: stepOf(session), user: { id, email, name: typeof name === "string" ? name : "" } };
 }
 
 function sameState(a: SessionState, b: SessionState): boolean {
-  if (a.status !== "signed-in" || b.status !== "signed-in") return a.status === b.status;
-  return a.user.id === b.user.id && a.user.email === b.user.email;
+  return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
-import messages from "../../messages/en.json";
+import { readFileSync } from "node:fs";
+import { t as account } from "./account-text";
 import { t } from "./t";
+
+const messages = JSON.parse(readFileSync("messages/en.json", "utf8")) as Record<string, string>;
 
 test("fills in the parameters, each as often as it occurs", () => {
   expect(t("servers.connected.text", { name: "notes", n: 14 })).toBe("Connected to notes with 14 tools");
@@ -8,6 +11,10 @@ test("fills in the parameters, each as often as it occurs", () => {
 
 test("leaves a slot without parameter visible", () => {
   expect(t("tools.prefill", {})).toBe("Use {tool} to ");
+});
+
+test("the texts about the account are apart, and just as complete", () => {
+  expect(account("account.email.changedTo", { email: "a@b.c" })).toBe("You now sign in with a@b.c.");
 });
 
 test("no text is empty", () => {

@@ -1,15 +1,15 @@
 import { useSyncExternalStore } from "react";
 
-export type Theme = "system" | "light" | "dark";
+export const themes = ["system", "light", "dark"] as const;
+
+export type Theme = (typeof themes)[number];
 
 const storageKey = "theme";
-const order: readonly Theme[] = ["system", "light", "dark"];
 const listeners = new Set<() => void>();
 
-/** The chosen theme and a way to choose the next one. `public/theme.js` applies the choice before the first paint. */
-export function useTheme(): [Theme, () => void] {
-  const theme = useSyncExternalStore(subscribe, readTheme);
-  return [theme, () => applyTheme(order[(order.indexOf(theme) + 1) % order.length] ?? "system")];
+/** The chosen theme and a way to choose another one. `public/theme.js` applies the choice before the first paint. */
+export function useTheme(): [Theme, (theme: Theme) => void] {
+  return [useSyncExternalStore(subscribe, readTheme), applyTheme];
 }
 
 function readTheme(): Theme {

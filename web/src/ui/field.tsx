@@ -39,7 +39,7 @@ export function Field({ label, hint, error, className, children }: FieldProps) {
       </label>
       {children(ids)}
       {error !== undefined && (
-        <p id={`${id}-error`} className="text-sm text-err">
+        <p id={`${id}-error`} role="alert" className="text-sm text-err">
           {error}
         </p>
       )}

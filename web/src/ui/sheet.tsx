@@ -3,6 +3,7 @@ import { type MouseEvent, type ReactNode, useEffect, useId, useRef } from "react
 import { cn } from "@/lib/cn";
 import { t } from "@/lib/t";
 import { IconButton } from "./button";
+import { hostToasts } from "./toast";
 
 interface SheetProps {
   title: ReactNode;
@@ -21,6 +22,8 @@ export function Sheet({ title, subtitle, footer, onClose, children }: SheetProps
   const titleId = useId();
   useEffect(() => {
     dialog.current?.showModal();
+    hostToasts(dialog.current);
+    return () => hostToasts(null);
   }, []);
   // Every way out goes through the dialog's own close, which puts the focus back before it reports.
   const close = () => dialog.current?.close();

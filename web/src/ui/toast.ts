@@ -32,6 +32,18 @@ export function dismissToast(id: number): void {
   change(toasts.filter((item) => item.id !== id));
 }
 
+let host: Element | null = null;
+
+/** Where the toasts stand: within the open dialog, because a dialog makes all around it inert, else on the page. */
+export function hostToasts(dialog: Element | null): void {
+  host = dialog;
+  change([...toasts]);
+}
+
+export function readToastHost(): Element | null {
+  return host;
+}
+
 export function readToasts(): readonly Toast[] {
   return toasts;
 }

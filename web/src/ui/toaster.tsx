@@ -1,9 +1,17 @@
 import { Check, CircleAlert, Info, TriangleAlert, X } from "lucide-react";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { createPortal } from "react-dom";
 import { t } from "@/lib/t";
 import type { Tone } from "./badge";
 import { IconButton } from "./button";
-import { dismissToast, readToasts, subscribeToasts, type Toast, toastLifetimeMs } from "./toast";
+import {
+  dismissToast,
+  readToastHost,
+  readToasts,
+  subscribeToasts,
+  type Toast,
+  toastLifetimeMs,
+} from "./toast";
 
 const icons: Record<Tone, typeof Check> = { ok: Check, err: CircleAlert, warn: TriangleAlert, neutral: Info };
 const colours: Record<Tone, string> = {
@@ -19,6 +27,7 @@ const colours: Record<Tone, string> = {
  */
 export function Toaster() {
   const toasts = useSyncExternalStore(subscribeToasts, readToasts);
+  const host = useSyncExternalStore(subscribeToasts, readToastHost) ?? document.body;
   const region = useRef<HTMLElement>(null);
   useEffect(() => {
     // Showing it anew lifts the region over a dialog that was opened in the meantime.
@@ -26,7 +35,7 @@ export function Toaster() {
     region.current?.hidePopover();
     region.current?.showPopover();
   }, [toasts]);
-  return (
+  return createPortal(
     <section
       ref={region}
       popover="manual"
@@ -39,7 +48,8 @@ export function Toaster() {
           <ToastCard key={item.id} toast={item} />
         ))}
       </div>
-    </section>
+    </section>,
+    host,
   );
 }
 

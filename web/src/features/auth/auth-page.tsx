@@ -1,64 +1,42 @@
-import { useState } from "react";
-import { t } from "@/lib/t";
+import { lazy, Suspense, useState } from "react";
+import { landing } from "@/lib/landing";
+import type { SessionState } from "@/lib/session";
 import { Card } from "@/ui/card";
 import { Mark } from "@/ui/mark";
-import { panelProps, TabList } from "@/ui/tabs";
-import { type Credentials, signIn, signUp } from "./credentials";
-import { CredentialsForm } from "./credentials-form";
+import { Spinner } from "@/ui/spinner";
+import type { AuthStep } from "./auth-step";
+import { Welcome } from "./welcome";
 
-type Mode = "sign-in" | "sign-up";
-
-const tabsId = "auth";
+/** What comes before and after the two forms is loaded when it is needed. */
+const Step = lazy(async () => ({ default: (await import("./steps/step")).Step }));
 
 interface AuthPageProps {
+  session: SessionState;
   /** Called when the visitor begins to fill in a form: the time to load what comes after it. */
   onEngaged: () => void;
 }
 
-export function AuthPage({ onEngaged }: AuthPageProps) {
-  const [mode, setMode] = useState<Mode>("sign-in");
-  const [credentials, setCredentials] = useState<Credentials>({ email: "", password: "" });
-  const tabs = [
-    { value: "sign-in", label: t("auth.signIn") },
-    { value: "sign-up", label: t("auth.signUp") },
-  ] as const;
-  const shared = { credentials, onChange: setCredentials };
+/** The card in which people sign in: the two forms, or the step that is due instead of them. */
+export function AuthPage({ session, onEngaged }: AuthPageProps) {
+  const [chosen, choose] = useState<AuthStep>(
+    landing.get("error_code") === "otp_expired" ? { kind: "link-failed" } : { kind: "welcome" },
+  );
+  const [email, setEmail] = useState("");
+  const step: AuthStep =
+    session.status === "needs-code" || session.status === "needs-password"
+      ? { kind: session.status, user: session.user }
+      : chosen;
   return (
     <main onFocus={onEngaged} className="grid min-h-full place-items-center px-5 py-6">
       <Card className="w-[min(400px,100%)] p-7">
         <Mark className="mb-4 size-11 rounded-[13px]" />
-        <h1 className="text-xl">{t("auth.welcome")}</h1>
-        <p className="text-ink-2">{t("app.tagline")}</p>
-        <TabList
-          id={tabsId}
-          label={t("auth.welcome")}
-          items={tabs}
-          selected={mode}
-          onSelect={setMode}
-          fill
-          className="my-5"
-        />
-        <div {...panelProps(tabsId, mode)}>
-          {mode === "sign-in" ? (
-            <CredentialsForm
-              key="sign-in"
-              {...shared}
-              submit={signIn}
-              submitLabel={t("auth.signIn")}
-              passwordAutoComplete="current-password"
-            />
-          ) : (
-            <CredentialsForm
-              key="sign-up"
-              {...shared}
-              submit={signUp}
-              submitLabel={t("auth.signUp")}
-              passwordAutoComplete="new-password"
-              passwordPlaceholder={t("auth.newPasswordPlaceholder")}
-              passwordMinLength={6}
-            />
-          )}
-        </div>
+        {step.kind === "welcome" ? (
+          <Welcome email={email} onEmail={setEmail} onStep={choose} />
+        ) : (
+          <Suspense fallback={<Spinner />}>
+            <Step key={step.kind} step={step} email={email} onEmail={setEmail} onStep={choose} />
+          </Suspense>
+        )}
       </Card>
     </main>
   );

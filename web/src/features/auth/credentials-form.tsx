@@ -2,12 +2,14 @@ import { type FormEvent, useState } from "react";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
+import type { AuthStep, StepProps } from "./auth-step";
 import type { Credentials } from "./credentials";
 
-interface CredentialsFormProps {
-  credentials: Credentials;
-  onChange: (credentials: Credentials) => void;
-  submit: (credentials: Credentials) => Promise<void>;
+interface CredentialsFormProps extends StepProps {
+  password: string;
+  onPassword: (password: string) => void;
+  /** Sends the form; the step that follows, if it is not the main screen. */
+  submit: (credentials: Credentials) => Promise<AuthStep | undefined>;
   submitLabel: string;
   passwordAutoComplete: "current-password" | "new-password";
   passwordPlaceholder?: string;
@@ -15,15 +17,16 @@ interface CredentialsFormProps {
 }
 
 /** E-mail and password, both required; the browser checks them before anything is sent. */
-export function CredentialsForm({ credentials, onChange, ...props }: CredentialsFormProps) {
+export function CredentialsForm({ email, onEmail, password, onPassword, ...props }: CredentialsFormProps) {
   const [busy, setBusy] = useState(false);
 
   async function send(event: FormEvent): Promise<void> {
     event.preventDefault();
     if (busy) return;
     setBusy(true);
-    await props.submit(credentials);
+    const next = await props.submit({ email, password });
     setBusy(false);
+    if (next !== undefined) props.onStep(next);
   }
 
   return (
@@ -36,8 +39,8 @@ export function CredentialsForm({ credentials, onChange, ...props }: Credentials
             type="email"
             autoComplete="email"
             required
-            value={credentials.email}
-            onChange={(event) => onChange({ ...credentials, email: event.target.value })}
+            value={email}
+            onChange={(event) => onEmail(event.target.value)}
           />
         )}
       </Field>
@@ -51,8 +54,8 @@ export function CredentialsForm({ credentials, onChange, ...props }: Credentials
             placeholder={props.passwordPlaceholder}
             minLength={props.passwordMinLength}
             required
-            value={credentials.password}
-            onChange={(event) => onChange({ ...credentials, password: event.target.value })}
+            value={password}
+            onChange={(event) => onPassword(event.target.value)}
             className="max-phone:placeholder:text-md"
           />
         )}

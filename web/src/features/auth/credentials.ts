@@ -1,6 +1,8 @@
+import { authErrorWords } from "@/lib/auth-error-words";
 import { auth } from "@/lib/session";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
+import type { AuthStep } from "./auth-step";
 
 export interface Credentials {
   email: string;
@@ -8,21 +10,25 @@ export interface Credentials {
 }
 
 /** Signs in. The page moves on by itself, when the auth client reports the new session. */
-export async function signIn(credentials: Credentials): Promise<void> {
+export async function signIn(credentials: Credentials): Promise<AuthStep | undefined> {
   const { error } = await auth.signInWithPassword(credentials);
-  if (error !== null) toast({ title: t("auth.signInFailed"), description: error.message, tone: "err" });
+  if (error === null) return undefined;
+  toast({ title: t("auth.signInFailed"), description: authErrorWords(error), tone: "err" });
+  return error.code === "email_not_confirmed" ? { kind: "unconfirmed", mailed: false } : undefined;
 }
 
 /** Creates an account, which is signed in at once unless it waits for the e-mail to be confirmed. */
-export async function signUp(credentials: Credentials): Promise<void> {
+export async function signUp(credentials: Credentials): Promise<AuthStep | undefined> {
   const { data, error } = await auth.signUp({
     ...credentials,
     options: { emailRedirectTo: location.origin },
   });
   if (error !== null) {
-    toast({ title: t("auth.signUpFailed"), description: error.message, tone: "err" });
-    return;
+    toast({ title: t("auth.signUpFailed"), description: authErrorWords(error), tone: "err" });
+    return undefined;
   }
-  const description = data.session === null ? t("auth.created.confirm") : t("auth.created.signedIn");
+  const waits = data.session === null;
+  const description = waits ? t("auth.created.confirm") : t("auth.created.signedIn");
   toast({ title: t("auth.created.title"), description, tone: "ok" });
+  return waits ? { kind: "unconfirmed", mailed: true } : undefined;
 }

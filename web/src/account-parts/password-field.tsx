@@ -1,0 +1,38 @@
+import type { Ref } from "react";
+import { t as common } from "@/lib/t";
+import { Field, Input } from "@/ui/field";
+
+/** The shortest password that the server takes, in characters. */
+const shortest = 6;
+
+interface PasswordFieldProps {
+  label: string;
+  /** A new password has to be long enough; one that is known is only asked for. */
+  kind: "new" | "current";
+  value: string;
+  onChange: (value: string) => void;
+  error?: string | undefined;
+  ref?: Ref<HTMLInputElement>;
+}
+
+export function PasswordField({ label, kind, value, onChange, error, ref }: PasswordFieldProps) {
+  return (
+    <Field label={label} error={error}>
+      {(ids) => (
+        <Input
+          {...ids}
+          ref={ref}
+          name={`${kind}-password`}
+          type="password"
+          autoComplete={`${kind}-password`}
+          placeholder={kind === "new" ? common("auth.newPasswordPlaceholder") : undefined}
+          minLength={kind === "new" ? shortest : undefined}
+          required
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+          className="max-phone:placeholder:text-md"
+        />
+      )}
+    </Field>
+  );
+}

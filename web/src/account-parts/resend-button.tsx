@@ -1,0 +1,54 @@
+import type { AuthError } from "@supabase/auth-js";
+import { t } from "@/lib/account-text";
+import { authErrorWords } from "@/lib/auth-error-words";
+import { useMutation } from "@/lib/query/use-mutation";
+import { retryAfterSeconds } from "@/lib/session";
+import { t as common } from "@/lib/t";
+import { useCountdown } from "./use-countdown";
+import { Button } from "@/ui/button";
+import { toast } from "@/ui/toast";
+
+/** The server sends one mail of a kind in so many seconds. */
+const betweenMailsSeconds = 60;
+
+interface ResendButtonProps {
+  send: () => Promise<{ error: AuthError | null }>;
+  /** Whether a mail has just gone out, so that the next one has to wait. */
+  mailed: boolean;
+  size?: "md" | "sm";
+  className?: string;
+}
+
+/** Asks for the same mail again, as often as the server allows. */
+export function ResendButton({ send, mailed, size = "md", className = "" }: ResendButtonProps) {
+  const [left, wait] = useCountdown(mailed ? betweenMailsSeconds : 0);
+  const resend = useMutation({
+    mutationFn: async () => (await send()).error,
+    onSuccess: (error) => {
+      if (error === null) {
+        wait(betweenMailsSeconds);
+        toast({ title: t("account.mail.again"), tone: "ok" });
+        return;
+      }
+      if (error.status === 429) wait(retryAfterSeconds);
+      toast({ title: common("error.title"), description: authErrorWords(error), tone: "err" });
+    },
+  });
+  const rests = left > 0 || resend.isPending;
+  return (
+    <Button
+      // It keeps the focus while it rests.
+      aria-disabled={rests || undefined}
+      busy={resend.isPending}
+      size={size}
+      className={className}
+      onClick={() => {
+        if (!rests) resend.mutate();
+      }}
+    >
+      <span className="tabular-nums">
+        {left > 0 ? t("account.mail.wait", { n: left }) : t("account.mail.resend")}
+      </span>
+    </Button>
+  );
+}

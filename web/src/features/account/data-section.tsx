@@ -1,0 +1,106 @@
+import { type FormEvent, useState } from "react";
+import { focusNow } from "@/account-parts/focus-now";
+import { t } from "@/lib/account-text";
+import { useMutation } from "@/lib/query/use-mutation";
+import { dropSession, type SignedInUser } from "@/lib/session";
+import { Button } from "@/ui/button";
+import { Field, Input } from "@/ui/field";
+import { toast } from "@/ui/toast";
+import { deleteAccount, exportAccount } from "./api";
+import { forgetWhatIsKept } from "./forget";
+import { saveFile } from "./save-file";
+import { Section } from "./section";
+import { SettingRow } from "./setting-row";
+
+interface DataSectionProps {
+  user: SignedInUser;
+  /** Called before the person is gone. */
+  onLeave: () => void;
+}
+
+/** Everything of the person: to take away, and to delete. */
+export function DataSection({ user, onLeave }: DataSectionProps) {
+  const download = useMutation({
+    mutationFn: exportAccount,
+    onSuccess: (file) => {
+      saveFile(file);
+      toast({ title: t("account.export.done"), description: file.name, tone: "ok" });
+    },
+    onError: (error) => toast({ title: t("account.export.failed"), description: error.message, tone: "err" }),
+  });
+  return (
+    <Section title={t("account.data")}>
+      <div className="flex min-h-9 items-center gap-3 px-4 py-2.5">
+        <div className="min-w-0 flex-1">
+          <p className="text-md font-medium">{t("account.export")}</p>
+          <p className="text-sm text-ink-2">{t("account.export.about")}</p>
+        </div>
+        <Button
+          size="sm"
+          aria-disabled={download.isPending || undefined}
+          busy={download.isPending}
+          onClick={() => {
+            if (!download.isPending) download.mutate();
+          }}
+        >
+          {t("account.export.download")}
+        </Button>
+      </div>
+      <SettingRow part="delete" label={t("account.delete")} action={t("account.delete.open")} danger>
+        {() => <DeleteForm user={user} onLeave={onLeave} />}
+      </SettingRow>
+    </Section>
+  );
+}
+
+/** Says what goes with the account, and deletes it once its address has been typed. */
+function DeleteForm({ user, onLeave }: DataSectionProps) {
+  const [typed, setTyped] = useState("");
+  const matches = typed.trim().toLowerCase() === user.email.toLowerCase();
+  const remove = useMutation({
+    mutationFn: () => deleteAccount(typed.trim()),
+    onSuccess: async () => {
+      onLeave();
+      forgetWhatIsKept();
+      await dropSession();
+      toast({ title: t("account.delete.done"), description: t("account.delete.done.text"), tone: "ok" });
+    },
+  });
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    if (matches && !remove.isPending) remove.mutate();
+  }
+
+  return (
+    <form className="grid gap-3" onSubmit={submit}>
+      <p className="text-sm text-ink-2">{t("account.delete.what")}</p>
+      <Field
+        label={t("account.delete.type", { email: user.email })}
+        error={remove.error ? remove.error.message : undefined}
+      >
+        {(ids) => (
+          <Input
+            {...ids}
+            ref={focusNow}
+            type="email"
+            name="confirm-email"
+            autoComplete="off"
+            placeholder={user.email}
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+        )}
+      </Field>
+      <Button
+        type="submit"
+        variant="danger"
+        className="justify-self-start border-line-strong!"
+        disabled={!matches || remove.isPending}
+        busy={remove.isPending}
+      >
+        {t("account.delete.confirm")}
+      </Button>
+    </form>
+  );
+}

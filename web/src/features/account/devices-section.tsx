@@ -1,0 +1,137 @@
+import { LogOut, Monitor, Smartphone } from "lucide-react";
+import { useEffect } from "react";
+import { t } from "@/lib/account-text";
+import { subscribeEvents } from "@/lib/events";
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQuery, useQueryClient } from "@/lib/query/use-query";
+import { auth, dropSession, type SignedInUser } from "@/lib/session";
+import { t as common } from "@/lib/t";
+import { Badge } from "@/ui/badge";
+import { toast } from "@/ui/toast";
+import { type Device, devicesQuery, endDevice } from "./api";
+import { ConfirmButton } from "./confirm-button";
+import { describeDevice } from "./device-name";
+import { whenOf } from "./format-when";
+import { FailedRow, LoadingRow } from "./load-state";
+import { focusSection, Section } from "./section";
+
+interface DevicesSectionProps {
+  user: SignedInUser;
+  /** Called before this device signs out. */
+  onLeave: () => void;
+}
+
+/** Where the person is signed in, and the ways to end that. */
+export function DevicesSection({ user, onLeave }: DevicesSectionProps) {
+  const client = useQueryClient();
+  const { queryKey } = devicesQuery(user.id);
+  const { data: devices, error } = useQuery(devicesQuery(user.id));
+  const reload = () => client.invalidateQueries({ queryKey });
+  useEffect(
+    () =>
+      subscribeEvents((event) => {
+        if (event.type === "devices" || event.type === "open") void client.invalidateQueries({ queryKey });
+      }),
+    [client, queryKey],
+  );
+  const endOthers = useMutation({
+    mutationFn: async () => {
+      const ended = await auth.signOut({ scope: "others" });
+      if (ended.error !== null) throw ended.error;
+    },
+    onSuccess: async () => {
+      focusSection("devices");
+      await reload();
+      toast({ title: t("account.devices.othersEnded"), tone: "ok" });
+    },
+    onError: tell,
+  });
+  return (
+    <Section
+      id="devices"
+      title={t("account.devices")}
+      foot={
+        (devices?.length ?? 0) > 1 && (
+          <div className="justify-self-start">
+            <ConfirmButton
+              trigger={t("account.devices.endOthers")}
+              outlined
+              question={t("account.devices.endOthers.question")}
+              confirm={t("account.devices.endOthers")}
+              onConfirm={() => endOthers.mutate()}
+            />
+          </div>
+        )
+      }
+    >
+      {devices === undefined && (error ? <FailedRow queryKey={queryKey} /> : <LoadingRow />)}
+      {devices !== undefined && (
+        <ul className="divide-y divide-line">
+          {devices.map((device) => (
+            <DeviceRow key={device.id} device={device} onEnded={reload} onLeave={onLeave} />
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+interface DeviceRowProps {
+  device: Device;
+  onEnded: () => Promise<void>;
+  onLeave: () => void;
+}
+
+function DeviceRow({ device, onEnded, onLeave }: DeviceRowProps) {
+  const name = nameOf(device);
+  const Icon = describeDevice(device.userAgent).mobile ? Smartphone : Monitor;
+  const end = useMutation({
+    mutationFn: async () => {
+      if (!device.current) return endDevice(device.id);
+      onLeave();
+      return dropSession();
+    },
+    onSuccess: async () => {
+      if (device.current) return;
+      focusSection("devices");
+      await onEnded();
+      toast({ title: t("account.devices.ended"), description: name, tone: "ok" });
+    },
+    onError: tell,
+  });
+  return (
+    <li className="flex items-center gap-3 py-2.5 pr-2 pl-4">
+      <Icon aria-hidden="true" className="size-4 shrink-0 text-ink-2" />
+      <div className="min-w-0 flex-1 text-md">
+        <p className="flex flex-wrap items-center gap-x-2 gap-y-0.5">
+          {name}
+          {device.current && <Badge tone="ok">{t("account.devices.current")}</Badge>}
+        </p>
+        <p className="text-sm text-ink-2 tabular-nums">
+          {device.current
+            ? t("account.devices.now")
+            : t("account.devices.lastUsed", { when: whenOf(device.lastUsedAt) })}
+        </p>
+      </div>
+      <ConfirmButton
+        trigger={<LogOut aria-hidden="true" />}
+        label={t(device.current ? "account.devices.endThis" : "account.devices.end", { name })}
+        question={t(device.current ? "account.devices.endThis.question" : "account.devices.end.question", {
+          name,
+        })}
+        confirm={common("app.signOut")}
+        onConfirm={() => end.mutate()}
+      />
+    </li>
+  );
+}
+
+function nameOf({ userAgent }: Device): string {
+  const { browser, system } = describeDevice(userAgent);
+  if (browser === undefined || system === undefined) return browser ?? system ?? t("account.devices.unknown");
+  return t("account.devices.name", { browser, system });
+}
+
+function tell(error: Error): void {
+  toast({ title: common("error.title"), description: error.message, tone: "err" });
+}

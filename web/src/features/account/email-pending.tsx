@@ -1,0 +1,26 @@
+import { Mail } from "lucide-react";
+import { ResendButton } from "@/account-parts/resend-button";
+import { t } from "@/lib/account-text";
+import { auth } from "@/lib/session";
+
+interface EmailPendingProps {
+  /** The address that waits for its confirmation. */
+  newEmail: string;
+  /** The address that still holds. */
+  email: string;
+}
+
+/** Says that a change of the address waits for its links to be followed. */
+export function EmailPending({ newEmail, email }: EmailPendingProps) {
+  const send = () =>
+    auth.resend({ type: "email_change", email, options: { emailRedirectTo: location.origin } });
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-2 px-4 py-3 text-sm">
+      <Mail aria-hidden="true" className="size-4 shrink-0 text-warn" />
+      <p role="status" className="min-w-0 flex-[1_1_12rem] wrap-anywhere">
+        {t("account.email.waiting", { email: newEmail })}
+      </p>
+      <ResendButton send={send} mailed={false} size="sm" />
+    </div>
+  );
+}

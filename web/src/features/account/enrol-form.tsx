@@ -1,0 +1,132 @@
+import { type FormEvent, useRef, useState } from "react";
+import { CodeField } from "@/account-parts/code-field";
+import { codeErrorWords, factorsQuery } from "@/account-parts/factors";
+import { focusNow } from "@/account-parts/focus-now";
+import { t } from "@/lib/account-text";
+import { authErrorWords } from "@/lib/auth-error-words";
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQueryClient } from "@/lib/query/use-query";
+import { auth, type SignedInUser } from "@/lib/session";
+import { CopyButton } from "@/markdown/copy-button";
+import { Button } from "@/ui/button";
+import { Field, Input } from "@/ui/field";
+import { toast } from "@/ui/toast";
+import { beginEnrolment, type Enrolment, inGroups } from "./enrolment";
+
+interface EnrolFormProps {
+  user: SignedInUser;
+  onDone: () => void;
+}
+
+/** Sets up an authenticator: a name, the picture to scan, and a first code as proof. */
+export function EnrolForm({ user, onDone }: EnrolFormProps) {
+  const [name, setName] = useState("");
+  const begin = useMutation({ mutationFn: () => beginEnrolment(name.trim()) });
+  if (begin.data?.data) return <ProofForm user={user} enrolment={begin.data.data} onDone={onDone} />;
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    if (!begin.isPending) begin.mutate();
+  }
+  return (
+    <form className="grid gap-3" onSubmit={submit}>
+      <p className="text-sm text-ink-2">{t("account.totp.app")}</p>
+      <Field
+        label={t("account.totp.name")}
+        hint={t("account.totp.name.hint")}
+        error={begin.data?.error ? authErrorWords(begin.data.error) : undefined}
+      >
+        {(ids) => (
+          <Input
+            {...ids}
+            ref={focusNow}
+            name="authenticator"
+            autoComplete="off"
+            maxLength={60}
+            required
+            placeholder={t("account.totp.name.example")}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+        )}
+      </Field>
+      <Button
+        variant="primary"
+        type="submit"
+        className="justify-self-start"
+        disabled={begin.isPending}
+        busy={begin.isPending}
+      >
+        {t("account.continue")}
+      </Button>
+    </form>
+  );
+}
+
+interface ProofFormProps extends EnrolFormProps {
+  enrolment: Enrolment;
+}
+
+function ProofForm({ user, enrolment, onDone }: ProofFormProps) {
+  const client = useQueryClient();
+  const [code, setCode] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  const verify = useMutation({
+    mutationFn: async () => (await auth.mfa.challengeAndVerify({ factorId: enrolment.id, code })).error,
+    onSuccess: async (error) => {
+      if (error !== null) {
+        setCode("");
+        field.current?.focus();
+        return;
+      }
+      await client.invalidateQueries({ queryKey: factorsQuery(user.id).queryKey });
+      toast({ title: t("account.twoStep.on"), description: t("account.twoStep.on.text"), tone: "ok" });
+      onDone();
+    },
+  });
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    if (!verify.isPending) verify.mutate();
+  }
+
+  return (
+    <form className="grid gap-3.5" onSubmit={submit}>
+      <p ref={focusNow} tabIndex={-1} className="rounded-sm text-sm text-ink-2 outline-none">
+        {t("account.totp.scan")}
+      </p>
+      {/* Cameras want a light ground, whatever the theme. */}
+      <img
+        src={enrolment.picture}
+        alt={t("account.totp.picture")}
+        width={200}
+        height={200}
+        className="size-[200px] justify-self-center rounded-md border border-line bg-[#fff] p-2.5"
+      />
+      <div className="grid gap-1">
+        <p className="text-sm text-ink-2">{t("account.totp.secret")}</p>
+        <div className="flex items-center gap-1 rounded-[8px] bg-sunken py-1 pr-1 pl-3">
+          <code className="min-w-0 flex-1 font-mono text-sm wrap-anywhere">{inGroups(enrolment.secret)}</code>
+          <CopyButton text={enrolment.secret} label={t("account.totp.copy")} />
+        </div>
+        <p className="text-sm text-ink-2">{t("account.totp.keep")}</p>
+      </div>
+      <CodeField
+        ref={field}
+        label={t("account.totp.code")}
+        value={code}
+        onChange={setCode}
+        error={verify.data ? codeErrorWords(verify.data) : undefined}
+      />
+      <Button
+        variant="primary"
+        type="submit"
+        className="justify-self-start"
+        disabled={verify.isPending}
+        busy={verify.isPending}
+      >
+        {t("account.code.verify")}
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,30 @@
+import { t as common } from "@/lib/t";
+import { t } from "@/lib/account-text";
+import type { QueryKey } from "@/lib/query/query-client";
+import { useQueryClient } from "@/lib/query/use-query";
+import { Button } from "@/ui/button";
+
+/** The place of a list that is on its way, shown only when the wait is long enough to notice. */
+export function LoadingRow() {
+  return (
+    <div role="status" aria-label={common("app.loading")} className="appear-late grid gap-2 px-4 py-3.5">
+      <span className="block h-3.5 w-2/5 rounded-sm bg-sunken" />
+      <span className="block h-3 w-3/5 rounded-sm bg-sunken" />
+    </div>
+  );
+}
+
+/** Says that a list could not be loaded, and offers to try again. */
+export function FailedRow({ queryKey }: { queryKey: QueryKey }) {
+  const client = useQueryClient();
+  return (
+    <div className="flex items-center gap-3 px-4 py-2.5">
+      <p role="alert" className="flex-1 text-sm text-err">
+        {t("account.loadFailed")}
+      </p>
+      <Button size="sm" onClick={() => void client.invalidateQueries({ queryKey })}>
+        {common("app.crash.retry")}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+import { type ReactNode, useEffect, useId } from "react";
+import { t } from "@/lib/account-text";
+import { Button } from "@/ui/button";
+import { type SettingsPart, useOpenPart } from "./use-open-part";
+
+interface SettingRowProps {
+  part: SettingsPart;
+  label: string;
+  /** What holds now. */
+  value?: ReactNode;
+  /** What the button that opens the form is called. */
+  action: string;
+  danger?: boolean;
+  /** The form; it is told how to close itself when it is done. */
+  children: (close: () => void) => ReactNode;
+}
+
+/** A line that says what holds, and opens the form that changes it. One is open at a time. */
+export function SettingRow({ part, label, value, action, danger = false, children }: SettingRowProps) {
+  const [openPart, setOpenPart] = useOpenPart();
+  const id = useId();
+  const toggleId = `${id}-toggle`;
+  const open = openPart === part;
+  useEffect(() => {
+    if (open) document.getElementById(toggleId)?.scrollIntoView({ block: "nearest" });
+  }, [open, toggleId]);
+  function close(): void {
+    setOpenPart(undefined);
+    document.getElementById(toggleId)?.focus();
+  }
+  return (
+    <div className="px-4 py-2.5">
+      <div className="flex min-h-9 items-center gap-3 touch:min-h-11">
+        <div className="min-w-0 flex-1">
+          <p id={id} className={value === undefined ? "text-md font-medium" : "text-sm text-ink-2"}>
+            {label}
+          </p>
+          {value !== undefined && <div className="text-md wrap-anywhere">{value}</div>}
+        </div>
+        <Button
+          id={toggleId}
+          size="sm"
+          variant={danger && !open ? "danger" : "line"}
+          aria-expanded={open}
+          aria-describedby={id}
+          onClick={() => (open ? close() : setOpenPart(part))}
+        >
+          {open ? t("account.cancel") : action}
+        </Button>
+      </div>
+      {open && <div className="animate-enter pt-3 pb-2">{children(close)}</div>}
+    </div>
+  );
+}

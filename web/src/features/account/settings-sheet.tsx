@@ -1,0 +1,30 @@
+import { t as common } from "@/lib/t";
+import type { SignedInUser } from "@/lib/session";
+import { Sheet } from "@/ui/sheet";
+import { AppearanceSection } from "./appearance-section";
+import { DataSection } from "./data-section";
+import { DevicesSection } from "./devices-section";
+import { ProfileSection } from "./profile-section";
+import { TwoStepSection } from "./two-step-section";
+
+interface SettingsSheetProps {
+  user: SignedInUser;
+  onClose: () => void;
+  /** Called when the person is about to leave on purpose, so that nothing leads back here. */
+  onLeave: () => void;
+}
+
+/** What a person can see and change of their account. */
+export function SettingsSheet({ user, onClose, onLeave }: SettingsSheetProps) {
+  return (
+    <Sheet title={common("app.settings")} subtitle={user.email} onClose={onClose}>
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-7">
+        <ProfileSection user={user} />
+        <TwoStepSection user={user} />
+        <DevicesSection user={user} onLeave={onLeave} />
+        <AppearanceSection />
+        <DataSection user={user} onLeave={onLeave} />
+      </div>
+    </Sheet>
+  );
+}

@@ -1,0 +1,97 @@
+import type { Factor } from "@supabase/auth-js";
+import { ShieldCheck, Trash2 } from "lucide-react";
+import { factorName, factorsQuery } from "@/account-parts/factors";
+import { t } from "@/lib/account-text";
+import { authErrorWords } from "@/lib/auth-error-words";
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQuery, useQueryClient } from "@/lib/query/use-query";
+import { auth, type SignedInUser } from "@/lib/session";
+import { t as common } from "@/lib/t";
+import { toast } from "@/ui/toast";
+import { ConfirmButton } from "./confirm-button";
+import { EnrolForm } from "./enrol-form";
+import { dayOf } from "./format-when";
+import { FailedRow, LoadingRow } from "./load-state";
+import { focusSection, Section } from "./section";
+import { SettingRow } from "./setting-row";
+
+/** The authenticators of the person, and the way to add one. */
+export function TwoStepSection({ user }: { user: SignedInUser }) {
+  const { queryKey } = factorsQuery(user.id);
+  const { data: factors, error } = useQuery(factorsQuery(user.id));
+  const count = factors?.length ?? 0;
+  return (
+    <Section
+      id="two-step"
+      title={t("account.twoStep")}
+      about={t("account.twoStep.about")}
+      foot={count === 1 && <p className="text-sm text-ink-2">{t("account.twoStep.advice")}</p>}
+    >
+      {factors === undefined && (error ? <FailedRow queryKey={queryKey} /> : <LoadingRow />)}
+      {count > 0 && (
+        <ul className="divide-y divide-line">
+          {factors?.map((factor) => (
+            <FactorRow key={factor.id} user={user} factor={factor} last={count === 1} />
+          ))}
+        </ul>
+      )}
+      {factors !== undefined && (
+        <SettingRow
+          part="two-step"
+          label={t(count === 0 ? "account.twoStep.off" : "account.twoStep.another")}
+          action={t(count === 0 ? "account.twoStep.setUp" : "account.twoStep.add")}
+        >
+          {(close) => <EnrolForm user={user} onDone={close} />}
+        </SettingRow>
+      )}
+    </Section>
+  );
+}
+
+interface FactorRowProps {
+  user: SignedInUser;
+  factor: Factor;
+  /** Whether two-step sign-in ends with it. */
+  last: boolean;
+}
+
+function FactorRow({ user, factor, last }: FactorRowProps) {
+  const client = useQueryClient();
+  const name = factorName(factor);
+  const remove = useMutation({
+    mutationFn: async () => {
+      const { error } = await auth.mfa.unenroll({ factorId: factor.id });
+      if (error !== null) throw new Error(authErrorWords(error), { cause: error });
+      // The session names the factors too.
+      await auth.refreshSession();
+    },
+    onSuccess: async () => {
+      focusSection("two-step");
+      await client.invalidateQueries({ queryKey: factorsQuery(user.id).queryKey });
+      toast({
+        title: t(last ? "account.twoStep.ended" : "account.totp.removed"),
+        description: name,
+        tone: "ok",
+      });
+    },
+    onError: (error) => toast({ title: common("error.title"), description: error.message, tone: "err" }),
+  });
+  return (
+    <li className="flex items-center gap-3 py-2.5 pr-2 pl-4">
+      <ShieldCheck aria-hidden="true" className="size-4 shrink-0 text-ok" />
+      <div className="min-w-0 flex-1 text-md">
+        <p className="wrap-anywhere">{name}</p>
+        <p className="text-sm text-ink-2 tabular-nums">
+          {t("account.totp.added", { day: dayOf(factor.created_at) })}
+        </p>
+      </div>
+      <ConfirmButton
+        trigger={<Trash2 aria-hidden="true" />}
+        label={t("account.totp.remove", { name })}
+        question={t(last ? "account.totp.removeLast.question" : "account.totp.remove.question", { name })}
+        confirm={t("account.totp.remove.confirm")}
+        onConfirm={() => remove.mutate()}
+      />
+    </li>
+  );
+}

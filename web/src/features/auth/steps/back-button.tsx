@@ -1,0 +1,14 @@
+import { ArrowLeft } from "lucide-react";
+import { t } from "@/lib/account-text";
+import { Button } from "@/ui/button";
+import type { StepProps } from "../auth-step";
+
+/** The way back to the two forms. */
+export function BackButton({ onStep }: Pick<StepProps, "onStep">) {
+  return (
+    <Button variant="quiet" className="w-full" onClick={() => onStep({ kind: "welcome" })}>
+      <ArrowLeft aria-hidden="true" />
+      {t("account.back")}
+    </Button>
+  );
+}

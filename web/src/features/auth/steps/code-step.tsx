@@ -1,0 +1,73 @@
+import { type FormEvent, useRef, useState } from "react";
+import { CodeField } from "@/account-parts/code-field";
+import { codeErrorWords, factorName, factorsQuery } from "@/account-parts/factors";
+import { focusNow } from "@/account-parts/focus-now";
+import { t } from "@/lib/account-text";
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQuery, useQueryClient } from "@/lib/query/use-query";
+import { auth, dropSession, type SignedInUser } from "@/lib/session";
+import { t as common } from "@/lib/t";
+import { Button } from "@/ui/button";
+import { Field, Select } from "@/ui/field";
+import { StepHead } from "./step-head";
+
+/** Asks for the code of the second factor. The page moves on by itself, when the auth client reports the new level. */
+export function CodeStep({ user }: { user: SignedInUser }) {
+  const client = useQueryClient();
+  const factors = useQuery(factorsQuery(user.id));
+  const [code, setCode] = useState("");
+  const [chosen, setChosen] = useState<string>();
+  const form = useRef<HTMLFormElement>(null);
+  const factorId = chosen ?? factors.data?.[0]?.id;
+  const verify = useMutation({
+    // A challenge of its own for each attempt: none can run out while somebody looks for their phone.
+    mutationFn: async (id: string) => (await auth.mfa.challengeAndVerify({ factorId: id, code })).error,
+    onSuccess: (error) => {
+      if (error === null) return;
+      setCode("");
+      form.current?.querySelector("input")?.focus();
+    },
+  });
+  const error = verify.data ? codeErrorWords(verify.data) : undefined;
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    if (verify.isPending) return;
+    if (factorId === undefined) void client.invalidateQueries({ queryKey: factorsQuery(user.id).queryKey });
+    else verify.mutate(factorId);
+  }
+
+  return (
+    <>
+      <StepHead title={t("account.code.title")}>{t("account.code.text", { email: user.email })}</StepHead>
+      <form ref={form} className="grid gap-4" onSubmit={submit}>
+        {(factors.data?.length ?? 0) > 1 && (
+          <Field label={t("account.code.which")}>
+            {(ids) => (
+              <Select {...ids} value={factorId} onChange={(event) => setChosen(event.target.value)}>
+                {factors.data?.map((factor) => (
+                  <option key={factor.id} value={factor.id}>
+                    {factorName(factor)}
+                  </option>
+                ))}
+              </Select>
+            )}
+          </Field>
+        )}
+        <CodeField
+          ref={focusNow}
+          label={t("account.code.label")}
+          value={code}
+          onChange={setCode}
+          error={error ?? (factors.error ? common("error.unreachable") : undefined)}
+        />
+        <Button variant="primary" type="submit" disabled={verify.isPending} busy={verify.isPending}>
+          {t("account.code.verify")}
+        </Button>
+        <Button variant="quiet" onClick={() => void dropSession()}>
+          {t("account.otherAccount")}
+        </Button>
+      </form>
+    </>
+  );
+}

@@ -1,0 +1,58 @@
+import { type FormEvent, useState } from "react";
+import { focusNow } from "@/account-parts/focus-now";
+import { PasswordField } from "@/account-parts/password-field";
+import { t } from "@/lib/account-text";
+import { authErrorWords } from "@/lib/auth-error-words";
+import { useMutation } from "@/lib/query/use-mutation";
+import { auth, dropSession, type SignedInUser } from "@/lib/session";
+import { t as common } from "@/lib/t";
+import { Button } from "@/ui/button";
+import { toast } from "@/ui/toast";
+import { StepHead } from "./step-head";
+
+/** Chooses a new password after a mailed link. The page moves on by itself, when the auth client reports the change. */
+export function PasswordStep({ user }: { user: SignedInUser }) {
+  const [password, setPassword] = useState("");
+  const change = useMutation({
+    mutationFn: async () => (await auth.updateUser({ password })).error,
+    onSuccess: (error) => {
+      if (error !== null) return;
+      toast({
+        title: t("account.password.changed"),
+        description: common("auth.created.signedIn"),
+        tone: "ok",
+      });
+    },
+  });
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    if (!change.isPending) change.mutate();
+  }
+
+  return (
+    <>
+      <StepHead title={t("account.newPassword.title")}>
+        {t("account.newPassword.text", { email: user.email })}
+      </StepHead>
+      <form className="grid gap-4" onSubmit={submit}>
+        {/* Password managers look for it, to know whose password this is. */}
+        <input type="hidden" name="username" autoComplete="username" value={user.email} />
+        <PasswordField
+          ref={focusNow}
+          label={t("account.password.new")}
+          kind="new"
+          value={password}
+          onChange={setPassword}
+          error={change.data ? authErrorWords(change.data) : undefined}
+        />
+        <Button variant="primary" type="submit" disabled={change.isPending} busy={change.isPending}>
+          {t("account.newPassword.save")}
+        </Button>
+        <Button variant="quiet" onClick={() => void dropSession()}>
+          {t("account.otherAccount")}
+        </Button>
+      </form>
+    </>
+  );
+}

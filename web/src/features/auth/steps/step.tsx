@@ -1,0 +1,28 @@
+import type { AuthStep, StepProps } from "../auth-step";
+import { CodeStep } from "./code-step";
+import { ForgotStep } from "./forgot-step";
+import { LinkFailedStep } from "./link-failed-step";
+import { PasswordStep } from "./password-step";
+import { UnconfirmedStep } from "./unconfirmed-step";
+
+interface Props extends StepProps {
+  step: AuthStep;
+}
+
+/** Whatever the card of the sign-in screen shows beside the two forms. */
+export function Step({ step, ...shared }: Props) {
+  switch (step.kind) {
+    case "welcome":
+      return null;
+    case "forgot":
+      return <ForgotStep {...shared} />;
+    case "unconfirmed":
+      return <UnconfirmedStep mailed={step.mailed} {...shared} />;
+    case "link-failed":
+      return <LinkFailedStep {...shared} />;
+    case "needs-code":
+      return <CodeStep user={step.user} />;
+    case "needs-password":
+      return <PasswordStep user={step.user} />;
+  }
+}

@@ -1,0 +1,22 @@
+import { ResendButton } from "@/account-parts/resend-button";
+import { t } from "@/lib/account-text";
+import { auth } from "@/lib/session";
+import type { StepProps } from "../auth-step";
+import { BackButton } from "./back-button";
+import { StepHead } from "./step-head";
+
+/** The account is there and waits for its e-mail to be confirmed. */
+export function UnconfirmedStep({ email, mailed, onStep }: StepProps & { mailed: boolean }) {
+  const send = () => auth.resend({ type: "signup", email, options: { emailRedirectTo: location.origin } });
+  return (
+    <>
+      <StepHead title={t("account.mail.check")} focus>
+        {t(mailed ? "account.unconfirmed.sent" : "account.unconfirmed.earlier", { email })}
+      </StepHead>
+      <div className="grid gap-2">
+        <ResendButton send={send} mailed={mailed} className="w-full" />
+        <BackButton onStep={onStep} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,70 @@
+import { useState } from "react";
+import { boot } from "@/lib/boot";
+import { t } from "@/lib/t";
+import { Button } from "@/ui/button";
+import { panelProps, TabList } from "@/ui/tabs";
+import type { StepProps } from "./auth-step";
+import { signIn, signUp } from "./credentials";
+import { CredentialsForm } from "./credentials-form";
+
+type Mode = "sign-in" | "sign-up";
+
+const tabsId = "auth";
+
+/** The two forms: for those who have an account, and for those who want one. */
+export function Welcome({ email, onEmail, onStep }: StepProps) {
+  const [mode, setMode] = useState<Mode>("sign-in");
+  const [password, setPassword] = useState("");
+  const tabs = [
+    { value: "sign-in", label: t("auth.signIn") },
+    { value: "sign-up", label: t("auth.signUp") },
+  ] as const;
+  const shared = { email, onEmail, password, onPassword: setPassword, onStep };
+  return (
+    <>
+      <h1 className="text-xl">{t("auth.welcome")}</h1>
+      <p className="text-ink-2">{t("app.tagline")}</p>
+      <TabList
+        id={tabsId}
+        label={t("auth.welcome")}
+        items={tabs}
+        selected={mode}
+        onSelect={setMode}
+        fill
+        className="my-5"
+      />
+      <div {...panelProps(tabsId, mode)}>
+        {mode === "sign-in" ? (
+          <>
+            <CredentialsForm
+              key="sign-in"
+              {...shared}
+              submit={signIn}
+              submitLabel={t("auth.signIn")}
+              passwordAutoComplete="current-password"
+            />
+            {boot.mail && (
+              <Button
+                variant="quiet"
+                className="mt-2 -mb-2 w-full"
+                onClick={() => onStep({ kind: "forgot" })}
+              >
+                {t("auth.forgot")}
+              </Button>
+            )}
+          </>
+        ) : (
+          <CredentialsForm
+            key="sign-up"
+            {...shared}
+            submit={signUp}
+            submitLabel={t("auth.signUp")}
+            passwordAutoComplete="new-password"
+            passwordPlaceholder={t("auth.newPasswordPlaceholder")}
+            passwordMinLength={6}
+          />
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,12 @@
+import type { AuthError } from "@supabase/auth-js";
+import { retryAfterSeconds } from "./session";
+import { t } from "./t";
+
+/** What an answer of the auth service says, and after too many calls also how long to wait. */
+export function authErrorWords({ message, status }: AuthError): string {
+  // The client reports a server that it did not reach as the status 0.
+  if (status === 0) return t("error.unreachable");
+  // Some of the server's refusals name the time themselves.
+  if (status !== 429 || retryAfterSeconds === 0 || /\d/u.test(message)) return message;
+  return `${message}. ${t("chat.waitSeconds", { n: retryAfterSeconds })}`.replace("..", ".");
+}
