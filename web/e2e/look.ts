@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { AxeResults, RunOptions } from "axe-core";
+import type { Visitor } from "./visitor.ts";
+
+const axeSource = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+/** A folder for pictures of every screen; none are taken without it. */
+const pictures = process.env["SCREENSHOTS"];
+
+const phone = { width: 320, height: 640 };
+export const desk = { width: 1280, height: 800 };
+/** The smallest side of what a finger can hit, in pixels. */
+const finger = 44;
+/** How far what floats stays from the sides of the window, in pixels. */
+const margin = 8;
+
+/** A window, and the colours that its owner likes. */
+export interface Look {
+  viewport: { width: number; height: number };
+  colorScheme: "light" | "dark";
+  hasTouch: boolean;
+}
+
+/** The windows in which every screen is looked at, and what they are called. */
+export const looks: readonly [name: string, look: Look][] = [phone, desk].flatMap((viewport) =>
+  (["light", "dark"] as const).map((colorScheme): [string, Look] => [
+    `${viewport.width} px, ${colorScheme}`,
+    { viewport, colorScheme, hasTouch: viewport === phone },
+  ]),
+);
+
+/** Looks at a screen as it stands: whether everybody can read it, reach it and hit it. Takes its picture, too. */
+export async function inspect(visitor: Visitor, screen: string, look: Look): Promise<void> {
+  await settled(visitor);
+  await takePicture(visitor, `${screen}-${look.viewport.width}-${look.colorScheme}`);
+  assert.deepEqual(await faults(visitor), [], screen);
+  assert.deepEqual(await overflows(visitor), [], `${screen} scrolls sideways`);
+  assert.deepEqual(await atTheEdge(visitor), [], `${screen}: what floats keeps off the edges`);
+  if (look.hasTouch) assert.deepEqual(await tooSmall(visitor), [], `${screen}: hard to hit`);
+}
+
+/** Puts the toasts away, which would hide what is to be looked at. */
+export async function closeToasts({ toasts }: Visitor): Promise<void> {
+  await toasts.first().waitFor();
+  while ((await toasts.count()) > 0) await toasts.first().getByRole("button", { name: "Close" }).click();
+}
+
+/** Waits for what moves to come to rest; what runs for ever is left to run. */
+async function settled({ page }: Visitor): Promise<void> {
+  await page.evaluate(async () => {
+    const ending = document
+      .getAnimations()
+      .filter((one) => one.effect?.getComputedTiming().iterations !== Infinity);
+    await Promise.allSettled(ending.map((one) => one.finished));
+  });
+}
+
+async function takePicture({ page }: Visitor, name: string): Promise<void> {
+  if (pictures) await page.screenshot({ path: join(pictures, `${name}.png`) });
+}
+
+async function faults({ page }: Visitor): Promise<string[]> {
+  await page.evaluate(axeSource);
+  const results = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run: (options: RunOptions) => Promise<AxeResults> } };
+    return axe.run({ resultTypes: ["violations"] });
+  });
+  return results.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`));
+}
+
+/** What makes the page, or a panel of it, wider than its place. */
+function overflows({ page }: Visitor): Promise<string[]> {
+  return page.evaluate(() => {
+    const panels = [
+      document.documentElement,
+      ...document.querySelectorAll("main, [role=tabpanel], [aria-label=Conversation], dialog[open]"),
+    ];
+    return panels
+      .filter((panel) => panel.scrollWidth > panel.clientWidth)
+      .map((panel) => `${panel.tagName} ${panel.scrollWidth} > ${panel.clientWidth}`);
+  });
+}
+
+/** What floats over the page and comes too close to a side of the window. */
+function atTheEdge({ page }: Visitor): Promise<string[]> {
+  return page.evaluate((least) => {
+    const floating = [...document.querySelectorAll("[popover]:popover-open")];
+    return floating
+      .map((one) => ({
+        name: one.ariaLabel,
+        left: one.getBoundingClientRect().left,
+        right: innerWidth - one.getBoundingClientRect().right,
+      }))
+      .filter(({ left, right }) => Math.min(left, right) < least)
+      .map(({ name, left, right }) => `${name}: ${left} left, ${right} right`);
+  }, margin);
+}
+
+/** The controls that a finger would miss, apart from links inside text. */
+function tooSmall({ page }: Visitor): Promise<string[]> {
+  return page.evaluate((least) => {
+    const controls = [
+      ...document.querySelectorAll<HTMLElement>("button, input, select, textarea, summary, [role=tab]"),
+    ];
+    return controls
+      .filter((control) => control.checkVisibility({ visibilityProperty: true }))
+      .filter(
+        (control) => control.tagName !== "TEXTAREA" && control.getBoundingClientRect().height < least - 0.5,
+      )
+      .map(
+        (control) =>
+          `${control.getAttribute("aria-label") ?? control.textContent}: ${control.getBoundingClientRect().height}`,
+      );
+  }, finger);
+}
+
+/** Presses the key until the focus stands on what begins with this name, and looks whether it can be seen there. */
+export async function reach(visitor: Visitor, name: string, key = "Tab"): Promise<void> {
+  for (let presses = 0; presses < 60; presses++) {
+    if ((await focusedName(visitor)).startsWith(name)) {
+      const seen = await visitor.page.evaluate(() => {
+        const { activeElement: at } = document;
+        // The message field lends its ring to the box around it.
+        return at !== null && (getComputedStyle(at).outlineStyle !== "none" || at.tagName === "TEXTAREA");
+      });
+      assert.ok(seen, `the focus on ${name} can be seen`);
+      return;
+    }
+    await visitor.page.keyboard.press(key);
+  }
+  assert.fail(`${name} cannot be reached with ${key}`);
+}
+
+export function focusedName({ page }: Visitor): Promise<string> {
+  return page.evaluate(() => {
+    const at = document.activeElement;
+    return (at?.getAttribute("aria-label") ?? at?.textContent ?? "").trim();
+  });
+}
