@@ -1,6 +1,5 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::ids;
 use serde_json::json;
 
 use super::*;
@@ -13,20 +12,7 @@ fn keys() -> Keys {
 }
 
 fn person() -> User {
-    User {
-        id: UserId::fresh(),
-        email: Some("a@b.c".into()),
-        password_hash: None,
-        email_confirmed_at: None,
-        confirmation_sent_at: None,
-        last_sign_in_at: None,
-        is_anonymous: false,
-        user_metadata: Map::new(),
-        app_metadata: Map::new(),
-        identity_id: ids::fresh(),
-        created_at: NOW,
-        updated_at: NOW,
-    }
+    User { email: Some("a@b.c".into()), ..User::new(UserId::fresh(), NOW) }
 }
 
 fn session(user: UserId) -> AuthSession {
