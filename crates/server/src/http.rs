@@ -2,7 +2,9 @@
 
 pub mod assets;
 pub mod auth;
+pub mod body;
 pub mod connections;
+pub mod description;
 pub mod error;
 pub mod events;
 pub mod extract;
@@ -57,6 +59,7 @@ fn table() -> Vec<Section> {
         Section::new(
             "/api",
             [
+                get("/openapi.json", Anyone, description::show),
                 get("/sessions/{id}/stream", Owner, sessions::stream),
                 post("/sessions/{id}/stop", Owner, sessions::stop),
                 get("/connections", SignedIn, connections::list),

@@ -1,12 +1,12 @@
 //! A person's connections and how they are doing.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use domain::ServerId;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
-use super::extract::SignedIn;
+use super::extract::{Named, SignedIn};
 use crate::app::App;
 use crate::tools::ConnectionView;
 
@@ -21,7 +21,7 @@ pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value
 pub async fn refresh(
     State(app): State<App>,
     caller: SignedIn,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Json<ConnectionView>, ApiError> {
     let not_found = || ApiError::NotFound("connection");
     let id: ServerId = id.parse().map_err(|_| not_found())?;

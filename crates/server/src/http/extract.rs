@@ -1,14 +1,14 @@
 //! Who is asking.
 
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::header;
 use axum::http::request::Parts;
 use domain::{AuthSessionId, UserId};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
 use crate::app::App;
 use crate::auth::AuthError;
+use crate::http::body::{self, BodyError};
 use crate::http::error::ApiError;
 
 /// A signed-in person: the access token is ours, has not expired, and its session still exists.
@@ -52,13 +52,40 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _app: &App) -> Result<Self, ApiError> {
-        let bytes = match Limited::new(request.into_body(), super::BODY_LIMIT).collect().await {
-            Ok(body) => body.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => return Err(ApiError::TooLarge),
-            Err(_) => return Err(ApiError::BadRequest("the body broke off".into())),
-        };
-        serde_json::from_slice(&bytes)
-            .map(Self)
-            .map_err(|error| ApiError::BadRequest(format!("the body is not what this call takes: {error}")))
+        body::read(request.into_body(), super::BODY_LIMIT).await.map(Self).map_err(|error| match error {
+            BodyError::TooLarge => ApiError::TooLarge,
+            BodyError::BrokeOff => ApiError::BadRequest("the body broke off".into()),
+            BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is not what this call takes: {error}")),
+        })
+    }
+}
+
+/// The one thing that varies in the path. Bytes that are no text name nothing.
+#[derive(Debug)]
+pub struct Named(pub String);
+
+impl FromRequestParts<App> for Named {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        match Path::from_request_parts(parts, app).await {
+            Ok(Path(name)) => Ok(Self(name)),
+            Err(_) => Err(ApiError::NotFound("route")),
+        }
+    }
+}
+
+/// The query; what is wrong with it is said in the house's own shape.
+#[derive(Debug)]
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        match axum::extract::Query::from_request_parts(parts, app).await {
+            Ok(axum::extract::Query(query)) => Ok(Self(query)),
+            Err(refused) => Err(ApiError::BadRequest(format!("the query is not what this call takes: {refused}"))),
+        }
     }
 }

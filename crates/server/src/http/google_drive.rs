@@ -1,14 +1,14 @@
 //! `/api/google-drive`: linking and unlinking a person's Google Drive.
 
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::http::error::ApiError;
-use crate::http::extract::SignedIn;
+use crate::http::extract::{Query, SignedIn};
 use crate::tools::google_drive::{self, DriveError, LINK_LIFETIME, LinkError};
 
 /// Ties a link to the browser in which it was begun, so that nobody can end it in another person's.

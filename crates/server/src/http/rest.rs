@@ -14,6 +14,7 @@ mod select;
 
 use std::collections::BTreeMap;
 
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, Request, State};
 use axum::response::{IntoResponse, Response};
 use domain::{ChatId, UserId};
@@ -42,7 +43,8 @@ const URL_LIMIT: usize = 8 * 1024;
 /// The tables, and plain words for what is not there.
 pub fn section() -> Section {
     let no_root = async || Refusal::from(Fault::new("PGRST126", "Root endpoint metadata is disabled"));
-    let no_functions = |Path(name): Path<String>| async move {
+    let no_functions = |name: Result<Path<String>, PathRejection>| async move {
+        let Ok(Path(name)) = name else { return invalid_path() };
         let message = format!("Could not find the function public.{name} in the schema cache");
         Refusal::from(Fault::new("PGRST202", message))
     };
@@ -58,9 +60,13 @@ pub fn section() -> Section {
     ];
     Section::new("/rest/v1", routes, |routes| {
         routes
-            .fallback(async || Refusal::from(Fault::new("PGRST125", "Invalid path specified in request URL")))
+            .fallback(async || invalid_path())
             .method_not_allowed_fallback(async |method: Method| Refusal::from(unsupported(&method)))
     })
+}
+
+fn invalid_path() -> Refusal {
+    Fault::new("PGRST125", "Invalid path specified in request URL").into()
 }
 
 fn unsupported(method: &Method) -> Fault {
@@ -79,10 +85,11 @@ struct Asked {
 
 async fn table(
     State(app): State<App>,
-    Path(name): Path<String>,
+    name: Result<Path<String>, PathRejection>,
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Response {
+    let Ok(Path(name)) = name else { return invalid_path().into_response() };
     let (parts, body) = request.into_parts();
     let result = async {
         let caller = caller(&app, &parts).await?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use domain::ChatId;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
-use super::extract::SignedIn;
+use super::extract::{Named, Query, SignedIn};
 use super::sse;
 use crate::app::App;
 use crate::runs::Run;
@@ -27,7 +27,7 @@ pub struct After {
 pub async fn stream(
     State(app): State<App>,
     caller: SignedIn,
-    Path(chat): Path<String>,
+    Named(chat): Named,
     Query(after): Query<After>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -44,7 +44,7 @@ pub async fn stream(
 }
 
 /// Ends the running turn of a chat and keeps what it has said. Safe to repeat.
-pub async fn stop(State(app): State<App>, caller: SignedIn, Path(chat): Path<String>) -> Result<Json<Value>, ApiError> {
+pub async fn stop(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
     let chat = own_chat(&app, &caller, &chat).await?;
     Ok(Json(json!({ "stopped": app.runs.stop_run(caller.user, chat) })))
 }

@@ -34,7 +34,11 @@ pub async fn run(
     let toolset = app.tools.open(&app, caller.user, &selection).await;
     let Some(tool) = toolset.find(&body.server_name, &body.name) else {
         let message = toolset.notices.join(" ");
-        return Err(ApiError::Upstream { code: "tool_failed", message });
+        return Err(if toolset.is_a_server_away {
+            ApiError::Upstream { code: "tool_failed", message }
+        } else {
+            ApiError::Unprocessable { code: "unknown_tool", message }
+        });
     };
     let began = app.clock.now();
     // Who closes the sheet while the tool runs drops this future, and with it the call.

@@ -87,6 +87,8 @@ pub struct Toolset {
     tools: Vec<BoundTool>,
     /// What the person should know: servers that could not be used, tools that are gone.
     pub notices: Vec<String>,
+    /// Whether a server could not be asked.
+    pub is_a_server_away: bool,
 }
 
 impl Toolset {
@@ -100,7 +102,7 @@ impl Toolset {
         for ((server, opened), (_, names)) in opened.into_iter().zip(&selection.by_server) {
             match opened {
                 Ok(opened) => set.bind_server(&server, &opened, names, &mut taken),
-                Err(reason) => set.notices.push(away(&server, &reason)),
+                Err(reason) => set.miss(&server, &reason),
             }
         }
         set
@@ -124,9 +126,14 @@ impl Toolset {
         }
         match &opened.reason {
             _ if gone.is_empty() => {}
-            Some(reason) => self.notices.push(away(server, reason)),
+            Some(reason) => self.miss(server, reason),
             None => self.notices.push(format!("{} no longer offers {}.", server.name, gone.join(", "))),
         }
+    }
+
+    fn miss(&mut self, server: &Server, reason: &str) {
+        self.is_a_server_away = true;
+        self.notices.push(away(server, reason));
     }
 
     /// The tool behind a name that the model used.

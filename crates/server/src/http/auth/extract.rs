@@ -6,7 +6,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
 use super::BODY_LIMIT;
@@ -14,6 +13,7 @@ use crate::app::App;
 use crate::auth::address::client_address;
 use crate::auth::refusal::{BODY_BROKEN, BODY_TOO_LARGE, NO_AUTHORIZATION};
 use crate::auth::{AuthError, Claims};
+use crate::http::body::{self, BodyError};
 use crate::http::extract::bearer;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -37,12 +37,11 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     type Rejection = AuthError;
 
     async fn from_request(request: Request, _app: &App) -> Result<Self, AuthError> {
-        let bytes = match Limited::new(request.into_body(), BODY_LIMIT).collect().await {
-            Ok(body) => body.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => return Err(BODY_TOO_LARGE.into()),
-            Err(_) => return Err(BODY_BROKEN.into()),
-        };
-        serde_json::from_slice(&bytes).map(Self).map_err(|error| AuthError::BadJson(error.to_string()))
+        body::read(request.into_body(), BODY_LIMIT).await.map(Self).map_err(|error| match error {
+            BodyError::TooLarge => BODY_TOO_LARGE.into(),
+            BodyError::BrokeOff => BODY_BROKEN.into(),
+            BodyError::NotJson(error) => AuthError::BadJson(error),
+        })
     }
 }
 

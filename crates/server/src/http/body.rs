@@ -1,0 +1,78 @@
+//! Request bodies: one JSON object, of bounded size. Fields that nobody knows are ignored, so that an older server takes
+//! what a newer page sends.
+
+use axum::body::Body;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::{DeserializeOwned, Error};
+
+/// Why a body could not be read.
+#[derive(Debug, PartialEq, Eq)]
+pub enum BodyError {
+    /// It is longer than allowed.
+    TooLarge,
+    /// The connection ended, or nothing came for too long.
+    BrokeOff,
+    /// It is not the JSON that is wanted; says where.
+    NotJson(String),
+}
+
+/// Reads a body of at most `limit` bytes.
+pub async fn read<T: DeserializeOwned>(body: Body, limit: usize) -> Result<T, BodyError> {
+    match Limited::new(body, limit).collect().await {
+        Ok(body) => parse(&body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(BodyError::TooLarge),
+        Err(_) => Err(BodyError::BrokeOff),
+    }
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, BodyError> {
+    let not_json = |error: serde_json::Error| BodyError::NotJson(error.to_string());
+    // A derived decoder would take a list for the fields in their order.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(not_json(serde_json::Error::custom("expected an object, not a list")));
+    }
+    // Of fields that are ignored, the decoder does not look at the bytes.
+    let text = str::from_utf8(bytes).map_err(|error| not_json(serde_json::Error::custom(error)))?;
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let place = error.path().to_string();
+        let error = error.into_inner();
+        BodyError::NotJson(if place == "." { error.to_string() } else { format!("{place}: {error}") })
+    })?;
+    json.end().map_err(not_json)?;
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Eq, serde::Deserialize)]
+    struct Outer {
+        name: String,
+        #[serde(default)]
+        inner: Vec<Outer>,
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        assert!(matches!(parse::<Outer>(b"{\"a\":\"\xff\"}"), Err(BodyError::NotJson(_))));
+        for (body, says) in [
+            ("", "EOF while parsing"),
+            (r#" ["a"]"#, "expected an object, not a list"),
+            (r#"{"name":"a"} x"#, "trailing characters"),
+            (r#"{"name":1}"#, "name: invalid type"),
+            (r#"{"name":"a","inner":[{"name":"b"},{"name":[]}]}"#, "inner[1].name: invalid type"),
+            ("{}", "missing field `name`"),
+        ] {
+            let BodyError::NotJson(message) = parse::<Outer>(body.as_bytes()).unwrap_err() else { unreachable!() };
+            assert!(message.starts_with(says), "{message}");
+        }
+    }
+
+    #[test]
+    fn fields_that_nobody_knows_are_ignored() {
+        let outer: Outer = parse(br#"{"name":"a","new":{"deep":[1]}}"#).unwrap();
+        assert_eq!(outer, Outer { name: "a".into(), inner: vec![] });
+    }
+}

@@ -1,0 +1,115 @@
+//! Who calls, and with which token.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use serde_json::{Value, json};
+use server::auth::Audience;
+use server::auth::keys::{Keys, generate};
+
+use crate::world::{People, SERVICE_ROLE_KEY, World};
+
+/// Somebody, or a token that is not good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    Nobody,
+    /// A key that the page could carry instead of a token. It is nobody's.
+    PublishableKey,
+    /// No token at all.
+    Malformed,
+    /// Three parts, as a token has, of nonsense.
+    Nonsense,
+    Expired,
+    /// Signed by nobody (`alg: none`).
+    Unsigned,
+    /// Signed with the public key as if it were a shared secret.
+    SharedSecret,
+    /// Signed with another key of the same name.
+    ForeignKey,
+    /// Of a sign-in that has ended.
+    Ended,
+    /// Made by this server for one of its own parts, on behalf of the owner.
+    Internal,
+    Admin,
+    Stranger,
+    Owner,
+}
+
+impl Caller {
+    pub const BAD: [Self; 7] = [
+        Self::Nonsense,
+        Self::Expired,
+        Self::Unsigned,
+        Self::SharedSecret,
+        Self::ForeignKey,
+        Self::Ended,
+        Self::Internal,
+    ];
+    pub const NOBODIES: [Self; 3] = [Self::Nobody, Self::PublishableKey, Self::Malformed];
+}
+
+/// The tokens of everybody.
+pub struct Tokens(Vec<(Caller, Option<String>)>);
+
+impl Tokens {
+    pub async fn of(world: &World, people: &People) -> Self {
+        let claims: Value = part(&people.owner.token, 1);
+        let header: Value = part(&people.owner.token, 0);
+        let kid = header["kid"].as_str().unwrap();
+        let mut expired = claims.clone();
+        expired["exp"] = json!(claims["iat"].as_i64().unwrap() - 1);
+
+        let unsigned = json!({ "alg": "none", "typ": "JWT", "kid": kid });
+        let unsigned = format!("{}.{}.", encoded(&unsigned), encoded(&claims));
+
+        let point = |name: &str| URL_SAFE_NO_PAD.decode(world.jwk[name].as_str().unwrap()).unwrap();
+        let public = [vec![4], point("x"), point("y")].concat();
+        let mut shared = Header::new(Algorithm::HS256);
+        shared.kid = Some(kid.to_owned());
+        let shared = encode(&shared, &claims, &EncodingKey::from_secret(&public)).unwrap();
+
+        let mut foreign: Value = serde_json::from_str(&generate().unwrap()).unwrap();
+        foreign["kid"] = json!(kid);
+        let foreign = Keys::from_json(&foreign.to_string()).unwrap().sign(&claims).unwrap();
+
+        let app = &world.app.app;
+        let internal = app.auth.issue_internal(
+            people.owner.id.parse().unwrap(),
+            Audience::Mcp,
+            Duration::from_mins(1),
+            app.clock.now(),
+        );
+        let key = |text: &str| Some(text.to_owned());
+        Self(vec![
+            (Caller::Nobody, None),
+            (Caller::PublishableKey, key("sb_publishable_0123456789abcdef")),
+            (Caller::Malformed, key("garbage")),
+            (Caller::Nonsense, key("a.b.c")),
+            (Caller::Expired, Some(world.keys.sign(&expired).unwrap())),
+            (Caller::Unsigned, Some(unsigned)),
+            (Caller::SharedSecret, Some(shared)),
+            (Caller::ForeignKey, Some(foreign)),
+            (Caller::Ended, Some(people.ended(world).await)),
+            (Caller::Internal, Some(internal.unwrap())),
+            (Caller::Admin, key(SERVICE_ROLE_KEY)),
+            (Caller::Stranger, Some(people.stranger.token.clone())),
+            (Caller::Owner, Some(people.owner.token.clone())),
+        ])
+    }
+
+    /// Everybody; the owner comes last, because what the owner does may end what the others tried to reach.
+    pub fn all(&self) -> impl Iterator<Item = (Caller, Option<&str>)> {
+        self.0.iter().map(|(caller, token)| (*caller, token.as_deref()))
+    }
+}
+
+fn part(token: &str, index: usize) -> Value {
+    let part = URL_SAFE_NO_PAD.decode(token.split('.').nth(index).unwrap()).unwrap();
+    serde_json::from_slice(&part).unwrap()
+}
+
+fn encoded(value: &Value) -> String {
+    URL_SAFE_NO_PAD.encode(value.to_string())
+}

@@ -1,0 +1,149 @@
+//! One good request for each route, made by the owner of what it names.
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+use server::http::route::Entry;
+
+use crate::world::{PASSWORD, People, TABLES, World};
+
+/// A good request.
+#[derive(Debug, Clone)]
+pub struct Example {
+    pub method: Method,
+    /// With the query.
+    pub path: String,
+    pub body: Option<Value>,
+    /// What the owner is answered, or the administrator where only the administrator may call.
+    pub status: u16,
+    pub headers: HeaderMap,
+}
+
+impl Example {
+    /// The request, with a token.
+    pub fn request(&self, world: &World, token: Option<&str>) -> RequestBuilder {
+        let url = format!("{}{}", world.app.url, self.path);
+        let mut request = world.http.request(self.method.clone(), url).headers(self.headers.clone());
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        match &self.body {
+            Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.to_string()),
+            None => request,
+        }
+    }
+
+    pub fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+}
+
+/// The examples of a route; one a table where the route serves several. Fails for a route that has none.
+pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
+    let Entry { method, path, .. } = entry;
+    if path == "/rest/v1/{table}" {
+        return TABLES.map(|table| rows(method, table, people)).into();
+    }
+    let chat = path.replace("{id}", &people.chat);
+    let connection = path.replace("{id}", &people.connection);
+    let nothing = path.replace("{id}", "00000000-0000-4000-8000-000000000000");
+    let (path, body, status): (String, Option<Value>, u16) = match (method.as_str(), path.as_str()) {
+        ("GET", "/health/live" | "/health/ready" | "/.well-known/jwks.json") => (path.clone(), None, 200),
+
+        ("POST", "/auth/v1/signup") => {
+            let email = format!("{}@example.com", domain::ids::fresh().simple());
+            (path.clone(), Some(json!({ "email": email, "password": PASSWORD })), 200)
+        }
+        ("POST", "/auth/v1/token") => {
+            let body = json!({ "email": people.owner.email, "password": people.password });
+            (format!("{path}?grant_type=password"), Some(body), 200)
+        }
+        ("GET", "/auth/v1/user" | "/auth/v1/settings" | "/auth/v1/health" | "/auth/v1/.well-known/jwks.json") => {
+            (path.clone(), None, 200)
+        }
+        ("PUT", "/auth/v1/user") => (path.clone(), Some(json!({ "data": { "colour": "blue" } })), 200),
+        ("POST", "/auth/v1/logout") => (format!("{path}?scope=local"), None, 204),
+        ("POST", "/auth/v1/recover" | "/auth/v1/magiclink") => {
+            (path.clone(), Some(json!({ "email": "a@example.com" })), 400)
+        }
+        ("POST", "/auth/v1/resend") => (path.clone(), Some(json!({ "type": "signup", "email": "a@example.com" })), 400),
+        ("GET", "/auth/v1/reauthenticate") => (path.clone(), None, 400),
+        ("POST", "/auth/v1/otp") => (path.clone(), Some(json!({ "email": "a@example.com" })), 422),
+        ("GET", "/auth/v1/verify") => (format!("{path}?type=signup&token=abc"), None, 403),
+        ("POST", "/auth/v1/verify") => {
+            (path.clone(), Some(json!({ "type": "signup", "token": "123456", "email": "a@example.com" })), 403)
+        }
+        ("GET", "/auth/v1/authorize") => (format!("{path}?provider=google"), None, 400),
+        ("POST", "/auth/v1/sso") => (path.clone(), Some(json!({ "domain": "example.com" })), 404),
+        ("GET", "/auth/v1/user/identities/authorize") => (format!("{path}?provider=google"), None, 404),
+        ("DELETE", "/auth/v1/user/identities/{id}") => (nothing, None, 404),
+        ("POST", "/auth/v1/factors") => (path.clone(), Some(json!({ "factor_type": "totp" })), 422),
+        ("DELETE", "/auth/v1/factors/{id}") => (nothing, None, 404),
+        ("POST", "/auth/v1/factors/{id}/challenge") => (nothing, None, 404),
+        ("POST", "/auth/v1/factors/{id}/verify") => {
+            (nothing.clone(), Some(json!({ "challenge_id": "x", "code": "123456" })), 404)
+        }
+
+        ("GET", "/rest/v1") => (path.clone(), None, 404),
+        ("GET", "/rest/v1/rpc/{name}") => (path.replace("{name}", "anything"), None, 404),
+        ("POST", "/rest/v1/rpc/{name}") => (path.replace("{name}", "anything"), Some(json!({ "a": 1 })), 404),
+
+        ("POST", "/functions/v1/ai-chat") => {
+            (path.clone(), Some(json!({ "message": "Hello", "sessionId": people.chat, "tools": [] })), 200)
+        }
+        ("POST", "/functions/v1/mcp-proxy") => {
+            let body = json!({ "url": "http://127.0.0.1:9/mcp", "name": "away", "headers": {} });
+            (path.clone(), Some(body), 200)
+        }
+
+        ("GET", "/api/sessions/{id}/stream") => (format!("{chat}?after=0"), None, 204),
+        ("POST", "/api/sessions/{id}/stop") => (chat, None, 200),
+        ("GET", "/api/openapi.json") => (path.clone(), None, 200),
+        ("GET", "/api/connections" | "/api/models" | "/api/events" | "/api/google-drive") => (path.clone(), None, 200),
+        ("POST", "/api/connections/{id}/refresh") => (connection, None, 200),
+        ("POST", "/api/tools/run") => {
+            let arguments = json!({ "expression": "6*7" });
+            let body = json!({ "serverName": "kept-connection", "name": "calculate", "arguments": arguments });
+            (path.clone(), Some(body), 200)
+        }
+        ("DELETE", "/api/google-drive") => (path.clone(), None, 204),
+        ("POST", "/api/google-drive/link") => (path.clone(), None, 200),
+        ("GET", "/api/google-drive/callback") => (format!("{path}?state=x&code=y"), None, 303),
+
+        ("POST", "/mcp/toolbox" | "/mcp/google-drive") => {
+            (path.clone(), Some(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} })), 200)
+        }
+        _ => panic!("{method} {path} has no example: add one to the examples of the route table"),
+    };
+    let mut headers = HeaderMap::new();
+    if path.starts_with("/mcp/") {
+        headers.insert("accept", HeaderValue::from_static("application/json, text/event-stream"));
+        headers.insert("mcp-protocol-version", HeaderValue::from_static("2025-06-18"));
+    }
+    vec![Example { method: method.clone(), path, body, status, headers }]
+}
+
+fn rows(method: &Method, table: &str, people: &People) -> Example {
+    let path = format!("/rest/v1/{table}");
+    let one = format!("{path}?id=eq.{}", people.row(table));
+    let owner = &people.owner.id;
+    let new = match table {
+        "mcp_servers" => json!({ "user_id": owner, "name": "new", "url": "http://127.0.0.1:9/mcp" }),
+        "ai_chat_sessions" => json!({ "user_id": owner, "title": "new" }),
+        _ => json!({ "session_id": people.chat, "role": "user", "content": "new" }),
+    };
+    let change = match table {
+        "mcp_servers" => json!({ "status": "changed" }),
+        "ai_chat_sessions" => json!({ "title": "changed" }),
+        _ => json!({ "content": "changed" }),
+    };
+    let (path, body, status) = match method.as_str() {
+        "GET" => (format!("{path}?select=*"), None, 200),
+        "POST" => (path, Some(new), 201),
+        "PATCH" => (one, Some(change), 204),
+        "DELETE" => (one, None, 204),
+        "OPTIONS" => (path, None, 200),
+        other => panic!("{other} {path} has no example: add one to the examples of the route table"),
+    };
+    Example { method: method.clone(), path, body, status, headers: HeaderMap::new() }
+}

@@ -1,0 +1,59 @@
+//! Requests that break the rules of HTTP itself, on every route.
+
+use std::time::Duration;
+
+use server::http::route::Entry;
+use testkit::Database;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::examples::examples;
+use crate::world::{People, World};
+
+/// An answer, or the end of the connection, comes within this.
+const BOUND: Duration = Duration::from_secs(20);
+
+/// The rest of a request after its first line, and whether the sender then closes.
+const BROKEN: [(&str, &str, bool); 9] = [
+    ("a length that is no number", "Content-Length: x\r\n\r\n{}", false),
+    ("a negative length", "Content-Length: -1\r\n\r\n{}", false),
+    ("a length beyond all numbers", "Content-Length: 99999999999999999999999\r\n\r\n{}", false),
+    ("two lengths", "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", false),
+    ("a length and chunks", "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", false),
+    ("less than its length", "Content-Length: 100\r\n\r\n{\"a\":", true),
+    ("chunks that break off", "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"a\":", true),
+    ("a chunk of no size", "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n", false),
+    ("a header without a name", ": x\r\n\r\n", false),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn broken_requests_are_refused_or_cut_off() {
+    let world = World::new(Database::of_environment()).await;
+    let people = People::new(&world).await;
+    for entry in server::http::entries() {
+        let ways = BROKEN.iter().map(|(name, rest, closes)| send(&world, &entry, &people, name, rest, *closes));
+        futures_util::future::join_all(ways).await;
+    }
+    world.app.stop().await;
+}
+
+async fn send(world: &World, entry: &Entry, people: &People, name: &str, rest: &str, closes: bool) {
+    let path = examples(entry, people).swap_remove(0).path;
+    let at = format!("{} {path} with {name}", entry.method);
+    let head = format!(
+        "{} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer {}\r\n{rest}",
+        entry.method, people.owner.token,
+    );
+    let mut stream = TcpStream::connect(world.app.url.strip_prefix("http://").unwrap()).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    if closes {
+        stream.shutdown().await.unwrap();
+    }
+    let mut first = [0; 16];
+    let read = tokio::time::timeout(BOUND, stream.read(&mut first)).await;
+    // The end of the connection, be it by a reset, is an answer too.
+    let read = read.unwrap_or_else(|_| panic!("{at}: no answer")).unwrap_or(0);
+    let status = String::from_utf8_lossy(&first[..read]).into_owned();
+    assert!(status.is_empty() || status.starts_with("HTTP/1.1 "), "{at}: {status}");
+    assert!(!status.starts_with("HTTP/1.1 5"), "{at}: {status}");
+}

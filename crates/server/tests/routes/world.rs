@@ -1,0 +1,128 @@
+//! An app with two people in it, one of whom owns things that the other may never see.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::Method;
+use reqwest::redirect::Policy;
+use serde_json::{Value, json};
+use server::auth::keys::{Keys, generate};
+use tempfile::TempDir;
+use testkit::{Database, Person, ScriptedModel, Step, TestApp};
+
+/// A call that takes longer hangs.
+const BOUND: Duration = Duration::from_secs(30);
+
+pub const PASSWORD: &str = "correct horse";
+pub const SERVICE_ROLE_KEY: &str = "the service role key of these tests";
+/// Stand in what the owner has, and in no request of these tests.
+pub const MARKS: [&str; 3] = ["kept-title", "kept-message", "kept-connection"];
+pub const TABLES: [&str; 3] = ["mcp_servers", "ai_chat_sessions", "ai_chat_messages"];
+
+/// An app that signs with keys that the tests know.
+pub struct World {
+    pub app: TestApp,
+    /// Shows redirects instead of following them, and gives up on a call that hangs.
+    pub http: reqwest::Client,
+    pub keys: Arc<Keys>,
+    /// The public key, as everybody can read it.
+    pub jwk: Value,
+    _model: ScriptedModel,
+    _files: TempDir,
+}
+
+impl World {
+    pub async fn new(database: Database) -> Self {
+        let model = ScriptedModel::start([]).await;
+        model.always(Step::Text("Hello.".into()));
+        let files = TempDir::new().unwrap();
+        let jwk = generate().unwrap();
+        let file = files.path().join("keys.json");
+        std::fs::write(&file, &jwk).unwrap();
+        let app = TestApp::builder()
+            .database(database)
+            .set("OPENAI_BASE_URL", &model.base_url)
+            .set("CHAT_JWT_KEYS", file.display().to_string())
+            .set("CHAT_SERVICE_ROLE_KEY", SERVICE_ROLE_KEY)
+            .set("GOOGLE_CLIENT_ID", "client")
+            .set("GOOGLE_CLIENT_SECRET", "secret")
+            .start()
+            .await;
+        let keys = Keys::from_json(&jwk).unwrap();
+        let jwk = keys.published()["keys"][0].clone();
+        Self { app, http: client(), keys: Arc::new(keys), jwk, _model: model, _files: files }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests talk to loopback only")]
+fn client() -> reqwest::Client {
+    // The server closes a connection of whose request it left something unread: none is used twice.
+    let client =
+        reqwest::Client::builder().no_proxy().redirect(Policy::none()).timeout(BOUND).pool_max_idle_per_host(0);
+    client.build().unwrap()
+}
+
+/// The owner with their things, and somebody else.
+pub struct People {
+    pub owner: Person,
+    pub stranger: Person,
+    pub chat: String,
+    pub message: String,
+    pub connection: String,
+    pub password: &'static str,
+}
+
+impl People {
+    pub async fn new(world: &World) -> Self {
+        let (owner, stranger) = futures_util::join!(world.app.person(), world.app.person());
+        let chat = owner.insert("ai_chat_sessions", &json!({ "user_id": owner.id, "title": "kept-title" })).await;
+        let message = json!({ "session_id": chat["id"], "role": "user", "content": "kept-message" });
+        let message = owner.insert("ai_chat_messages", &message).await;
+        let toolbox = format!("{}/mcp/toolbox", world.app.url);
+        let connection = owner.connect("kept-connection", &toolbox, json!([])).await;
+        let id = |row: &Value| row["id"].as_str().unwrap().to_owned();
+        Self {
+            chat: id(&chat),
+            message: id(&message),
+            connection: id(&connection),
+            owner,
+            stranger,
+            password: PASSWORD,
+        }
+    }
+
+    /// The owner's row in a table.
+    pub fn row(&self, table: &str) -> &str {
+        match table {
+            "mcp_servers" => &self.connection,
+            "ai_chat_sessions" => &self.chat,
+            _ => &self.message,
+        }
+    }
+
+    /// Whether the owner is signed in and has what they had.
+    pub async fn are_whole(&self) -> bool {
+        let answer = self.owner.request(Method::GET, "/auth/v1/user").send().await.unwrap();
+        let is_signed_in = answer.status().is_success();
+        is_signed_in && self.belongings().await.to_string().match_indices("kept-").count() >= MARKS.len()
+    }
+
+    /// Everything that the owner has.
+    pub async fn belongings(&self) -> Value {
+        let mut all = vec![self.owner.get("/auth/v1/user").await];
+        for table in TABLES {
+            all.push(self.owner.get(&format!("/rest/v1/{table}?select=*&order=id")).await);
+        }
+        all.into()
+    }
+
+    /// A sign-in of the owner's that has ended: its access token.
+    pub async fn ended(&self, world: &World) -> String {
+        let body = json!({ "email": self.owner.email, "password": self.password });
+        let (_, session) = self.stranger.post("/auth/v1/token?grant_type=password", &body).await;
+        let token = session["access_token"].as_str().unwrap().to_owned();
+        let sign_out = world.http.post(format!("{}/auth/v1/logout?scope=local", world.app.url)).bearer_auth(&token);
+        assert_eq!(sign_out.send().await.unwrap().status(), 204);
+        token
+    }
+}
