@@ -24,7 +24,7 @@ export default defineConfig({
           groups: [
             { name: "first", tags: ["$initial"], priority: 2 },
             // What only later screens share stays out of what the first ones load.
-            { name: "account", test: /account-parts|account-text|texts-about-the-account/u, priority: 2 },
+            { name: "account", test: /account-parts|account-text|texts-of-account/u, priority: 2 },
             { name: "sheet", test: /src\/ui\/sheet/u, priority: 2 },
             { name: "shared", minShareCount: 2, priority: 1 },
           ],

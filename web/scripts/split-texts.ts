@@ -2,39 +2,40 @@ import { readFileSync } from "node:fs";
 import type { Plugin } from "vite";
 
 const file = "messages/en.json";
-/** The id of the module that has the texts about the account. */
-const account = "\0texts-about-the-account";
+/** The first words of the names whose texts are loaded apart, as `en.json?<word>`. */
+const parts = ["account", "form"];
+/** How the id of a module with one part begins. */
+const prefix = "\0texts-of-";
 
 /**
- * Splits `messages/en.json` in two for the browser: `en.json?account` has the texts whose names begin with `account.`, and
- * `en.json` all others. They stand in one file, and each is loaded when it is needed.
+ * Splits `messages/en.json` for the browser: `en.json?form` has the texts whose names begin with `form.`, and `en.json`
+ * those that are in no part. They stand in one file, and each is loaded when it is needed.
  */
 export function splitTexts(): Plugin {
   return {
     name: "split-texts",
     enforce: "pre",
     resolveId: {
-      filter: { id: /messages\/en\.json\?account$/u },
-      handler: () => account,
+      filter: { id: /messages\/en\.json\?\w+$/u },
+      handler: (id) => prefix + id.slice(id.indexOf("?") + 1),
     },
     load: {
-      filter: { id: new RegExp(account, "u") },
-      handler() {
+      filter: { id: new RegExp(`^${prefix}`, "u") },
+      handler(id) {
         this.addWatchFile(file);
-        return `export default ${part(readFileSync(file, "utf8"), true)};`;
+        return `export default ${textsOf(id.slice(prefix.length), readFileSync(file, "utf8"))};`;
       },
     },
     transform: {
       filter: { id: /messages\/en\.json$/u },
-      handler: (code) => ({ code: part(code, false), map: null }),
+      handler: (code) => ({ code: textsOf(undefined, code), map: null }),
     },
   };
 }
 
-/** The texts about the account, or all others, as JSON. */
-function part(json: string, aboutAccount: boolean): string {
+/** The texts of a part, or those that are in none, as JSON. */
+function textsOf(wanted: string | undefined, json: string): string {
   const texts = Object.entries(JSON.parse(json) as Record<string, string>);
-  return JSON.stringify(
-    Object.fromEntries(texts.filter(([name]) => name.startsWith("account.") === aboutAccount)),
-  );
+  const partOf = (name: string) => parts.find((part) => name.startsWith(`${part}.`));
+  return JSON.stringify(Object.fromEntries(texts.filter(([name]) => partOf(name) === wanted)));
 }

@@ -1,5 +1,5 @@
 import { t } from "@/lib/account-text";
-import type { AccountKey } from "@/lib/t";
+import type { PartKey } from "@/lib/t";
 import type { Tone } from "@/ui/badge";
 import { toast } from "@/ui/toast";
 
@@ -7,8 +7,8 @@ import { toast } from "@/ui/toast";
 const parameter = "google-drive";
 
 interface Outcome {
-  readonly title: AccountKey;
-  readonly text: AccountKey;
+  readonly title: PartKey<"account">;
+  readonly text: PartKey<"account">;
   readonly tone: Tone;
 }
 

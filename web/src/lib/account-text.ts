@@ -1,7 +1,5 @@
 import texts from "../../messages/en.json?account";
-import { type AccountKey, fill, type Params } from "./t";
+import { textsFrom } from "./t";
 
-/** The text of `key`, as {@link t} of the page gives it; for what is loaded only when somebody sees to their account. */
-export function t(key: AccountKey, params?: Params): string {
-  return fill(texts[key], params);
-}
+/** The texts about a person's account, for what is loaded only when somebody sees to it. */
+export const t = textsFrom(texts);

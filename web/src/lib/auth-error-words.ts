@@ -2,11 +2,21 @@ import type { AuthError } from "@supabase/auth-js";
 import { retryAfterSeconds } from "./session";
 import { t } from "./t";
 
+const longestInSeconds = 120;
+
 /** What an answer of the auth service says, and after too many calls also how long to wait. */
 export function authErrorWords({ message, status }: AuthError): string {
   // The client reports a server that it did not reach as the status 0.
   if (status === 0) return t("error.unreachable");
   // Some of the server's refusals name the time themselves.
   if (status !== 429 || retryAfterSeconds === 0 || /\d/u.test(message)) return message;
-  return `${message}. ${t("chat.waitSeconds", { n: retryAfterSeconds })}`.replace("..", ".");
+  const sentence = message.endsWith(".") ? message : `${message}.`;
+  return `${sentence} ${waitWords(retryAfterSeconds)}`;
+}
+
+/** Long waits in minutes, rounded up: nobody counts five hundred seconds. */
+function waitWords(seconds: number): string {
+  return seconds <= longestInSeconds
+    ? t("chat.waitSeconds", { n: seconds })
+    : t("auth.waitMinutes", { n: Math.ceil(seconds / 60) });
 }

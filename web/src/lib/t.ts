@@ -2,21 +2,27 @@ import messages from "../../messages/en.json";
 
 type AnyKey = keyof typeof messages;
 
-/** The name of a text that only the parts about a person's account need; `account-text.ts` has them. */
-export type AccountKey = Extract<AnyKey, `account.${string}`>;
+/** The names of the texts that are loaded apart, each kind with the parts of the page that need it. */
+export type PartKey<Part extends "account" | "form"> = Extract<AnyKey, `${Part}.${string}`>;
 
-/** The name of a text in `messages/en.json`. */
-export type MessageKey = Exclude<AnyKey, AccountKey>;
+/** The texts of one part. */
+export type Texts<Part extends "account" | "form"> = Readonly<Record<PartKey<Part>, string>>;
 
-export type Params = Readonly<Record<string, string | number>>;
+/** The name of a text that the page has from the beginning. */
+export type MessageKey = Exclude<AnyKey, PartKey<"account" | "form">>;
 
-/** The text of `key`, with every `{name}` replaced by the parameter of that name. */
-export function t(key: MessageKey, params?: Params): string {
-  return fill(messages[key], params);
-}
+type Params = Readonly<Record<string, string | number>>;
 
-/** A text with its parameters in their places. */
-export function fill(text: string, params?: Params): string {
-  if (params === undefined) return text;
-  return text.replaceAll(/\{(\w+)\}/g, (slot, name: string) => String(params[name] ?? slot));
+/** The text of `key` in `messages/en.json`, with every `{name}` replaced by the parameter of that name. */
+export const t = textsFrom<MessageKey>(messages);
+
+/** How to look up a text among `texts`. */
+export function textsFrom<Key extends string>(
+  texts: Readonly<Record<Key, string>>,
+): (key: Key, params?: Params) => string {
+  return (key, params) => {
+    const text = texts[key];
+    if (params === undefined) return text;
+    return text.replaceAll(/\{(\w+)\}/g, (slot, name: string) => String(params[name] ?? slot));
+  };
 }

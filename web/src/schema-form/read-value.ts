@@ -1,5 +1,6 @@
 import { parseJson, sameJson } from "@/lib/json";
-import { type MessageKey, t } from "@/lib/t";
+import type { PartKey } from "@/lib/t";
+import { t } from "./form-text";
 import { type Draft, initialDraft } from "./draft";
 import type { ChoiceField, Field, GroupField, ListField, NumberField, TextField } from "./field-model";
 
@@ -24,7 +25,7 @@ export function pathOf(parent: string, name: string | number): string {
 }
 
 function read(field: Field, draft: Draft, path: string, errors: Map<string, string>): unknown {
-  const fail = (key: MessageKey, params?: Record<string, string | number>): undefined => {
+  const fail = (key: PartKey<"form">, params?: Record<string, string | number>): undefined => {
     errors.set(path, t(key, params));
   };
   switch (field.kind) {
@@ -45,7 +46,7 @@ function read(field: Field, draft: Draft, path: string, errors: Map<string, stri
   }
 }
 
-type Fail = (key: MessageKey, params?: Record<string, string | number>) => undefined;
+type Fail = (key: PartKey<"form">, params?: Record<string, string | number>) => undefined;
 
 /** An empty optional field is left out; an empty required one is null where that is allowed. */
 function readEmpty(field: Field, fail: Fail): unknown {

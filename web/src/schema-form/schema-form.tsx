@@ -1,4 +1,4 @@
-import { t } from "@/lib/t";
+import { t } from "./form-text";
 import type { Draft } from "./draft";
 import { FieldInput, GroupInputs } from "./field-input";
 import type { Field } from "./field-model";

@@ -1,4 +1,4 @@
-import { t } from "@/lib/t";
+import { t } from "./form-text";
 import { type FieldIds, Input, Select, Textarea } from "@/ui/field";
 import type { ChoiceField, Field, NumberField, TextField } from "./field-model";
 

@@ -1,5 +1,4 @@
 import { type FormEvent, useState } from "react";
-import { focusNow } from "@/account-parts/focus-now";
 import { t } from "@/lib/account-text";
 import { useMutation } from "@/lib/query/use-mutation";
 import { dropSession, type SignedInUser } from "@/lib/session";
@@ -82,7 +81,6 @@ function DeleteForm({ user, onLeave }: DataSectionProps) {
         {(ids) => (
           <Input
             {...ids}
-            ref={focusNow}
             type="email"
             name="confirm-email"
             autoComplete="off"

@@ -1,5 +1,4 @@
 import { type FormEvent, useState } from "react";
-import { focusNow } from "@/account-parts/focus-now";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { boot } from "@/lib/boot";
@@ -54,7 +53,6 @@ export function EmailForm({ user, onDone }: EmailFormProps) {
         {(ids) => (
           <Input
             {...ids}
-            ref={focusNow}
             name="email"
             type="email"
             autoComplete="email"

@@ -39,7 +39,6 @@ export function EnrolForm({ user, onDone }: EnrolFormProps) {
         {(ids) => (
           <Input
             {...ids}
-            ref={focusNow}
             name="authenticator"
             autoComplete="off"
             maxLength={60}

@@ -1,5 +1,4 @@
 import { type FormEvent, useState } from "react";
-import { focusNow } from "@/account-parts/focus-now";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { useMutation } from "@/lib/query/use-mutation";
@@ -43,7 +42,6 @@ export function NameForm({ user, onDone }: NameFormProps) {
         {(ids) => (
           <Input
             {...ids}
-            ref={focusNow}
             name="name"
             autoComplete="nickname"
             maxLength={longest}

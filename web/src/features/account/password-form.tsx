@@ -56,7 +56,6 @@ export function PasswordForm({ user, onDone }: PasswordFormProps) {
       {/* Password managers look for it, to know whose password this is. */}
       <input type="hidden" name="username" autoComplete="username" value={user.email} />
       <PasswordField
-        ref={focusNow}
         label={t("account.password.current")}
         kind="current"
         value={current}

@@ -21,9 +21,17 @@ export function SettingRow({ part, label, value, action, danger = false, childre
   const id = useId();
   const toggleId = `${id}-toggle`;
   const open = openPart === part;
+  const formId = `${id}-form`;
   useEffect(() => {
-    if (open) document.getElementById(toggleId)?.scrollIntoView({ block: "nearest" });
-  }, [open, toggleId]);
+    if (!open) return undefined;
+    // After a reload the dialog opens later than this, and would take the focus for itself.
+    const frame = requestAnimationFrame(() => {
+      const form = document.getElementById(formId);
+      form?.scrollIntoView({ block: "nearest" });
+      form?.querySelector<HTMLElement>("input:not([type=hidden])")?.focus();
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [open, formId]);
   function close(): void {
     setOpenPart(undefined);
     document.getElementById(toggleId)?.focus();
@@ -40,15 +48,20 @@ export function SettingRow({ part, label, value, action, danger = false, childre
         <Button
           id={toggleId}
           size="sm"
-          variant={danger && !open ? "danger" : "line"}
+          variant={open ? "quiet" : danger ? "danger" : "line"}
           aria-expanded={open}
-          aria-describedby={id}
+          aria-controls={open ? formId : undefined}
+          aria-labelledby={`${toggleId} ${id}`}
           onClick={() => (open ? close() : setOpenPart(part))}
         >
           {open ? t("account.cancel") : action}
         </Button>
       </div>
-      {open && <div className="animate-enter pt-3 pb-2">{children(close)}</div>}
+      {open && (
+        <div id={formId} className="animate-enter pt-3 pb-2">
+          {children(close)}
+        </div>
+      )}
     </div>
   );
 }

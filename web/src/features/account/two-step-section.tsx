@@ -38,7 +38,8 @@ export function TwoStepSection({ user }: { user: SignedInUser }) {
       {factors !== undefined && (
         <SettingRow
           part="two-step"
-          label={t(count === 0 ? "account.twoStep.off" : "account.twoStep.another")}
+          label={t(count === 0 ? "account.totp.unnamed" : "account.twoStep.another")}
+          {...(count === 0 && { value: <span className="text-ink-2">{t("account.twoStep.off")}</span> })}
           action={t(count === 0 ? "account.twoStep.setUp" : "account.twoStep.add")}
         >
           {(close) => <EnrolForm user={user} onDone={close} />}

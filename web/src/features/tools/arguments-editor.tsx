@@ -1,5 +1,5 @@
 import { useRef } from "react";
-import { t } from "@/lib/t";
+import { t } from "@/schema-form/form-text";
 import { SchemaForm } from "@/schema-form/schema-form";
 import { Button } from "@/ui/button";
 import { Field, Textarea } from "@/ui/field";
@@ -28,7 +28,7 @@ export function ArgumentsEditor({ editor, onSubmit }: ArgumentsEditorProps) {
       }}
     >
       {editor.json !== undefined && <JsonEditor editor={editor} text={editor.json} />}
-      {editor.json === undefined && isEmpty && <p className="text-sm text-ink-2">{t("tools.noArguments")}</p>}
+      {editor.json === undefined && isEmpty && <p className="text-sm text-ink-2">{t("form.noArguments")}</p>}
       {editor.json === undefined && !isEmpty && (
         <SchemaForm
           form={editor.form}

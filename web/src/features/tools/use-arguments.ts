@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { useDraft } from "@/lib/drafts";
 import { isObject, parseJson, sameJson, stringifyJson } from "@/lib/json";
-import { t } from "@/lib/t";
+import { t } from "@/schema-form/form-text";
 import { type Draft, draftOf, initialDraft } from "@/schema-form/draft";
 import { type Field, formOf } from "@/schema-form/field-model";
 import { type FieldErrors, readValue } from "@/schema-form/read-value";

@@ -6,7 +6,7 @@ import type { StepProps } from "../auth-step";
 /** The way back to the two forms. */
 export function BackButton({ onStep }: Pick<StepProps, "onStep">) {
   return (
-    <Button variant="quiet" className="w-full" onClick={() => onStep({ kind: "welcome" })}>
+    <Button variant="quiet" className="-mb-2 w-full" onClick={() => onStep({ kind: "welcome" })}>
       <ArrowLeft aria-hidden="true" />
       {t("account.back")}
     </Button>

@@ -64,7 +64,7 @@ export function CodeStep({ user }: { user: SignedInUser }) {
         <Button variant="primary" type="submit" disabled={verify.isPending} busy={verify.isPending}>
           {t("account.code.verify")}
         </Button>
-        <Button variant="quiet" onClick={() => void dropSession()}>
+        <Button variant="quiet" className="-mb-2" onClick={() => void dropSession()}>
           {t("account.otherAccount")}
         </Button>
       </form>

@@ -49,7 +49,7 @@ export function PasswordStep({ user }: { user: SignedInUser }) {
         <Button variant="primary" type="submit" disabled={change.isPending} busy={change.isPending}>
           {t("account.newPassword.save")}
         </Button>
-        <Button variant="quiet" onClick={() => void dropSession()}>
+        <Button variant="quiet" className="-mb-2" onClick={() => void dropSession()}>
           {t("account.otherAccount")}
         </Button>
       </form>

@@ -15,7 +15,7 @@ export function StepHead({ title, focus = false, children }: StepHeadProps) {
       <h1 ref={focus ? focusNow : undefined} tabIndex={-1} className="rounded-sm text-xl outline-none">
         {title}
       </h1>
-      <p className="text-ink-2 wrap-anywhere">{children}</p>
+      <p className="mt-1 text-ink-2 wrap-anywhere">{children}</p>
     </div>
   );
 }
