@@ -1,10 +1,9 @@
 import { SlidersHorizontal } from "lucide-react";
-import { auth, type SignedInUser } from "@/lib/session";
+import { dropSession, type SignedInUser } from "@/lib/session";
 import { t } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";
 import { Mark } from "@/ui/mark";
 import { TabList } from "@/ui/tabs";
-import { toast } from "@/ui/toast";
 import { type HomeTab, homeTabsId } from "./home-tab";
 import { forgetPlace } from "./return-place";
 import { settingsButtonId } from "./use-settings";
@@ -86,6 +85,5 @@ function ToolsTabLabel({ count }: { count: number }) {
 
 async function signOut(): Promise<void> {
   forgetPlace();
-  const { error } = await auth.signOut();
-  if (error !== null) toast({ title: t("app.signOut.failed"), description: error.message, tone: "err" });
+  await dropSession();
 }

@@ -18,7 +18,7 @@ export async function tellMailLanding(): Promise<void> {
 type Words = Parameters<typeof toast>[0];
 
 /** What there is to say; undefined where a screen of its own says it. */
-export function wordsFor(link: typeof landing, email: string | undefined): Words | undefined {
+export function wordsFor(link: Pick<URLSearchParams, "get">, email: string | undefined): Words | undefined {
   const error = link.get("error_description");
   if (error !== null) {
     if (link.get("error_code") !== "otp_expired")

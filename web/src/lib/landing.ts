@@ -6,4 +6,6 @@
  * - `error_code`, `error_description`: why it did not, in the server's words
  * - `message`: what the server has to say about a link that is only half of the way
  */
-export const landing: Pick<URLSearchParams, "get"> = new URLSearchParams(globalThis.location?.hash.slice(1));
+export const landing: Pick<URLSearchParams, "get" | "delete"> = new URLSearchParams(
+  globalThis.location?.hash.slice(1),
+);

@@ -92,7 +92,7 @@ export async function renewedToken(refused: string | undefined): Promise<string 
   return data.session?.access_token;
 }
 
-/** Ends the session of this browser, whether or not the server still knows it. */
+/** Ends the session of this browser, in all its tabs, whether or not the server can be asked. Others go on. */
 export async function dropSession(): Promise<void> {
   await auth.signOut({ scope: "local" });
 }

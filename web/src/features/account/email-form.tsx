@@ -47,7 +47,7 @@ export function EmailForm({ user, onDone }: EmailFormProps) {
     <form className="grid gap-3" onSubmit={submit}>
       <Field
         label={t("account.email.field")}
-        hint={t(boot.autoconfirm ? "account.email.atOnce" : "account.email.both")}
+        hint={t(boot.mail ? "account.email.both" : "account.email.atOnce")}
         error={change.data?.error ? authErrorWords(change.data.error) : undefined}
       >
         {(ids) => (

@@ -22,6 +22,11 @@ export function AuthPage({ session, onEngaged }: AuthPageProps) {
     landing.get("error_code") === "otp_expired" ? { kind: "link-failed" } : { kind: "welcome" },
   );
   const [email, setEmail] = useState("");
+  function go(next: AuthStep): void {
+    // It has been told; the next sign-in begins with the forms again.
+    landing.delete("error_code");
+    choose(next);
+  }
   const step: AuthStep =
     session.status === "needs-code" || session.status === "needs-password"
       ? { kind: session.status, user: session.user }
@@ -31,10 +36,10 @@ export function AuthPage({ session, onEngaged }: AuthPageProps) {
       <Card className="w-[min(400px,100%)] p-7">
         <Mark className="mb-4 size-11 rounded-[13px]" />
         {step.kind === "welcome" ? (
-          <Welcome email={email} onEmail={setEmail} onStep={choose} />
+          <Welcome email={email} onEmail={setEmail} onStep={go} />
         ) : (
           <Suspense fallback={<Spinner />}>
-            <Step key={step.kind} step={step} email={email} onEmail={setEmail} onStep={choose} />
+            <Step key={step.kind} step={step} email={email} onEmail={setEmail} onStep={go} />
           </Suspense>
         )}
       </Card>

@@ -1,4 +1,4 @@
-import { type FormEvent, useRef, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { CodeField } from "@/account-parts/code-field";
 import { codeErrorWords, factorName, factorsQuery } from "@/account-parts/factors";
 import { focusNow } from "@/account-parts/focus-now";
@@ -28,6 +28,10 @@ export function CodeStep({ user }: { user: SignedInUser }) {
       form.current?.querySelector("input")?.focus();
     },
   });
+  useEffect(() => {
+    // The last one was removed elsewhere: the password is enough again, and a renewed session knows it.
+    if (factors.data?.length === 0) void auth.refreshSession();
+  }, [factors.data]);
   const error = verify.data ? codeErrorWords(verify.data) : undefined;
 
   function submit(event: FormEvent): void {
