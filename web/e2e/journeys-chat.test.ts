@@ -227,6 +227,10 @@ test("a message that mentions files waits until it is known whether tools are co
 
 test("Enter sends, Shift and Enter break the line, and blank text is never sent", async (t) => {
   const { visitor } = await stage.member(t);
+  let sent = 0;
+  visitor.page.on("request", (request) => {
+    if (request.url().endsWith("/functions/v1/ai-chat")) sent++;
+  });
   await visitor.open();
   assert.equal(await visitor.composer.getAttribute("placeholder"), "Ask me anything...");
   assert.ok(await visitor.send.isDisabled());
@@ -238,9 +242,10 @@ test("Enter sends, Shift and Enter break the line, and blank text is never sent"
   await visitor.composer.press("Shift+Enter");
   await visitor.composer.pressSequentially("two");
   assert.equal(await visitor.composer.inputValue(), "one\ntwo");
-  assert.equal(stage.model.requests.length, 0);
+  assert.equal(sent, 0);
   await visitor.composer.press("Enter");
   await visitor.answered();
+  assert.equal(sent, 1);
   assert.equal(await visitor.questions.locator("p").innerText(), "one\ntwo");
   assert.equal(await visitor.composer.inputValue(), "");
   assert.ok(await visitor.composer.evaluate((field) => field === document.activeElement));

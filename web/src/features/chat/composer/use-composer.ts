@@ -78,7 +78,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
 }
 
 function refusalWords(error: ApiError | null): { description: string; detail?: string } {
-  if (!error || error.message === "") return { description: t("chat.sendFailed") };
+  if (!error) return { description: t("chat.sendFailed") };
   const { message, retryAfterSeconds } = error;
   if (retryAfterSeconds === undefined) return { description: message };
   return { description: message, detail: t("chat.waitSeconds", { n: retryAfterSeconds }) };
