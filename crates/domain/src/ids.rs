@@ -53,6 +53,10 @@ ids! {
     UserId,
     /// One sign-in of a person on one device (`session_id` in the access token).
     AuthSessionId,
+    /// A second factor of a person.
+    FactorId,
+    /// An invitation to send the code of a factor.
+    ChallengeId,
     /// A chat: a row of `ai_chat_sessions`, called `sessionId` on the wire.
     ChatId,
     /// A row of `ai_chat_messages`.

@@ -11,4 +11,4 @@ pub mod text;
 pub mod tool;
 
 pub use clock::{Clock, SystemClock, Timestamp};
-pub use ids::{AuthSessionId, ChatId, MessageId, RunId, ServerId, UserId};
+pub use ids::{AuthSessionId, ChallengeId, ChatId, FactorId, MessageId, RunId, ServerId, UserId};

@@ -5,15 +5,20 @@
 
 pub mod accounts;
 pub mod address;
+pub mod deletion;
 pub mod email;
 pub mod error;
+pub mod factors;
 pub mod keys;
 pub mod limits;
 pub mod password;
+pub mod presence;
+pub mod qr;
 pub mod refresh_token;
 pub mod refusal;
 pub mod sessions;
 pub mod token;
+pub mod totp;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +35,7 @@ use crate::secrets::Secrets;
 use keys::Keys;
 use limits::Limits;
 use password::Passwords;
+use presence::Presence;
 use refresh_token::RefreshTokens;
 
 pub use error::AuthError;
@@ -43,6 +49,7 @@ pub struct Auth {
     refresh_tokens: RefreshTokens,
     passwords: Passwords,
     limits: Limits,
+    presence: Presence,
 }
 
 impl Auth {
@@ -67,17 +74,24 @@ impl Auth {
             refresh_tokens: RefreshTokens::new(&secrets.derive("refresh tokens")?),
             passwords: Passwords::default(),
             limits: Limits::new(config.rate_limits, clock),
+            presence: Presence::default(),
         })
     }
 
-    /// Checks an access token's signature and time, and that its sign-in still exists.
+    /// Checks an access token's signature and time, that its sign-in still exists, and that it was made with a second
+    /// factor where the person has one.
     pub async fn verify(&self, app: &App, token: &str) -> Result<Claims, AuthError> {
+        let claims = self.verify_first_factor(app, token).await?;
+        if claims.lacks_factor { Err(refusal::INSUFFICIENT_AAL.into()) } else { Ok(claims) }
+    }
+
+    /// The same without the second factor: for the calls with which a person sends it.
+    pub async fn verify_first_factor(&self, app: &App, token: &str) -> Result<Claims, AuthError> {
         let claims = token::read_access(&self.keys, token, app.clock.now())?;
-        if app.store.has_auth_session(claims.user, claims.session).await? {
-            Ok(claims)
-        } else {
-            Err(refusal::SESSION_NOT_FOUND.into())
-        }
+        let standing = app.store.get_standing(claims.user, claims.session).await?;
+        let standing = standing.ok_or(refusal::SESSION_NOT_FOUND)?;
+        self.presence.note(app, claims, standing);
+        Ok(Claims { lacks_factor: standing.lacks_factor, ..claims })
     }
 
     /// A token with which this server calls another part of itself on behalf of a person. Whole seconds of `lifetime`

@@ -51,6 +51,8 @@ pub struct Config {
     pub jwt_keys: Option<PathBuf>,
     /// `CHAT_AUTOCONFIRM`: accounts are confirmed at once. On as long as there is no mail server.
     pub autoconfirm: bool,
+    /// `CHAT_ANONYMOUS_SIGN_IN`: people may use the chat without saying who they are. Default off.
+    pub anonymous_sign_in: bool,
     /// `CHAT_RATE_LIMITS`: `on` (default) or `off`, for test suites on loopback.
     pub rate_limits: bool,
     /// `CHAT_TRUSTED_PROXIES`: whose `X-Forwarded-For` is believed. Default: nobody's.
@@ -167,6 +169,7 @@ impl Config {
             },
             jwt_keys: source.text("CHAT_JWT_KEYS").map(PathBuf::from),
             autoconfirm: source.switch("CHAT_AUTOCONFIRM")?.unwrap_or(true),
+            anonymous_sign_in: source.switch("CHAT_ANONYMOUS_SIGN_IN")?.unwrap_or(false),
             rate_limits: source.switch("CHAT_RATE_LIMITS")?.unwrap_or(true),
             trusted_proxies: source.list("CHAT_TRUSTED_PROXIES", "addresses or networks such as 10.0.0.0/8")?,
             service_role_key: source.long_secret("CHAT_SERVICE_ROLE_KEY", SHORTEST_SERVICE_ROLE_KEY)?,

@@ -35,6 +35,8 @@ pub enum Event {
         /// `started` or `ended`.
         state: RunState,
     },
+    /// A sign-in of the person was ended, or all with the account.
+    Devices,
     /// A chat was made, renamed or deleted.
     Session {
         /// Which one, where only one is concerned.
@@ -59,6 +61,11 @@ pub struct Events {
     pages: Mutex<HashMap<UserId, broadcast::Sender<Arc<str>>>>,
 }
 
+impl Event {
+    /// [`Event::Devices`] as it is published.
+    pub const DEVICES: &str = r#"{"type":"devices"}"#;
+}
+
 impl Events {
     /// Tells a person's open pages. With none open, nothing happens.
     pub fn publish(&self, user: UserId, event: &Event) {
@@ -68,6 +75,11 @@ impl Events {
         if sender.send(text.into()).is_err() {
             pages.remove(&user);
         }
+    }
+
+    /// Ends the streams of a person whose account is gone, after what was published.
+    pub fn end(&self, user: UserId) {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner).remove(&user);
     }
 
     /// Everything that is published from now on, as JSON.
@@ -88,6 +100,10 @@ mod tests {
         let (mut mine, mut theirs) = (events.subscribe(one), events.subscribe(other));
         events.publish(one, &Event::Session { session_id: None });
         assert_eq!(&*mine.recv().await.unwrap(), r#"{"type":"session"}"#);
+        events.publish(one, &Event::Devices);
+        assert_eq!(&*mine.recv().await.unwrap(), Event::DEVICES);
+        events.end(one);
+        assert!(mine.recv().await.is_err());
         assert!(theirs.try_recv().is_err());
     }
 }

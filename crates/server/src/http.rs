@@ -1,5 +1,6 @@
 //! The table of contents of the product: which path is answered by what, and for whom.
 
+pub mod account;
 pub mod assets;
 pub mod auth;
 pub mod body;
@@ -69,6 +70,10 @@ fn table() -> Vec<Section> {
                 get("/events", SignedIn, events::follow),
                 get("/google-drive", SignedIn, google_drive::status),
                 delete("/google-drive", SignedIn, google_drive::unlink),
+                get("/account/devices", SignedIn, account::devices),
+                delete("/account/devices/{id}", Owner, account::end_device),
+                post("/account/delete", SignedIn, account::delete),
+                get("/account/export", SignedIn, account::export),
                 post("/google-drive/link", SignedIn, google_drive::link),
                 // Google sends the browser, which shows by its cookie who began.
                 get("/google-drive/callback", Anyone, google_drive::callback),

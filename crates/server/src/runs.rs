@@ -14,6 +14,7 @@ mod transcript;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use domain::message::{MessageStatus, Part};
 use domain::{ChatId, Clock, MessageId, RunId, UserId};
@@ -31,6 +32,8 @@ pub use log::{Cursor, RunLog};
 
 /// Runs of one person at a time.
 const RUNS_PER_USER: usize = 8;
+/// How long the turns of an account wait for their ends when it is deleted.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 /// Runs of everybody at a time.
 const RUNS: usize = 4_000;
 
@@ -155,6 +158,16 @@ impl Runs {
             run.stop.cancel();
         }
         run.is_some()
+    }
+
+    /// Ends every turn of a person, and waits a little until it has ended.
+    pub async fn stop_all(&self, owner: UserId) {
+        let runs: Vec<Arc<Run>> = self.active().values().filter(|run| run.owner == owner).cloned().collect();
+        for run in &runs {
+            run.stop.cancel();
+        }
+        let ended = futures_util::future::join_all(runs.iter().map(|run| run.log.closed()));
+        drop(tokio::time::timeout(LAST_WORDS, ended).await);
     }
 
     /// Where events go on their way to the database.

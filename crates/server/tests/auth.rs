@@ -1,10 +1,16 @@
 //! Accounts over HTTP, on every database there is.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "auth/absent.rs"]
+mod absent;
 #[path = "auth/account.rs"]
 mod account;
+#[path = "auth/anonymous.rs"]
+mod anonymous;
 #[path = "auth/caller.rs"]
 mod caller;
+#[path = "auth/factors.rs"]
+mod factors;
 #[path = "auth/keys.rs"]
 mod keys;
 #[path = "auth/limits.rs"]

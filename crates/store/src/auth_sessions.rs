@@ -37,14 +37,38 @@ pub struct AuthSession {
     pub created_at: Timestamp,
 }
 
+/// A sign-in as its owner sees it: a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// The sign-in.
+    pub id: AuthSessionId,
+    /// What the browser calls itself.
+    pub user_agent: Option<String>,
+    /// `aal1`, or `aal2` with a second factor.
+    pub aal: String,
+    /// When the person signed in.
+    pub created_at: Timestamp,
+    /// When it was last used, as exactly as [`Store::touch_auth_session`] is called.
+    pub used_at: Timestamp,
+}
+
+/// What every call of a sign-in has to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// The person has a verified second factor, and this sign-in was made without it.
+    pub lacks_factor: bool,
+    /// When it was last used, as far as was written down.
+    pub used_at: Timestamp,
+}
+
 #[derive(sqlx::FromRow)]
-struct SessionRow {
+pub(crate) struct SessionRow {
     id: Uuid,
     user_id: Uuid,
     refresh_counter: i64,
     refreshed_at: i64,
     aal: String,
-    amr: JsonText<Vec<AuthMethod>>,
+    pub(crate) amr: JsonText<Vec<AuthMethod>>,
     user_agent: Option<String>,
     created_at: i64,
 }
@@ -73,7 +97,15 @@ const SIGNED_IN: &str = "UPDATE users SET last_sign_in_at = $2 WHERE id = $1";
 const GET: &str = "SELECT id, user_id, refresh_counter, refreshed_at, aal, amr, user_agent, created_at
     FROM auth_sessions WHERE id = $1";
 
-const EXISTS: &str = "SELECT id FROM auth_sessions WHERE id = $1 AND user_id = $2";
+const STANDING: &str = "SELECT s.aal <> 'aal2' AND EXISTS
+      (SELECT 1 FROM mfa_factors f WHERE f.user_id = s.user_id AND f.status = 'verified') AS lacks_factor,
+      s.created_at, s.refreshed_at, s.used_at
+    FROM auth_sessions s WHERE s.id = $1 AND s.user_id = $2";
+
+const LIST: &str =
+    "SELECT id, user_agent, aal, created_at, refreshed_at, used_at FROM auth_sessions WHERE user_id = $1";
+
+const TOUCH: &str = "UPDATE auth_sessions SET used_at = $3 WHERE id = $1 AND user_id = $2 AND used_at < $3";
 
 const ADVANCE: &str = "UPDATE auth_sessions SET refresh_counter = refresh_counter + 1, refreshed_at = $4
     WHERE id = $1 AND user_id = $2 AND refresh_counter = $3";
@@ -111,14 +143,41 @@ impl Store {
         Ok(row.map(AuthSession::from))
     }
 
-    /// Whether a person's sign-in is still open.
-    pub async fn has_auth_session(&self, owner: UserId, session: AuthSessionId) -> Result<bool, Error> {
-        let id = read!(self, |c| sqlx::query_scalar::<_, Uuid>(EXISTS)
+    /// How a person's sign-in stands; `None` when it has ended.
+    pub async fn get_standing(&self, owner: UserId, session: AuthSessionId) -> Result<Option<Standing>, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, (bool, i64, i64, i64)>(STANDING)
             .bind(session.0)
             .bind(owner.0)
             .fetch_optional(c)
             .await)?;
-        Ok(id.is_some())
+        Ok(row.map(|(lacks_factor, created_at, refreshed_at, used_at)| Standing {
+            lacks_factor,
+            used_at: Timestamp(created_at.max(refreshed_at).max(used_at)),
+        }))
+    }
+
+    /// A person's sign-ins, last used first.
+    pub async fn list_devices(&self, owner: UserId) -> Result<Vec<Device>, Error> {
+        type Row = (Uuid, Option<String>, String, i64, i64, i64);
+        let rows = read!(self, |c| sqlx::query_as::<_, Row>(LIST).bind(owner.0).fetch_all(c).await)?;
+        let mut devices: Vec<Device> = rows
+            .into_iter()
+            .map(|(id, user_agent, aal, created_at, refreshed_at, used_at)| Device {
+                id: AuthSessionId(id),
+                user_agent,
+                aal,
+                created_at: Timestamp(created_at),
+                used_at: Timestamp(created_at.max(refreshed_at).max(used_at)),
+            })
+            .collect();
+        devices.sort_by_key(|device| std::cmp::Reverse((device.used_at, device.id)));
+        Ok(devices)
+    }
+
+    /// Notes that a sign-in was used.
+    pub async fn touch_auth_session(&self, owner: UserId, session: AuthSessionId, now: Timestamp) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(TOUCH).bind(session.0).bind(owner.0).bind(now.0).execute(c).await.map(|_| ()))?;
+        Ok(())
     }
 
     /// Rotates the refresh token if it is still the one that carries `counter`. Of several callers at the same time one
@@ -141,10 +200,15 @@ impl Store {
         Ok(advanced == 1)
     }
 
-    /// Ends one sign-in of a person.
-    pub async fn delete_auth_session(&self, owner: UserId, session: AuthSessionId) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(DELETE).bind(owner.0).bind(session.0).execute(c).await.map(|_| ()))?;
-        Ok(())
+    /// Ends one sign-in of a person. Answers whether it was open.
+    pub async fn delete_auth_session(&self, owner: UserId, session: AuthSessionId) -> Result<bool, Error> {
+        let deleted = write!(self, |c| sqlx::query(DELETE)
+            .bind(owner.0)
+            .bind(session.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(deleted == 1)
     }
 
     /// Ends every sign-in of a person.

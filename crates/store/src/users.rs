@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::dispatch::{read, transaction, write};
+use crate::factors::Factor;
 use crate::one_time_tokens::{OneTimeToken, replace_token};
 use crate::{Error, JsonText, Store, auth_codes, auth_sessions, one_time_tokens};
 
@@ -70,6 +71,8 @@ pub struct User {
     pub created_at: Timestamp,
     /// When it was last changed; it also tells two changes at the same time apart.
     pub updated_at: Timestamp,
+    /// The person's second factors. Read with the account; the functions of [`crate::factors`] write them.
+    pub factors: Vec<Factor>,
 }
 
 impl User {
@@ -95,6 +98,7 @@ impl User {
             identity_id: domain::ids::fresh(),
             created_at: now,
             updated_at: now,
+            factors: Vec::new(),
         }
     }
 
@@ -174,6 +178,7 @@ impl From<UserRow> for User {
             identity_id: row.identity_id,
             created_at: Timestamp(row.created_at),
             updated_at: Timestamp(row.updated_at),
+            factors: Vec::new(),
         }
     }
 }
@@ -227,6 +232,8 @@ macro_rules! bind_user {
     };
 }
 
+const DELETE: &str = "DELETE FROM users WHERE id = $1";
+
 impl Store {
     /// Stores a new account.
     ///
@@ -258,13 +265,26 @@ impl Store {
     /// A person's account.
     pub async fn get_user(&self, user: UserId) -> Result<Option<User>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, UserRow>(GET).bind(user.0).fetch_optional(c).await)?;
-        Ok(row.map(User::from))
+        self.with_factors(row).await
     }
 
     /// The account with this address, which must be in lower case.
     pub async fn get_user_by_email(&self, email: &str) -> Result<Option<User>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, UserRow>(GET_BY_EMAIL).bind(email).fetch_optional(c).await)?;
-        Ok(row.map(User::from))
+        self.with_factors(row).await
+    }
+
+    async fn with_factors(&self, row: Option<UserRow>) -> Result<Option<User>, Error> {
+        let Some(row) = row else { return Ok(None) };
+        let factors = self.list_factors(UserId(row.id)).await?;
+        Ok(Some(User { factors, ..row.into() }))
+    }
+
+    /// Removes a person's account and everything that belongs to it. Answers whether there was one.
+    pub async fn delete_user(&self, user: UserId) -> Result<bool, Error> {
+        let deleted =
+            write!(self, |c| sqlx::query(DELETE).bind(user.0).execute(c).await.map(|done| done.rows_affected()))?;
+        Ok(deleted == 1)
     }
 
     /// Writes a changed account over the one that was read at `seen` (its `updated_at`), and with `keep` ends every

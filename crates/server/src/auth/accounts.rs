@@ -9,11 +9,12 @@ use store::users::User;
 use super::limits::Proof;
 use super::refusal::{
     CONFLICT, CURRENT_PASSWORD_INVALID, EMAIL_CHANGE_DISABLED, EMAIL_EXISTS, EMAIL_NOT_CONFIRMED, INVALID_CREDENTIALS,
-    Refusal, SAME_PASSWORD, SIGNUP_DISABLED, USER_ALREADY_EXISTS,
+    PASSWORD_NEEDS_ADDRESS, Refusal, SAME_PASSWORD, SIGNUP_DISABLED, UPDATE_NEEDS_AAL2, USER_ALREADY_EXISTS,
 };
 use super::sessions::SignIn;
 use super::{Auth, AuthError, Claims, email, password};
 use crate::app::App;
+use crate::events::Event;
 
 /// The most of `user_metadata`, as JSON text in bytes. It travels in every access token, and a token too large for a
 /// header would lock its person out.
@@ -70,6 +71,21 @@ impl Auth {
         self.open(app, user, "password", user_agent).await
     }
 
+    /// Makes an account of somebody who does not say who they are, and signs in to it.
+    pub async fn sign_in_anonymously(
+        &self,
+        app: &App,
+        data: Map<String, Value>,
+        user_agent: Option<String>,
+    ) -> Result<SignIn, AuthError> {
+        let mut user = User { is_anonymous: true, ..User::new(UserId::fresh(), app.clock.now()) };
+        user.user_metadata = data;
+        user.user_metadata.retain(|_, value| !value.is_null());
+        check_size(&user.user_metadata)?;
+        app.store.insert_user(&user).await?;
+        self.open(app, user, "anonymous", user_agent).await
+    }
+
     /// Signs in with an e-mail address and a password, from a network address. An e-mail address without an account takes
     /// as long as a wrong password, and has to wait as often.
     pub async fn sign_in(
@@ -103,6 +119,12 @@ impl Auth {
         }
         let user = self.user(app, claims).await?;
         let email = email.filter(|email| user.email.as_ref() != Some(email));
+        if claims.lacks_factor && (email.is_some() || change.password.is_some()) {
+            return Err(UPDATE_NEEDS_AAL2.into());
+        }
+        if user.is_anonymous && email.is_none() && change.password.is_some() {
+            return Err(PASSWORD_NEEDS_ADDRESS.into());
+        }
         if let Some(email) = &email {
             check_email_change(app, email).await?;
         }
@@ -140,6 +162,9 @@ impl Auth {
             change.apply(&mut user, app)?;
             let written = app.store.update_user(&user, seen, change.keep).await;
             if written.map_err(|error| taken(error, EMAIL_EXISTS))? {
+                if change.keep.is_some() {
+                    app.events.publish(user.id, &Event::Devices);
+                }
                 return Ok(user);
             }
             user = app.store.get_user(user.id).await?.ok_or(CONFLICT)?;
@@ -164,6 +189,10 @@ impl Checked {
             user.email = Some(email.clone());
             user.email_confirmed_at = Some(now);
             user.user_metadata.insert("email".to_owned(), json!(email));
+            if user.is_anonymous {
+                user.is_anonymous = false;
+                user.app_metadata.extend(e_mail_provider());
+            }
         }
         if let Some(hash) = &self.password_hash {
             user.password_hash = Some(hash.clone());
@@ -202,17 +231,19 @@ fn new_user(app: &App, email: String, password_hash: String, data: Map<String, V
     user_metadata.insert("email_verified".to_owned(), json!(true));
     user_metadata.insert("phone_verified".to_owned(), json!(false));
     check_size(&user_metadata)?;
-    let mut app_metadata = Map::new();
-    app_metadata.insert("provider".to_owned(), json!("email"));
-    app_metadata.insert("providers".to_owned(), json!(["email"]));
     Ok(User {
         email: Some(email),
         password_hash: Some(password_hash),
         email_confirmed_at: Some(now),
         user_metadata,
-        app_metadata,
+        app_metadata: e_mail_provider(),
         ..User::new(id, now)
     })
+}
+
+/// What the server keeps of a person who signs in with an address.
+fn e_mail_provider() -> Map<String, Value> {
+    [("provider".to_owned(), json!("email")), ("providers".to_owned(), json!(["email"]))].into_iter().collect()
 }
 
 fn check_size(metadata: &Map<String, Value>) -> Result<(), AuthError> {

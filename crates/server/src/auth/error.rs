@@ -8,6 +8,16 @@ pub enum AuthError {
     /// It was refused, in the protocol's own words.
     #[error("{0}")]
     Refused(Refusal),
+    /// The same, with words for this one call.
+    #[error("{message}")]
+    Worded {
+        /// The HTTP status.
+        status: u16,
+        /// The stable word for programs.
+        code: &'static str,
+        /// What people read.
+        message: String,
+    },
     /// The body is not JSON of the right form; says where.
     #[error("Could not parse request body as JSON: {0}")]
     BadJson(String),
@@ -40,6 +50,7 @@ impl AuthError {
     pub fn status(&self) -> u16 {
         match self {
             Self::Refused(refusal) => refusal.status,
+            Self::Worded { status, .. } => *status,
             Self::BadJson(_) => 400,
             Self::WeakPassword { .. } => 422,
             Self::TooMany { .. } => 429,
@@ -51,6 +62,7 @@ impl AuthError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Refused(refusal) => refusal.code,
+            Self::Worded { code, .. } => code,
             Self::BadJson(_) => "bad_json",
             Self::WeakPassword { .. } => "weak_password",
             Self::TooMany { .. } => "over_request_rate_limit",

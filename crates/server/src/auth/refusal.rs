@@ -86,6 +86,40 @@ catalogue! {
     /// What the server keeps about a person is not the person's to change.
     NOT_ADMIN = 403 "not_admin" "Updating app_metadata requires admin privileges";
 
+    /// A sign-in without the second factor that its person has.
+    INSUFFICIENT_AAL = 403 "insufficient_aal" "This sign-in has to be raised with the second factor first";
+    /// Changing what a second factor guards, without it.
+    UPDATE_NEEDS_AAL2 = 401 "insufficient_aal" "AAL2 session is required to update email or password when MFA is enabled.";
+    /// One more factor, without the one that is there.
+    ENROLL_NEEDS_AAL2 = 403 "insufficient_aal" "AAL2 required to enroll a new factor";
+    /// Removing a factor without it.
+    UNENROLL_NEEDS_AAL2 = 422 "insufficient_aal" "AAL2 required to unenroll verified factor";
+    /// Whoever never said who they are has nothing to guard.
+    NOT_FOR_ANONYMOUS = 403 "no_authorization" "Anonymous user not allowed to perform these actions";
+    /// A factor that is not there, or somebody else's.
+    FACTOR_NOT_FOUND = 404 "mfa_factor_not_found" "Factor not found";
+    /// An id that is none.
+    FACTOR_ID_MALFORMED = 404 "validation_failed" "factor_id must be an UUID";
+    /// Ten factors.
+    TOO_MANY_FACTORS = 422 "too_many_enrolled_mfa_factors" "Maximum number of verified factors reached, unenroll to continue";
+    /// A challenge that is not there, or of another factor.
+    NO_SUCH_CHALLENGE = 422 "mfa_factor_not_found" "MFA factor with the provided challenge ID not found";
+    /// A challenge that was answered, or given to another address.
+    CHALLENGE_ADDRESS = 422 "mfa_ip_address_mismatch" "Challenge and verify IP addresses mismatch.";
+    /// No code.
+    NO_CODE = 400 "validation_failed" "Code needs to be non-empty";
+    /// A code that is wrong, or was used.
+    WRONG_CODE = 422 "mfa_verification_failed" "Invalid TOTP code entered";
+    /// A factor by telephone.
+    PHONE_FACTOR_DISABLED = 422 "mfa_phone_enroll_not_enabled" "MFA enroll is disabled for Phone";
+    /// A factor by a security key.
+    WEBAUTHN_FACTOR_DISABLED = 422 "mfa_webauthn_enroll_not_enabled" "MFA enroll is disabled for WebAuthn";
+    /// A kind of factor that the protocol does not know.
+    UNKNOWN_FACTOR = 400 "validation_failed" "factor_type needs to be totp, phone, or webauthn";
+
+    /// A password alone is no way back in.
+    PASSWORD_NEEDS_ADDRESS = 422 "validation_failed" "Updating password of an anonymous user without an email or phone is not allowed";
+
     /// No such address, or not its password: the two are not told apart.
     INVALID_CREDENTIALS = 400 "invalid_credentials" "Invalid login credentials";
     /// The address was never confirmed.

@@ -13,6 +13,7 @@ use super::refusal::{CONFLICT, REFRESH_TOKEN_ALREADY_USED, REFRESH_TOKEN_NOT_FOU
 use super::token::{AccessToken, LIFETIME};
 use super::{Auth, AuthError, Claims};
 use crate::app::App;
+use crate::events::Event;
 
 /// How long after a rotation any older token is answered with the newest, in seconds: what the hosted service has.
 const REUSE_INTERVAL: i64 = 10;
@@ -101,6 +102,7 @@ impl Auth {
                 Verdict::Stolen => {
                     tracing::warn!(session = %id, "a used refresh token came back: the sign-in was ended");
                     app.store.delete_auth_session(session.user, id).await?;
+                    app.events.publish(session.user, &Event::Devices);
                     return Err(REFRESH_TOKEN_ALREADY_USED.into());
                 }
             }
@@ -114,9 +116,10 @@ impl Auth {
     pub async fn sign_out(&self, app: &App, claims: Claims, scope: Scope) -> Result<(), AuthError> {
         match scope {
             Scope::Global => app.store.delete_auth_sessions(claims.user).await?,
-            Scope::Local => app.store.delete_auth_session(claims.user, claims.session).await?,
+            Scope::Local => drop(app.store.delete_auth_session(claims.user, claims.session).await?),
             Scope::Others => app.store.delete_other_auth_sessions(claims.user, claims.session).await?,
         }
+        app.events.publish(claims.user, &Event::Devices);
         Ok(())
     }
 
@@ -125,7 +128,7 @@ impl Auth {
         Ok(app.store.get_user(claims.user).await?.ok_or(USER_NOT_FOUND)?)
     }
 
-    fn tokens(&self, user: User, session: &AuthSession, now: Timestamp) -> Result<SignIn, AuthError> {
+    pub(super) fn tokens(&self, user: User, session: &AuthSession, now: Timestamp) -> Result<SignIn, AuthError> {
         let claims = AccessToken::new(&self.issuer, &user, session, now);
         let expires_at = claims.expires_at();
         let access_token = self.keys.sign(&claims).map_err(AuthError::internal)?;

@@ -70,6 +70,9 @@ pub struct Claims {
     pub session: AuthSessionId,
     /// When it ends, in seconds since 1970.
     pub expires_at: i64,
+    /// The person has a verified second factor, and this sign-in was made without it. Taken for true until the sign-in
+    /// was looked up.
+    pub lacks_factor: bool,
 }
 
 #[derive(Deserialize)]
@@ -89,7 +92,7 @@ pub fn read_access(keys: &Keys, token: &str, now: Timestamp) -> Result<Claims, R
     if read.exp <= now.as_seconds() {
         return Err(EXPIRED_JWT);
     }
-    Ok(Claims { user: read.sub, session: read.session_id, expires_at: read.exp })
+    Ok(Claims { user: read.sub, session: read.session_id, expires_at: read.exp, lacks_factor: true })
 }
 
 /// A part of this server that speaks to another part of it on behalf of a person.

@@ -1,19 +1,24 @@
 //! `/auth/v1`: GoTrue's API, so far as this server offers it. What it does not offer is refused in the protocol's own words.
 
 mod about;
+mod absent;
 mod accounts;
 mod body;
 mod error;
 mod extract;
+mod factors;
 mod tokens;
 
 use axum::middleware::from_fn;
 
-use super::route::Access::{Anyone, SignedIn};
-use super::route::{Section, delete, get, post, put};
+use super::route::Access::{Anyone, Owner, SignedIn};
+use super::route::{Section, delete, get, patch, post, put};
 use crate::auth::refusal::Refusal;
 
+use absent::{NO_OAUTH_SERVER, NO_PASSKEYS, NO_SAML};
+
 pub use about::jwks;
+pub use body::UserBody;
 
 /// The largest request body, in bytes: the protocol's.
 const BODY_LIMIT: usize = 1024 * 1024;
@@ -21,11 +26,6 @@ const BODY_LIMIT: usize = 1024 * 1024;
 const NO_MAIL: Refusal = Refusal::absent(400, "email_provider_disabled", "This server sends no e-mail");
 const NO_OTP: Refusal = Refusal::absent(422, "otp_disabled", "Signups not allowed for otp");
 const NO_SUCH_OTP: Refusal = Refusal::absent(403, "otp_expired", "Token has expired or is invalid");
-const NO_PROVIDER: Refusal = Refusal::absent(400, "validation_failed", "Unsupported provider: provider is not enabled");
-const NO_SAML: Refusal = Refusal::absent(404, "saml_provider_disabled", "SAML 2.0 is disabled");
-const NO_LINKING: Refusal = Refusal::absent(404, "manual_linking_disabled", "Manual linking is disabled");
-const NO_MFA: Refusal = Refusal::absent(422, "mfa_totp_enroll_not_enabled", "MFA enroll is disabled for TOTP");
-const NO_FACTOR: Refusal = Refusal::absent(404, "mfa_factor_not_found", "Factor not found");
 
 /// The routes below `/auth/v1`.
 pub fn section() -> Section {
@@ -36,6 +36,10 @@ pub fn section() -> Section {
         put("/user", SignedIn, accounts::update),
         post("/logout", SignedIn, tokens::sign_out),
         get("/.well-known/jwks.json", Anyone, jwks),
+        post("/factors", SignedIn, factors::enroll),
+        delete("/factors/{id}", Owner, factors::unenroll),
+        post("/factors/{id}/challenge", Owner, factors::challenge),
+        post("/factors/{id}/verify", Owner, factors::verify),
         get("/settings", Anyone, about::settings),
         get("/health", Anyone, about::health),
     ];
@@ -47,14 +51,23 @@ pub fn section() -> Section {
         post("/otp", Anyone, NO_OTP),
         get("/verify", Anyone, NO_SUCH_OTP),
         post("/verify", Anyone, NO_SUCH_OTP),
-        get("/authorize", Anyone, NO_PROVIDER),
+        get("/authorize", Anyone, absent::authorize),
         post("/sso", Anyone, NO_SAML),
-        get("/user/identities/authorize", Anyone, NO_LINKING),
-        delete("/user/identities/{id}", Anyone, NO_LINKING),
-        post("/factors", Anyone, NO_MFA),
-        delete("/factors/{id}", Anyone, NO_FACTOR),
-        post("/factors/{id}/challenge", Anyone, NO_FACTOR),
-        post("/factors/{id}/verify", Anyone, NO_FACTOR),
+        get("/sso/saml/metadata", Anyone, NO_SAML),
+        post("/sso/saml/acs", Anyone, NO_SAML),
+        get("/user/identities/authorize", SignedIn, absent::link),
+        delete("/user/identities/{id}", SignedIn, absent::link),
+        get("/user/oauth/grants", SignedIn, absent::grants),
+        delete("/user/oauth/grants", SignedIn, absent::grants),
+        get("/oauth/authorizations/{id}", Anyone, NO_OAUTH_SERVER),
+        post("/oauth/authorizations/{id}/consent", Anyone, NO_OAUTH_SERVER),
+        post("/passkeys/registration/options", Anyone, NO_PASSKEYS),
+        post("/passkeys/registration/verify", Anyone, NO_PASSKEYS),
+        post("/passkeys/authentication/options", Anyone, NO_PASSKEYS),
+        post("/passkeys/authentication/verify", Anyone, NO_PASSKEYS),
+        get("/passkeys", Anyone, NO_PASSKEYS),
+        patch("/passkeys/{id}", Anyone, NO_PASSKEYS),
+        delete("/passkeys/{id}", Anyone, NO_PASSKEYS),
     ];
     Section::new("/auth/v1", routes.into_iter().chain(absent), |routes| {
         routes

@@ -20,6 +20,9 @@ pub enum ApiError {
     /// No or no valid access token.
     #[error("sign in first")]
     Unauthorized,
+    /// A sign-in without the second factor that its person has.
+    #[error("sign in with your second factor first")]
+    NeedsFactor,
     /// No such thing, or it belongs to somebody else.
     #[error("{0} not found")]
     NotFound(&'static str),
@@ -68,6 +71,7 @@ impl ApiError {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::NeedsFactor => StatusCode::FORBIDDEN,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Conflict { .. } => StatusCode::CONFLICT,
@@ -84,6 +88,7 @@ impl ApiError {
             Self::BadRequest(_) => "bad_request",
             Self::TooLarge => "body_too_large",
             Self::Unauthorized => "unauthorized",
+            Self::NeedsFactor => "insufficient_aal",
             Self::NotFound("session") => "session_not_found",
             Self::NotFound(_) => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",

@@ -8,14 +8,26 @@ use futures_util::stream::{self, StreamExt};
 use super::extract::SignedIn;
 use super::sse;
 use crate::app::App;
+use crate::events::Event;
 
-/// Follows a person's events. A page that falls too far behind is cut off; it connects again and loads afresh.
+/// Follows a person's events, as long as their sign-in is open. A page that falls too far behind is cut off; it connects
+/// again and loads afresh.
 pub async fn follow(State(app): State<App>, caller: SignedIn) -> Response {
     let receiver = app.events.subscribe(caller.user);
+    let stopping = app.tasks.stopping().clone();
     let hello = stream::once(async { Bytes::from_static(b": hello\n\n") });
-    let events = stream::unfold(receiver, |mut receiver| async {
+    let events = stream::unfold(Some((receiver, app, caller)), |state| async {
+        let (mut receiver, app, caller) = state?;
         let event = receiver.recv().await.ok()?;
-        Some((Bytes::from(format!("data: {event}\n\n")), receiver))
+        let frame = Bytes::from(format!("data: {event}\n\n"));
+        let goes_on = *event != *Event::DEVICES || is_open(&app, &caller).await;
+        Some((frame, goes_on.then_some((receiver, app, caller))))
     });
-    sse::response(hello.chain(events), app.tasks.stopping().clone())
+    sse::response(hello.chain(events), stopping)
+}
+
+/// Whether a sign-in still opens this stream. When nobody can say, it does not.
+async fn is_open(app: &App, caller: &SignedIn) -> bool {
+    let standing = app.store.get_standing(caller.user, caller.session).await;
+    matches!(standing, Ok(Some(standing)) if !standing.lacks_factor)
 }

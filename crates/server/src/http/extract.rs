@@ -8,10 +8,12 @@ use serde::de::DeserializeOwned;
 
 use crate::app::App;
 use crate::auth::AuthError;
+use crate::auth::refusal::INSUFFICIENT_AAL;
 use crate::http::body::{self, BodyError};
 use crate::http::error::ApiError;
 
-/// A signed-in person: the access token is ours, has not expired, and its session still exists.
+/// A signed-in person: the access token is ours, has not expired, its session still exists, and was made with
+/// the person's second factor where they have one.
 #[derive(Debug, Clone)]
 pub struct SignedIn {
     /// The person.
@@ -33,6 +35,7 @@ impl FromRequestParts<App> for SignedIn {
 fn unverified(error: AuthError) -> ApiError {
     match error {
         AuthError::Internal(error) => ApiError::Internal(error),
+        AuthError::Refused(refusal) if refusal == INSUFFICIENT_AAL => ApiError::NeedsFactor,
         _ => ApiError::Unauthorized,
     }
 }

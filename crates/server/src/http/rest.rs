@@ -29,7 +29,7 @@ use super::route::Access::{Anyone, OwnRows};
 use super::route::{Section, delete as remove, get, options, patch, post};
 use crate::app::App;
 use crate::auth::AuthError;
-use crate::auth::refusal::EXPIRED_JWT;
+use crate::auth::refusal::{EXPIRED_JWT, INSUFFICIENT_AAL};
 use crate::events::Event;
 use crate::tools::headers;
 use prefer::{Form, Preferences, Resolution, Return};
@@ -113,6 +113,9 @@ fn unverified(error: AuthError) -> Refusal {
     match error {
         AuthError::Internal(error) => Refusal::internal(error),
         AuthError::Refused(refusal) if refusal == EXPIRED_JWT => Fault::new("PGRST303", "JWT expired").into(),
+        AuthError::Refused(refusal) if refusal == INSUFFICIENT_AAL => {
+            Fault::new("42501", "permission denied: this sign-in has to be raised with the second factor first").into()
+        }
         AuthError::Refused(refusal) if refusal.code == "session_not_found" => {
             Fault::new("PGRST303", "The JWT's sign-in has ended").into()
         }

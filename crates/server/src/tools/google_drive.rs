@@ -18,7 +18,7 @@ use crate::app::App;
 
 pub use definitions::definitions;
 pub use error::DriveError;
-pub use link::{Begun, LIFETIME as LINK_LIFETIME, LinkError, begin, complete, is_linked, unlink};
+pub use link::{Begun, LIFETIME as LINK_LIFETIME, LinkError, begin, complete, is_linked, revoke, take, unlink};
 
 /// The service, where authorisations are stored.
 const PROVIDER: &str = "google";

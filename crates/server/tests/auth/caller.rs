@@ -1,7 +1,10 @@
 //! Requests to the auth API, and what is looked at in their answers.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
+use server::auth::totp::Secret;
 use testkit::TestApp;
 
 pub const PASSWORD: &str = "correct horse";
@@ -71,4 +74,21 @@ pub async fn another_device(app: &TestApp, email: &str) -> String {
 
 pub fn refused(status: u16, code: &str) -> (u16, String) {
     (status, code.to_owned())
+}
+
+/// Begins an authenticator app as a factor.
+pub async fn enroll(app: &TestApp, token: &str, name: &str) -> Answer {
+    let body = json!({ "factor_type": "totp", "friendly_name": name });
+    send(request(app, Method::POST, "/factors").bearer_auth(token).json(&body)).await
+}
+
+/// What the authenticator app was given.
+pub fn secret_of(enrolled: &Answer) -> Secret {
+    Secret::from_base32(&enrolled.text("/totp/secret")).unwrap()
+}
+
+/// What an access token says.
+pub fn claims_of(token: &str) -> Value {
+    let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1).unwrap()).unwrap();
+    serde_json::from_slice(&payload).unwrap()
 }

@@ -87,11 +87,6 @@ async fn what_is_not_there_says_so() {
         (Method::POST, "/resend", 400, "email_provider_disabled"),
         (Method::POST, "/otp", 422, "otp_disabled"),
         (Method::POST, "/verify", 403, "otp_expired"),
-        (Method::GET, "/authorize?provider=google", 400, "validation_failed"),
-        (Method::POST, "/sso", 404, "saml_provider_disabled"),
-        (Method::GET, "/user/identities/authorize?provider=google", 404, "manual_linking_disabled"),
-        (Method::POST, "/factors", 422, "mfa_totp_enroll_not_enabled"),
-        (Method::POST, "/factors/1/verify", 404, "mfa_factor_not_found"),
     ];
     for (method, path, status, code) in table {
         let answer = send(request(&app, method.clone(), path)).await;

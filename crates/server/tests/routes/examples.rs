@@ -46,6 +46,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
     }
     let chat = path.replace("{id}", &people.chat);
     let connection = path.replace("{id}", &people.connection);
+    let factor = path.replace("{id}", &people.factor);
     let nothing = path.replace("{id}", "00000000-0000-4000-8000-000000000000");
     let (path, body, status): (String, Option<Value>, u16) = match (method.as_str(), path.as_str()) {
         ("GET", "/health/live" | "/health/ready" | "/.well-known/jwks.json") => (path.clone(), None, 200),
@@ -77,11 +78,21 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("POST", "/auth/v1/sso") => (path.clone(), Some(json!({ "domain": "example.com" })), 404),
         ("GET", "/auth/v1/user/identities/authorize") => (format!("{path}?provider=google"), None, 404),
         ("DELETE", "/auth/v1/user/identities/{id}") => (nothing, None, 404),
-        ("POST", "/auth/v1/factors") => (path.clone(), Some(json!({ "factor_type": "totp" })), 422),
-        ("DELETE", "/auth/v1/factors/{id}") => (nothing, None, 404),
-        ("POST", "/auth/v1/factors/{id}/challenge") => (nothing, None, 404),
+        ("GET" | "DELETE", "/auth/v1/user/oauth/grants") => (path.clone(), None, 404),
+        ("GET", "/auth/v1/oauth/authorizations/{id}") => (nothing, None, 404),
+        ("POST", "/auth/v1/oauth/authorizations/{id}/consent") => (nothing, Some(json!({ "action": "approve" })), 404),
+        ("GET", "/auth/v1/passkeys" | "/auth/v1/sso/saml/metadata") => (path.clone(), None, 404),
+        ("PATCH" | "DELETE", "/auth/v1/passkeys/{id}") => (nothing, None, 404),
+        ("POST", other) if other.starts_with("/auth/v1/passkeys/") || other == "/auth/v1/sso/saml/acs" => {
+            (path.clone(), Some(json!({})), 404)
+        }
+        ("POST", "/auth/v1/factors") => {
+            let name = domain::ids::fresh().to_string();
+            (path.clone(), Some(json!({ "factor_type": "totp", "friendly_name": name })), 200)
+        }
+        ("DELETE", "/auth/v1/factors/{id}") | ("POST", "/auth/v1/factors/{id}/challenge") => (factor, None, 200),
         ("POST", "/auth/v1/factors/{id}/verify") => {
-            (nothing.clone(), Some(json!({ "challenge_id": "x", "code": "123456" })), 404)
+            (factor, Some(json!({ "challenge_id": people.chat, "code": "123456" })), 422)
         }
 
         ("GET", "/rest/v1") => (path.clone(), None, 404),
@@ -106,6 +117,9 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             let body = json!({ "serverName": "kept-connection", "name": "calculate", "arguments": arguments });
             (path.clone(), Some(body), 200)
         }
+        ("GET", "/api/account/devices" | "/api/account/export") => (path.clone(), None, 200),
+        ("DELETE", "/api/account/devices/{id}") => (path.replace("{id}", &people.device), None, 204),
+        ("POST", "/api/account/delete") => (path.clone(), Some(json!({ "email": "a@example.com" })), 422),
         ("DELETE", "/api/google-drive") => (path.clone(), None, 204),
         ("POST", "/api/google-drive/link") => (path.clone(), None, 200),
         ("GET", "/api/google-drive/callback") => (format!("{path}?state=x&code=y"), None, 303),

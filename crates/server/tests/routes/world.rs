@@ -69,6 +69,10 @@ pub struct People {
     pub chat: String,
     pub message: String,
     pub connection: String,
+    /// The owner's other sign-in.
+    pub device: String,
+    /// The owner's second factor, which was begun and never verified.
+    pub factor: String,
     pub password: &'static str,
 }
 
@@ -81,10 +85,18 @@ impl People {
         let toolbox = format!("{}/mcp/toolbox", world.app.url);
         let connection = owner.connect("kept-connection", &toolbox, json!([])).await;
         let id = |row: &Value| row["id"].as_str().unwrap().to_owned();
+        let factor = json!({ "factor_type": "totp", "friendly_name": "kept" });
+        let (_, factor) = owner.post("/auth/v1/factors", &factor).await;
+        let sign_in = json!({ "email": owner.email, "password": PASSWORD });
+        owner.post("/auth/v1/token?grant_type=password", &sign_in).await;
+        let devices = owner.get("/api/account/devices").await;
+        let device = devices["devices"].as_array().unwrap().iter().find(|device| device["current"] == false);
         Self {
             chat: id(&chat),
             message: id(&message),
             connection: id(&connection),
+            device: id(device.unwrap()),
+            factor: id(&factor),
             owner,
             stranger,
             password: PASSWORD,

@@ -45,7 +45,7 @@ fn an_access_token_says_what_the_protocol_wants_and_ends_after_an_hour() {
             "session_id": session.id, "is_anonymous": false,
         })
     );
-    let claims = Claims { user: user.id, session: session.id, expires_at: 1_800_003_600 };
+    let claims = Claims { user: user.id, session: session.id, expires_at: 1_800_003_600, lacks_factor: true };
     assert_eq!(read_access(&keys, &token, NOW), Ok(claims));
     assert_eq!(read_access(&keys, &token, NOW.plus_seconds(3599)), Ok(claims));
     assert_eq!(read_access(&keys, &token, NOW.plus_seconds(3600)), Err(EXPIRED_JWT));

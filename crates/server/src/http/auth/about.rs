@@ -16,7 +16,7 @@ pub async fn jwks(State(app): State<App>) -> impl IntoResponse {
 /// `GET /settings`
 pub async fn settings(State(app): State<App>) -> Json<Value> {
     Json(json!({
-        "external": { "anonymous_users": false, "email": true, "phone": false },
+        "external": { "anonymous_users": app.config.anonymous_sign_in, "email": true, "phone": false },
         "disable_signup": !app.config.autoconfirm,
         "mailer_autoconfirm": app.config.autoconfirm,
         "phone_autoconfirm": false,

@@ -46,7 +46,12 @@ pub async fn sign_up(
     let phone = body.phone.unwrap_or_default();
     let password = body.password.unwrap_or_default();
     if email.is_empty() && phone.is_empty() {
-        return Err(ANONYMOUS_DISABLED.into());
+        if !app.config.anonymous_sign_in {
+            return Err(ANONYMOUS_DISABLED.into());
+        }
+        app.auth.limits().check(Limit::Anonymous, address)?;
+        let sign_in = app.auth.sign_in_anonymously(&app, body.data.unwrap_or_default(), user_agent).await?;
+        return Ok(Json(sign_in.into()));
     }
     app.auth.limits().check(Limit::SignUp, address)?;
     if !phone.is_empty() {

@@ -1,8 +1,9 @@
 //! The shapes of a person and of a sign-in on the wire.
 
-use domain::{Timestamp, UserId};
+use domain::{FactorId, Timestamp, UserId};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use store::factors::Factor;
 use store::users::User;
 use uuid::Uuid;
 
@@ -52,9 +53,39 @@ pub struct UserBody {
     app_metadata: Map<String, Value>,
     user_metadata: Map<String, Value>,
     identities: Vec<IdentityBody>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    factors: Vec<FactorBody>,
     created_at: Timestamp,
     updated_at: Timestamp,
     is_anonymous: bool,
+}
+
+#[derive(Serialize)]
+struct FactorBody {
+    id: FactorId,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    friendly_name: String,
+    factor_type: &'static str,
+    status: &'static str,
+    phone: &'static str,
+    last_challenged_at: Option<Timestamp>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl From<Factor> for FactorBody {
+    fn from(factor: Factor) -> Self {
+        Self {
+            id: factor.id,
+            friendly_name: factor.friendly_name,
+            factor_type: "totp",
+            status: if factor.is_verified { "verified" } else { "unverified" },
+            phone: "",
+            last_challenged_at: factor.last_challenged_at,
+            created_at: factor.created_at,
+            updated_at: factor.updated_at,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -75,6 +106,7 @@ impl From<User> for UserBody {
     fn from(user: User) -> Self {
         Self {
             identities: e_mail_identity(&user).into_iter().collect(),
+            factors: user.factors.into_iter().map(FactorBody::from).collect(),
             id: user.id,
             aud: AUTHENTICATED,
             role: AUTHENTICATED,

@@ -18,7 +18,7 @@ use crate::http::extract::bearer;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// What the access token of a request says.
+/// What the access token of a request says. A person with a second factor may have it still to send.
 pub struct Caller(pub Claims);
 
 impl FromRequestParts<App> for Caller {
@@ -26,7 +26,7 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthError> {
         let token = bearer(parts).ok_or(NO_AUTHORIZATION)?;
-        app.auth.verify(app, token).await.map(Self)
+        app.auth.verify_first_factor(app, token).await.map(Self)
     }
 }
 

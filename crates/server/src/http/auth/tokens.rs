@@ -7,6 +7,7 @@ use axum::extract::{FromRequest, Request, State};
 use axum::http::{StatusCode, Uri};
 use serde::Deserialize;
 
+use super::absent;
 use super::body::SessionBody;
 use super::extract::{Address, Caller, JsonBody, UserAgent, query_value};
 use crate::app::App;
@@ -16,7 +17,6 @@ use crate::auth::refusal::{PHONE_LOGIN_DISABLED, Refusal, UNSUPPORTED_GRANT};
 use crate::auth::sessions::{Scope, SignIn};
 
 const NO_FLOW: Refusal = Refusal::absent(404, "flow_state_not_found", "invalid flow state, no valid flow state found");
-const NO_PROVIDER: Refusal = Refusal::absent(400, "provider_disabled", "Provider is not enabled");
 const NO_WEB3: Refusal = Refusal::absent(422, "web3_provider_disabled", "Web3 provider is disabled");
 
 #[derive(Deserialize)]
@@ -55,7 +55,10 @@ pub async fn grant(
             app.auth.refresh(&app, &token.ok_or(Refusal::invalid("Refresh token is not valid"))?).await?
         }
         "pkce" => return Err(NO_FLOW.into()),
-        "id_token" => return Err(NO_PROVIDER.into()),
+        "id_token" => {
+            let JsonBody(body) = JsonBody::from_request(request, &app).await?;
+            return Err(absent::id_token(body));
+        }
         _ => return Err(NO_WEB3.into()),
     };
     Ok(Json(sign_in.into()))

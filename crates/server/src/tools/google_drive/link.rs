@@ -100,9 +100,21 @@ pub async fn is_linked(app: &App, user: UserId) -> Result<bool, DriveError> {
     Ok(app.store.get_credential(user, PROVIDER).await?.is_some())
 }
 
-/// Forgets a person's authorisation, and tells Google. What Google says to that changes nothing here.
+/// Forgets a person's authorisation, and tells Google.
 pub async fn unlink(app: &App, user: UserId) -> Result<(), DriveError> {
-    let Some(sealed) = app.store.take_credential(user, PROVIDER).await? else { return Ok(()) };
+    let sealed = take(app, user).await?;
+    revoke(app, user, sealed).await;
+    Ok(())
+}
+
+/// Forgets a person's authorisation and hands it out, for [`revoke`].
+pub async fn take(app: &App, user: UserId) -> Result<Option<Vec<u8>>, store::Error> {
+    app.store.take_credential(user, PROVIDER).await
+}
+
+/// Tells Google that an authorisation is over. What Google says to that changes nothing here.
+pub async fn revoke(app: &App, user: UserId, sealed: Option<Vec<u8>>) {
+    let Some(sealed) = sealed else { return };
     let revoked = match tokens::open(app, user, &sealed) {
         Ok(token) => token::revoke(&app.google_drive.http, &app.config, &token).await,
         Err(error) => Err(error),
@@ -110,7 +122,6 @@ pub async fn unlink(app: &App, user: UserId) -> Result<(), DriveError> {
     if let Err(error) = revoked {
         tracing::warn!(%error, "an authorisation was forgotten here and not revoked at Google");
     }
-    Ok(())
 }
 
 fn redirect(app: &App) -> Result<Url, DriveError> {

@@ -1,0 +1,45 @@
+//! The end of an account.
+
+use domain::UserId;
+
+use super::Auth;
+use crate::app::App;
+use crate::events::Event;
+use crate::tools::google_drive;
+
+/// Why an account was not deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum DeleteError {
+    /// What was typed is not the address of the account.
+    #[error("this is not the e-mail address of the account")]
+    AnotherAddress,
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+impl Auth {
+    /// Deletes the account of the person who asks, with everything that belongs to it, if they have typed its address;
+    /// an anonymous person has none to type. Tokens and open pages end at once. Safe to repeat.
+    pub async fn delete_account(&self, app: &App, owner: UserId, typed: &str) -> Result<(), DeleteError> {
+        let Some(user) = app.store.get_user(owner).await? else { return Ok(()) };
+        if typed.trim().to_ascii_lowercase() != user.email.unwrap_or_default() {
+            return Err(DeleteError::AnotherAddress);
+        }
+        app.runs.stop_all(owner).await;
+        let authorisation = google_drive::take(app, owner).await?;
+        app.store.delete_user(owner).await?;
+        // A turn that began between the two has no row to write to any more.
+        app.runs.stop_all(owner).await;
+        app.events.publish(owner, &Event::Devices);
+        app.events.end(owner);
+        let inner = app.clone();
+        app.tasks.spawn("leave others", async move {
+            if let Err(error) = inner.tools.reconcile(&inner, owner).await {
+                tracing::error!(%error, "connections of a deleted account could not be closed");
+            }
+            google_drive::revoke(&inner, owner, authorisation).await;
+        });
+        Ok(())
+    }
+}

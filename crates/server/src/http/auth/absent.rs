@@ -1,0 +1,112 @@
+//! What the protocol has and this server does not offer, refused as the protocol does where it is switched off.
+
+use axum::http::Uri;
+use serde::Deserialize;
+
+use super::extract::{Caller, query_value};
+use crate::auth::AuthError;
+use crate::auth::refusal::Refusal;
+
+pub const NO_LINKING: Refusal = Refusal::absent(404, "manual_linking_disabled", "Manual linking is disabled");
+pub const NO_OAUTH_SERVER: Refusal = Refusal::absent(404, "feature_disabled", "OAuth server is disabled");
+pub const NO_PASSKEYS: Refusal = Refusal::absent(404, "passkey_disabled", "Passkeys are disabled");
+pub const NO_SAML: Refusal = Refusal::absent(404, "saml_provider_disabled", "SAML 2.0 is disabled");
+
+/// Providers that the protocol knows by name.
+const PROVIDERS: [&str; 25] = [
+    "apple",
+    "azure",
+    "bitbucket",
+    "discord",
+    "facebook",
+    "figma",
+    "fly",
+    "github",
+    "gitlab",
+    "google",
+    "kakao",
+    "keycloak",
+    "linkedin",
+    "linkedin_oidc",
+    "notion",
+    "slack",
+    "slack_oidc",
+    "snapchat",
+    "spotify",
+    "twitch",
+    "twitter",
+    "vercel_marketplace",
+    "workos",
+    "x",
+    "zoom",
+];
+
+/// Providers whose tokens could be taken, and who says so in them.
+const ISSUERS: [(&str, &str); 6] = [
+    ("google", "https://accounts.google.com"),
+    ("facebook", "https://www.facebook.com"),
+    ("kakao", "https://kauth.kakao.com"),
+    ("keycloak", ""),
+    ("snapchat", "https://accounts.snapchat.com/accounts/oauth2/token"),
+    ("vercel_marketplace", "https://marketplace.vercel.com"),
+];
+
+/// A token of another provider, shown to sign in with.
+#[derive(Deserialize)]
+pub struct IdToken {
+    #[serde(rename = "id_token")]
+    token: Option<String>,
+    provider: Option<String>,
+    client_id: Option<String>,
+    issuer: Option<String>,
+}
+
+/// `GET /authorize`
+pub async fn authorize(uri: Uri) -> AuthError {
+    let provider = query_value(uri.query(), "provider").unwrap_or_default();
+    let why = if provider.starts_with("custom:") {
+        "custom OAuth providers are disabled".to_owned()
+    } else if PROVIDERS.contains(&provider.to_lowercase().as_str()) {
+        "provider is not enabled".to_owned()
+    } else {
+        format!("Provider {} could not be found", provider.to_lowercase())
+    };
+    invalid(format!("Unsupported provider: {why}"))
+}
+
+/// `GET /user/identities/authorize`, `DELETE /user/identities/{id}`
+pub async fn link(_caller: Caller) -> AuthError {
+    NO_LINKING.into()
+}
+
+/// `/user/oauth/grants`
+pub async fn grants(_caller: Caller) -> AuthError {
+    NO_OAUTH_SERVER.into()
+}
+
+/// `POST /token?grant_type=id_token`
+pub fn id_token(body: IdToken) -> AuthError {
+    let filled = |field: Option<String>| field.unwrap_or_default();
+    let (provider, issuer) = (filled(body.provider), filled(body.issuer));
+    if filled(body.token).is_empty() {
+        return invalid("id_token required".to_owned());
+    }
+    if provider.is_empty() && (filled(body.client_id).is_empty() || issuer.is_empty()) {
+        return invalid("provider or client_id and issuer required".to_owned());
+    }
+    let known = |(name, theirs): &&(&str, &str)| *name == provider || (!theirs.is_empty() && *theirs == issuer);
+    if let Some((_, theirs)) = ISSUERS.iter().find(known) {
+        let message = format!("Provider (issuer {theirs:?}) is not enabled");
+        return AuthError::Worded { status: 400, code: "provider_disabled", message };
+    }
+    match provider.as_str() {
+        "apple" => invalid("Unable to detect issuer in ID token for Apple provider".to_owned()),
+        "azure" => invalid("Unable to detect issuer in ID token for Azure provider".to_owned()),
+        _ if provider.starts_with("custom:") => invalid("Custom OAuth providers are disabled".to_owned()),
+        _ => invalid(format!("Custom OIDC provider {provider:?} not allowed")),
+    }
+}
+
+fn invalid(message: String) -> AuthError {
+    AuthError::Worded { status: 400, code: "validation_failed", message }
+}

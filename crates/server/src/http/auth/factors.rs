@@ -1,0 +1,155 @@
+//! `/factors`: authenticator apps as second factors.
+
+use axum::Json;
+use axum::extract::{FromRequestParts, Path, State};
+use axum::http::request::Parts;
+use domain::{ChallengeId, FactorId};
+use serde::{Deserialize, Serialize};
+use store::factors::Factor;
+use store::users::User;
+use uuid::Uuid;
+
+use super::body::SessionBody;
+use super::extract::{Address, Caller, JsonBody};
+use crate::app::App;
+use crate::auth::factors::Answer;
+use crate::auth::limits::Limit;
+use crate::auth::refusal::{
+    FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NOT_FOR_ANONYMOUS, PHONE_FACTOR_DISABLED, UNKNOWN_FACTOR,
+    WEBAUTHN_FACTOR_DISABLED,
+};
+use crate::auth::{AuthError, Claims};
+
+/// The only kind of factor there is here.
+const TOTP: &str = "totp";
+
+/// A caller who has said who they are.
+pub struct Person {
+    claims: Claims,
+    user: User,
+}
+
+impl FromRequestParts<App> for Person {
+    type Rejection = AuthError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthError> {
+        let Caller(claims) = Caller::from_request_parts(parts, app).await?;
+        let user = app.auth.user(app, claims).await?;
+        if user.is_anonymous { Err(NOT_FOR_ANONYMOUS.into()) } else { Ok(Self { claims, user }) }
+    }
+}
+
+impl Person {
+    /// The person's factor that the path names.
+    fn factor(&self, id: FactorId) -> Result<&Factor, AuthError> {
+        Ok(self.user.factors.iter().find(|factor| factor.id == id).ok_or(FACTOR_NOT_FOUND)?)
+    }
+}
+
+/// The factor that the path names.
+pub struct Id(FactorId);
+
+impl FromRequestParts<App> for Id {
+    type Rejection = AuthError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthError> {
+        match Path::from_request_parts(parts, app).await {
+            Ok(Path(id)) => Ok(Self(id)),
+            Err(_) => Err(FACTOR_ID_MALFORMED.into()),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub struct Enroll {
+    friendly_name: Option<String>,
+    factor_type: Option<String>,
+    issuer: Option<String>,
+}
+
+#[derive(Serialize)]
+pub struct EnrolledBody {
+    id: FactorId,
+    r#type: &'static str,
+    friendly_name: String,
+    totp: TotpBody,
+}
+
+#[derive(Serialize)]
+struct TotpBody {
+    qr_code: String,
+    secret: String,
+    uri: String,
+}
+
+#[derive(Serialize)]
+pub struct ChallengeBody {
+    id: ChallengeId,
+    r#type: &'static str,
+    expires_at: i64,
+}
+
+#[derive(Deserialize)]
+pub struct Verify {
+    challenge_id: Option<ChallengeId>,
+    code: Option<String>,
+}
+
+#[derive(Serialize)]
+pub struct UnenrolledBody {
+    id: FactorId,
+}
+
+/// `POST /factors`
+pub async fn enroll(
+    State(app): State<App>,
+    person: Person,
+    JsonBody(body): JsonBody<Enroll>,
+) -> Result<Json<EnrolledBody>, AuthError> {
+    match body.factor_type.as_deref() {
+        Some(TOTP) => {}
+        Some("phone") => return Err(PHONE_FACTOR_DISABLED.into()),
+        Some("webauthn") => return Err(WEBAUTHN_FACTOR_DISABLED.into()),
+        _ => return Err(UNKNOWN_FACTOR.into()),
+    }
+    let name = body.friendly_name.unwrap_or_default();
+    let issuer = body.issuer.unwrap_or_default();
+    let enrolled = app.auth.enroll(&app, person.claims, &person.user, name, &issuer).await?;
+    let totp = TotpBody { qr_code: enrolled.qr_code, secret: enrolled.secret, uri: enrolled.uri };
+    Ok(Json(EnrolledBody { id: enrolled.id, r#type: TOTP, friendly_name: enrolled.friendly_name, totp }))
+}
+
+/// `POST /factors/{id}/challenge`
+pub async fn challenge(
+    State(app): State<App>,
+    person: Person,
+    Address(address): Address,
+    Id(id): Id,
+) -> Result<Json<ChallengeBody>, AuthError> {
+    let factor = person.factor(id)?;
+    app.auth.limits().check(Limit::FactorChallenge, address)?;
+    let invited = app.auth.challenge(&app, person.claims.user, factor.id, address).await?;
+    Ok(Json(ChallengeBody { id: invited.id, r#type: TOTP, expires_at: invited.expires_at }))
+}
+
+/// `POST /factors/{id}/verify`
+pub async fn verify(
+    State(app): State<App>,
+    person: Person,
+    Address(address): Address,
+    Id(id): Id,
+    JsonBody(body): JsonBody<Verify>,
+) -> Result<Json<SessionBody>, AuthError> {
+    let factor = person.factor(id)?.id;
+    app.auth.limits().check(Limit::FactorVerify, address)?;
+    let challenge = body.challenge_id.unwrap_or(ChallengeId(Uuid::nil()));
+    let answer = Answer { challenge, code: body.code.unwrap_or_default() };
+    Ok(Json(app.auth.verify_factor(&app, person.claims, factor, address, answer).await?.into()))
+}
+
+/// `DELETE /factors/{id}`
+pub async fn unenroll(State(app): State<App>, person: Person, Id(id): Id) -> Result<Json<UnenrolledBody>, AuthError> {
+    let factor = person.factor(id)?;
+    app.auth.unenroll(&app, person.claims, factor).await?;
+    Ok(Json(UnenrolledBody { id: factor.id }))
+}

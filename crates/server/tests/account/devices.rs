@@ -1,0 +1,90 @@
+//! Where a person is signed in.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use testkit::{MockClock, Person, TestApp, databases};
+
+use crate::visitor::{Page, another_device, call};
+
+async fn list(person: &Person) -> Vec<Value> {
+    person.get("/api/account/devices").await["devices"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn every_sign_in_is_a_device() {
+    for database in databases() {
+        let clock = MockClock::new();
+        let app = TestApp::builder().database(database).clock(&clock).start().await;
+        let person = app.person().await;
+        app.person().await;
+        clock.advance_seconds(60);
+        let other = another_device(&app, &person, "Browser/1").await;
+        let devices = list(&person).await;
+        assert_eq!(devices.len(), 2, "those of others are not among them");
+        assert_eq!((&devices[0]["userAgent"], &devices[0]["current"]), (&json!("Browser/1"), &json!(false)));
+        assert_eq!((&devices[1]["current"], &devices[1]["aal"]), (&json!(true), &json!("aal1")));
+        assert_eq!(devices[0]["createdAt"], json!("2026-11-21T10:01:00.000000Z"));
+        assert_eq!(devices[0]["lastUsedAt"], devices[0]["createdAt"]);
+        assert_eq!(list(&other).await[0]["current"], true);
+    }
+}
+
+#[tokio::test]
+async fn the_last_use_is_kept_to_five_minutes() {
+    for database in databases() {
+        let clock = MockClock::new();
+        let app = TestApp::builder().database(database).clock(&clock).start().await;
+        let person = app.person().await;
+        let used = || async { list(&person).await[0]["lastUsedAt"].as_str().unwrap().to_owned() };
+        let first = used().await;
+        clock.advance_seconds(299);
+        used().await;
+        assert_eq!(used().await, first, "not written for every call");
+        clock.advance_seconds(1);
+        // It is written beside the call that it is about.
+        while used().await == first {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(used().await, app.app.clock.now().to_rfc3339());
+    }
+}
+
+#[tokio::test]
+async fn a_device_is_signed_out_from_another_and_its_page_hears_it() {
+    for database in databases() {
+        let app = TestApp::on(database).await;
+        let person = app.person().await;
+        let other = another_device(&app, &person, "Browser/1").await;
+        let (mut here, there) = (Page::open(&person).await, Page::open(&other).await);
+        let devices = list(&person).await;
+        let id = devices.iter().find(|device| device["current"] == false).unwrap()["id"].as_str().unwrap().to_owned();
+        let path = format!("/api/account/devices/{id}");
+
+        let stranger = app.person().await;
+        assert_eq!(call(&stranger, Method::DELETE, &path, None).await.0, 404);
+        assert_eq!(list(&other).await.len(), 2, "a stranger ends nothing");
+
+        assert_eq!(call(&person, Method::DELETE, &path, None).await.0, 204);
+        assert_eq!(call(&person, Method::DELETE, &path, None).await.0, 404);
+        assert_eq!(call(&person, Method::DELETE, "/api/account/devices/mine", None).await.0, 404);
+        assert_eq!(call(&other, Method::GET, "/api/models", None).await.0, 401);
+        assert_eq!(there.rest().await, "data: {\"type\":\"devices\"}\n\n", "and then the stream ends");
+        assert_eq!(here.next().await.unwrap(), "data: {\"type\":\"devices\"}\n\n");
+        assert_eq!(list(&person).await.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn all_others_are_signed_out_at_once() {
+    for database in databases() {
+        let app = TestApp::on(database).await;
+        let person = app.person().await;
+        let others = [another_device(&app, &person, "a").await, another_device(&app, &person, "b").await];
+        let pages = [Page::open(&others[0]).await, Page::open(&others[1]).await];
+        assert_eq!(call(&person, Method::POST, "/auth/v1/logout?scope=others", None).await.0, 204);
+        for page in pages {
+            assert!(page.rest().await.ends_with("data: {\"type\":\"devices\"}\n\n"));
+        }
+        assert_eq!(list(&person).await.len(), 1);
+    }
+}
