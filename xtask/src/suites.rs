@@ -10,7 +10,7 @@ pub struct Count {
 }
 
 /// The tests that an output tells of, or nothing when no runner's closing line is in it. Understands
-/// cargo-nextest, `cargo test`, vitest, `node --test` and a plain "3 passed, 1 failed".
+/// cargo-nextest, `cargo test`, vitest, `node --test`, the conformance suite of MCP and a plain "3 passed, 1 failed".
 pub fn count(output: &str) -> Option<Count> {
     let plain = without_colours(output);
     let lines = || plain.lines().map(str::trim);
@@ -31,6 +31,9 @@ pub fn count(output: &str) -> Option<Count> {
         let failed = before(&line, "failed").unwrap_or(0).max(files);
         return Some(Count { passed: before(&line, "passed").unwrap_or(0), failed });
     }
+    if lines().any(|line| line == "=== SUITE SUMMARY ===" || line == "Test Results:") {
+        return Some(conformance(&plain));
+    }
     let closing =
         |word: &str| ["# ", "ℹ "].iter().find_map(|mark| last(&format!("{mark}{word} "))?.parse::<u32>().ok());
     if let Some(passed) = closing("pass") {
@@ -41,6 +44,26 @@ pub fn count(output: &str) -> Option<Count> {
         let number = |text: &str, word: &str| text.strip_suffix(word)?.trim().parse().ok();
         Some(Count { passed: number(passed, "passed")?, failed: number(failed, "failed")? })
     })
+}
+
+/// The checks of the scenarios that count, by the lines of the summary: "✓ tools_call: 2 passed, 0 failed". Optional
+/// ones are among them and listed again at the end, as "✗ auth/dpop (extension)". One scenario alone has another
+/// line: "Passed: 9/9, 0 failed, 0 warnings".
+fn conformance(plain: &str) -> Count {
+    let lines = || plain.lines().map(str::trim).filter_map(|line| line.strip_prefix(['✓', '✗'])).map(str::trim);
+    let optional = |scenario: &str| lines().any(|line| line.split_once(" (").is_some_and(|(name, _)| name == scenario));
+    let mut count = Count { passed: 0, failed: 0 };
+    for (scenario, result) in lines().filter_map(|line| line.split_once(": ")) {
+        if !optional(scenario) {
+            count.passed += before(result, "passed").unwrap_or(0);
+            count.failed += before(result, "failed").unwrap_or(0);
+        }
+    }
+    if let Some(alone) = plain.lines().rev().find_map(|line| line.trim().strip_prefix("Passed: ")) {
+        count.passed += alone.split('/').next().and_then(|passed| passed.parse().ok()).unwrap_or(0);
+        count.failed += before(alone, "failed").unwrap_or(0);
+    }
+    count
 }
 
 /// The number in front of a word: 3 in "12 tests run: 3 passed".
@@ -103,6 +126,16 @@ mod tests {
     fn reads_node() {
         check("# tests 4\n# suites 0\n# pass 3\n# fail 1\n# cancelled 0\n", 3, 1);
         check("ℹ tests 4\nℹ pass 2\nℹ fail 1\nℹ cancelled 1\n", 2, 2);
+    }
+
+    #[test]
+    fn reads_the_conformance_suite() {
+        let summary = "Results saved\n\n=== SUITE SUMMARY ===\n\n✓ tools_call: 2 passed, 0 failed\n\
+                       ✗ auth/iss: 3 passed, 1 failed\n✗ auth/dpop: 9 passed, 3 failed\n\n\
+                       Total: 14 passed, 4 failed, 0 warnings\n\nNot scored: 1 scenario(s) run, 1 failing.\n  \
+                       ✗ auth/dpop (extension)\n";
+        check(summary, 5, 1);
+        check("Test Results:\nPassed: 8/9, 1 failed, 0 warnings\n\n❌ OVERALL: FAILED\n", 8, 1);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Installs what the tests need and runs every suite, to the last one, whatever fails on the way.
 
+mod conformance;
 mod report;
 
 use std::io::IsTerminal;
@@ -15,7 +16,7 @@ use crate::system::{chromium, postgres};
 use crate::weights::{self, Weights};
 use crate::workspace::Workspace;
 use crate::{node, web};
-use report::{Report, check, suite};
+use report::{Report, check, suite, suite_of};
 
 /// The MCP servers of other makers that the tests of `mcp` talk to.
 const PEERS: &str = "crates/mcp/tests/peers";
@@ -27,6 +28,7 @@ enum Only {
     Check,
     Web,
     Rust,
+    Conformance,
     EndToEnd,
 }
 
@@ -38,8 +40,9 @@ impl Only {
             ["--only", "check"] => Ok(Self::Check),
             ["--only", "web"] => Ok(Self::Web),
             ["--only", "rust"] => Ok(Self::Rust),
+            ["--only", "conformance"] => Ok(Self::Conformance),
             ["--only", "e2e"] => Ok(Self::EndToEnd),
-            _ => Err(Failure::new("usage: cargo xtask test [--only check|web|rust|e2e]")),
+            _ => Err(Failure::new("usage: cargo xtask test [--only check|web|rust|conformance|e2e]")),
         }
     }
 
@@ -94,6 +97,9 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
         report.add(suite("Rust", || Ok(with_database(rust_tests(workspace, &EVERYTHING_ELSE)))));
         report.add(suite("built-in model", || Ok(with_database(rust_tests(workspace, &BUILT_IN_MODEL)))));
     }
+    if only.wants(Only::Conformance) {
+        report.add(suite_of("MCP conformance", || conformance::runs(workspace, &workspace.root.join(PEERS))));
+    }
     if only.wants(Only::EndToEnd) {
         report.add(suite("browser journeys", || journeys(workspace).map(with_database)));
     }
@@ -132,7 +138,7 @@ impl Needs {
         let postgres = if rust || journeys { Some(postgres::ensure()?) } else { None };
         web::packages(workspace)?;
         let peers = workspace.root.join(PEERS);
-        if (rust || journeys) && peers.join("package.json").is_file() {
+        if (rust || journeys || only.wants(Only::Conformance)) && peers.join("package.json").is_file() {
             node::install("MCP servers of other makers", &peers)?;
         }
         let mut weights = Vec::new();

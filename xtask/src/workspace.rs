@@ -45,6 +45,11 @@ impl Workspace {
         self.target.join("release/ai-chat-mcp")
     }
 
+    /// A program as `cargo build` leaves it.
+    pub fn debug_program(&self, name: &str) -> PathBuf {
+        self.target.join("debug").join(name)
+    }
+
     /// A Cargo command in the root of the clone.
     pub fn cargo(&self, arguments: &[&str]) -> Command {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -181,7 +181,8 @@ fn says_more(error: &Error) -> bool {
     matches!(
         error,
         Error::Unauthorized { .. }
-            | Error::Forbidden { .. }
+            | Error::InsufficientScope { .. }
+            | Error::Forbidden
             | Error::Protocol(_)
             | Error::TooLarge(_)
             | Error::Server { .. }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use domain::tool::Outcome;
 
 use crate::net::Refused;
+use crate::oauth::Challenge;
 
 /// Server texts in errors are cut to this many characters.
 const QUOTE: usize = 300;
@@ -32,18 +33,24 @@ pub enum Error {
     /// A header that was to be sent cannot be sent.
     #[error("cannot be asked: {0}")]
     Header(String),
-    /// HTTP 401, with or without a `WWW-Authenticate` header, which is kept for signing in.
+    /// HTTP 401: somebody has to sign in, or again.
     #[error("answered 401: it wants sign-in")]
     Unauthorized {
-        /// The `WWW-Authenticate` header.
-        challenge: Option<String>,
+        /// What it said about signing in.
+        challenge: Challenge,
     },
-    /// HTTP 403, with the `WWW-Authenticate` header if there was one.
+    /// HTTP 403 with `insufficient_scope`: somebody has to sign in again and allow more.
+    #[error("answered 403: it wants rights that were not granted to it yet")]
+    InsufficientScope {
+        /// What it wants to be allowed.
+        challenge: Challenge,
+    },
+    /// HTTP 403.
     #[error("answered 403: it does not allow this")]
-    Forbidden {
-        /// The `WWW-Authenticate` header.
-        challenge: Option<String>,
-    },
+    Forbidden,
+    /// The sign-in could not be renewed for the moment; the text says why.
+    #[error("cannot be asked: its sign-in could not be renewed: {0}")]
+    Renewal(String),
     /// Another HTTP status that is not a success.
     #[error("answered {status}{}", status_word(*.status))]
     Status {
@@ -95,7 +102,9 @@ impl Error {
             Self::Tls(_) => "tls",
             Self::Header(_) => "header",
             Self::Unauthorized { .. } => "unauthorized",
-            Self::Forbidden { .. } => "forbidden",
+            Self::InsufficientScope { .. } => "insufficient-scope",
+            Self::Forbidden => "forbidden",
+            Self::Renewal(_) => "renewal",
             Self::Status { .. } => "status",
             Self::Redirected(_) => "redirected",
             Self::NotMcp(_) => "not-mcp",
@@ -109,6 +118,15 @@ impl Error {
         }
     }
 
+    /// What the server wants from a person before it goes on, if that is what went wrong: to be given to
+    /// [`OAuth::start`](crate::oauth::OAuth::start).
+    pub fn challenge(&self) -> Option<&Challenge> {
+        match self {
+            Self::Unauthorized { challenge } | Self::InsufficientScope { challenge } => Some(challenge),
+            _ => None,
+        }
+    }
+
     /// Whether the request certainly did nothing: it was not sent, or it was turned away at the door.
     fn precedes_work(&self) -> bool {
         match self {
@@ -119,7 +137,9 @@ impl Error {
             | Self::Tls(_)
             | Self::Header(_)
             | Self::Unauthorized { .. }
-            | Self::Forbidden { .. }
+            | Self::InsufficientScope { .. }
+            | Self::Forbidden
+            | Self::Renewal(_)
             | Self::Redirected(_) => true,
             // A gateway that answers 408, 500, 502 or 504 may have passed the request on.
             Self::Status { status } => (400..500).contains(status) && *status != 408 || *status == 503,
@@ -233,6 +253,14 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// What the server wants from a person before it makes the call; see [`Error::challenge`].
+    pub fn challenge(&self) -> Option<&Challenge> {
+        match self {
+            Self::NotSent(error) | Self::Unknown(error) => error.challenge(),
+            Self::Server { .. } | Self::Cancelled => None,
+        }
+    }
+
     /// What to store about the call.
     pub fn outcome(&self) -> Outcome {
         match self {
@@ -284,7 +312,7 @@ mod tests {
     #[test]
     fn the_words_say_what_happened() {
         let said = |error: Error| error.to_string();
-        assert_eq!(said(Error::Unauthorized { challenge: None }), "answered 401: it wants sign-in");
+        assert_eq!(said(Error::Unauthorized { challenge: Challenge::default() }), "answered 401: it wants sign-in");
         assert_eq!(said(Error::Status { status: 502 }), "answered 502 Bad Gateway");
         assert_eq!(said(Error::Status { status: 599 }), "answered 599");
         assert_eq!(said(Error::Timeout(Duration::from_secs(15))), "did not answer within 15 s");
@@ -299,7 +327,7 @@ mod tests {
     fn a_call_is_unknown_unless_it_certainly_did_nothing() {
         let outcome = |error: Error| CallError::from(error).outcome();
         assert_eq!(outcome(Error::ConnectionRefused), Outcome::Error);
-        assert_eq!(outcome(Error::Unauthorized { challenge: None }), Outcome::Error);
+        assert_eq!(outcome(Error::Unauthorized { challenge: Challenge::default() }), Outcome::Error);
         assert_eq!(outcome(Error::Status { status: 404 }), Outcome::Error);
         assert_eq!(outcome(Error::Status { status: 503 }), Outcome::Error);
         assert_eq!(outcome(Error::Status { status: 408 }), Outcome::Unknown);

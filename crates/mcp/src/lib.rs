@@ -18,6 +18,7 @@ mod error;
 mod handler;
 mod limits;
 pub mod net;
+pub mod oauth;
 mod target;
 mod tools;
 mod transport;

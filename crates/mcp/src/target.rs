@@ -1,22 +1,24 @@
 //! Where to connect and what to show there.
 
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
 use crate::Error;
+use crate::oauth::Session;
 
 /// An address, and the headers that go with every request to it.
 #[derive(Debug, Clone)]
 pub struct Target {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
+    session: Option<Session>,
 }
 
 impl Target {
     /// Only the address. `ws` and `wss` mean WebSocket; with `http` and `https` the transport is found by trying.
     pub fn new(mut url: Url) -> Self {
         url.set_fragment(None);
-        Self { url, headers: HeaderMap::new() }
+        Self { url, headers: HeaderMap::new(), session: None }
     }
 
     /// Adds a header, such as `Authorization`. Its value is kept out of logs and errors.
@@ -33,6 +35,15 @@ impl Target {
         value.set_sensitive(true);
         self.headers.insert(name, value);
         Ok(self)
+    }
+
+    /// Puts the token of a sign-in on every request, unless there is an `Authorization` header already.
+    pub fn with_session(self, session: Session) -> Self {
+        Self { session: Some(session), ..self }
+    }
+
+    pub(crate) fn session(&self) -> Option<&Session> {
+        self.session.as_ref().filter(|_| !self.headers.contains_key(AUTHORIZATION))
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::Error;
 
-mod answer;
+pub(crate) mod answer;
 mod events;
 pub(crate) mod gate;
 pub(crate) mod http;

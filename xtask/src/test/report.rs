@@ -34,15 +34,29 @@ pub fn check(name: &str, work: impl FnOnce() -> Outcome) -> Suite {
 
 /// Runs a test runner and counts what it says at its end. `prepare` makes its command.
 pub fn suite(name: &str, prepare: impl FnOnce() -> Outcome<Command>) -> Suite {
+    suite_of(name, || Ok(vec![prepare()?]))
+}
+
+/// Runs several test runners as one suite, to the last one.
+pub fn suite_of(name: &str, prepare: impl FnOnce() -> Outcome<Vec<Command>>) -> Suite {
     let started = Instant::now();
-    let mut judged = None;
+    let mut count = Count { passed: 0, failed: 0 };
+    let mut reasons = Vec::new();
     let ran = step(name, || {
-        let ended = run_kept(&mut prepare()?)?;
-        let (_, reason) = judged.insert(judge(ended.success, &ended.output));
-        if reason.is_some() { Err(Failure::new("the tests failed")) } else { Ok(()) }
+        for mut command in prepare()? {
+            let ended = run_kept(&mut command)?;
+            let (part, reason) = judge(ended.success, &ended.output);
+            count.passed += part.passed;
+            count.failed += part.failed;
+            reasons.extend(reason);
+        }
+        if reasons.is_empty() { Ok(()) } else { Err(Failure::new("the tests failed")) }
     });
-    let (count, reason) =
-        judged.unwrap_or_else(|| (Count { passed: 0, failed: 1 }, ran.err().map(|failure| failure.to_string())));
+    if let (Err(failure), true) = (ran, reasons.is_empty()) {
+        count.failed += 1;
+        reasons.push(failure.to_string());
+    }
+    let reason = (!reasons.is_empty()).then(|| reasons.join("\n\n"));
     Suite { name: name.to_owned(), count, took: started.elapsed(), reason }
 }
 

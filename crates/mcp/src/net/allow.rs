@@ -62,6 +62,11 @@ impl Allow {
         };
         there && self.port.is_none_or(|allowed| allowed == port)
     }
+
+    /// Whether the entry is this very name.
+    pub(super) fn names(&self, host: &str, port: u16) -> bool {
+        matches!(&self.place, Place::Name(name) if name == host) && self.port.is_none_or(|allowed| allowed == port)
+    }
 }
 
 #[cfg(test)]

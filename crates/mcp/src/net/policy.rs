@@ -67,6 +67,23 @@ impl Policy {
         if self.permits(&host, port, ip) { Ok(()) } else { Err(Refused::Private) }
     }
 
+    /// Whether a secret may be sent to `url`: over TLS, or else to a place inside that may be reached at all. What is
+    /// public is public to those in between.
+    pub(crate) fn is_confidential(&self, url: &Url) -> bool {
+        let Ok((host, port)) = place(url) else { return false };
+        let inside = match url.host() {
+            Some(Host::Ipv4(ip)) => reach(ip.into()) != Reach::Public,
+            Some(Host::Ipv6(ip)) => reach(ip.into()) != Reach::Public,
+            Some(Host::Domain(_)) => {
+                host == "localhost"
+                    || self.0.own.iter().any(|origin| *origin == format!("{host}:{port}"))
+                    || self.0.allow.iter().any(|entry| entry.names(&host, port))
+            }
+            None => false,
+        };
+        url.scheme() == "https" || (url.scheme() == "http" && inside)
+    }
+
     /// Resolves the host of `url`, once, and gives those of its addresses that may be reached.
     pub(crate) async fn resolve(&self, url: &Url) -> Result<Vec<SocketAddr>, Error> {
         self.check_url(url)?;

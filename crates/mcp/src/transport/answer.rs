@@ -2,10 +2,11 @@
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
-use http::header::{CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
+use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, StatusCode};
 
 use crate::Error;
+use crate::oauth::Challenge;
 
 /// What a body is, by its content type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +36,11 @@ pub(super) fn content(headers: &HeaderMap) -> Content {
 pub(super) fn refusal(status: StatusCode, headers: &HeaderMap) -> Error {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     match status.as_u16() {
-        401 => Error::Unauthorized { challenge: text(WWW_AUTHENTICATE) },
-        403 => Error::Forbidden { challenge: text(WWW_AUTHENTICATE) },
+        401 => Error::Unauthorized { challenge: Challenge::read(headers) },
+        403 => match Challenge::read(headers) {
+            challenge if challenge.wants_more_scope() => Error::InsufficientScope { challenge },
+            _ => Error::Forbidden,
+        },
         300..=399 => Error::Redirected(text(LOCATION).map(|to| destination(&to)).unwrap_or_default()),
         status => Error::Status { status },
     }
@@ -51,7 +55,7 @@ fn destination(location: &str) -> String {
 }
 
 /// The whole body, or [`Error::TooLarge`] as soon as it is more than `limit` bytes.
-pub(super) async fn body(response: reqwest::Response, limit: usize) -> Result<Bytes, Error> {
+pub(crate) async fn body(response: reqwest::Response, limit: usize) -> Result<Bytes, Error> {
     if response.content_length().is_some_and(|length| length > limit as u64) {
         return Err(Error::TooLarge(limit));
     }

@@ -24,6 +24,7 @@ use super::Fault;
 use super::answer::{self, Content};
 use super::events::{events, reason};
 use crate::net::GuardedHttp;
+use crate::oauth::Session;
 use crate::{Error, Limits, Target};
 
 /// A broken stream is resumed this often, where the server supports it at all.
@@ -42,7 +43,8 @@ pub(crate) fn wire(
     fault: Fault,
     abandon: CancellationToken,
 ) -> Result<Wire, Error> {
-    let client = Requests { http: guard.client_for(&target.url)?, limit: limits.message_bytes, fault, abandon };
+    let (http, session) = (guard.client_for(&target.url)?, target.session().cloned());
+    let client = Requests { http, session, limit: limits.message_bytes, fault, abandon };
     let headers = target.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     let mut config = StreamableHttpClientTransportConfig::with_uri(target.url.as_str())
         .custom_headers(headers)
@@ -71,6 +73,7 @@ pub(crate) fn explain(error: &StreamableHttpError<Error>) -> Error {
 #[derive(Debug, Clone)]
 pub(crate) struct Requests {
     http: reqwest::Client,
+    session: Option<Session>,
     limit: usize,
     fault: Fault,
     abandon: CancellationToken,
@@ -104,7 +107,10 @@ impl Requests {
         if let Some(token) = token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }
-        request.send().await.map_err(|error| Failure::Client(Error::from_http(&error)))
+        match &self.session {
+            Some(session) => session.send(&self.http, request).await.map_err(Failure::Client),
+            None => request.send().await.map_err(|error| Failure::Client(Error::from_http(&error))),
+        }
     }
 
     async fn post(

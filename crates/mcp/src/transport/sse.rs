@@ -10,12 +10,14 @@ use super::answer::{self, Content};
 use super::events::{Events, events, reason};
 use super::{Fault, Incoming, Outgoing, parse};
 use crate::net::GuardedHttp;
+use crate::oauth::Session;
 use crate::{Error, Limits, Target};
 
 /// An open event stream and the address that takes messages.
 pub(crate) struct Wire {
     events: Events,
     http: reqwest::Client,
+    session: Option<Session>,
     endpoint: Url,
     headers: HeaderMap,
     fault: Fault,
@@ -31,7 +33,8 @@ impl Wire {
     ) -> Result<Self, Error> {
         let http = guard.client_for(&target.url)?;
         let request = http.get(target.url.clone()).headers(target.headers.clone()).header(ACCEPT, "text/event-stream");
-        let response = request.send().await.map_err(|error| Error::from_http(&error))?;
+        let session = target.session().cloned();
+        let response = send(&http, session.as_ref(), request).await?;
         if !response.status().is_success() {
             return Err(answer::refusal(response.status(), response.headers()));
         }
@@ -42,7 +45,18 @@ impl Wire {
         }
         let mut events = events(response.bytes_stream(), limits.message_bytes, fault.clone());
         let endpoint = first_endpoint(&mut events, &target.url).await?;
-        Ok(Self { events, http, endpoint, headers: target.headers.clone(), fault })
+        Ok(Self { events, http, session, endpoint, headers: target.headers.clone(), fault })
+    }
+}
+
+async fn send(
+    http: &reqwest::Client,
+    session: Option<&Session>,
+    request: reqwest::RequestBuilder,
+) -> Result<reqwest::Response, Error> {
+    match session {
+        Some(session) => session.send(http, request).await,
+        None => request.send().await.map_err(|error| Error::from_http(&error)),
     }
 }
 
@@ -73,8 +87,9 @@ impl rmcp::transport::Transport<RoleClient> for Wire {
 
     fn send(&mut self, message: Outgoing) -> impl Future<Output = Result<(), Error>> + Send + 'static {
         let request = self.http.post(self.endpoint.clone()).headers(self.headers.clone()).json(&message);
+        let (http, session) = (self.http.clone(), self.session.clone());
         async move {
-            let response = request.send().await.map_err(|error| Error::from_http(&error))?;
+            let response = send(&http, session.as_ref(), request).await?;
             if response.status().is_success() {
                 Ok(())
             } else {

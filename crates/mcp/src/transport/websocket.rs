@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use http::HeaderValue;
-use http::header::SEC_WEBSOCKET_PROTOCOL;
+use http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
+use http::{HeaderValue, StatusCode};
 use rmcp::service::RoleClient;
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
@@ -20,6 +20,7 @@ use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async
 use super::answer::{self, Content};
 use super::{Fault, Incoming, Outgoing, parse};
 use crate::net::GuardedHttp;
+use crate::oauth::{Secret, bearer};
 use crate::{Error, Limits, Target};
 
 /// Keeps proxies from dropping an idle connection.
@@ -54,12 +55,17 @@ impl Wire {
         fault: Fault,
     ) -> Result<Self, Error> {
         let limit = limits.message_bytes;
-        let socket = match handshake(guard, target, limit, true).await {
-            Err(WsError::Protocol(ProtocolError::SecWebSocketSubProtocolError(SubProtocolError::NoSubProtocol))) => {
-                handshake(guard, target, limit, false).await
-            }
-            other => other,
+        let mut token = match target.session() {
+            Some(session) => session.token().await?,
+            None => None,
         };
+        let mut socket = Box::pin(either_handshake(guard, target, token.as_ref(), limit)).await;
+        if let (Some(session), Some(refused), true) = (target.session(), &token, is_unauthorized(&socket)) {
+            token = session.instead_of(refused).await?;
+            if token.is_some() {
+                socket = Box::pin(either_handshake(guard, target, token.as_ref(), limit)).await;
+            }
+        }
         let (sink, stream) = socket.map_err(|error| explain(&error, limit))?.split();
         let mut ping = interval_at(Instant::now() + PING, PING);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -72,9 +78,37 @@ impl Wire {
     }
 }
 
-async fn handshake(guard: &GuardedHttp, target: &Target, limit: usize, subprotocol: bool) -> Result<Socket, WsError> {
+async fn either_handshake(
+    guard: &GuardedHttp,
+    target: &Target,
+    token: Option<&Secret>,
+    limit: usize,
+) -> Result<Socket, WsError> {
+    match handshake(guard, target, token, limit, true).await {
+        Err(WsError::Protocol(ProtocolError::SecWebSocketSubProtocolError(SubProtocolError::NoSubProtocol))) => {
+            handshake(guard, target, token, limit, false).await
+        }
+        other => other,
+    }
+}
+
+fn is_unauthorized(socket: &Result<Socket, WsError>) -> bool {
+    matches!(socket, Err(WsError::Http(response)) if response.status() == StatusCode::UNAUTHORIZED)
+}
+
+async fn handshake(
+    guard: &GuardedHttp,
+    target: &Target,
+    token: Option<&Secret>,
+    limit: usize,
+    subprotocol: bool,
+) -> Result<Socket, WsError> {
     let mut request = target.url.as_str().into_client_request()?;
     request.headers_mut().extend(target.headers.clone());
+    if let Some(token) = token {
+        let header = bearer(token).map_err(|error| WsError::Io(std::io::Error::other(error)))?;
+        request.headers_mut().insert(AUTHORIZATION, header);
+    }
     if subprotocol {
         request.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mcp"));
     }

@@ -17,11 +17,24 @@ pub struct Seen {
     pub path: String,
     pub headers: Vec<(String, String)>,
     pub body: Value,
+    /// The body as it came.
+    pub text: String,
 }
 
 impl Seen {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A field of a form in the body.
+    pub fn field(&self, name: &str) -> Option<String> {
+        let mut fields = url::form_urlencoded::parse(self.text.as_bytes());
+        fields.find_map(|(key, value)| (key == name).then(|| value.into_owned()))
+    }
+
+    /// Where this server is, as the client calls it.
+    pub fn base(&self) -> String {
+        format!("http://{}", self.header("host").unwrap_or_default())
     }
 
     /// The JSON-RPC method.
@@ -49,6 +62,8 @@ pub enum Reply {
     Events(mpsc::Receiver<Vec<u8>>),
     /// These bytes, whatever they are, and the end of the connection.
     Raw(Vec<u8>),
+    /// The same, when they come.
+    Bytes(mpsc::Receiver<Vec<u8>>),
     /// These bytes over and over.
     Endless(&'static str, Vec<u8>),
     /// Nothing, while the connection stays open.
@@ -66,6 +81,16 @@ impl Reply {
 
     pub fn status(status: u16) -> Self {
         Self::Answer { status, headers: vec![], body: vec![] }
+    }
+
+    /// A whole answer as it goes over the wire.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let Self::Answer { status, headers, body } = self else { unreachable!("not a whole answer") };
+        let mut head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+        for (name, value) in headers {
+            write!(head, "{name}: {value}\r\n").unwrap();
+        }
+        [(head + "\r\n").into_bytes(), body.clone()].concat()
     }
 
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -149,25 +174,19 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Seen> {
         let Some((name, value)) = line.trim_end().split_once(':') else { break };
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let mut seen = Seen { method, path, headers, body: Value::Null };
+    let mut seen = Seen { method, path, headers, body: Value::Null, text: String::new() };
     let length = seen.header("content-length").map_or(0, |length| length.parse().unwrap());
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.ok()?;
     seen.body = serde_json::from_slice(&body).unwrap_or_default();
+    seen.text = String::from_utf8_lossy(&body).into_owned();
     Some(seen)
 }
 
 async fn answer(stream: &mut BufReader<TcpStream>, reply: Reply, request: &Seen, gone: &mpsc::UnboundedSender<String>) {
     const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
     match reply {
-        Reply::Answer { status, headers, body } => {
-            let mut head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
-            for (name, value) in headers {
-                write!(head, "{name}: {value}\r\n").unwrap();
-            }
-            stream.write_all((head + "\r\n").as_bytes()).await.ok();
-            stream.write_all(&body).await.ok();
-        }
+        reply @ Reply::Answer { .. } => stream.write_all(&reply.to_bytes()).await.unwrap_or_default(),
         Reply::Events(mut events) => {
             stream.write_all(EVENTS.as_bytes()).await.ok();
             loop {
@@ -181,6 +200,11 @@ async fn answer(stream: &mut BufReader<TcpStream>, reply: Reply, request: &Seen,
                         break;
                     }
                 }
+            }
+        }
+        Reply::Bytes(mut bytes) => {
+            while let Some(bytes) = bytes.recv().await {
+                stream.write_all(&bytes).await.ok();
             }
         }
         Reply::Raw(bytes) => stream.write_all(&bytes).await.unwrap_or_default(),

@@ -5,6 +5,7 @@
 mod calls;
 mod eras;
 mod http;
+mod oauth;
 mod questions;
 mod refusals;
 mod websocket;

@@ -4,18 +4,26 @@
 //! server that a person adds: connect, sign in when the server wants it, list the tools, call them. It stands in for
 //! the person only: it says which tools are called with what, answers questions, and follows the sign-in page.
 
+mod browser;
+mod store;
+
 use std::error::Error;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use browser::Browser;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp::net::{GuardedHttp, Policy};
+use mcp::oauth::{Challenge, ClientKey, RegisteredClient, Secret};
 use mcp::{Answer, Asker, CallOptions, Client, Connection, Content, Question, Target};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// A server that wants more sign-ins than this for one thing is left alone.
+const SIGN_INS: usize = 5;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -29,38 +37,79 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Outcome<()> {
-    let url = std::env::args().nth(1).ok_or("usage: mcp-conformance-client <address of the server>")?;
-    let client = Client::new(GuardedHttp::new(Policy::new(&[], true, vec![]))?).with_questions();
-    let connection = client.connect(Target::new(url.parse()?), &CancellationToken::new()).await?;
-    let outcome = use_tools(&connection).await;
+    let url: url::Url =
+        std::env::args().nth(1).ok_or("usage: mcp-conformance-client <address of the server>")?.parse()?;
+    let guard = GuardedHttp::new(Policy::new(&[], true, vec![]))?;
+    let browser = Browser::new(guard.clone(), url.clone(), registered_client())?;
+    let client = Client::new(guard).with_questions();
+    let connect = async || {
+        let target = Target::new(url.clone()).with_session(browser.session());
+        client.connect(target, &CancellationToken::new()).await
+    };
+    let connection = signed_in(&browser, mcp::Error::challenge, connect).await?;
+    let outcome = use_tools(&connection, &browser).await;
     connection.close().await;
     outcome
 }
 
+/// Does something, and signs in whenever the server wants that first.
+async fn signed_in<T, E: Error + 'static>(
+    browser: &Browser,
+    challenge: impl Fn(&E) -> Option<&Challenge>,
+    mut work: impl AsyncFnMut() -> Result<T, E>,
+) -> Outcome<T> {
+    let mut sign_ins = 0;
+    loop {
+        match work().await {
+            Err(error) if sign_ins < SIGN_INS => match challenge(&error).cloned() {
+                Some(challenge) => browser.sign_in(challenge).await?,
+                None => return Err(error.into()),
+            },
+            done => return Ok(done?),
+        }
+        sign_ins += 1;
+    }
+}
+
 /// Calls what the scenario says, or every tool there is.
-async fn use_tools(connection: &Connection) -> Outcome<()> {
-    let tools = connection.list_tools().await?;
+async fn use_tools(connection: &Connection, browser: &Browser) -> Outcome<()> {
+    let tools = signed_in(browser, mcp::Error::challenge, async || connection.list_tools().await).await?;
     let calls = match setting("MCP_CONFORMANCE_SCENARIO").as_deref() {
         Some("json-schema-ref-no-deref") => vec![],
         Some("json-schema-2020-12-preservation") => {
             let focal =
                 tools.iter().find(|tool| tool.name == "json_schema_2020_12_tool").ok_or("the tool is missing")?;
             let arguments = Map::from_iter([("schema".to_owned(), focal.input_schema.clone())]);
-            vec![("json_schema_echo".to_owned(), arguments)]
+            vec![Call { name: "json_schema_echo".to_owned(), arguments }]
         }
         _ => match context().remove("toolCalls") {
-            Some(calls) => serde_json::from_value::<Vec<Call>>(calls)?
-                .into_iter()
-                .map(|call| (call.name, call.arguments))
+            Some(calls) => serde_json::from_value(calls)?,
+            None => tools
+                .iter()
+                .map(|tool| Call { name: tool.name.clone(), arguments: arguments(&tool.input_schema) })
                 .collect(),
-            None => tools.iter().map(|tool| (tool.name.clone(), arguments(&tool.input_schema))).collect(),
         },
     };
-    for (name, arguments) in calls {
-        let options = CallOptions { asker: Some(Arc::new(Person)), ..CallOptions::default() };
-        connection.call_tool(&name, arguments, options).await?;
+    for Call { name, arguments } in calls {
+        let call = async || {
+            let options = CallOptions { asker: Some(Arc::new(Person)), ..CallOptions::default() };
+            connection.call_tool(&name, arguments.clone(), options).await
+        };
+        signed_in(browser, mcp::CallError::challenge, call).await?;
     }
     Ok(())
+}
+
+/// The client that the scenario registered by hand, if it did.
+fn registered_client() -> Option<RegisteredClient> {
+    let context = context();
+    let text = |name: &str| context.get(name).and_then(Value::as_str);
+    let key = match (text("private_key_pem"), text("client_secret")) {
+        (Some(key), _) => ClientKey::PrivateKey(Secret::new(key)),
+        (None, Some(secret)) => ClientKey::Secret(Secret::new(secret)),
+        (None, None) => ClientKey::None,
+    };
+    Some(RegisteredClient { id: text("client_id")?.to_owned(), key })
 }
 
 #[derive(serde::Deserialize)]

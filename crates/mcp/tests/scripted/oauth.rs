@@ -1,0 +1,206 @@
+//! Signing in, with authorization servers that do exactly what a test says.
+
+mod discovery;
+mod renewal;
+mod round_trip;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use domain::clock::Clock;
+use domain::{ServerId, Timestamp, UserId};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use mcp::net::{GuardedHttp, Policy};
+use mcp::oauth::{
+    App, Callback, Challenge, CredentialStore, Credentials, OAuth, Owner, SignIn, SignInError, Started, StoreError,
+};
+use mcp::{Client, Connection, Error, Target};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use crate::http::{Reply, Seen, Server};
+use crate::{modern, tool};
+
+/// A clock that a test turns.
+#[derive(Debug, Default)]
+pub struct Hands(AtomicI64);
+
+impl Hands {
+    pub fn turn(&self, seconds: i64) {
+        self.0.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
+    }
+}
+
+impl Clock for Hands {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// Keeps credentials as text, as a database does, for all nodes that share it.
+#[derive(Debug, Default)]
+pub struct Memory {
+    sets: Mutex<HashMap<Owner, Vec<String>>>,
+    lock: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl CredentialStore for Memory {
+    fn load(&self, owner: Owner) -> BoxFuture<'_, Result<Vec<Credentials>, StoreError>> {
+        let sets = self.sets.lock().unwrap();
+        let sets = sets.get(&owner).into_iter().flatten().map(|set| serde_json::from_str(set).unwrap()).collect();
+        std::future::ready(Ok(sets)).boxed()
+    }
+
+    fn save(&self, owner: Owner, credentials: Credentials) -> BoxFuture<'_, Result<(), StoreError>> {
+        let of = |set: &String| serde_json::from_str::<Credentials>(set).unwrap().issuer().to_owned();
+        let mut sets = self.sets.lock().unwrap();
+        let sets = sets.entry(owner).or_default();
+        sets.retain(|set| of(set) != credentials.issuer());
+        sets.insert(0, serde_json::to_string(&credentials).unwrap());
+        std::future::ready(Ok(())).boxed()
+    }
+
+    fn delete(&self, owner: Owner) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.sets.lock().unwrap().remove(&owner);
+        std::future::ready(Ok(())).boxed()
+    }
+
+    fn lock(&self, _: Owner) -> BoxFuture<'_, Result<Box<dyn Send>, StoreError>> {
+        let guard = self.lock.clone().lock_owned();
+        async move { Ok(Box::new(guard.await) as Box<dyn Send>) }.boxed()
+    }
+}
+
+/// A person with a connection to a server, which is its own authorization server as well.
+pub struct Person {
+    pub server: Server,
+    pub oauth: OAuth,
+    pub owner: Owner,
+    pub store: Arc<Memory>,
+    pub clock: Arc<Hands>,
+}
+
+impl Person {
+    /// `script` answers first; what it leaves out is answered as a good server would.
+    pub async fn with(script: impl Fn(&Seen) -> Option<Reply> + Send + Sync + 'static) -> Self {
+        let server = Server::start(move |seen| script(seen).unwrap_or_else(|| good(seen))).await;
+        let (store, clock) = (Arc::new(Memory::default()), Arc::new(Hands::default()));
+        let oauth = node(&store, &clock);
+        let owner = Owner { user: UserId::fresh(), server: ServerId::fresh() };
+        Self { server, oauth, owner, store, clock }
+    }
+
+    pub fn url(&self) -> Url {
+        self.server.url("/mcp")
+    }
+
+    pub async fn start(&self, challenge: Option<Challenge>) -> Result<Started, SignInError> {
+        self.oauth.start(SignIn { owner: self.owner, url: self.url(), challenge, client: None }).await
+    }
+
+    /// Goes all the way, with consent.
+    pub async fn sign_in(&self, challenge: Option<Challenge>) -> Result<(), SignInError> {
+        let started = self.start(challenge).await?;
+        let answer = consent(&started);
+        self.oauth.complete(self.owner, started.pending, answer).await
+    }
+
+    pub async fn connect(&self) -> Result<Connection, Error> {
+        let target = Target::new(self.url()).with_session(self.oauth.session(self.owner, self.url()));
+        client().connect(target, &CancellationToken::new()).await
+    }
+
+    /// The access token that a request would have.
+    pub async fn token(&self) -> Result<Option<String>, Error> {
+        let session = self.oauth.session(self.owner, self.url());
+        Ok(session.token().await?.map(|token| token.expose().to_owned()))
+    }
+
+    pub fn asked(&self, path: &str) -> Vec<Seen> {
+        self.server.seen().into_iter().filter(|seen| seen.path == path).collect()
+    }
+
+    pub fn grants(&self) -> Vec<String> {
+        self.asked("/token").iter().map(|seen| seen.field("grant_type").unwrap()).collect()
+    }
+}
+
+pub fn guard() -> GuardedHttp {
+    GuardedHttp::new(Policy::new(&[], true, vec![])).unwrap()
+}
+
+pub fn client() -> Client {
+    Client::new(guard())
+}
+
+pub fn node(store: &Arc<Memory>, clock: &Arc<Hands>) -> OAuth {
+    let redirect_uri = "https://chat.example/callback".parse().unwrap();
+    let app = App { name: "Chat".to_owned(), redirect_uri, metadata_url: None };
+    OAuth::new(guard(), app, store.clone(), clock.clone())
+}
+
+/// What comes back when the person agrees.
+pub fn consent(started: &Started) -> Callback {
+    Callback { state: started.state.clone(), code: Some("code".to_owned()), ..Callback::default() }
+}
+
+pub fn parameter(started: &Started, name: &str) -> Option<String> {
+    started.url.query_pairs().find_map(|(key, value)| (key == name).then(|| value.into_owned()))
+}
+
+pub fn metadata(seen: &Seen) -> Value {
+    let base = seen.base();
+    json!({
+        "issuer": base, "authorization_endpoint": format!("{base}/authorize"),
+        "token_endpoint": format!("{base}/token"), "registration_endpoint": format!("{base}/register"),
+        "revocation_endpoint": format!("{base}/revoke"), "code_challenge_methods_supported": ["S256"],
+        "token_endpoint_auth_methods_supported": ["none"],
+    })
+}
+
+pub const RESOURCE: &str = "/.well-known/oauth-protected-resource/mcp";
+pub const AUTHORITY: &str = "/.well-known/oauth-authorization-server";
+
+/// A server that turns everybody away without a word about why, and an authorization server that grants everything:
+/// the first access token is `a-1`, the next `a-2`, and each refresh token is good once.
+pub fn good(seen: &Seen) -> Reply {
+    let base = seen.base();
+    match seen.path.as_str() {
+        RESOURCE => Reply::json(200, json!({ "resource": format!("{base}/mcp"), "authorization_servers": [base] })),
+        AUTHORITY => Reply::json(200, metadata(seen)),
+        "/register" => Reply::json(201, json!({ "client_id": "c-1" })),
+        "/token" => {
+            let before = seen.field("refresh_token").and_then(|token| token[2..].parse::<u32>().ok()).unwrap_or(0);
+            grant(before + 1)
+        }
+        "/revoke" => Reply::status(200),
+        "/mcp" if seen.header("authorization").is_some_and(|header| header.starts_with("Bearer a-")) => {
+            modern(seen, &json!({})).unwrap_or_else(|| match seen.rpc() {
+                "tools/list" => seen.result(json!({ "resultType": "complete", "tools": [tool("work")] })),
+                _ => seen.result(json!({ "resultType": "complete", "content": [] })),
+            })
+        }
+        "/mcp" => Reply::status(401),
+        _ => Reply::status(404),
+    }
+}
+
+/// Tokens that last an hour.
+pub fn grant(number: u32) -> Reply {
+    Reply::json(
+        200,
+        json!({ "access_token": format!("a-{number}"), "token_type": "Bearer", "expires_in": 3600,
+            "refresh_token": format!("r-{number}") }),
+    )
+}
+
+pub fn refuse(code: &str) -> Reply {
+    Reply::json(400, json!({ "error": code }))
+}
+
+pub fn wants(scope: &str) -> Challenge {
+    Challenge { scope: Some(scope.to_owned()), error: Some("insufficient_scope".to_owned()), ..Challenge::default() }
+}
