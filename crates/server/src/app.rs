@@ -14,6 +14,7 @@ use url::Url;
 use crate::auth::Auth;
 use crate::config::Config;
 use crate::events::Events;
+use crate::mail::Mailer;
 use crate::models::Models;
 use crate::runs::Runs;
 use crate::secrets::Secrets;
@@ -40,6 +41,8 @@ pub struct Parts {
     pub secrets: Secrets,
     /// Background work.
     pub tasks: Tasks,
+    /// Where letters are handed in, if there is a mail server.
+    pub mail: Option<Mailer>,
     /// Accounts and access tokens.
     pub auth: Auth,
     /// The models that can be asked.
@@ -83,6 +86,8 @@ impl App {
         let store = Store::open(&config.database_url).await?;
         let tasks = Tasks::default();
         let auth = Auth::start(&config, &site_url, &store, &secrets, &clock).await?;
+        let mail =
+            config.smtp.as_ref().map(|smtp| Mailer::new(&smtp.url, smtp.from.as_ref(), &site_url)).transpose()?;
         let models = Models::new(&config)?;
         let tools = Tools::new(&config, address, &site_url)?;
         let runs = Runs::start(&store, &tasks, clock.as_ref()).await?;
@@ -95,6 +100,7 @@ impl App {
             store,
             secrets,
             tasks,
+            mail,
             auth,
             models,
             tools,

@@ -2,23 +2,36 @@
 //!
 //! A person signs in once on each device. The sign-in is a row; an access token names it and is good for an hour, and only
 //! as long as the row is there. A refresh token names it too, with a counter: see [`sessions`].
+//!
+//! What is mailed: [`letters`] writes links, [`one_time`] makes what they carry, [`verification`] takes it back.
 
 pub mod accounts;
 pub mod address;
+mod changes;
+pub mod confirmation;
 pub mod deletion;
 pub mod email;
+mod email_change;
 pub mod error;
 pub mod factors;
 pub mod keys;
+pub mod letters;
 pub mod limits;
+pub mod one_time;
 pub mod password;
+mod pauses;
+pub mod pkce;
 pub mod presence;
 pub mod qr;
+mod reauthentication;
+pub mod recovery;
+pub mod redirects;
 pub mod refresh_token;
 pub mod refusal;
 pub mod sessions;
 pub mod token;
 pub mod totp;
+pub mod verification;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,8 +47,11 @@ use crate::secrets::Secrets;
 
 use keys::Keys;
 use limits::Limits;
+use one_time::OneTime;
 use password::Passwords;
+use pauses::Pauses;
 use presence::Presence;
+use redirects::Redirects;
 use refresh_token::RefreshTokens;
 
 pub use error::AuthError;
@@ -50,6 +66,9 @@ pub struct Auth {
     passwords: Passwords,
     limits: Limits,
     presence: Presence,
+    one_time: OneTime,
+    pauses: Pauses,
+    redirects: Redirects,
 }
 
 impl Auth {
@@ -75,6 +94,9 @@ impl Auth {
             passwords: Passwords::default(),
             limits: Limits::new(config.rate_limits, clock),
             presence: Presence::default(),
+            one_time: OneTime::new(&secrets.derive("one-time codes")?),
+            pauses: Pauses::new(config.rate_limits, clock),
+            redirects: Redirects::new(site, &config.redirect_allow),
         })
     }
 
@@ -115,6 +137,11 @@ impl Auth {
     /// The public keys, as a JWK set.
     pub fn published_keys(&self) -> &Value {
         self.keys.published()
+    }
+
+    /// Whether people can make accounts: their addresses are confirmed at once, or by mail.
+    pub fn takes_new_accounts(&self, app: &App) -> bool {
+        app.config.autoconfirm || app.mail.is_some()
     }
 
     /// How often one address may call, and one account be tried.

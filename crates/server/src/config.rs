@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use lettre::message::Mailbox;
 use mcp::net::Allow;
 use secrecy::SecretString;
 use url::Url;
@@ -49,6 +50,12 @@ pub struct Config {
     pub google_endpoints: GoogleEndpoints,
     /// `CHAT_JWT_KEYS`: a file with private JWKs. Default: an ES256 key, made at first start.
     pub jwt_keys: Option<PathBuf>,
+    /// `SMTP_URL`, `CHAT_MAIL_FROM`: the mail server.
+    pub smtp: Option<Smtp>,
+    /// `CHAT_REDIRECT_ALLOW`: patterns of addresses to which mailed links may lead beside the site.
+    pub redirect_allow: Vec<String>,
+    /// `CHAT_PASSWORD_REAUTHENTICATION`: a sign-in that is older than a day needs a mailed code for a new password.
+    pub password_reauthentication: bool,
     /// `CHAT_AUTOCONFIRM`: accounts are confirmed at once. On as long as there is no mail server.
     pub autoconfirm: bool,
     /// `CHAT_ANONYMOUS_SIGN_IN`: people may use the chat without saying who they are. Default off.
@@ -72,6 +79,15 @@ pub struct OpenAi {
     pub key: Option<SecretString>,
     /// Its base, with `/v1`.
     pub base_url: Url,
+}
+
+/// A mail server.
+#[derive(Debug, Clone)]
+pub struct Smtp {
+    /// Where it is, with user and password.
+    pub url: SecretString,
+    /// Whom letters come from. Default: `no-reply` at the site's host.
+    pub from: Option<Mailbox>,
 }
 
 /// What to do about the built-in model.
@@ -140,6 +156,13 @@ impl Config {
                 });
             }
         };
+        let from = source.parse("CHAT_MAIL_FROM", "an address such as Chat <chat@example.com>")?;
+        let smtp = source.secret("SMTP_URL").map(|url| Smtp { url, from });
+        let password_reauthentication = source.switch("CHAT_PASSWORD_REAUTHENTICATION")?.unwrap_or(false);
+        if password_reauthentication && smtp.is_none() {
+            let reason = "codes are mailed, so it needs SMTP_URL".to_owned();
+            return Err(ConfigError::Bad { name: "CHAT_PASSWORD_REAUTHENTICATION".into(), reason });
+        }
         let config = Self {
             listen: source
                 .parse("CHAT_LISTEN", "an address such as 127.0.0.1:3000")?
@@ -168,8 +191,11 @@ impl Config {
                 revoke: source.url_or("GOOGLE_REVOKE_URL", "https://oauth2.googleapis.com/revoke")?,
             },
             jwt_keys: source.text("CHAT_JWT_KEYS").map(PathBuf::from),
-            autoconfirm: source.switch("CHAT_AUTOCONFIRM")?.unwrap_or(true),
+            autoconfirm: source.switch("CHAT_AUTOCONFIRM")?.unwrap_or(smtp.is_none()),
             anonymous_sign_in: source.switch("CHAT_ANONYMOUS_SIGN_IN")?.unwrap_or(false),
+            smtp,
+            redirect_allow: source.list("CHAT_REDIRECT_ALLOW", "addresses")?,
+            password_reauthentication,
             rate_limits: source.switch("CHAT_RATE_LIMITS")?.unwrap_or(true),
             trusted_proxies: source.list("CHAT_TRUSTED_PROXIES", "addresses or networks such as 10.0.0.0/8")?,
             service_role_key: source.long_secret("CHAT_SERVICE_ROLE_KEY", SHORTEST_SERVICE_ROLE_KEY)?,

@@ -8,6 +8,7 @@ pub mod auth;
 pub mod config;
 pub mod events;
 pub mod http;
+pub mod mail;
 pub mod models;
 pub mod runs;
 pub mod secrets;

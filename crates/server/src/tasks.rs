@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -25,6 +26,18 @@ impl Tasks {
             tracked.await;
             tracing::trace!(task = name, "task ended");
         }));
+    }
+
+    /// The same for work whose result is waited for: it goes on when the waiting ends, because the caller has gone away.
+    /// No result when the work panicked.
+    pub async fn complete<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let (give, take) = oneshot::channel();
+        self.spawn(name, async move { drop(give.send(work.await)) });
+        take.await.ok()
     }
 
     /// Cancelled when the app shuts down.

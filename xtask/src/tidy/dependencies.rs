@@ -14,7 +14,7 @@ const ACCEPTED: [(&str, &str); 0] = [];
 
 /// Crates that are in the binary in several versions because others disagree. A new one is a reason to look
 /// at what brought it; one that is gone is taken off this list.
-const SEVERAL: [&str; 14] = [
+const SEVERAL: [&str; 15] = [
     "base64",
     "block-buffer",
     "cpufeatures",
@@ -22,6 +22,7 @@ const SEVERAL: [&str; 14] = [
     "digest",
     "getrandom",
     "hashbrown",
+    "nom",
     "rand",
     "rand_core",
     "sha2",

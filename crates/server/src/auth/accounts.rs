@@ -4,12 +4,19 @@ use std::net::IpAddr;
 
 use domain::{AuthSessionId, UserId};
 use serde_json::{Map, Value, json};
-use store::users::User;
+use store::one_time_tokens::OneTimeToken;
+use store::users::{Along, User};
+use uuid::Uuid;
+
+use super::changes::{self, confirm, taken};
+use super::confirmation::Waiting;
+use super::email_change::{self, Way};
+use super::letters::Landing;
 
 use super::limits::Proof;
 use super::refusal::{
-    CONFLICT, CURRENT_PASSWORD_INVALID, EMAIL_CHANGE_DISABLED, EMAIL_EXISTS, EMAIL_NOT_CONFIRMED, INVALID_CREDENTIALS,
-    PASSWORD_NEEDS_ADDRESS, Refusal, SAME_PASSWORD, SIGNUP_DISABLED, UPDATE_NEEDS_AAL2, USER_ALREADY_EXISTS,
+    CURRENT_PASSWORD_INVALID, EMAIL_NOT_CONFIRMED, INVALID_CREDENTIALS, PASSWORD_NEEDS_ADDRESS,
+    REAUTHENTICATION_NOT_VALID, Refusal, SAME_PASSWORD, UPDATE_NEEDS_AAL2, USER_ALREADY_EXISTS,
 };
 use super::sessions::SignIn;
 use super::{Auth, AuthError, Claims, email, password};
@@ -19,11 +26,9 @@ use crate::events::Event;
 /// The most of `user_metadata`, as JSON text in bytes. It travels in every access token, and a token too large for a
 /// header would lock its person out.
 const METADATA_LIMIT: usize = 8 * 1024;
-/// How often a change is tried anew when somebody else changed the account meanwhile.
-const ATTEMPTS: usize = 5;
 
 /// What makes an account.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct NewAccount {
     /// The address.
     pub email: String,
@@ -31,10 +36,21 @@ pub struct NewAccount {
     pub password: String,
     /// What the person's program wants to keep here.
     pub data: Map<String, Value>,
+    /// Where a mailed link leads.
+    pub landing: Landing,
+}
+
+/// What became of a sign-up.
+#[derive(Debug)]
+pub enum SignedUp {
+    /// The person is signed in.
+    In(SignIn),
+    /// The account waits for its address to be confirmed.
+    Waiting(Waiting),
 }
 
 /// What is to be changed; what is `None` stays.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Change {
     /// The new address.
     pub email: Option<String>,
@@ -42,33 +58,36 @@ pub struct Change {
     pub password: Option<String>,
     /// The present password: need not be sent, but must be right when it is.
     pub current_password: Option<String>,
+    /// The mailed code that shows that the person is still who they were.
+    pub nonce: Option<String>,
     /// Fields of `user_metadata` to set, or to remove where they are null.
     pub data: Option<Map<String, Value>>,
+    /// Where a mailed link leads.
+    pub landing: Landing,
 }
 
 impl Auth {
-    /// Makes an account and signs in to it.
+    /// Makes an account, and signs in to it where addresses need no confirmation. Everywhere else it takes as long whether
+    /// or not the address has an account.
     pub async fn sign_up(
         &self,
         app: &App,
         account: NewAccount,
         user_agent: Option<String>,
-    ) -> Result<SignIn, AuthError> {
-        if !app.config.autoconfirm {
-            return Err(SIGNUP_DISABLED.into());
-        }
-        if account.password.is_empty() {
-            return Err(Refusal::invalid("Signup requires a valid password").into());
-        }
-        password::check_new(&account.password)?;
+    ) -> Result<SignedUp, AuthError> {
         let email = email::normalize(&account.email)?;
-        if app.store.get_user_by_email(&email).await?.is_some() {
+        let autoconfirm = app.config.autoconfirm;
+        if autoconfirm && app.store.get_user_by_email(&email).await?.is_some() {
             return Err(USER_ALREADY_EXISTS.into());
         }
         let password_hash = self.passwords.hash(account.password).await?;
-        let user = new_user(app, email, password_hash, account.data)?;
+        let mut user = new_user(app, email.clone(), Some(password_hash), account.data)?;
+        if !autoconfirm {
+            return Ok(SignedUp::Waiting(self.sign_up_by_mail(app, user, &email, account.landing).await?));
+        }
+        confirm(&mut user, app.clock.now());
         app.store.insert_user(&user).await.map_err(|error| taken(error, USER_ALREADY_EXISTS))?;
-        self.open(app, user, "password", user_agent).await
+        Ok(SignedUp::In(self.open(app, user, "password", user_agent).await?))
     }
 
     /// Makes an account of somebody who does not say who they are, and signs in to it.
@@ -125,13 +144,28 @@ impl Auth {
         if user.is_anonymous && email.is_none() && change.password.is_some() {
             return Err(PASSWORD_NEEDS_ADDRESS.into());
         }
-        if let Some(email) = &email {
-            check_email_change(app, email).await?;
-        }
+        let way = match &email {
+            Some(email) => Some(email_change::way(app, &user, email).await?),
+            None => None,
+        };
+        let nonce = change.nonce.filter(|nonce| !nonce.is_empty());
+        let spend = match change.password {
+            Some(_) => self.check_reauthentication(app, &user, claims, nonce.as_deref()).await?,
+            None => None,
+        };
         let password_hash = self.hash_of_new(&user, change.password, change.current_password).await?;
         let keep = password_hash.is_some().then_some(claims.session);
-        let change = Checked { email, password_hash, data: change.data, keep };
-        self.write(app, user, &change).await
+        let mut checked = Checked { email, way, password_hash, data: change.data, keep, spend, issue: Vec::new() };
+        // What cannot be written is refused before anything is mailed.
+        checked.apply(&mut user.clone(), app)?;
+        if let (Some(email), Some(Way::ByMail)) = (&checked.email, way) {
+            checked.issue = self.mail_email_change(app, &user, email, &change.landing).await?;
+        }
+        let user = changes::change(app, user, REAUTHENTICATION_NOT_VALID, |user| checked.apply(user, app)).await?;
+        if checked.keep.is_some() {
+            app.events.publish(user.id, &Event::Devices);
+        }
+        Ok(user)
     }
 
     /// The hash of the new password, if it is new.
@@ -154,48 +188,34 @@ impl Auth {
         }
         self.passwords.hash(new).await.map(Some)
     }
-
-    /// Writes the change, over what others may have changed meanwhile.
-    async fn write(&self, app: &App, mut user: User, change: &Checked) -> Result<User, AuthError> {
-        for _ in 0..ATTEMPTS {
-            let seen = user.updated_at;
-            change.apply(&mut user, app)?;
-            let written = app.store.update_user(&user, seen, change.keep).await;
-            if written.map_err(|error| taken(error, EMAIL_EXISTS))? {
-                if change.keep.is_some() {
-                    app.events.publish(user.id, &Event::Devices);
-                }
-                return Ok(user);
-            }
-            user = app.store.get_user(user.id).await?.ok_or(CONFLICT)?;
-        }
-        Err(CONFLICT.into())
-    }
 }
 
 /// A change that may be made.
 struct Checked {
     email: Option<String>,
+    way: Option<Way>,
     password_hash: Option<String>,
     data: Option<Map<String, Value>>,
     /// The one sign-in that a new password leaves.
     keep: Option<AuthSessionId>,
+    /// The mailed code that allows the new password.
+    spend: Option<Uuid>,
+    /// What was mailed about the new address.
+    issue: Vec<OneTimeToken>,
 }
 
 impl Checked {
-    fn apply(&self, user: &mut User, app: &App) -> Result<(), AuthError> {
+    fn apply(&self, user: &mut User, app: &App) -> Result<Along<'_>, AuthError> {
         let now = app.clock.now();
-        if let Some(email) = &self.email {
-            user.email = Some(email.clone());
-            user.email_confirmed_at = Some(now);
-            user.user_metadata.insert("email".to_owned(), json!(email));
-            if user.is_anonymous {
-                user.is_anonymous = false;
-                user.app_metadata.extend(e_mail_provider());
-            }
-        }
         if let Some(hash) = &self.password_hash {
             user.password_hash = Some(hash.clone());
+            // Whoever began it knew the old password; its links are void from now on.
+            changes::forget_email_change(user);
+        }
+        match (&self.email, self.way) {
+            (Some(email), Some(Way::AtOnce)) => changes::set_email(user, email.clone(), now),
+            (Some(email), Some(Way::ByMail)) => email_change::wait_for(user, email, now),
+            _ => {}
         }
         for (name, value) in self.data.iter().flatten() {
             if value.is_null() {
@@ -205,44 +225,31 @@ impl Checked {
             }
         }
         check_size(&user.user_metadata)?;
-        // Later than what was read even when the clock stands: the store tells changes apart by it.
-        user.updated_at = now.max(domain::Timestamp(user.updated_at.0 + 1));
-        Ok(())
+        Ok(Along { keep: self.keep, spend: self.spend, void: self.keep.is_some(), issue: &self.issue })
     }
 }
 
-async fn check_email_change(app: &App, email: &str) -> Result<(), AuthError> {
-    if !app.config.autoconfirm {
-        return Err(EMAIL_CHANGE_DISABLED.into());
-    }
-    match app.store.get_user_by_email(email).await? {
-        Some(_) => Err(EMAIL_EXISTS.into()),
-        None => Ok(()),
-    }
-}
-
-fn new_user(app: &App, email: String, password_hash: String, data: Map<String, Value>) -> Result<User, AuthError> {
+/// An account whose address is not confirmed yet.
+pub(super) fn new_user(
+    app: &App,
+    email: String,
+    password_hash: Option<String>,
+    data: Map<String, Value>,
+) -> Result<User, AuthError> {
     let id = UserId::fresh();
     let now = app.clock.now();
     let mut user_metadata = data;
     user_metadata.retain(|_, value| !value.is_null());
     user_metadata.insert("sub".to_owned(), json!(id));
     user_metadata.insert("email".to_owned(), json!(email));
-    user_metadata.insert("email_verified".to_owned(), json!(true));
+    user_metadata.insert("email_verified".to_owned(), json!(false));
     user_metadata.insert("phone_verified".to_owned(), json!(false));
     check_size(&user_metadata)?;
-    Ok(User {
-        email: Some(email),
-        password_hash: Some(password_hash),
-        email_confirmed_at: Some(now),
-        user_metadata,
-        app_metadata: e_mail_provider(),
-        ..User::new(id, now)
-    })
+    Ok(User { email: Some(email), password_hash, user_metadata, app_metadata: e_mail_provider(), ..User::new(id, now) })
 }
 
 /// What the server keeps of a person who signs in with an address.
-fn e_mail_provider() -> Map<String, Value> {
+pub(super) fn e_mail_provider() -> Map<String, Value> {
     [("provider".to_owned(), json!("email")), ("providers".to_owned(), json!(["email"]))].into_iter().collect()
 }
 
@@ -252,12 +259,4 @@ fn check_size(metadata: &Map<String, Value>) -> Result<(), AuthError> {
         return Err(Refusal::invalid("User metadata cannot be larger than 8 KiB").into());
     }
     Ok(())
-}
-
-/// Somebody else took the address between the look and the write.
-fn taken(error: store::Error, refusal: Refusal) -> AuthError {
-    match error {
-        store::Error::Conflict(_) => refusal.into(),
-        other => other.into(),
-    }
 }

@@ -1,6 +1,7 @@
 //! What can go wrong with an account.
 
 use super::refusal::Refusal;
+use crate::mail::MailError;
 
 /// Why a call about an account gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +36,20 @@ pub enum AuthError {
         /// Seconds until it is worth another try, at least 1.
         retry_after: u64,
     },
+    /// Too many mails to one address.
+    #[error("For security purposes, you can only request this after {retry_after} seconds.")]
+    TooManyMails {
+        /// Seconds until the next one, at least 1.
+        retry_after: u64,
+    },
+    /// The mail server did not take a letter. The reason stays in the log.
+    #[error("{what}")]
+    Undelivered {
+        /// What people read.
+        what: &'static str,
+        /// Why.
+        source: MailError,
+    },
     /// A fault of ours. The words stay in the log.
     #[error("Unexpected failure, please check server logs for more information")]
     Internal(#[source] anyhow::Error),
@@ -53,8 +68,25 @@ impl AuthError {
             Self::Worded { status, .. } => *status,
             Self::BadJson(_) => 400,
             Self::WeakPassword { .. } => 422,
-            Self::TooMany { .. } => 429,
-            Self::Internal(_) => 500,
+            Self::TooMany { .. } | Self::TooManyMails { .. } => 429,
+            Self::Undelivered { .. } | Self::Internal(_) => 500,
+        }
+    }
+
+    /// What the log says about it, nothing of a person's.
+    pub fn detail(&self) -> String {
+        match self {
+            Self::Undelivered { what, source } => format!("{what}: {source}"),
+            Self::Internal(source) => format!("{source:#}"),
+            other => other.to_string(),
+        }
+    }
+
+    /// Seconds until it is worth another try, where that helps.
+    pub fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::TooMany { retry_after } | Self::TooManyMails { retry_after } => Some(*retry_after),
+            _ => None,
         }
     }
 
@@ -66,7 +98,8 @@ impl AuthError {
             Self::BadJson(_) => "bad_json",
             Self::WeakPassword { .. } => "weak_password",
             Self::TooMany { .. } => "over_request_rate_limit",
-            Self::Internal(_) => "unexpected_failure",
+            Self::TooManyMails { .. } => "over_email_send_rate_limit",
+            Self::Undelivered { .. } | Self::Internal(_) => "unexpected_failure",
         }
     }
 }

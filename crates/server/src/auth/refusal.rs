@@ -132,4 +132,29 @@ catalogue! {
     REFRESH_TOKEN_ALREADY_USED = 400 "refresh_token_already_used" "Invalid Refresh Token: Already Used";
     /// Others were always faster.
     CONFLICT = 409 "conflict" "Too many concurrent requests on the same session";
+
+    /// There is no mail server.
+    NO_MAIL = 400 "email_provider_disabled" "This server sends no e-mail";
+    /// There is no mail server, or no account for a caller who wants none to be made.
+    NO_OTP = 422 "otp_disabled" "Signups not allowed for otp";
+    /// A code that is not the one that was mailed, or not any more.
+    OTP_EXPIRED = 403 "otp_expired" "Token has expired or is invalid";
+    /// A link that was not mailed, was used, or is too old.
+    LINK_EXPIRED = 403 "otp_expired" "Email link is invalid or has expired";
+    /// An administrator has shut the person out.
+    USER_BANNED = 403 "user_banned" "User is banned";
+    /// No link that ended with this code, or it was exchanged.
+    FLOW_STATE_NOT_FOUND = 404 "flow_state_not_found" "invalid flow state, no valid flow state found";
+    /// The code was not exchanged in time.
+    FLOW_STATE_EXPIRED = 422 "flow_state_expired" "invalid flow state, flow state has expired";
+    /// Another program than the one that asked for the link.
+    BAD_CODE_VERIFIER = 400 "bad_code_verifier" "code challenge does not match previously saved code verifier";
+    /// The sign-in is too old for a new password.
+    REAUTHENTICATION_NEEDED = 400 "reauthentication_needed" "Password update requires reauthentication";
+    /// The mailed code is another one.
+    REAUTHENTICATION_NOT_VALID = 422 "reauthentication_not_valid" "Nonce has expired or is invalid";
+    /// There is nowhere to mail a code to.
+    REAUTHENTICATION_WITHOUT_ADDRESS = 400 "validation_failed" "Reauthentication requires the user to have an email or a phone number";
+    /// A code would go to an address that may be a stranger's.
+    ADDRESS_NOT_CONFIRMED = 422 "email_not_confirmed" "Please verify your email first.";
 }

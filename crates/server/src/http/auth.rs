@@ -7,7 +7,9 @@ mod body;
 mod error;
 mod extract;
 mod factors;
+mod letters;
 mod tokens;
+mod verify;
 
 use axum::middleware::from_fn;
 
@@ -23,10 +25,6 @@ pub use body::UserBody;
 /// The largest request body, in bytes: the protocol's.
 const BODY_LIMIT: usize = 1024 * 1024;
 
-const NO_MAIL: Refusal = Refusal::absent(400, "email_provider_disabled", "This server sends no e-mail");
-const NO_OTP: Refusal = Refusal::absent(422, "otp_disabled", "Signups not allowed for otp");
-const NO_SUCH_OTP: Refusal = Refusal::absent(403, "otp_expired", "Token has expired or is invalid");
-
 /// The routes below `/auth/v1`.
 pub fn section() -> Section {
     let routes = [
@@ -35,6 +33,13 @@ pub fn section() -> Section {
         get("/user", SignedIn, accounts::show),
         put("/user", SignedIn, accounts::update),
         post("/logout", SignedIn, tokens::sign_out),
+        post("/recover", Anyone, letters::recover),
+        post("/otp", Anyone, letters::otp),
+        post("/magiclink", Anyone, letters::magic_link),
+        post("/resend", Anyone, letters::resend),
+        get("/reauthenticate", SignedIn, letters::reauthenticate),
+        post("/verify", Anyone, verify::show),
+        get("/verify", Anyone, verify::follow),
         get("/.well-known/jwks.json", Anyone, jwks),
         post("/factors", SignedIn, factors::enroll),
         delete("/factors/{id}", Owner, factors::unenroll),
@@ -44,13 +49,6 @@ pub fn section() -> Section {
         get("/health", Anyone, about::health),
     ];
     let absent = [
-        post("/recover", Anyone, NO_MAIL),
-        post("/resend", Anyone, NO_MAIL),
-        get("/reauthenticate", Anyone, NO_MAIL),
-        post("/magiclink", Anyone, NO_MAIL),
-        post("/otp", Anyone, NO_OTP),
-        get("/verify", Anyone, NO_SUCH_OTP),
-        post("/verify", Anyone, NO_SUCH_OTP),
         get("/authorize", Anyone, absent::authorize),
         post("/sso", Anyone, NO_SAML),
         get("/sso/saml/metadata", Anyone, NO_SAML),

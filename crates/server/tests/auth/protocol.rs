@@ -51,6 +51,8 @@ async fn a_bad_body_is_the_callers_fault() {
             (Method::POST, "/signup"),
             (Method::POST, "/token?grant_type=password"),
             (Method::POST, "/token?grant_type=refresh_token"),
+            (Method::POST, "/token?grant_type=pkce"),
+            (Method::POST, "/verify"),
             (Method::PUT, "/user"),
         ];
         for (method, path) in calls {
@@ -86,7 +88,8 @@ async fn what_is_not_there_says_so() {
         (Method::POST, "/recover", 400, "email_provider_disabled"),
         (Method::POST, "/resend", 400, "email_provider_disabled"),
         (Method::POST, "/otp", 422, "otp_disabled"),
-        (Method::POST, "/verify", 403, "otp_expired"),
+        (Method::POST, "/magiclink", 400, "email_provider_disabled"),
+        (Method::GET, "/reauthenticate", 401, "no_authorization"),
     ];
     for (method, path, status, code) in table {
         let answer = send(request(&app, method.clone(), path)).await;

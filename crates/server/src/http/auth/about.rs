@@ -17,7 +17,7 @@ pub async fn jwks(State(app): State<App>) -> impl IntoResponse {
 pub async fn settings(State(app): State<App>) -> Json<Value> {
     Json(json!({
         "external": { "anonymous_users": app.config.anonymous_sign_in, "email": true, "phone": false },
-        "disable_signup": !app.config.autoconfirm,
+        "disable_signup": !app.auth.takes_new_accounts(&app),
         "mailer_autoconfirm": app.config.autoconfirm,
         "phone_autoconfirm": false,
         "sms_provider": "",

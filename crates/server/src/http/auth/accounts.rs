@@ -2,14 +2,17 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::Uri;
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::body::{SessionBody, UserBody};
-use super::extract::{Address, Caller, JsonBody, UserAgent};
+use super::extract::{Address, Caller, JsonBody, UserAgent, landing};
 use crate::app::App;
 use crate::auth::AuthError;
-use crate::auth::accounts::{Change, NewAccount};
+use crate::auth::accounts::{Change, NewAccount, SignedUp};
+use crate::auth::confirmation::Waiting;
 use crate::auth::limits::Limit;
 use crate::auth::password;
 use crate::auth::refusal::{
@@ -23,6 +26,8 @@ pub struct SignUp {
     phone: Option<String>,
     password: Option<String>,
     data: Option<Map<String, Value>>,
+    code_challenge: Option<String>,
+    code_challenge_method: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -31,8 +36,11 @@ pub struct Update {
     phone: Option<String>,
     password: Option<String>,
     current_password: Option<String>,
+    nonce: Option<String>,
     data: Option<Map<String, Value>>,
     app_metadata: Option<Value>,
+    code_challenge: Option<String>,
+    code_challenge_method: Option<String>,
 }
 
 /// `POST /signup`
@@ -40,8 +48,9 @@ pub async fn sign_up(
     State(app): State<App>,
     Address(address): Address,
     UserAgent(user_agent): UserAgent,
+    uri: Uri,
     JsonBody(body): JsonBody<SignUp>,
-) -> Result<Json<SessionBody>, AuthError> {
+) -> Result<Response, AuthError> {
     let email = body.email.unwrap_or_default();
     let phone = body.phone.unwrap_or_default();
     let password = body.password.unwrap_or_default();
@@ -51,32 +60,35 @@ pub async fn sign_up(
         }
         app.auth.limits().check(Limit::Anonymous, address)?;
         let sign_in = app.auth.sign_in_anonymously(&app, body.data.unwrap_or_default(), user_agent).await?;
-        return Ok(Json(sign_in.into()));
+        return Ok(Json(SessionBody::from(sign_in)).into_response());
     }
     app.auth.limits().check(Limit::SignUp, address)?;
-    if !phone.is_empty() {
-        return Err(refuse_phone(&app, &email, &password));
-    }
-    let account = NewAccount { email, password, data: body.data.unwrap_or_default() };
-    let sign_in = app.auth.sign_up(&app, account, user_agent).await?;
-    Ok(Json(sign_in.into()))
+    check_new_account(&app, &email, &phone, &password)?;
+    let landing = landing(&app, &uri, body.code_challenge, body.code_challenge_method)?;
+    let account = NewAccount { email, password, data: body.data.unwrap_or_default(), landing };
+    Ok(match app.auth.sign_up(&app, account, user_agent).await? {
+        SignedUp::In(sign_in) => Json(SessionBody::from(sign_in)).into_response(),
+        SignedUp::Waiting(Waiting::Account(user)) => Json(UserBody::from(user)).into_response(),
+        SignedUp::Waiting(Waiting::Hidden(user)) => Json(UserBody::without_identities(user)).into_response(),
+    })
 }
 
-/// In the order in which the protocol looks at the rest of the request first.
-fn refuse_phone(app: &App, email: &str, password: &str) -> AuthError {
-    if !app.config.autoconfirm {
-        return SIGNUP_DISABLED.into();
+/// In the order in which the protocol looks at a request.
+fn check_new_account(app: &App, email: &str, phone: &str, password: &str) -> Result<(), AuthError> {
+    if !app.auth.takes_new_accounts(app) {
+        return Err(SIGNUP_DISABLED.into());
     }
     if password.is_empty() {
-        return Refusal::invalid("Signup requires a valid password").into();
+        return Err(Refusal::invalid("Signup requires a valid password").into());
     }
-    if let Err(error) = password::check_new(password) {
-        return error;
+    password::check_new(password)?;
+    match (email.is_empty(), phone.is_empty()) {
+        (_, true) => Ok(()),
+        (true, false) => Err(PHONE_SIGNUP_DISABLED.into()),
+        (false, false) => {
+            Err(Refusal::invalid("Only an email address or phone number should be provided on signup.").into())
+        }
     }
-    if !email.is_empty() {
-        return Refusal::invalid("Only an email address or phone number should be provided on signup.").into();
-    }
-    PHONE_SIGNUP_DISABLED.into()
 }
 
 /// `GET /user`
@@ -89,6 +101,7 @@ pub async fn update(
     State(app): State<App>,
     Caller(claims): Caller,
     Address(address): Address,
+    uri: Uri,
     JsonBody(body): JsonBody<Update>,
 ) -> Result<Json<UserBody>, AuthError> {
     app.auth.limits().check(Limit::UpdateUser, address)?;
@@ -98,7 +111,14 @@ pub async fn update(
     if body.app_metadata.is_some() {
         return Err(NOT_ADMIN.into());
     }
-    let change =
-        Change { email: body.email, password: body.password, current_password: body.current_password, data: body.data };
+    let landing = landing(&app, &uri, body.code_challenge, body.code_challenge_method)?;
+    let change = Change {
+        email: body.email,
+        password: body.password,
+        current_password: body.current_password,
+        nonce: body.nonce,
+        data: body.data,
+        landing,
+    };
     Ok(Json(app.auth.update_user(&app, claims, change).await?.into()))
 }

@@ -49,6 +49,18 @@ pub struct UserBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     confirmed_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    recovery_sent_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new_email: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    email_change_sent_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reauthentication_sent_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invited_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    banned_until: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     last_sign_in_at: Option<Timestamp>,
     app_metadata: Map<String, Value>,
     user_metadata: Map<String, Value>,
@@ -115,6 +127,12 @@ impl From<User> for UserBody {
             phone: "",
             confirmation_sent_at: user.confirmation_sent_at,
             confirmed_at: user.email_confirmed_at,
+            recovery_sent_at: user.recovery_sent_at,
+            new_email: user.new_email,
+            email_change_sent_at: user.email_change_sent_at,
+            reauthentication_sent_at: user.reauthentication_sent_at,
+            invited_at: user.invited_at,
+            banned_until: user.banned_until,
             last_sign_in_at: user.last_sign_in_at,
             app_metadata: user.app_metadata,
             user_metadata: user.user_metadata,
@@ -122,6 +140,13 @@ impl From<User> for UserBody {
             updated_at: user.updated_at,
             is_anonymous: user.is_anonymous,
         }
+    }
+}
+
+impl UserBody {
+    /// What a stranger may see of a person.
+    pub fn without_identities(user: User) -> Self {
+        Self { identities: Vec::new(), ..user.into() }
     }
 }
 

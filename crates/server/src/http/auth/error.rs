@@ -75,8 +75,8 @@ fn asks_for_words(request: &Request) -> bool {
 }
 
 fn write(error: &AuthError, words: bool) -> Response {
-    if let AuthError::Internal(source) = error {
-        tracing::error!(error = format!("{source:#}"), "an auth call failed");
+    if error.status() >= 500 {
+        tracing::error!(error = error.detail(), "an auth call failed");
     }
     let (status, code, message) = (error.status(), error.code(), error.to_string());
     let mut body = json!({
@@ -91,8 +91,8 @@ fn write(error: &AuthError, words: bool) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = (status, Json(body)).into_response();
     response.headers_mut().insert(ERROR_CODE, HeaderValue::from_static(code));
-    if let AuthError::TooMany { retry_after } = error {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(*retry_after));
+    if let Some(retry_after) = error.retry_after() {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after));
     }
     response
 }

@@ -5,14 +5,15 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, header};
+use axum::http::{HeaderName, Uri, header};
 use serde::de::DeserializeOwned;
 
 use super::BODY_LIMIT;
 use crate::app::App;
 use crate::auth::address::client_address;
-use crate::auth::refusal::{BODY_BROKEN, BODY_TOO_LARGE, NO_AUTHORIZATION};
-use crate::auth::{AuthError, Claims};
+use crate::auth::letters::Landing;
+use crate::auth::refusal::{BODY_BROKEN, BODY_TOO_LARGE, NO_AUTHORIZATION, Refusal};
+use crate::auth::{AuthError, Claims, pkce};
 use crate::http::body::{self, BodyError};
 use crate::http::extract::bearer;
 
@@ -74,6 +75,17 @@ impl FromRequestParts<App> for UserAgent {
         let text = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
         Ok(Self(text.map(|text| domain::text::cut_to(text, USER_AGENT_LIMIT).to_owned())))
     }
+}
+
+/// Where the link of a mail leads that a request asks for.
+pub fn landing(
+    app: &App,
+    uri: &Uri,
+    challenge: Option<String>,
+    challenge_method: Option<String>,
+) -> Result<Landing, Refusal> {
+    let challenge = pkce::challenge(challenge, challenge_method)?;
+    Ok(Landing { redirect: app.auth.redirect_target(query_value(uri.query(), "redirect_to").as_deref()), challenge })
 }
 
 /// The value of a parameter of the query; the first of several.

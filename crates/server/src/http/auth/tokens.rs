@@ -16,8 +16,9 @@ use crate::auth::limits::Limit;
 use crate::auth::refusal::{PHONE_LOGIN_DISABLED, Refusal, UNSUPPORTED_GRANT};
 use crate::auth::sessions::{Scope, SignIn};
 
-const NO_FLOW: Refusal = Refusal::absent(404, "flow_state_not_found", "invalid flow state, no valid flow state found");
 const NO_WEB3: Refusal = Refusal::absent(422, "web3_provider_disabled", "Web3 provider is disabled");
+
+const NO_CODE: Refusal = Refusal::invalid("invalid request: both auth code and code verifier should be non-empty");
 
 #[derive(Deserialize)]
 struct PasswordGrant {
@@ -29,6 +30,12 @@ struct PasswordGrant {
 #[derive(Deserialize)]
 struct RefreshGrant {
     refresh_token: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct PkceGrant {
+    auth_code: Option<String>,
+    code_verifier: Option<String>,
 }
 
 /// `POST /token?grant_type=…`
@@ -54,7 +61,12 @@ pub async fn grant(
             let token = body.refresh_token.filter(|token| !token.is_empty());
             app.auth.refresh(&app, &token.ok_or(Refusal::invalid("Refresh token is not valid"))?).await?
         }
-        "pkce" => return Err(NO_FLOW.into()),
+        "pkce" => {
+            let JsonBody(body) = JsonBody::<PkceGrant>::from_request(request, &app).await?;
+            let code = body.auth_code.filter(|code| !code.is_empty()).ok_or(NO_CODE)?;
+            let verifier = body.code_verifier.filter(|verifier| !verifier.is_empty()).ok_or(NO_CODE)?;
+            app.auth.exchange(&app, &code, &verifier, user_agent).await?
+        }
         "id_token" => {
             let JsonBody(body) = JsonBody::from_request(request, &app).await?;
             return Err(absent::id_token(body));

@@ -1,0 +1,178 @@
+//! The letters of the accounts: what a link looks like, and how it gets to a person.
+
+use std::future::Future;
+use std::time::Duration;
+
+use domain::UserId;
+use store::auth_codes::Challenge;
+use store::one_time_tokens::TokenKind;
+use store::users::User;
+use url::Url;
+
+use super::error::AuthError;
+use super::one_time::Issued;
+use super::{Auth, refusal};
+use crate::app::App;
+use crate::mail::{Letter, Mailer, Subject};
+
+/// How long a letter that is on its way when the server stops may still take.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// What a link or a code is for, in the words of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkType {
+    /// A new account.
+    Signup,
+    /// A new account that an administrator made.
+    Invite,
+    /// A new password.
+    Recovery,
+    /// Being let in without one.
+    MagicLink,
+    /// Any of those: what a program says that knows only that it mailed a code.
+    Email,
+    /// Another address.
+    EmailChange,
+}
+
+impl LinkType {
+    const ALL: [Self; 6] =
+        [Self::Signup, Self::Invite, Self::Recovery, Self::MagicLink, Self::Email, Self::EmailChange];
+
+    /// The word of the protocol.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Signup => "signup",
+            Self::Invite => "invite",
+            Self::Recovery => "recovery",
+            Self::MagicLink => "magiclink",
+            Self::Email => "email",
+            Self::EmailChange => "email_change",
+        }
+    }
+
+    /// From the word of the protocol.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.word() == word)
+    }
+
+    /// What its tokens may prove.
+    pub fn kinds(self) -> [TokenKind; 2] {
+        match self {
+            Self::Signup | Self::Invite => [TokenKind::Confirmation; 2],
+            Self::Recovery | Self::MagicLink => [TokenKind::Recovery; 2],
+            Self::Email => [TokenKind::Confirmation, TokenKind::Recovery],
+            Self::EmailChange => [TokenKind::EmailChangeCurrent, TokenKind::EmailChangeNew],
+        }
+    }
+}
+
+/// Where the follower of a link comes out.
+#[derive(Debug, Clone)]
+pub struct Landing {
+    /// The address, which is allowed.
+    pub redirect: Url,
+    /// Of the program that asked, if it uses PKCE.
+    pub challenge: Option<Challenge>,
+}
+
+impl Auth {
+    /// Where links may lead: the address that was asked for if it is allowed, else the site.
+    pub fn redirect_target(&self, asked: Option<&str>) -> Url {
+        self.redirects.target(asked)
+    }
+
+    /// A new one-time token, to be stored with the account (`Store::update_user_with`, `Store::insert_user_with`) and sent
+    /// to `email`. It takes the place of an older one of its kind.
+    pub fn issue(
+        &self,
+        app: &App,
+        user: UserId,
+        kind: TokenKind,
+        email: &str,
+        challenge: Option<Challenge>,
+    ) -> Result<Issued, AuthError> {
+        self.one_time.issue(user, kind, email, challenge, app.clock.now())
+    }
+
+    /// The address of a link.
+    pub fn action_link(&self, app: &App, issued: &Issued, link: LinkType, redirect: &Url) -> Result<Url, AuthError> {
+        let mut url = app.site_url.join("/auth/v1/verify").map_err(AuthError::internal)?;
+        url.query_pairs_mut()
+            .append_pair("token", &issued.link_token)
+            .append_pair("type", link.word())
+            .append_pair("redirect_to", redirect.as_str());
+        Ok(url)
+    }
+
+    /// Writes the letter with a token's link and code, and hands it in.
+    pub async fn send_link(
+        &self,
+        app: &App,
+        subject: Subject,
+        issued: &Issued,
+        link: LinkType,
+        redirect: &Url,
+    ) -> Result<(), AuthError> {
+        let link = self.action_link(app, issued, link, redirect)?;
+        let letter = Letter { subject, link: Some(link.into()), code: Some(issued.code.clone()) };
+        deliver(app, &issued.token.email, letter).await
+    }
+}
+
+/// Hands a letter in.
+pub(super) async fn deliver(app: &App, to: &str, letter: Letter) -> Result<(), AuthError> {
+    let what = failure_of(&letter.subject);
+    let sent = mailer(app)?.send(to, &letter, app.clock.now()).await;
+    sent.map_err(|source| AuthError::Undelivered { what, source })
+}
+
+/// Refuses when there is no mail server to hand a letter of this kind to.
+pub(super) async fn reach(app: &App, subject: &Subject) -> Result<(), AuthError> {
+    let what = failure_of(subject);
+    mailer(app)?.reach().await.map_err(|source| AuthError::Undelivered { what, source })
+}
+
+/// Writes and sends a letter when the caller has had an answer. What fails stands in the log.
+pub(super) fn in_background(app: &App, work: impl Future<Output = Result<(), AuthError>> + Send + 'static) {
+    let stopping = app.tasks.stopping().clone();
+    app.tasks.spawn("letter", async move {
+        let overdue = async {
+            stopping.cancelled().await;
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            done = work => if let Err(error) = done {
+                tracing::warn!(error = error.detail(), "a letter was not sent");
+            },
+            () = overdue => tracing::warn!("a letter was not sent: the server stops"),
+        }
+    });
+}
+
+/// Notes with the account that a token of this kind is on its way.
+pub(super) fn note(user: &mut User, kind: TokenKind, now: domain::Timestamp) {
+    let sent = match kind {
+        TokenKind::Confirmation => &mut user.confirmation_sent_at,
+        TokenKind::Recovery => &mut user.recovery_sent_at,
+        TokenKind::EmailChangeCurrent | TokenKind::EmailChangeNew => &mut user.email_change_sent_at,
+        TokenKind::Reauthentication => &mut user.reauthentication_sent_at,
+    };
+    *sent = Some(now);
+}
+
+fn mailer(app: &App) -> Result<&Mailer, AuthError> {
+    Ok(app.mail.as_ref().ok_or(refusal::NO_MAIL)?)
+}
+
+/// The protocol's words for a letter that could not be sent.
+fn failure_of(subject: &Subject) -> &'static str {
+    match subject {
+        Subject::Confirmation | Subject::AlreadyRegistered => "Error sending confirmation email",
+        Subject::Recovery => "Error sending recovery email",
+        Subject::MagicLink => "Error sending magic link email",
+        Subject::Invite => "Error sending invite email",
+        Subject::EmailChangeCurrent { .. } | Subject::EmailChangeNew => "Error sending email change email",
+        Subject::Reauthentication => "Error sending reauthentication email",
+    }
+}

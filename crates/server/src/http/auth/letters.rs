@@ -1,0 +1,141 @@
+//! What asks for a mail: `/recover`, `/otp`, `/magiclink`, `/resend` and `/reauthenticate`. The answers are empty, and the
+//! same for every address.
+
+use axum::Json;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::Uri;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::extract::{Address, Caller, JsonBody, landing};
+use crate::app::App;
+use crate::auth::limits::Limit;
+use crate::auth::recovery::Visitor;
+use crate::auth::refusal::{NO_MAIL, NO_OTP, PHONE_CHANGE_DISABLED, Refusal};
+use crate::auth::{AuthError, email};
+
+/// The protocol takes null for a field that is left out.
+#[derive(Deserialize)]
+struct Recover {
+    email: Option<String>,
+    code_challenge: Option<String>,
+    code_challenge_method: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Otp {
+    email: Option<String>,
+    phone: Option<String>,
+    channel: Option<String>,
+    create_user: Option<bool>,
+    data: Option<Map<String, Value>>,
+    code_challenge: Option<String>,
+    code_challenge_method: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Resend {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    email: Option<String>,
+    phone: Option<String>,
+    code_challenge: Option<String>,
+    code_challenge_method: Option<String>,
+}
+
+/// Nothing to say.
+type Nothing = Result<Json<Value>, AuthError>;
+
+/// `POST /recover`
+pub async fn recover(State(app): State<App>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
+    app.mail.as_ref().ok_or(NO_MAIL)?;
+    let JsonBody(body) = JsonBody::<Recover>::from_request(request, &app).await?;
+    app.auth.limits().check(Limit::Recover, from)?;
+    let email = body.email.unwrap_or_default();
+    if email.is_empty() {
+        return Err(Refusal::invalid("Password recovery requires an email").into());
+    }
+    let email = email::normalize(&email)?;
+    let landing = landing(&app, &uri, body.code_challenge, body.code_challenge_method)?;
+    app.auth.recover(&app, email, landing).await?;
+    Ok(Json(json!({})))
+}
+
+/// `POST /otp`
+pub async fn otp(State(app): State<App>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
+    app.mail.as_ref().ok_or(NO_OTP)?;
+    let JsonBody(body) = JsonBody::<Otp>::from_request(request, &app).await?;
+    app.auth.limits().check(Limit::Otp, from)?;
+    let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    if is_set(&body.email) && is_set(&body.phone) {
+        return Err(Refusal::invalid("Only an email address or phone number should be provided").into());
+    }
+    if is_set(&body.email) && is_set(&body.channel) {
+        return Err(Refusal::invalid("Channel should only be specified with Phone OTP").into());
+    }
+    if is_set(&body.phone) {
+        return Err(PHONE_CHANGE_DISABLED.into());
+    }
+    if !is_set(&body.email) {
+        return Err(Refusal::invalid("One of email or phone must be set").into());
+    }
+    mail_sign_in(&app, &uri, body).await
+}
+
+/// `POST /magiclink`: `/otp` of older clients.
+pub async fn magic_link(State(app): State<App>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
+    app.mail.as_ref().ok_or(NO_MAIL)?;
+    let JsonBody(body) = JsonBody::<Otp>::from_request(request, &app).await?;
+    app.auth.limits().check(Limit::Otp, from)?;
+    if body.email.as_ref().is_none_or(String::is_empty) {
+        return Err(Refusal::absent(422, "validation_failed", "Password recovery requires an email").into());
+    }
+    mail_sign_in(&app, &uri, Otp { create_user: None, ..body }).await
+}
+
+async fn mail_sign_in(app: &App, uri: &Uri, body: Otp) -> Nothing {
+    let email = email::normalize(&body.email.unwrap_or_default())?;
+    let landing = landing(app, uri, body.code_challenge, body.code_challenge_method)?;
+    let visitor =
+        Visitor { email, create: body.create_user.unwrap_or(true), data: body.data.unwrap_or_default(), landing };
+    app.auth.mail_sign_in(app, visitor).await?;
+    Ok(Json(json!({})))
+}
+
+/// `POST /resend`
+pub async fn resend(State(app): State<App>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
+    app.mail.as_ref().ok_or(NO_MAIL)?;
+    let JsonBody(body) = JsonBody::<Resend>::from_request(request, &app).await?;
+    app.auth.limits().check(Limit::Resend, from)?;
+    let kind = body.kind.unwrap_or_default();
+    let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
+    let invalid = |words| Err(Refusal::invalid(words).into());
+    if !["signup", "email_change", "sms", "phone_change"].contains(&kind.as_str()) {
+        return invalid("Missing one of these types: signup, email_change, sms, phone_change");
+    }
+    match (kind.as_str(), email.is_empty(), phone.is_empty()) {
+        ("signup", true, _) => return invalid("Type provided requires an email address"),
+        ("sms", _, true) => return invalid("Type provided requires a phone number"),
+        (_, false, false) => return invalid("Only an email address or phone number should be provided."),
+        (_, true, true) => return invalid("Missing email address or phone number"),
+        (_, true, false) => return Err(NO_PHONE.into()),
+        (_, false, true) => {}
+    }
+    let email = email::normalize(&email)?;
+    let landing = landing(&app, &uri, body.code_challenge, body.code_challenge_method)?;
+    match kind.as_str() {
+        "signup" => app.auth.resend_confirmation(&app, email, landing).await?,
+        "email_change" => app.auth.resend_email_change(&app, email, landing).await?,
+        // No account here waits for a telephone number.
+        _ => {}
+    }
+    Ok(Json(json!({})))
+}
+
+const NO_PHONE: Refusal = Refusal::absent(400, "phone_provider_disabled", "Phone logins are disabled");
+
+/// `GET /reauthenticate`
+pub async fn reauthenticate(State(app): State<App>, Caller(claims): Caller) -> Nothing {
+    app.auth.reauthenticate(&app, claims).await?;
+    Ok(Json(json!({})))
+}
