@@ -70,7 +70,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("POST", "/auth/v1/resend") => (path.clone(), Some(json!({ "type": "signup", "email": "a@example.com" })), 400),
         ("GET", "/auth/v1/reauthenticate") => (path.clone(), None, 400),
         ("POST", "/auth/v1/otp") => (path.clone(), Some(json!({ "email": "a@example.com" })), 422),
-        ("GET", "/auth/v1/verify") => (format!("{path}?type=signup&token=abc"), None, 403),
+        ("GET", "/auth/v1/verify") => (format!("{path}?type=signup&token=abc"), None, 303),
         ("POST", "/auth/v1/verify") => {
             (path.clone(), Some(json!({ "type": "signup", "token": "123456", "email": "a@example.com" })), 403)
         }
