@@ -15,7 +15,6 @@ use axum::middleware::from_fn;
 
 use super::route::Access::{Anyone, Owner, SignedIn};
 use super::route::{Section, delete, get, patch, post, put};
-use crate::auth::refusal::Refusal;
 
 use absent::{NO_OAUTH_SERVER, NO_PASSKEYS, NO_SAML};
 
