@@ -31,7 +31,9 @@ export function newEmail(): string {
 }
 
 /** What a call gave, which must not have failed. */
-export function ok<R extends { data: unknown; error: unknown }>(result: R): Extract<R, { error: null }>["data"] {
+export function ok<R extends { data: unknown; error: unknown }>(
+  result: R,
+): Extract<R, { error: null }>["data"] {
   assert.equal(result.error, null);
   return result.data;
 }

@@ -13,7 +13,9 @@ async function protect(client: Client): Promise<{ factorId: string; secret: stri
 
 async function levelOf(client: Client) {
   const level = ok(await client.mfa.getAuthenticatorAssuranceLevel());
-  const methods = level.currentAuthenticationMethods.map((proof) => (typeof proof === "string" ? proof : proof.method));
+  const methods = level.currentAuthenticationMethods.map((proof) =>
+    typeof proof === "string" ? proof : proof.method,
+  );
   return { current: level.currentLevel, next: level.nextLevel, methods };
 }
 
@@ -30,7 +32,9 @@ for (const database of databases) {
     test("an authenticator app is set up with a picture and its first code", async () => {
       const client = browser(app);
       const { email } = await signedUp(client);
-      const enrolled = ok(await client.mfa.enroll({ factorType: "totp", friendlyName: "phone", issuer: "My chat" }));
+      const enrolled = ok(
+        await client.mfa.enroll({ factorType: "totp", friendlyName: "phone", issuer: "My chat" }),
+      );
       assert.match(enrolled.totp.qr_code, /^data:image\/svg\+xml;utf-8,<svg [^#]*<\/svg>$/);
       const uri = new URL(enrolled.totp.uri);
       assert.equal(decodeURIComponent(uri.pathname), `/My chat:${email}`);
@@ -47,7 +51,11 @@ for (const database of databases) {
       const answer = { factorId: enrolled.id, challengeId: challenge.id, code: codeOf(enrolled.totp.secret) };
       assert.equal(ok(await client.mfa.verify(answer)).token_type, "bearer");
       assert.ok(events.includes("MFA_CHALLENGE_VERIFIED"), events.join());
-      assert.deepEqual(await levelOf(client), { current: "aal2", next: "aal2", methods: ["totp", "password"] });
+      assert.deepEqual(await levelOf(client), {
+        current: "aal2",
+        next: "aal2",
+        methods: ["totp", "password"],
+      });
       assert.equal(ok(await client.mfa.listFactors()).totp[0]?.friendly_name, "phone");
       sessionOf(ok(await client.refreshSession()));
       assert.equal((await levelOf(client)).current, "aal2");
@@ -63,7 +71,9 @@ for (const database of databases) {
       assert.deepEqual(await levelOf(there), { current: "aal1", next: "aal2", methods: ["password"] });
       const rows = async () => {
         const token = sessionOf(ok(await there.getSession())).access_token;
-        return fetch(`${app.url}/rest/v1/ai_chat_sessions`, { headers: { authorization: `Bearer ${token}` } });
+        return fetch(`${app.url}/rest/v1/ai_chat_sessions`, {
+          headers: { authorization: `Bearer ${token}` },
+        });
       };
       const refused = await rows();
       assert.deepEqual([refused.status, ((await refused.json()) as { code: string }).code], [403, "42501"]);
@@ -102,8 +112,12 @@ for (const database of databases) {
       const { id, totp } = ok(await client.mfa.enroll({ factorType: "totp", friendlyName: "phone" }));
       const twice = (await client.mfa.enroll({ factorType: "totp", friendlyName: "phone" })).error;
       assert.deepEqual([twice?.code, twice?.status], ["mfa_factor_name_conflict", 422]);
-      const wrong = (await client.mfa.challengeAndVerify({ factorId: id, code: codeOf(totp.secret, 40) })).error;
-      assert.deepEqual([wrong?.code, wrong?.message], ["mfa_verification_failed", "Invalid TOTP code entered"]);
+      const wrong = (await client.mfa.challengeAndVerify({ factorId: id, code: codeOf(totp.secret, 40) }))
+        .error;
+      assert.deepEqual(
+        [wrong?.code, wrong?.message],
+        ["mfa_verification_failed", "Invalid TOTP code entered"],
+      );
       const unknown = (await client.mfa.challenge({ factorId: crypto.randomUUID() })).error;
       assert.deepEqual([unknown?.code, unknown?.status], ["mfa_factor_not_found", 404]);
       const phone = (await client.mfa.enroll({ factorType: "phone", phone: "+4912345678" })).error;
@@ -115,7 +129,9 @@ for (const database of databases) {
     test("what is not offered says so", async () => {
       const client = browser(app);
       await signedUp(client);
-      const linked = (await client.linkIdentity({ provider: "github", options: { skipBrowserRedirect: true } })).error;
+      const linked = (
+        await client.linkIdentity({ provider: "github", options: { skipBrowserRedirect: true } })
+      ).error;
       assert.deepEqual([linked?.code, linked?.status], ["manual_linking_disabled", 404]);
       const identity = ok(await client.getUserIdentities())?.identities[0];
       assert.ok(identity);

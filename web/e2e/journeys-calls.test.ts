@@ -21,7 +21,7 @@ function record({ page }: Visitor): Call[] {
   const calls: Call[] = [];
   page.on("request", (request) => {
     const { pathname, searchParams } = new URL(request.url());
-    if (!/^\/(auth|rest|functions)\//u.test(pathname)) return;
+    if (!/^\/(auth|rest|functions|storage)\//u.test(pathname)) return;
     calls.push({
       method: request.method(),
       path: pathname,
@@ -146,6 +146,8 @@ test("accounts are made, opened and left with the specified calls", async (t) =>
   assert.deepEqual(params(opened), { grant_type: "password" });
   assert.deepEqual(pick(opened.body, ["email", "password"]), { email, password });
   assert.match(found(calls, "POST", "/auth/v1/logout").headers["authorization"] ?? "", /^Bearer ey/u);
+  const others = calls.filter(({ path }) => /^\/(auth|storage)\//u.test(path)).map(({ path }) => path);
+  assert.deepEqual([...new Set(others)].toSorted(), [made.path, opened.path, "/auth/v1/logout"].toSorted());
 });
 
 test("the token is looked at every 30 s and renewed when three of these ticks remain", async (t) => {
