@@ -1,6 +1,7 @@
 import { Check, CircleAlert, Info, TriangleAlert, X } from "lucide-react";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { createPortal } from "react-dom";
+import { cn } from "@/lib/cn";
 import { t } from "@/lib/t";
 import type { Tone } from "./badge";
 import { IconButton } from "./button";
@@ -22,7 +23,7 @@ const colours: Record<Tone, string> = {
 };
 
 /**
- * Shows the toasts at the right below the heads of page and chat, where no control lies under them; above dialogs too.
+ * Shows the toasts at the right below the heads of page and chat, where no control lies under them; in a dialog at its foot.
  * They are read out.
  */
 export function Toaster() {
@@ -40,7 +41,10 @@ export function Toaster() {
       ref={region}
       popover="manual"
       aria-label={t("ui.notifications")}
-      className="pointer-events-none fixed inset-auto top-[124px] right-5 m-0 grid w-[min(356px,calc(100vw-40px))] gap-2.5 overflow-visible bg-transparent max-wide:top-[190px]"
+      className={cn(
+        "pointer-events-none fixed inset-auto right-5 m-0 grid w-[min(356px,calc(100vw-40px))] gap-2.5 overflow-visible bg-transparent",
+        host === document.body ? "top-[124px] max-wide:top-[190px]" : "bottom-5",
+      )}
     >
       <div role="status" aria-live="polite" className="contents">
         {/* The newest comes first: whatever their length, it is the one in sight. */}

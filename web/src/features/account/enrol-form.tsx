@@ -68,6 +68,7 @@ interface ProofFormProps extends EnrolFormProps {
 
 function ProofForm({ user, enrolment, onDone }: ProofFormProps) {
   const client = useQueryClient();
+  const { queryKey } = factorsQuery(user.id);
   const [code, setCode] = useState("");
   const field = useRef<HTMLInputElement>(null);
   const verify = useMutation({
@@ -78,8 +79,13 @@ function ProofForm({ user, enrolment, onDone }: ProofFormProps) {
         field.current?.focus();
         return;
       }
-      await client.invalidateQueries({ queryKey: factorsQuery(user.id).queryKey });
-      toast({ title: t("account.twoStep.on"), description: t("account.twoStep.on.text"), tone: "ok" });
+      const first = client.getQueryData(queryKey)?.length === 0;
+      await client.invalidateQueries({ queryKey });
+      toast(
+        first
+          ? { title: t("account.twoStep.on"), description: t("account.twoStep.on.text"), tone: "ok" }
+          : { title: t("account.totp.another"), tone: "ok" },
+      );
       onDone();
     },
   });

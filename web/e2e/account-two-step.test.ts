@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Settings } from "./settings.ts";
+import { openStage } from "./stage.ts";
+import { totp } from "./totp.ts";
+
+const stage = await openStage();
+
+test("a code is asked for once an authenticator is set up: at sign-in, after a reload, before any data is loaded", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  await visitor.open();
+  const settings = await Settings.open(visitor);
+  const twoStep = settings.section("Two-step sign-in");
+  await twoStep.getByText("Off", { exact: true }).waitFor();
+  await settings.change("Authenticator app");
+  await settings.field("Name of the authenticator").fill("My phone");
+  await settings.button("Continue").click();
+  const picture = settings.panel.getByRole("img", { name: /^QR code/u });
+  await picture.waitFor();
+  assert.ok(
+    await picture.evaluate((image: HTMLImageElement) => image.decode().then(() => image.naturalWidth > 0)),
+  );
+  const secret = (await settings.panel.locator("code").textContent()) ?? "";
+  assert.match(secret, /^([A-Z2-7]{4} )+[A-Z2-7]{1,4}$/u);
+  await settings.field("Code that the app shows").fill("000000");
+  await settings.button("Verify").click();
+  await settings.panel
+    .getByRole("alert")
+    .getByText(/^This code is not right/u)
+    .waitFor();
+  await settings.field("Code that the app shows").fill(totp(secret, -1));
+  await settings.button("Verify").click();
+  await visitor.toast("Two-step sign-in is on", "You are asked for a code when you sign in.");
+  await settings
+    .row("My phone")
+    .getByText(/^Added /u)
+    .waitFor();
+  await twoStep.getByText(/^If you lose this phone/u).waitFor();
+
+  const other = await stage.visitor(t);
+  const asked: string[] = [];
+  other.page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  await other.open("/?tab=servers");
+  await other.arrivesAt("/auth");
+  await other.signIn(account.email);
+  await other.page.getByRole("heading", { name: "One more step" }).waitFor();
+  await other.page.reload();
+  await other.page.getByRole("heading", { name: "One more step" }).waitFor();
+  await other.open("/?tab=servers");
+  await other.arrivesAt("/auth");
+  await other.field("Code").fill("000 000");
+  await other.button("Verify").click();
+  await other.page
+    .getByRole("alert")
+    .getByText(/^This code is not right/u)
+    .waitFor();
+  assert.equal(await other.field("Code").inputValue(), "");
+  assert.deepEqual(
+    asked.filter((path) => /^\/(rest|api|functions)\//u.test(path)),
+    [],
+    "nothing was asked for before the code",
+  );
+  await other.field("Code").fill(totp(secret));
+  await other.button("Verify").click();
+  await other.arrivesAt("/");
+  assert.equal(new URL(other.page.url()).searchParams.get("tab"), "servers");
+  await other.page.reload();
+  await other.card("Active Connections").waitFor();
+});
+
+test("one of several authenticators can be chosen, and each removed; with the last one the password is enough again", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  await visitor.open();
+  const settings = await Settings.open(visitor);
+  const phone = await settings.addAuthenticator("My phone");
+  await settings.addAuthenticator("My tablet");
+  await visitor.toast("Authenticator added", "Authenticator added");
+  const other = await stage.visitor(t);
+  await other.open("/auth");
+  await other.signIn(account.email);
+  await other.field("Authenticator").selectOption("My phone");
+  await other.field("Code").fill(totp(phone));
+  await other.button("Verify").click();
+  await other.arrivesAt("/");
+  await other.composer.waitFor();
+
+  for (const [name, told] of [
+    ["My phone", "Authenticator removed"],
+    ["My tablet", "Two-step sign-in is off"],
+  ] as const) {
+    await settings.button(`Remove ${name}`).click();
+    await settings.confirm(new RegExp(`^Remove ${name}\\?`, "u"), "Remove");
+    await visitor.toast(told, name);
+    await settings.row(name).waitFor({ state: "detached" });
+    assert.equal(await visitor.page.evaluate(() => document.activeElement?.textContent), "Two-step sign-in");
+  }
+  await settings.section("Two-step sign-in").getByText("Off", { exact: true }).waitFor();
+  const again = await stage.visitor(t);
+  await again.open("/auth");
+  await again.signIn(account.email);
+  await again.arrivesAt("/");
+  await again.composer.waitFor();
+});
+
+test("who removes the authenticator they signed in with gives the code of another, and is back in the settings", async (t) => {
+  const { visitor } = await stage.member(t);
+  await visitor.open();
+  const settings = await Settings.open(visitor);
+  const phone = await settings.addAuthenticator("My phone");
+  await settings.addAuthenticator("My tablet");
+  await settings.button("Remove My tablet").click();
+  await settings.confirm(/asked for a code of another one/u, "Remove");
+  await visitor.page.getByRole("heading", { name: "One more step" }).waitFor();
+  await visitor.field("Code").fill(totp(phone));
+  await visitor.button("Verify").click();
+  await settings.row("My phone").waitFor();
+  assert.equal(await settings.row("My tablet").count(), 0);
+});
+
+test("who cannot give the code can use another account", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  const { account: second } = await stage.member(t);
+  await visitor.open();
+  await (await Settings.open(visitor)).addAuthenticator("My phone");
+  const other = await stage.visitor(t);
+  await other.open("/auth");
+  await other.signIn(account.email);
+  await other.button("Use another account").click();
+  await other.signIn(second.email);
+  await other.arrivesAt("/");
+  await other.sees(second.email);
+});
+
+test("what was begun and not finished is no factor, and does not stand in the way", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  await visitor.open();
+  const settings = await Settings.open(visitor);
+  await settings.change("Authenticator app");
+  await settings.field("Name of the authenticator").fill("My phone");
+  await settings.button("Continue").click();
+  await settings.panel.locator("code").waitFor();
+  await visitor.page.reload();
+  await settings.section("Two-step sign-in").getByText("Off", { exact: true }).waitFor();
+  const other = await stage.visitor(t);
+  await other.open("/auth");
+  await other.signIn(account.email);
+  await other.arrivesAt("/");
+  await settings.toggle("Authenticator app").click();
+  await settings.addAuthenticator("My phone");
+});

@@ -1,0 +1,80 @@
+import type { Locator } from "playwright-core";
+import { totp } from "./totp.ts";
+import type { Visitor } from "./visitor.ts";
+
+type Part =
+  | "Name"
+  | "Email"
+  | "Password"
+  | "Delete my account"
+  | "Authenticator app"
+  | "Another authenticator";
+
+/** The settings of somebody, found by what things are called. */
+export class Settings {
+  readonly visitor: Visitor;
+
+  constructor(visitor: Visitor) {
+    this.visitor = visitor;
+  }
+
+  static async open(visitor: Visitor): Promise<Settings> {
+    await visitor.button("Settings").click();
+    const settings = new Settings(visitor);
+    await settings.panel.waitFor();
+    return settings;
+  }
+
+  get panel(): Locator {
+    return this.visitor.page.getByRole("dialog", { name: "Settings", exact: true });
+  }
+
+  section(name: string): Locator {
+    return this.panel.getByRole("region", { name, exact: true });
+  }
+
+  button(name: string | RegExp): Locator {
+    return this.panel.getByRole("button", { name, exact: true });
+  }
+
+  field(label: string): Locator {
+    return this.panel.getByLabel(label, { exact: true });
+  }
+
+  /** Opens the form of a part. */
+  async change(part: Part): Promise<void> {
+    await this.toggle(part).click();
+  }
+
+  /** The button that opens the form of a part, and closes it. */
+  toggle(part: Part): Locator {
+    return this.panel.getByRole("button", {
+      name: new RegExp(`^(Change|Cancel|Delete|Set up|Add) ${part}$`, "u"),
+    });
+  }
+
+  /** What a button asks before it does anything. */
+  async confirm(question: RegExp, answer: string): Promise<void> {
+    const asked = this.visitor.page.getByRole("dialog", { name: question });
+    await asked.getByRole("button", { name: answer, exact: true }).click();
+  }
+
+  /** The row of a device or an authenticator. */
+  row(name: string | RegExp): Locator {
+    return this.panel.getByRole("listitem").filter({ hasText: name });
+  }
+
+  /** Sets up an authenticator; its secret. */
+  async addAuthenticator(name: string, later = -1): Promise<string> {
+    await this.section("Two-step sign-in")
+      .getByRole("button", { name: /^(Set up|Add) /u })
+      .click();
+    await this.field("Name of the authenticator").fill(name);
+    await this.button("Continue").click();
+    const secret = (await this.panel.locator("code").textContent()) ?? "";
+    await this.field("Code that the app shows").fill(totp(secret, later));
+    await this.button("Verify").click();
+    await this.row(name).waitFor();
+    return secret;
+  }
+}
