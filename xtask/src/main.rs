@@ -37,7 +37,7 @@ The developer's commands:
   cargo xtask run [args]          build everything, fetch the built-in model, serve on http://localhost:3000;
                                   arguments and environment go to the program
   cargo xtask test [--only WHAT]  install what the tests need and run them all;
-                                  WHAT is one of check, web, rust, conformance, e2e
+                                  WHAT is one of check, web, rust, conformance, api, e2e
   cargo xtask check               format, lints, the rules of the house, types
   cargo xtask tidy                the rules of the house alone, without network
   cargo xtask bench [args]        figures of the server and of the page

@@ -2,6 +2,7 @@
 
 pub mod chromium;
 pub mod postgres;
+pub mod python;
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -4,7 +4,7 @@ mod conformance;
 mod report;
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::thread;
 
@@ -12,7 +12,7 @@ use crate::check::CHECKS;
 use crate::command::{find_program, run_shown};
 use crate::failure::{Failure, Outcome};
 use crate::steps::step;
-use crate::system::{chromium, postgres};
+use crate::system::{chromium, postgres, python};
 use crate::weights::{self, Weights};
 use crate::workspace::Workspace;
 use crate::{node, web};
@@ -20,6 +20,9 @@ use report::{Report, check, suite, suite_of};
 
 /// The MCP servers of other makers that the tests of `mcp` talk to.
 const PEERS: &str = "crates/mcp/tests/peers";
+
+/// What holds the running program to the description of its API.
+const API: &str = "crates/server/tests/openapi";
 
 /// Which suites to run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,6 +32,7 @@ enum Only {
     Web,
     Rust,
     Conformance,
+    Api,
     EndToEnd,
 }
 
@@ -41,8 +45,9 @@ impl Only {
             ["--only", "web"] => Ok(Self::Web),
             ["--only", "rust"] => Ok(Self::Rust),
             ["--only", "conformance"] => Ok(Self::Conformance),
+            ["--only", "api"] => Ok(Self::Api),
             ["--only", "e2e"] => Ok(Self::EndToEnd),
-            _ => Err(Failure::new("usage: cargo xtask test [--only check|web|rust|conformance|e2e]")),
+            _ => Err(Failure::new("usage: cargo xtask test [--only check|web|rust|conformance|api|e2e]")),
         }
     }
 
@@ -100,6 +105,9 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     if only.wants(Only::Conformance) {
         report.add(suite_of("MCP conformance", || conformance::runs(workspace, &workspace.root.join(PEERS))));
     }
+    if let Some(python) = &needs.python {
+        report.add(suite("API and its description", || api_check(workspace, python)));
+    }
     if only.wants(Only::EndToEnd) {
         report.add(suite("browser journeys", || journeys(workspace).map(with_database)));
     }
@@ -117,8 +125,19 @@ fn rust_tests(workspace: &Workspace, which: &[&str]) -> Command {
     workspace.cargo(&[runner, which, &["--no-fail-fast"]].concat())
 }
 
+fn compile(workspace: &Workspace) -> Outcome {
+    step("compile", || run_shown(&mut workspace.cargo(&["build", "--release", "--package", "ai-chat-mcp"])))
+}
+
+fn api_check(workspace: &Workspace, python: &Path) -> Outcome<Command> {
+    compile(workspace)?;
+    let mut check = Command::new(python);
+    check.arg(workspace.root.join(API).join("run.py")).arg(workspace.release_binary());
+    Ok(check)
+}
+
 fn journeys(workspace: &Workspace) -> Outcome<Command> {
-    step("compile", || run_shown(&mut workspace.cargo(&["build", "--release", "--package", "ai-chat-mcp"])))?;
+    compile(workspace)?;
     let mut journeys = node::script(&workspace.web(), "e2e")?;
     journeys.env("CHAT_BINARY", workspace.release_binary());
     Ok(journeys)
@@ -128,6 +147,7 @@ fn journeys(workspace: &Workspace) -> Outcome<Command> {
 struct Needs {
     chromium: Option<PathBuf>,
     postgres: Option<PathBuf>,
+    python: Option<PathBuf>,
     weights: Vec<&'static Weights>,
 }
 
@@ -136,6 +156,8 @@ impl Needs {
         let (rust, journeys) = (only.wants(Only::Rust), only.wants(Only::EndToEnd));
         let chromium = if journeys || only.wants(Only::Web) { Some(chromium::ensure()?) } else { None };
         let postgres = if rust || journeys { Some(postgres::ensure()?) } else { None };
+        let requirements = workspace.root.join(API).join("requirements.txt");
+        let python = if only.wants(Only::Api) { Some(python::ensure(&requirements)?) } else { None };
         web::packages(workspace)?;
         let peers = workspace.root.join(PEERS);
         if (rust || journeys || only.wants(Only::Conformance)) && peers.join("package.json").is_file() {
@@ -148,7 +170,7 @@ impl Needs {
         if rust || journeys {
             weights.push(&weights::BUILT_IN);
         }
-        Ok(Self { chromium, postgres, weights })
+        Ok(Self { chromium, postgres, python, weights })
     }
 
     /// Adds what the tests read from their environment.

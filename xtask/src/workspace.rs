@@ -61,9 +61,14 @@ impl Workspace {
 
 /// Where weights are kept, so that every clone of this user shares one copy. The program looks there too.
 pub fn models_folder() -> Outcome<PathBuf> {
+    Ok(cache_folder()?.join("models"))
+}
+
+/// The user's cache for this product.
+pub fn cache_folder() -> Outcome<PathBuf> {
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     set("XDG_CACHE_HOME")
         .or_else(|| set("HOME").map(|home| home.join(".cache")))
-        .map(|cache| cache.join("ai-chat-mcp/models"))
+        .map(|cache| cache.join("ai-chat-mcp"))
         .ok_or_else(|| Failure::new("neither HOME nor XDG_CACHE_HOME is set: set one of them to a folder"))
 }

@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::match_same_arms, reason = "a row a route and a row a class are read one by one")]
 
+#[path = "routes/absent.rs"]
+mod absent;
 #[path = "routes/access.rs"]
 mod access;
 #[path = "routes/bad_input.rs"]

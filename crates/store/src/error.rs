@@ -17,6 +17,28 @@ pub enum Error {
     Corrupt(String),
 }
 
+impl Error {
+    /// Whether the database cannot be reached or is too busy: what was asked is worth another try.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::Database(sqlx::Error::Database(refused)) => refused.code().is_some_and(|code| {
+                // PostgreSQL: connection failures, too many connections, shutting down. SQLite: busy, locked.
+                ["08", "53", "57P"].iter().any(|class| code.starts_with(class) && code.len() == 5)
+                    || matches!(code.as_ref(), "5" | "6")
+            }),
+            Self::Database(error) => matches!(
+                error,
+                sqlx::Error::Io(_)
+                    | sqlx::Error::Tls(_)
+                    | sqlx::Error::PoolTimedOut
+                    | sqlx::Error::PoolClosed
+                    | sqlx::Error::WorkerCrashed
+            ),
+            _ => false,
+        }
+    }
+}
+
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         match &error {

@@ -59,9 +59,20 @@ pub enum ApiError {
         /// For people.
         message: String,
     },
+    /// The database cannot be reached.
+    #[error("the server cannot reach its database; try again soon")]
+    Outage(#[source] anyhow::Error),
     /// A fault of ours. The words stay in the log.
     #[error("something went wrong on the server")]
     Internal(#[source] anyhow::Error),
+}
+
+/// Seconds after which it is worth another try when the database could not be reached.
+pub const OUTAGE_RETRY: u64 = 5;
+
+/// Whether something failed because the database cannot be reached.
+pub fn is_outage(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<store::Error>().is_some_and(store::Error::is_outage))
 }
 
 impl ApiError {
@@ -78,6 +89,7 @@ impl ApiError {
             Self::Unprocessable { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Upstream { .. } => StatusCode::BAD_GATEWAY,
+            Self::Outage(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -94,22 +106,26 @@ impl ApiError {
             Self::MethodNotAllowed => "method_not_allowed",
             Self::Conflict { code, .. } | Self::Unprocessable { code, .. } | Self::Upstream { code, .. } => code,
             Self::TooMany { .. } => "too_many_requests",
+            Self::Outage(_) => "outage",
             Self::Internal(_) => "internal",
         }
     }
 
     /// Logs a fault of ours, once, where it is answered.
     pub fn log(&self) {
-        if let Self::Internal(source) = self {
+        if let Self::Internal(source) | Self::Outage(source) = self {
             tracing::error!(error = format!("{source:#}"), "request failed");
         }
     }
 
     /// Adds what belongs in the headers.
     pub fn decorate(&self, mut response: Response) -> Response {
-        if let Self::TooMany { retry_after } = self {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(*retry_after));
-        }
+        let retry_after = match self {
+            Self::TooMany { retry_after } => *retry_after,
+            Self::Outage(_) => OUTAGE_RETRY,
+            _ => return response,
+        };
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after));
         response
     }
 }
@@ -118,14 +134,14 @@ impl From<store::Error> for ApiError {
     fn from(error: store::Error) -> Self {
         match error {
             store::Error::NotFound => Self::NotFound("row"),
-            other => Self::Internal(other.into()),
+            other => anyhow::Error::from(other).into(),
         }
     }
 }
 
 impl From<anyhow::Error> for ApiError {
     fn from(error: anyhow::Error) -> Self {
-        Self::Internal(error)
+        if is_outage(&error) { Self::Outage(error) } else { Self::Internal(error) }
     }
 }
 

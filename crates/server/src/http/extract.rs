@@ -34,7 +34,7 @@ impl FromRequestParts<App> for SignedIn {
 
 fn unverified(error: AuthError) -> ApiError {
     match error {
-        AuthError::Internal(error) => ApiError::Internal(error),
+        AuthError::Internal(error) => error.into(),
         AuthError::Refused(refusal) if refusal == INSUFFICIENT_AAL => ApiError::NeedsFactor,
         _ => ApiError::Unauthorized,
     }

@@ -146,8 +146,8 @@ pub async fn mcp_proxy(
     let (caller, body) = match (caller, body) {
         (Ok(caller), Ok(JsonBody(body))) => (caller, body),
         (Err(error), _) | (_, Err(error)) => {
-            let (status, message) = (error.status(), error.to_string());
-            return answer(status, false, Vec::new(), Some(message));
+            error.log();
+            return error.decorate(answer(error.status(), false, Vec::new(), Some(error.to_string())));
         }
     };
     let headers: Vec<(String, String)> = body.headers.into_iter().collect();

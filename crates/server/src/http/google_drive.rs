@@ -88,7 +88,7 @@ impl From<DriveError> for ApiError {
             DriveError::NotConfigured => {
                 Self::Conflict { code: "google_drive_not_configured", message: error.to_string() }
             }
-            DriveError::Internal(source) => Self::Internal(source),
+            DriveError::Internal(source) => source.into(),
             other => Self::Upstream { code: "google_drive_failed", message: other.to_string() },
         }
     }

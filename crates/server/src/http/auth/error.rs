@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::auth::AuthError;
 use crate::auth::refusal::{METHOD_NOT_ALLOWED, NO_SUCH_ROUTE, Refusal};
+use crate::http::error::{OUTAGE_RETRY, is_outage};
 
 const API_VERSION: HeaderName = HeaderName::from_static("x-supabase-api-version");
 const ERROR_CODE: HeaderName = HeaderName::from_static("x-sb-error-code");
@@ -78,7 +79,10 @@ fn write(error: &AuthError, words: bool) -> Response {
     if error.status() >= 500 {
         tracing::error!(error = error.detail(), "an auth call failed");
     }
-    let (status, code, message) = (error.status(), error.code(), error.to_string());
+    let is_outage = matches!(error, AuthError::Internal(source) if is_outage(source));
+    // Clients of the protocol take a 503 for a passing fault and keep their sign-in.
+    let status = if is_outage { 503 } else { error.status() };
+    let (code, message) = (error.code(), error.to_string());
     let mut body = json!({
         "code": if words { Value::from(code) } else { Value::from(status) },
         "error_code": code,
@@ -93,6 +97,9 @@ fn write(error: &AuthError, words: bool) -> Response {
     response.headers_mut().insert(ERROR_CODE, HeaderValue::from_static(code));
     if let Some(retry_after) = error.retry_after() {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry_after));
+    }
+    if is_outage {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(OUTAGE_RETRY));
     }
     response
 }

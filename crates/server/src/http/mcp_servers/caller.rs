@@ -5,7 +5,7 @@ use domain::UserId;
 
 use super::refusal::Refusal;
 use crate::app::App;
-use crate::auth::Audience;
+use crate::auth::{Audience, AuthError};
 use crate::http::extract::bearer;
 
 pub async fn identify(app: &App, parts: &Parts) -> Result<UserId, Refusal> {
@@ -13,6 +13,9 @@ pub async fn identify(app: &App, parts: &Parts) -> Result<UserId, Refusal> {
     if let Ok(user) = app.auth.verify_internal(token, Audience::Mcp, app.clock.now()) {
         return Ok(user);
     }
-    let claims = app.auth.verify(app, token).await.map_err(|_| Refusal::unauthorized())?;
-    Ok(claims.user)
+    match app.auth.verify(app, token).await {
+        Ok(claims) => Ok(claims.user),
+        Err(AuthError::Internal(error)) => Err(Refusal::internal(&error)),
+        Err(_) => Err(Refusal::unauthorized()),
+    }
 }

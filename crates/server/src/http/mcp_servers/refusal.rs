@@ -6,11 +6,13 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::revision::{Era, SUPPORTED};
+use crate::http::error::{OUTAGE_RETRY, is_outage};
 
 const PARSE_ERROR: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
+const INTERNAL_ERROR: i64 = -32603;
 const HEADER_MISMATCH: i64 = -32020;
 const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 
@@ -47,6 +49,13 @@ impl Refusal {
 
     pub fn unauthorized() -> Self {
         Self::at_the_door(StatusCode::UNAUTHORIZED, "Sign in: send an access token as a bearer token.")
+    }
+
+    /// A fault of ours. The words stay in the log.
+    pub fn internal(error: &anyhow::Error) -> Self {
+        tracing::error!(error = format!("{error:#}"), "a call of our own MCP server failed");
+        let status = if is_outage(error) { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::INTERNAL_SERVER_ERROR };
+        Self::new(status, INTERNAL_ERROR, "Internal error: try again soon")
     }
 
     pub fn forbidden(why: &str) -> Self {
@@ -107,6 +116,9 @@ impl IntoResponse for Refusal {
             body["id"] = id;
         }
         let mut response = (status, Json(body)).into_response();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(OUTAGE_RETRY));
+        }
         if status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }

@@ -7,6 +7,8 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 use store::rest::{Error, Fault};
 
+use crate::http::error::{OUTAGE_RETRY, is_outage};
+
 /// A refusal and its status.
 #[derive(Debug)]
 pub(super) struct Refusal {
@@ -23,6 +25,10 @@ impl Refusal {
     pub(super) fn internal(error: impl Into<anyhow::Error>) -> Self {
         let error: anyhow::Error = error.into();
         tracing::error!(error = format!("{error:#}"), "request failed");
+        if is_outage(&error) {
+            let fault = Fault::new("PGRST001", "Database client error. Retrying the connection.");
+            return Self::new(StatusCode::SERVICE_UNAVAILABLE, fault);
+        }
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, Fault::new("XX000", "something went wrong on the server"))
     }
 
@@ -57,7 +63,8 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         match error {
             Error::Refused(fault) => fault.into(),
-            other => Self::internal(other),
+            Error::Failed(error) => Self::internal(error),
+            Error::Unsealed => Self::internal(Error::Unsealed),
         }
     }
 }
@@ -70,6 +77,9 @@ impl IntoResponse for Refusal {
         response
             .headers_mut()
             .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(OUTAGE_RETRY));
+        }
         if matches!(*code, "PGRST301" | "PGRST303") {
             let challenge = format!("Bearer error=\"invalid_token\", error_description=\"{message}\"");
             if let Ok(challenge) = HeaderValue::from_str(&challenge) {

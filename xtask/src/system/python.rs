@@ -1,0 +1,44 @@
+//! Python, for the one test tool that is written in it: an environment of its own in the user's cache.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{find_or_install, run_silent};
+use crate::command::{find_program, run_quiet};
+use crate::failure::{Context, Outcome};
+use crate::steps::{nothing_to_do, step};
+use crate::workspace::cache_folder;
+
+const NAME: &str = "Python packages of the API's check";
+/// Stands in an environment in which everything is installed.
+const STAMP: &str = "installed";
+
+/// The Python of an environment with exactly these packages, made when it is missing.
+pub fn ensure(requirements: &Path) -> Outcome<PathBuf> {
+    let text = fs::read_to_string(requirements).context(format!("cannot read {}", requirements.display()))?;
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let folder = cache_folder()?.join(format!("python-{:016x}", hasher.finish()));
+    let python = folder.join("bin/python");
+    if folder.join(STAMP).is_file() && run_silent(Command::new(&python).arg("--version")) {
+        nothing_to_do(NAME, "the pinned versions are there");
+        return Ok(python);
+    }
+    let system = find_or_install("python3-venv", "Python 3 with venv, which checks the API's description,", find)?;
+    step(NAME, || {
+        run_quiet(Command::new(system).args(["-m", "venv", "--clear"]).arg(&folder))?;
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]);
+        run_quiet(pip.arg(requirements))?;
+        fs::write(folder.join(STAMP), "").context(format!("cannot write to {}", folder.display()))
+    })?;
+    Ok(python)
+}
+
+/// A Python that can make environments: Debian's alone cannot.
+fn find() -> Option<PathBuf> {
+    let programs = find_program("python3").into_iter().chain([PathBuf::from("/usr/bin/python3")]);
+    programs.into_iter().find(|python| run_silent(Command::new(python).args(["-c", "import ensurepip, venv"])))
+}
