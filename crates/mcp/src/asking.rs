@@ -12,6 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::elicitation::{Answer, Asker, Question, Visit};
 
+/// Questions of one call at a time. More than these nobody could keep apart.
+const OPEN: usize = 16;
+
 /// The calls in progress on a connection that can ask somebody, and the visits that are not done.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asking(Arc<Mutex<Known>>);
@@ -80,6 +83,9 @@ impl Asking {
     }
 
     async fn put(&self, call: &Call, question: Question, id: Option<&str>) -> Answer {
+        if *call.open.borrow() >= OPEN {
+            return Answer::Cancel;
+        }
         if let (Question::Url(visit), Some(id)) = (&question, id) {
             self.with(|known| known.visits.insert(id.to_owned(), visit.done.clone()));
         }

@@ -2,6 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "peers/asking.rs"]
+mod asking;
+#[path = "support/memory.rs"]
+mod memory;
 #[path = "support/peer.rs"]
 mod peer;
 

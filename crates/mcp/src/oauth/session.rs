@@ -153,7 +153,7 @@ pub(crate) fn bearer(token: &Secret) -> Result<http::HeaderValue, Error> {
 }
 
 /// A WebSocket's address has the origin of the page that it stands for.
-fn as_http(mut url: Url) -> Url {
+pub(super) fn as_http(mut url: Url) -> Url {
     let scheme = match url.scheme() {
         "ws" => "http",
         "wss" => "https",

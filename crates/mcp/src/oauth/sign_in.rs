@@ -1,6 +1,7 @@
 //! Bringing a person to the authorization server and back.
 
 use std::fmt;
+use std::time::Duration;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::digest::{SHA256, digest};
@@ -14,10 +15,14 @@ use super::client::{self, Client};
 use super::credentials::Grant;
 use super::discovery::{Discovered, discover};
 use super::documents::ServerMetadata;
+use super::session::as_http;
 use super::token::{self, Ask};
 use super::{Challenge, Credentials, OAuth, Owner, RegisteredClient, Secret, SignInError};
+use crate::Error;
 use crate::error::quote;
 
+/// For all documents together.
+const DISCOVERY: Duration = Duration::from_secs(20);
 /// A person has so long, in milliseconds.
 const PATIENCE: u64 = 10 * 60 * 1000;
 /// The same rights are asked for again this often, within [`PATIENCE`]: somebody may have taken a tick away on the
@@ -40,7 +45,7 @@ pub struct SignIn {
 }
 
 /// A sign-in that waits for the person.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Started {
     /// What the person's browser opens.
     pub url: Url,
@@ -78,6 +83,12 @@ pub struct Callback {
     pub error_description: Option<String>,
 }
 
+impl fmt::Debug for Started {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Started").field("pending", &self.pending).finish_non_exhaustive()
+    }
+}
+
 impl fmt::Debug for Callback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Callback")
@@ -97,7 +108,8 @@ impl Pending {
 }
 
 impl OAuth {
-    /// Finds out where to sign in, and as what client. Asks several servers and takes a few seconds at most.
+    /// Finds out where to sign in, and as what client. Asks several servers, and takes up to half a minute if they are
+    /// slow.
     pub async fn start(&self, wish: SignIn) -> Result<Started, SignInError> {
         let (found, known) = self.find(&wish).await?;
         let endpoint = found.server.authorization_endpoint.clone();
@@ -159,7 +171,10 @@ impl OAuth {
 
     async fn find(&self, wish: &SignIn) -> Result<(Discovered, Vec<Credentials>), SignInError> {
         let known = self.0.store.load(wish.owner).await?;
-        let found = discover(&self.0.guard, &wish.url, wish.challenge.as_ref(), &known).await?;
+        let url = as_http(wish.url.clone());
+        let discovery = discover(&self.0.guard, &url, wish.challenge.as_ref(), &known);
+        let found =
+            tokio::time::timeout(DISCOVERY, discovery).await.unwrap_or(Err(Error::Timeout(DISCOVERY).into()))?;
         Ok((found, known))
     }
 

@@ -1,21 +1,18 @@
 //! Signing in, with authorization servers that do exactly what a test says.
 
 mod discovery;
+#[path = "../support/memory.rs"]
+mod memory;
 mod renewal;
 mod round_trip;
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use domain::clock::Clock;
 use domain::{ServerId, Timestamp, UserId};
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use mcp::net::{GuardedHttp, Policy};
-use mcp::oauth::{
-    App, Callback, Challenge, CredentialStore, Credentials, OAuth, Owner, SignIn, SignInError, Started, StoreError,
-};
+use mcp::oauth::{App, Callback, Challenge, OAuth, Owner, SignIn, SignInError, Started};
 use mcp::{Client, Connection, Error, Target};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -23,6 +20,7 @@ use url::Url;
 
 use crate::http::{Reply, Seen, Server};
 use crate::{modern, tool};
+pub use memory::Memory;
 
 /// A clock that a test turns.
 #[derive(Debug, Default)]
@@ -37,40 +35,6 @@ impl Hands {
 impl Clock for Hands {
     fn now(&self) -> Timestamp {
         Timestamp(self.0.load(Ordering::Relaxed))
-    }
-}
-
-/// Keeps credentials as text, as a database does, for all nodes that share it.
-#[derive(Debug, Default)]
-pub struct Memory {
-    sets: Mutex<HashMap<Owner, Vec<String>>>,
-    lock: Arc<tokio::sync::Mutex<()>>,
-}
-
-impl CredentialStore for Memory {
-    fn load(&self, owner: Owner) -> BoxFuture<'_, Result<Vec<Credentials>, StoreError>> {
-        let sets = self.sets.lock().unwrap();
-        let sets = sets.get(&owner).into_iter().flatten().map(|set| serde_json::from_str(set).unwrap()).collect();
-        std::future::ready(Ok(sets)).boxed()
-    }
-
-    fn save(&self, owner: Owner, credentials: Credentials) -> BoxFuture<'_, Result<(), StoreError>> {
-        let of = |set: &String| serde_json::from_str::<Credentials>(set).unwrap().issuer().to_owned();
-        let mut sets = self.sets.lock().unwrap();
-        let sets = sets.entry(owner).or_default();
-        sets.retain(|set| of(set) != credentials.issuer());
-        sets.insert(0, serde_json::to_string(&credentials).unwrap());
-        std::future::ready(Ok(())).boxed()
-    }
-
-    fn delete(&self, owner: Owner) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.sets.lock().unwrap().remove(&owner);
-        std::future::ready(Ok(())).boxed()
-    }
-
-    fn lock(&self, _: Owner) -> BoxFuture<'_, Result<Box<dyn Send>, StoreError>> {
-        let guard = self.lock.clone().lock_owned();
-        async move { Ok(Box::new(guard.await) as Box<dyn Send>) }.boxed()
     }
 }
 

@@ -117,6 +117,25 @@ async fn headers_go_with_the_handshake() {
 }
 
 #[tokio::test]
+async fn a_token_goes_with_the_handshake_and_is_renewed_when_it_is_refused() {
+    let person = crate::oauth::Person::with(|seen| {
+        (seen.header("upgrade").is_some() && seen.header("authorization") != Some("Bearer a-2"))
+            .then(|| Reply::status(401))
+    })
+    .await;
+    let mut url = person.url();
+    url.set_scheme("ws").unwrap();
+    let wish = mcp::oauth::SignIn { owner: person.owner, url: url.clone(), challenge: None, client: None };
+    let started = person.oauth.start(wish).await.unwrap();
+    person.oauth.complete(person.owner, started.pending.clone(), crate::oauth::consent(&started)).await.unwrap();
+    let target = Target::new(url.clone()).with_session(person.oauth.session(person.owner, url));
+    client(Limits::default()).connect(target, &CancellationToken::new()).await.unwrap_err();
+    let shaken = person.asked("/mcp");
+    let tokens: Vec<_> = shaken.iter().map(|seen| seen.header("authorization").unwrap()).collect();
+    assert_eq!(tokens[..2], ["Bearer a-1", "Bearer a-2"]);
+}
+
+#[tokio::test]
 async fn a_web_site_is_no_websocket_server() {
     let server = Server::start(|_| Reply::new(200, "text/html", "<h1>hello</h1>")).await;
     let mut url = server.url("/");

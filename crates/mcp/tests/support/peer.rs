@@ -20,17 +20,18 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Runs `program` of the installed packages. In `arguments` and the values of `settings`, `{port}` stands for a
-    /// free port, `{folder}` for an empty folder and `{bin}` for the folder of the installed programs.
+    /// Runs `program` of the installed packages. In `arguments` and the values of `settings`, `{port}` and `{other}`
+    /// stand for free ports, `{folder}` for an empty folder and `{bin}` for the folder of the installed programs.
     pub fn start(program: &str, arguments: &[&str], settings: &[(&str, &str)]) -> Self {
         let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/node_modules");
         assert!(modules.is_dir(), "the servers to test against are not installed: run cargo xtask test");
         let bin = modules.join(".bin");
-        let port = free_port();
+        let (port, other) = (free_port(), free_port());
         let folder = std::env::temp_dir().join(format!("mcp-peer-{}-{port}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let fill = |text: &str| {
             text.replace("{port}", &port.to_string())
+                .replace("{other}", &other.to_string())
                 .replace("{folder}", folder.to_str().unwrap())
                 .replace("{bin}", bin.to_str().unwrap())
         };

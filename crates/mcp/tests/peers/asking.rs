@@ -1,0 +1,119 @@
+//! Servers of other makers that ask the person, and that want them to sign in.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use domain::clock::SystemClock;
+use domain::{ServerId, UserId};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use mcp::net::{GuardedHttp, Policy};
+use mcp::oauth::{App, Callback, OAuth, Owner, SignIn};
+use mcp::{Answer, Asker, CallOptions, Client, Connection, Content, Error, Kind, Limits, Question, Target};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use crate::memory::Memory;
+use crate::peer::Peer;
+
+fn guard() -> GuardedHttp {
+    GuardedHttp::new(Policy::new(&[], true, vec![])).unwrap()
+}
+
+async fn connect(target: Target) -> Result<Connection, Error> {
+    // A busy machine starts these servers' sessions slowly.
+    let limits = Limits { connect: Duration::from_mins(1), ..Limits::default() };
+    let client = Client::new(guard()).with_limits(limits).with_questions();
+    client.connect(target, &CancellationToken::new()).await
+}
+
+/// Fills in what has no default, consents to visits, and keeps the questions.
+#[derive(Debug, Default)]
+struct Person(Mutex<Vec<Question>>);
+
+impl Asker for Person {
+    fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
+        let answer = match &question {
+            Question::Form(form) => {
+                let known =
+                    json!({ "name": "Ada", "check": true, "email": "ada@example.com", "birthdate": "1815-12-10" });
+                form.fill(known.as_object().unwrap().clone()).map_or(Answer::Decline, Answer::Accept)
+            }
+            Question::Url(_) => Answer::Accept(Content::default()),
+        };
+        self.0.lock().unwrap().push(question);
+        std::future::ready(answer).boxed()
+    }
+}
+
+#[tokio::test]
+async fn everything_asks_in_forms_and_in_visits() {
+    let peer = Peer::start("mcp-server-everything", &["streamableHttp"], &[("PORT", "{port}")]);
+    let url = format!("http://127.0.0.1:{}/mcp", peer.port).parse().unwrap();
+    let connection = connect(Target::new(url)).await.unwrap();
+    let person = Arc::new(Person::default());
+    let call = async |name: &str, arguments: Value| {
+        let options = CallOptions { asker: Some(person.clone()), ..CallOptions::default() };
+        let arguments = arguments.as_object().unwrap().clone();
+        connection.call_tool(name, arguments, options).await.unwrap().to_model_text()
+    };
+
+    let said = call("trigger-elicitation-request", json!({})).await;
+    for value in ["Ada", "ada@example.com", "1815-12-10", "It was a dark and stormy night.", "Guitar", "hero-1"] {
+        assert!(said.contains(value), "{value}: {said}");
+    }
+    {
+        let asked = person.0.lock().unwrap();
+        let Question::Form(form) = &asked[0] else { panic!("{asked:?}") };
+        let kind = |name: &str| &form.fields.iter().find(|field| field.name == name).unwrap().kind;
+        assert!(matches!(kind("integer"), Kind::Number { integer: true, .. }));
+        assert!(matches!(kind("homepage"), Kind::Text { format: Some(format), .. } if format == "uri"));
+        let titled = |options: &[mcp::Choice]| options[0].title != options[0].value;
+        assert!(matches!(kind("titledSingleSelectEnum"), Kind::One { options } if titled(options)));
+        assert!(
+            matches!(kind("titledMultipleSelectEnum"), Kind::Many { options, max_items: Some(3), .. } if titled(options))
+        );
+    }
+
+    let visit = json!({ "url": "https://pay.example/1", "message": "Pay", "errorPath": true });
+    assert!(call("trigger-url-elicitation", visit).await.contains("completed the URL elicitation flow"));
+    let asked = person.0.lock().unwrap();
+    let [Question::Url(before), Question::Url(then)] = &asked[1..] else { panic!("{asked:?}") };
+    assert!(before.makes_call_again && !then.makes_call_again);
+    assert_eq!(then.url.as_str(), "https://pay.example/1");
+}
+
+#[tokio::test]
+async fn a_server_with_an_authorization_server_beside_it() {
+    let peer = Peer::start(
+        "../@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js",
+        &["--oauth", "--oauth-strict"],
+        &[("MCP_PORT", "{port}"), ("MCP_AUTH_PORT", "{other}")],
+    );
+    let url: Url = format!("http://localhost:{}/mcp", peer.port).parse().unwrap();
+    let redirect_uri = "http://localhost:3000/callback".parse().unwrap();
+    let app = App { name: "Chat".to_owned(), redirect_uri, metadata_url: None };
+    let oauth = OAuth::new(guard(), app, Arc::new(Memory::default()), Arc::new(SystemClock));
+    let owner = Owner { user: UserId::fresh(), server: ServerId::fresh() };
+    let target = || Target::new(url.clone()).with_session(oauth.session(owner, url.clone()));
+
+    let refused = connect(target()).await.unwrap_err();
+    let wish = SignIn { owner, url: url.clone(), challenge: refused.challenge().cloned(), client: None };
+    let started = oauth.start(wish).await.unwrap();
+    let page = guard().client_for(&started.url).unwrap().get(started.url.clone()).send().await.unwrap();
+    let back: Url = page.headers()["location"].to_str().unwrap().parse().unwrap();
+    let query: Map<String, Value> = back.query_pairs().map(|(key, value)| (key.into(), value.into())).collect();
+    let answer: Callback = serde_json::from_value(query.into()).unwrap();
+    oauth.complete(owner, started.pending, answer).await.unwrap();
+
+    let connection = connect(target()).await.unwrap();
+    let arguments = Map::from_iter([("name".to_owned(), "Ada".into())]);
+    let greeted = connection.call_tool("greet", arguments, CallOptions::default()).await.unwrap();
+    assert!(greeted.to_model_text().contains("Ada"));
+
+    // The next request has no token any more.
+    oauth.sign_out(owner).await.unwrap();
+    let refused = connection.call_tool("greet", Map::new(), CallOptions::default()).await.unwrap_err();
+    assert!(refused.challenge().is_some(), "{refused}");
+}
