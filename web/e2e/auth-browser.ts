@@ -7,7 +7,11 @@ export type Client = InstanceType<typeof AuthClient>;
 export const password = "correct horse";
 
 /** One browser: a client with a storage of its own. */
-export function browser(app: TestApp, fetch: typeof globalThis.fetch = globalThis.fetch): Client {
+export function browser(
+  app: TestApp,
+  fetch: typeof globalThis.fetch = globalThis.fetch,
+  flowType: "implicit" | "pkce" = "implicit",
+): Client {
   const items = new Map<string, string>();
   const storage: SupportedStorage = {
     getItem: (key) => items.get(key) ?? null,
@@ -20,6 +24,7 @@ export function browser(app: TestApp, fetch: typeof globalThis.fetch = globalThi
     storageKey: `sb-${crypto.randomUUID()}-auth-token`,
     storage,
     fetch,
+    flowType,
     persistSession: true,
     autoRefreshToken: false,
     detectSessionInUrl: false,

@@ -15,6 +15,8 @@ mod factors;
 mod keys;
 #[path = "auth/limits.rs"]
 mod limits;
+#[path = "auth/mailed.rs"]
+mod mailed;
 #[path = "auth/protocol.rs"]
 mod protocol;
 #[path = "auth/refresh.rs"]

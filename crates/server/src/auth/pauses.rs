@@ -80,3 +80,65 @@ fn left(sent: Timestamp, now: Timestamp) -> i64 {
     let left = sent.plus_seconds(PAUSE).0 - now.0;
     ((left + MICROSECONDS - 1) / MICROSECONDS).min(PAUSE)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::*;
+
+    /// A clock that stands until it is moved.
+    #[derive(Debug, Default)]
+    struct Standing(AtomicI64);
+
+    impl Standing {
+        fn advance_seconds(&self, seconds: i64) {
+            self.0.fetch_add(seconds * MICROSECONDS, Ordering::SeqCst);
+        }
+    }
+
+    impl Clock for Standing {
+        fn now(&self) -> Timestamp {
+            Timestamp(self.0.load(Ordering::SeqCst))
+        }
+    }
+
+    fn wait(pauses: &Pauses, purpose: Purpose, address: &str) -> u64 {
+        match pauses.begin(purpose, address) {
+            Ok(()) => 0,
+            Err(error) => error.retry_after().unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_minute_passes_between_two_mails_about_the_same_thing() {
+        let clock = Arc::new(Standing::default());
+        let shared: Arc<dyn Clock> = clock.clone();
+        let pauses = Pauses::new(true, &shared);
+        assert_eq!(wait(&pauses, Purpose::Recovery, "a@b.c"), 0);
+        assert_eq!(wait(&pauses, Purpose::Recovery, "a@b.c"), 60);
+        assert_eq!(wait(&pauses, Purpose::Confirmation, "a@b.c"), 0, "about another thing");
+        assert_eq!(wait(&pauses, Purpose::Recovery, "b@b.c"), 0, "to somebody else");
+        clock.advance_seconds(59);
+        assert_eq!(wait(&pauses, Purpose::Recovery, "a@b.c"), 1);
+        clock.advance_seconds(1);
+        assert_eq!(wait(&pauses, Purpose::Recovery, "a@b.c"), 0);
+        pauses.forget(Purpose::Recovery, "a@b.c");
+        assert_eq!(wait(&pauses, Purpose::Recovery, "a@b.c"), 0, "it was not sent");
+    }
+
+    #[test]
+    fn what_is_over_is_forgotten_and_pauses_can_be_off() {
+        let clock = Arc::new(Standing::default());
+        let shared: Arc<dyn Clock> = clock.clone();
+        let pauses = Pauses::new(true, &shared);
+        for number in 0..SWEEP_AT {
+            assert_eq!(wait(&pauses, Purpose::Recovery, &number.to_string()), 0);
+        }
+        clock.advance_seconds(PAUSE);
+        assert_eq!(wait(&pauses, Purpose::Recovery, "a@b.c"), 0);
+        assert_eq!(pauses.sent.as_ref().unwrap().lock().unwrap().len(), 1);
+        let off = Pauses::new(false, &shared);
+        assert_eq!((wait(&off, Purpose::Recovery, "a"), wait(&off, Purpose::Recovery, "a")), (0, 0));
+    }
+}
