@@ -1,62 +1,12 @@
-import { AuthClient, type AuthChangeEvent, type Session, type SupportedStorage } from "@supabase/auth-js";
+import type { AuthChangeEvent, Session } from "@supabase/auth-js";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { databases, startApp, type TestApp } from "./app.ts";
+import { another, browser, newEmail, ok, password, sessionOf, signedUp } from "./auth-browser.ts";
 
-type Client = InstanceType<typeof AuthClient>;
-
-const password = "correct horse";
 /** How long after a rotation an old refresh token is still answered, in milliseconds, and a little more. */
 const reuseInterval = 10_500;
-
-/** One browser: a client with a storage of its own. */
-function browser(app: TestApp, fetch: typeof globalThis.fetch = globalThis.fetch): Client {
-  const items = new Map<string, string>();
-  const storage: SupportedStorage = {
-    getItem: (key) => items.get(key) ?? null,
-    setItem: (key, value) => void items.set(key, value),
-    removeItem: (key) => void items.delete(key),
-  };
-  return new AuthClient({
-    url: `${app.url}/auth/v1`,
-    headers: { apikey: "sb_publishable_test" },
-    storageKey: `sb-${crypto.randomUUID()}-auth-token`,
-    storage,
-    fetch,
-    persistSession: true,
-    autoRefreshToken: false,
-    detectSessionInUrl: false,
-  });
-}
-
-function newEmail(): string {
-  return `${crypto.randomUUID()}@example.com`;
-}
-
-/** What a call gave, which must not have failed. */
-function ok<R extends { data: unknown; error: unknown }>(result: R): Extract<R, { error: null }>["data"] {
-  assert.equal(result.error, null);
-  return result.data;
-}
-
-function sessionOf(data: { session: Session | null }): Session {
-  assert.ok(data.session);
-  return data.session;
-}
-
-async function signedUp(client: Client): Promise<{ email: string; session: Session }> {
-  const email = newEmail();
-  const session = sessionOf(ok(await client.signUp({ email, password })));
-  return { email, session };
-}
-
-/** Signs in to the same account from another browser. */
-async function another(app: TestApp, email: string): Promise<Client> {
-  const client = browser(app);
-  ok(await client.signInWithPassword({ email, password }));
-  return client;
-}
 
 function tokensOf(session: Session) {
   return { access_token: session.access_token, refresh_token: session.refresh_token };
