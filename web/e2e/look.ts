@@ -36,7 +36,7 @@ export async function inspect(visitor: Visitor, screen: string, look: Look): Pro
   await settled(visitor);
   await takePicture(visitor, `${screen}-${look.viewport.width}-${look.colorScheme}`);
   assert.deepEqual(await faults(visitor), [], screen);
-  assert.deepEqual(await overflows(visitor), [], `${screen} scrolls sideways`);
+  assert.deepEqual(await overflows(visitor), [], `${screen} scrolls where it must not`);
   assert.deepEqual(await atTheEdge(visitor), [], `${screen}: what floats keeps off the edges`);
   if (look.hasTouch) assert.deepEqual(await tooSmall(visitor), [], `${screen}: hard to hit`);
 }
@@ -77,9 +77,12 @@ function overflows({ page }: Visitor): Promise<string[]> {
       document.documentElement,
       ...document.querySelectorAll("main, [role=tabpanel], [aria-label=Conversation], dialog[open]"),
     ];
-    return panels
+    const wide = panels
       .filter((panel) => panel.scrollWidth > panel.clientWidth)
       .map((panel) => `${panel.tagName} ${panel.scrollWidth} > ${panel.clientWidth}`);
+    // What scrolls in a dialog is its middle; head and foot stay where they are.
+    const moved = [...document.querySelectorAll("dialog[open]")].filter((dialog) => dialog.scrollTop > 0);
+    return [...wide, ...moved.map((dialog) => `${dialog.tagName} is scrolled by ${dialog.scrollTop}`)];
   });
 }
 

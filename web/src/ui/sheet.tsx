@@ -52,7 +52,8 @@ export function Sheet({ title, subtitle, footer, onClose, children }: SheetProps
           </div>
           <IconButton label={t("ui.close")} icon={<X />} size="sm" onClick={close} />
         </header>
-        <div className="grid grid-cols-[minmax(0,1fr)] content-start gap-[18px] overflow-auto p-5">
+        {/* Positioned, so that what is hidden from sight in it scrolls along instead of making the dialog longer. */}
+        <div className="relative grid grid-cols-[minmax(0,1fr)] content-start gap-[18px] overflow-auto p-5">
           {children}
         </div>
         {footer !== undefined && (
