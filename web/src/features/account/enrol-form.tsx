@@ -1,7 +1,6 @@
 import { type FormEvent, useRef, useState } from "react";
 import { CodeField } from "@/account-parts/code-field";
 import { codeErrorWords, factorsQuery } from "@/account-parts/factors";
-import { focusNow } from "@/account-parts/focus-now";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { useMutation } from "@/lib/query/use-mutation";
@@ -97,7 +96,7 @@ function ProofForm({ user, enrolment, onDone }: ProofFormProps) {
 
   return (
     <form className="grid gap-3.5" onSubmit={submit}>
-      <p ref={focusNow} tabIndex={-1} className="rounded-sm text-sm text-ink-2 outline-none">
+      <p ref={bringUp} tabIndex={-1} className="scroll-mt-5 rounded-sm text-sm text-ink-2 outline-none">
         {t("account.totp.scan")}
       </p>
       {/* Cameras want a light ground, whatever the theme. */}
@@ -134,4 +133,10 @@ function ProofForm({ user, enrolment, onDone }: ProofFormProps) {
       </Button>
     </form>
   );
+}
+
+/** Moves focus and sight to what comes next, so that the picture is seen whole. */
+function bringUp(element: HTMLElement | null): void {
+  element?.focus();
+  element?.scrollIntoView({ block: "start" });
 }
