@@ -13,7 +13,7 @@ mod verify;
 
 use axum::middleware::from_fn;
 
-use super::route::Access::{Anyone, Owner, SignedIn};
+use super::route::Access::{Anyone, FirstFactor, Owner, SignedIn};
 use super::route::{Section, delete, get, patch, post, put};
 
 use absent::{NO_OAUTH_SERVER, NO_PASSKEYS, NO_SAML};
@@ -29,14 +29,14 @@ pub fn section() -> Section {
     let routes = [
         post("/signup", Anyone, accounts::sign_up),
         post("/token", Anyone, tokens::grant),
-        get("/user", SignedIn, accounts::show),
-        put("/user", SignedIn, accounts::update),
-        post("/logout", SignedIn, tokens::sign_out),
+        get("/user", FirstFactor, accounts::show),
+        put("/user", FirstFactor, accounts::update),
+        post("/logout", FirstFactor, tokens::sign_out),
         post("/recover", Anyone, letters::recover),
         post("/otp", Anyone, letters::otp),
         post("/magiclink", Anyone, letters::magic_link),
         post("/resend", Anyone, letters::resend),
-        get("/reauthenticate", SignedIn, letters::reauthenticate),
+        get("/reauthenticate", FirstFactor, letters::reauthenticate),
         post("/verify", Anyone, verify::show),
         get("/verify", Anyone, verify::follow),
         get("/.well-known/jwks.json", Anyone, jwks),
@@ -52,10 +52,10 @@ pub fn section() -> Section {
         post("/sso", Anyone, NO_SAML),
         get("/sso/saml/metadata", Anyone, NO_SAML),
         post("/sso/saml/acs", Anyone, NO_SAML),
-        get("/user/identities/authorize", SignedIn, absent::link),
-        delete("/user/identities/{id}", SignedIn, absent::link),
-        get("/user/oauth/grants", SignedIn, absent::grants),
-        delete("/user/oauth/grants", SignedIn, absent::grants),
+        get("/user/identities/authorize", FirstFactor, absent::link),
+        delete("/user/identities/{id}", FirstFactor, absent::link),
+        get("/user/oauth/grants", FirstFactor, absent::grants),
+        delete("/user/oauth/grants", FirstFactor, absent::grants),
         get("/oauth/authorizations/{id}", Anyone, NO_OAUTH_SERVER),
         post("/oauth/authorizations/{id}/consent", Anyone, NO_OAUTH_SERVER),
         post("/passkeys/registration/options", Anyone, NO_PASSKEYS),

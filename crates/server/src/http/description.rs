@@ -129,7 +129,7 @@ fn security(access: Access) -> Value {
     match access {
         Access::Anyone => json!([]),
         Access::OwnRows => json!([{}, { "person": [] }]),
-        Access::SignedIn | Access::Owner | Access::OwnToken => json!([{ "person": [] }]),
+        Access::SignedIn | Access::FirstFactor | Access::Owner | Access::OwnToken => json!([{ "person": [] }]),
         Access::Admin => json!([{ "administrator": [] }]),
     }
 }

@@ -12,8 +12,10 @@ use crate::app::App;
 pub enum Access {
     /// Everybody; a token changes nothing.
     Anyone,
-    /// A person with an access token, about what is their own.
+    /// A person with an access token, about what is their own. Where the person has a second factor, it has been sent.
     SignedIn,
+    /// The same before the second factor is sent: the calls with which it is.
+    FirstFactor,
     /// A person with an access token, about a thing that the request names. What belongs to others is not found.
     Owner,
     /// Everybody, and everybody sees the rows that are theirs: nobody's are none. Writing takes an access token.

@@ -30,8 +30,8 @@ CHECKS = [
 ]
 # A stream without end.
 ENDLESS = "/api/events"
-# What ends the sign-in that it is called with.
-ENDING = "/auth/v1/logout"
+# What ends the sign-in that it is called with, or could.
+ENDING = "/auth/v1/logout|/auth/v1/factors/.*|/api/account/delete|/api/account/devices/.*"
 ADMIN = "/auth/v1/admin/.*"
 
 
@@ -85,6 +85,10 @@ class App:
             except OSError:
                 time.sleep(0.1)
         raise SystemExit("the program did not become ready")
+
+    def get(self, path):
+        with urllib.request.urlopen(self.url + path, timeout=30) as answer:
+            return json.load(answer)
 
     def post(self, path, body, token=None):
         headers = {"content-type": "application/json", "prefer": "return=representation"}
@@ -149,6 +153,10 @@ def main(program):
                 check(app, folder, "nobody", None, 30, ["--exclude-path-regex", f"^{ENDLESS}$"]),
                 check(app, folder, "leaving", leaving, 10, ["--include-path-regex", f"^({ENDING})$"]),
             ]
+            if any(path.startswith("/auth/v1/admin/") for path in app.get("/api/openapi.json")["paths"]):
+                # Last, because it may delete everybody.
+                options = ["--include-path-regex", f"^{ADMIN}$"]
+                runs.append(check(app, folder, "administrator", SERVICE_ROLE_KEY, 20, options))
             is_alive = app.process.poll() is None
         finally:
             app.process.terminate()

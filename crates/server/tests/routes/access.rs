@@ -16,6 +16,8 @@ enum Expected {
     Status(u16),
     /// No token or a bad one.
     Refused,
+    /// Refused, or not there for them.
+    Shut,
     /// What the owner is answered, but about their own: never a refusal of the token.
     AboutTheirOwn,
     /// It is not there for them.
@@ -43,6 +45,8 @@ fn expected(access: Access, caller: Caller, example: &Example) -> Expected {
             _ => Expected::NotTheirs,
         },
         (Access::OwnToken, Caller::Internal) => good,
+        (Access::Owner, Caller::HalfSignedIn) => Expected::Shut,
+        (Access::FirstFactor, Caller::HalfSignedIn) => Expected::AboutTheirOwn,
         (_, Caller::Owner) => good,
         (Access::Owner, Caller::Stranger) => Expected::NotFound,
         (_, Caller::Stranger) => Expected::AboutTheirOwn,
@@ -80,6 +84,7 @@ async fn check(world: &World, people: &People, entry: &Entry) {
             let is_right = match expected {
                 Expected::Status(wanted) => status == wanted,
                 Expected::Refused => matches!(status, 401 | 403),
+                Expected::Shut => matches!(status, 401 | 403 | 404),
                 Expected::AboutTheirOwn => !matches!(status, 401 | 403),
                 Expected::NotFound => status == 404,
                 Expected::NoRows => matches!((status, body.as_str()), (200, "[]") | (204, "")),

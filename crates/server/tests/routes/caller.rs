@@ -32,13 +32,15 @@ pub enum Caller {
     Ended,
     /// Made by this server for one of its own parts, on behalf of the owner.
     Internal,
+    /// Somebody whose second factor is still to be sent.
+    HalfSignedIn,
     Admin,
     Stranger,
     Owner,
 }
 
 impl Caller {
-    pub const BAD: [Self; 7] = [
+    pub const BAD: [Self; 8] = [
         Self::Nonsense,
         Self::Expired,
         Self::Unsigned,
@@ -46,6 +48,7 @@ impl Caller {
         Self::ForeignKey,
         Self::Ended,
         Self::Internal,
+        Self::HalfSignedIn,
     ];
     pub const NOBODIES: [Self; 3] = [Self::Nobody, Self::PublishableKey, Self::Malformed];
 }
@@ -93,6 +96,7 @@ impl Tokens {
             (Caller::ForeignKey, Some(foreign)),
             (Caller::Ended, Some(people.ended(world).await)),
             (Caller::Internal, Some(internal.unwrap())),
+            (Caller::HalfSignedIn, Some(world.half_signed_in().await)),
             (Caller::Admin, key(SERVICE_ROLE_KEY)),
             (Caller::Stranger, Some(people.stranger.token.clone())),
             (Caller::Owner, Some(people.owner.token.clone())),

@@ -56,7 +56,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             (path.clone(), Some(json!({ "email": email, "password": PASSWORD })), 200)
         }
         ("POST", "/auth/v1/token") => {
-            let body = json!({ "email": people.owner.email, "password": people.password });
+            let body = json!({ "email": people.owner.email, "password": PASSWORD });
             (format!("{path}?grant_type=password"), Some(body), 200)
         }
         ("GET", "/auth/v1/user" | "/auth/v1/settings" | "/auth/v1/health" | "/auth/v1/.well-known/jwks.json") => {

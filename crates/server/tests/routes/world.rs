@@ -7,6 +7,7 @@ use reqwest::Method;
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 use server::auth::keys::{Keys, generate};
+use server::auth::totp::Secret;
 use tempfile::TempDir;
 use testkit::{Database, Person, ScriptedModel, Step, TestApp};
 
@@ -27,6 +28,8 @@ pub struct World {
     pub keys: Arc<Keys>,
     /// The public key, as everybody can read it.
     pub jwk: Value,
+    /// Somebody with a second factor.
+    guarded: Person,
     _model: ScriptedModel,
     _files: TempDir,
 }
@@ -50,8 +53,34 @@ impl World {
             .await;
         let keys = Keys::from_json(&jwk).unwrap();
         let jwk = keys.published()["keys"][0].clone();
-        Self { app, http: client(), keys: Arc::new(keys), jwk, _model: model, _files: files }
+        let guarded = guarded(&app).await;
+        Self { app, guarded, http: client(), keys: Arc::new(keys), jwk, _model: model, _files: files }
     }
+
+    /// An access token of somebody whose second factor is still to be sent.
+    pub async fn half_signed_in(&self) -> String {
+        self.sign_in(&self.guarded.email).await
+    }
+
+    async fn sign_in(&self, email: &str) -> String {
+        let url = format!("{}/auth/v1/token?grant_type=password", self.app.url);
+        let body = json!({ "email": email, "password": PASSWORD });
+        let session: Value = self.http.post(url).json(&body).send().await.unwrap().json().await.unwrap();
+        session["access_token"].as_str().unwrap().to_owned()
+    }
+}
+
+async fn guarded(app: &TestApp) -> Person {
+    let person = app.person().await;
+    let (_, factor) = person.post("/auth/v1/factors", &json!({ "factor_type": "totp" })).await;
+    let factors = format!("/auth/v1/factors/{}", factor["id"].as_str().unwrap());
+    let (_, challenge) = person.post(&format!("{factors}/challenge"), &json!({})).await;
+    let secret = Secret::from_base32(factor["totp"]["secret"].as_str().unwrap()).unwrap();
+    let code = secret.code_at(app.app.clock.now().as_seconds());
+    let sent =
+        person.post(&format!("{factors}/verify"), &json!({ "challenge_id": challenge["id"], "code": code })).await;
+    assert_eq!(sent.0, 200, "{}", sent.1);
+    person
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests talk to loopback only")]
@@ -73,7 +102,6 @@ pub struct People {
     pub device: String,
     /// The owner's second factor, which was begun and never verified.
     pub factor: String,
-    pub password: &'static str,
 }
 
 impl People {
@@ -99,7 +127,6 @@ impl People {
             factor: id(&factor),
             owner,
             stranger,
-            password: PASSWORD,
         }
     }
 
@@ -130,9 +157,7 @@ impl People {
 
     /// A sign-in of the owner's that has ended: its access token.
     pub async fn ended(&self, world: &World) -> String {
-        let body = json!({ "email": self.owner.email, "password": self.password });
-        let (_, session) = self.stranger.post("/auth/v1/token?grant_type=password", &body).await;
-        let token = session["access_token"].as_str().unwrap().to_owned();
+        let token = world.sign_in(&self.owner.email).await;
         let sign_out = world.http.post(format!("{}/auth/v1/logout?scope=local", world.app.url)).bearer_auth(&token);
         assert_eq!(sign_out.send().await.unwrap().status(), 204);
         token
