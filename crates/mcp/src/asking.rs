@@ -1,7 +1,7 @@
 //! Who answers a server's question: the call that is in progress.
 //!
 //! Up to 2025-11-25 a question comes as a request of its own, and nothing in it tells which call it belongs to. It
-//! goes to the call that was begun last of those that can ask.
+//! goes to the call that was begun last of those that can ask, and no call on the connection is hurried meanwhile.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,12 +12,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::elicitation::{Answer, Asker, Question, Visit};
 
-/// Questions of one call at a time. More than these nobody could keep apart.
+/// Questions at a time. More than these nobody could keep apart.
 const OPEN: usize = 16;
 
 /// The calls in progress on a connection that can ask somebody, and the visits that are not done.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Asking(Arc<Mutex<Known>>);
+pub(crate) struct Asking {
+    known: Arc<Mutex<Known>>,
+    /// Questions of any call that are open. While there are some, nobody waits for the server.
+    open: Arc<watch::Sender<usize>>,
+}
 
 #[derive(Debug, Default)]
 struct Known {
@@ -30,8 +34,6 @@ struct Known {
 struct Call {
     number: u64,
     asker: Arc<dyn Asker>,
-    /// Open questions. While there are any, nobody waits for the server.
-    open: Arc<watch::Sender<usize>>,
     ended: CancellationToken,
 }
 
@@ -47,8 +49,7 @@ impl Asking {
     pub(crate) fn list(&self, asker: Arc<dyn Asker>) -> Listed {
         self.with(|known| {
             known.number += 1;
-            let open = Arc::new(watch::Sender::new(0));
-            let call = Call { number: known.number, asker, open, ended: CancellationToken::new() };
+            let call = Call { number: known.number, asker, ended: CancellationToken::new() };
             known.calls.push(call.clone());
             Listed { asking: self.clone(), call }
         })
@@ -56,11 +57,16 @@ impl Asking {
 
     /// The answer to a request of a server; `Cancel` when there is nobody to ask or the question cannot be shown.
     pub(crate) async fn answer(&self, params: &Value) -> Value {
-        let call = self.with(|known| known.calls.last().cloned());
-        match call {
-            Some(call) => self.ask(&call, params).await,
-            None => Answer::Cancel.to_result(false),
-        }
+        let call = self.with(|known| known.calls.last().cloned()).filter(|_| *self.open.borrow() < OPEN);
+        let Some(call) = call else { return Answer::Cancel.to_result(false) };
+        self.open.send_modify(|open| *open += 1);
+        let _closed = Closed(&self.open);
+        self.ask(&call, params).await
+    }
+
+    /// How many questions are open that may belong to any call.
+    pub(crate) fn open(&self) -> watch::Receiver<usize> {
+        self.open.subscribe()
     }
 
     /// A visit is done, as the server says.
@@ -83,19 +89,15 @@ impl Asking {
     }
 
     async fn put(&self, call: &Call, question: Question, id: Option<&str>) -> Answer {
-        if *call.open.borrow() >= OPEN {
-            return Answer::Cancel;
-        }
         if let (Question::Url(visit), Some(id)) = (&question, id) {
             self.with(|known| known.visits.insert(id.to_owned(), visit.done.clone()));
         }
-        call.open.send_modify(|open| *open += 1);
-        let _closed = Closed { asking: self, call, id };
+        let _forgotten = Forgotten { asking: self, id };
         call.ended.run_until_cancelled(call.asker.ask(question)).await.unwrap_or(Answer::Cancel)
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut Known) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -115,11 +117,6 @@ impl Listed {
             Err(_) => Answer::Cancel,
         }
     }
-
-    /// How many questions are open.
-    pub(crate) fn open(&self) -> watch::Receiver<usize> {
-        self.call.open.subscribe()
-    }
 }
 
 impl Drop for Listed {
@@ -130,15 +127,22 @@ impl Drop for Listed {
 }
 
 /// A question that is answered, or that nobody waits for any more.
-struct Closed<'a> {
-    asking: &'a Asking,
-    call: &'a Call,
-    id: Option<&'a str>,
-}
+struct Closed<'a>(&'a watch::Sender<usize>);
 
 impl Drop for Closed<'_> {
     fn drop(&mut self) {
-        self.call.open.send_modify(|open| *open -= 1);
+        self.0.send_modify(|open| *open -= 1);
+    }
+}
+
+/// A visit whose end is of no interest any more.
+struct Forgotten<'a> {
+    asking: &'a Asking,
+    id: Option<&'a str>,
+}
+
+impl Drop for Forgotten<'_> {
+    fn drop(&mut self) {
         if let Some(id) = self.id {
             self.asking.with(|known| known.visits.remove(id));
         }

@@ -79,7 +79,7 @@ pub(crate) async fn call(
     options: CallOptions,
 ) -> Result<ToolResult, CallError> {
     let listed = options.asker.clone().map(|asker| connection.asking.list(asker));
-    let mut time = Time::new(&options, listed.as_ref());
+    let mut time = Time::new(&options, connection.asking.open());
     let plain = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
     let mut params = plain.clone();
     let mut listed_again = false;

@@ -6,7 +6,6 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::CallOptions;
-use crate::asking::Listed;
 
 /// The deadlines of a call. They stand still while a person is being asked.
 pub(super) struct Time {
@@ -16,17 +15,12 @@ pub(super) struct Time {
     deadline: Instant,
     questions: watch::Receiver<usize>,
     asking_since: Option<Instant>,
-    /// Nobody else asks: keeps the channel open.
-    _unasked: watch::Sender<usize>,
 }
 
 impl Time {
-    pub(super) fn new(options: &CallOptions, listed: Option<&Listed>) -> Self {
+    /// `questions` tells how many are open.
+    pub(super) fn new(options: &CallOptions, questions: watch::Receiver<usize>) -> Self {
         let now = Instant::now();
-        let (unasked, mut questions) = watch::channel(0);
-        if let Some(listed) = listed {
-            questions = listed.open();
-        }
         Self {
             idle: options.idle,
             total: options.total,
@@ -34,7 +28,6 @@ impl Time {
             deadline: now + options.total,
             questions,
             asking_since: None,
-            _unasked: unasked,
         }
     }
 
@@ -98,9 +91,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn nobody_is_hurried_by_a_servers_deadline() {
         let asking = Asking::default();
-        let listed = asking.list(Arc::new(Slow));
+        let _listed = asking.list(Arc::new(Slow));
         let options = CallOptions { idle: MINUTE, total: 2 * MINUTE, ..CallOptions::default() };
-        let mut time = Time::new(&options, Some(&listed));
+        let mut time = Time::new(&options, asking.open());
         let question = json!({ "message": "?", "requestedSchema": { "type": "object" } });
         let mut asked = std::pin::pin!(asking.answer(&question));
         loop {

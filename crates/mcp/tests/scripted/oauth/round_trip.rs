@@ -1,12 +1,15 @@
 //! From the first refusal to the sign-out.
 
+use std::sync::Mutex;
+
 use mcp::oauth::{Callback, Owner, Pending, SignInError};
 use mcp::{CallOptions, Error, Target};
 use serde_json::{Map, json};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{Person, consent, good, metadata, parameter, refuse, wants};
-use crate::http::{Reply, Server};
+use crate::http::{Reply, Server, event};
 
 #[tokio::test]
 async fn a_person_signs_in_and_every_request_has_the_token() {
@@ -111,6 +114,38 @@ async fn a_token_goes_to_no_other_server() {
     away.sign_in(None).await.unwrap();
     assert!(matches!(away.connect().await, Err(Error::Redirected(_))));
     assert!(other.seen().iter().all(|seen| seen.header("authorization").is_none()));
+}
+
+#[tokio::test]
+async fn the_oldest_transport_carries_the_token_too() {
+    let (sender, receiver) = mpsc::channel(4);
+    let receiver = Mutex::new(Some(receiver));
+    let person = Person::with(move |seen| {
+        let answer = match (seen.method.as_str(), seen.path.as_str()) {
+            (_, "/mcp" | "/messages") if seen.header("authorization") != Some("Bearer a-1") => Reply::status(401),
+            ("POST", "/mcp") => Reply::status(405),
+            ("GET", "/mcp") => {
+                sender.try_send(b"event: endpoint\ndata: /messages\n\n".to_vec()).unwrap();
+                Reply::Events(receiver.lock().unwrap().take().unwrap())
+            }
+            ("POST", "/messages") => {
+                let result = json!({ "protocolVersion": "2024-11-05", "capabilities": {},
+                    "serverInfo": { "name": "first", "version": "0" } });
+                if seen.rpc() == "initialize" {
+                    let answer = json!({ "jsonrpc": "2.0", "id": seen.body["id"], "result": result });
+                    sender.try_send(event(&answer)).unwrap();
+                }
+                Reply::status(202)
+            }
+            _ => return None,
+        };
+        Some(answer)
+    })
+    .await;
+    assert!(matches!(person.connect().await, Err(Error::Unauthorized { .. })));
+    person.sign_in(None).await.unwrap();
+    assert_eq!(person.connect().await.unwrap().info().transport, mcp::Transport::Sse);
+    assert_eq!(person.asked("/messages").len(), 2);
 }
 
 #[tokio::test]
