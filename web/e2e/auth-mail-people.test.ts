@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { databases, startApp, type TestApp } from "./app.ts";
 import { another, browser, newEmail, ok, password } from "./auth-browser.ts";
 import { confirmed, deadLink, follow, fragmentOf, landingOf, refusalOf } from "./mailed.ts";
@@ -115,6 +116,24 @@ for (const database of databases) {
       assert.equal(half.session, null);
       const whole = ok(await client.verifyOtp({ email, token: current.code, type: "email_change" }));
       assert.equal(whole.user?.email, wanted);
+    });
+
+    test("a change of address whose caller goes away in the middle is not lost", async () => {
+      const leaving = new AbortController();
+      const fetchAndLeave: typeof fetch = (input, init) =>
+        fetch(input, init?.method === "PUT" ? { ...init, signal: leaving.signal } : init);
+      const client = browser(app, fetchAndLeave);
+      const email = await confirmed(app, mailbox, client);
+      const wanted = newEmail();
+      const asked = client.updateUser({ email: wanted });
+      const toPresent = await mailbox.next(email);
+      leaving.abort();
+      assert.equal((await asked).error?.name, "AuthRetryableFetchError");
+      const toWanted = await mailbox.next(wanted);
+      while (ok(await client.getUser()).user.new_email !== wanted) await sleep(50);
+      await landingOf(toPresent.link);
+      assert.equal(await follow(client, toWanted.link), "email_change");
+      assert.equal(ok(await client.getUser()).user.email, wanted);
     });
 
     test("nobody takes an address that somebody else has got meanwhile", async () => {

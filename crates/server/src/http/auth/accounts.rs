@@ -16,7 +16,7 @@ use crate::auth::confirmation::Waiting;
 use crate::auth::limits::Limit;
 use crate::auth::password;
 use crate::auth::refusal::{
-    ANONYMOUS_DISABLED, NOT_ADMIN, PHONE_CHANGE_DISABLED, PHONE_SIGNUP_DISABLED, Refusal, SIGNUP_DISABLED,
+    ANONYMOUS_DISABLED, CONFLICT, NOT_ADMIN, PHONE_CHANGE_DISABLED, PHONE_SIGNUP_DISABLED, Refusal, SIGNUP_DISABLED,
 };
 
 /// The protocol takes null for a field that is left out.
@@ -120,5 +120,9 @@ pub async fn update(
         data: body.data,
         landing,
     };
-    Ok(Json(app.auth.update_user(&app, claims, change).await?.into()))
+    let worker = app.clone();
+    let work = async move { worker.auth.update_user(&worker, claims, change).await };
+    // A letter that is on its way promises what is stored after it, also when the caller has gone away meanwhile.
+    let user = app.tasks.complete("change of an account", work).await.unwrap_or(Err(CONFLICT.into()))?;
+    Ok(Json(user.into()))
 }

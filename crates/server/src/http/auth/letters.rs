@@ -11,7 +11,7 @@ use super::extract::{Address, Caller, JsonBody, landing};
 use crate::app::App;
 use crate::auth::limits::Limit;
 use crate::auth::recovery::Visitor;
-use crate::auth::refusal::{NO_MAIL, NO_OTP, PHONE_CHANGE_DISABLED, Refusal};
+use crate::auth::refusal::{CONFLICT, NO_MAIL, NO_OTP, PHONE_CHANGE_DISABLED, Refusal};
 use crate::auth::{AuthError, email};
 
 /// The protocol takes null for a field that is left out.
@@ -136,6 +136,9 @@ const NO_PHONE: Refusal = Refusal::absent(400, "phone_provider_disabled", "Phone
 
 /// `GET /reauthenticate`
 pub async fn reauthenticate(State(app): State<App>, Caller(claims): Caller) -> Nothing {
-    app.auth.reauthenticate(&app, claims).await?;
+    let worker = app.clone();
+    let work = async move { worker.auth.reauthenticate(&worker, claims).await };
+    // The code that is on its way is good also when the caller has gone away meanwhile.
+    app.tasks.complete("code for a new password", work).await.unwrap_or(Err(CONFLICT.into()))?;
     Ok(Json(json!({})))
 }
