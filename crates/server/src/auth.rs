@@ -7,6 +7,7 @@
 
 pub mod accounts;
 pub mod address;
+pub mod admin;
 mod changes;
 pub mod confirmation;
 pub mod deletion;
@@ -45,6 +46,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::secrets::Secrets;
 
+use admin::AdminKey;
 use keys::Keys;
 use limits::Limits;
 use one_time::OneTime;
@@ -69,6 +71,7 @@ pub struct Auth {
     one_time: OneTime,
     pauses: Pauses,
     redirects: Redirects,
+    admin_key: Option<AdminKey>,
 }
 
 impl Auth {
@@ -97,11 +100,12 @@ impl Auth {
             one_time: OneTime::new(&secrets.derive("one-time codes")?),
             pauses: Pauses::new(config.rate_limits, clock),
             redirects: Redirects::new(site, &config.redirect_allow),
+            admin_key: config.service_role_key.as_ref().map(AdminKey::new),
         })
     }
 
-    /// Checks an access token's signature and time, that its sign-in still exists, and that it was made with a second
-    /// factor where the person has one.
+    /// Checks an access token's signature and time, that its sign-in still exists and its person is not banned, and that it
+    /// was made with a second factor where the person has one.
     pub async fn verify(&self, app: &App, token: &str) -> Result<Claims, AuthError> {
         let claims = self.verify_first_factor(app, token).await?;
         if claims.lacks_factor { Err(refusal::INSUFFICIENT_AAL.into()) } else { Ok(claims) }
@@ -112,6 +116,9 @@ impl Auth {
         let claims = token::read_access(&self.keys, token, app.clock.now())?;
         let standing = app.store.get_standing(claims.user, claims.session).await?;
         let standing = standing.ok_or(refusal::SESSION_NOT_FOUND)?;
+        if standing.banned_until.is_some_and(|until| until > app.clock.now()) {
+            return Err(refusal::USER_BANNED.into());
+        }
         self.presence.note(app, claims, standing);
         Ok(Claims { lacks_factor: standing.lacks_factor, ..claims })
     }

@@ -5,6 +5,10 @@
 mod absent;
 #[path = "auth/account.rs"]
 mod account;
+#[path = "auth/admin.rs"]
+mod admin;
+#[path = "auth/admin_links.rs"]
+mod admin_links;
 #[path = "auth/anonymous.rs"]
 mod anonymous;
 #[path = "auth/caller.rs"]

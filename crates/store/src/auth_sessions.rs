@@ -57,6 +57,8 @@ pub struct Device {
 pub struct Standing {
     /// The person has a verified second factor, and this sign-in was made without it.
     pub lacks_factor: bool,
+    /// The administrator keeps the person out until then.
+    pub banned_until: Option<Timestamp>,
     /// When it was last used, as far as was written down.
     pub used_at: Timestamp,
 }
@@ -99,8 +101,8 @@ const GET: &str = "SELECT id, user_id, refresh_counter, refreshed_at, aal, amr, 
 
 const STANDING: &str = "SELECT s.aal <> 'aal2' AND EXISTS
       (SELECT 1 FROM mfa_factors f WHERE f.user_id = s.user_id AND f.status = 'verified') AS lacks_factor,
-      s.created_at, s.refreshed_at, s.used_at
-    FROM auth_sessions s WHERE s.id = $1 AND s.user_id = $2";
+      u.banned_until, s.created_at, s.refreshed_at, s.used_at
+    FROM auth_sessions s JOIN users u ON u.id = s.user_id WHERE s.id = $1 AND s.user_id = $2";
 
 const LIST: &str =
     "SELECT id, user_agent, aal, created_at, refreshed_at, used_at FROM auth_sessions WHERE user_id = $1";
@@ -112,7 +114,7 @@ const ADVANCE: &str = "UPDATE auth_sessions SET refresh_counter = refresh_counte
 
 const DELETE: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2";
 
-const DELETE_ALL: &str = "DELETE FROM auth_sessions WHERE user_id = $1";
+pub(crate) const DELETE_ALL: &str = "DELETE FROM auth_sessions WHERE user_id = $1";
 
 pub(crate) const DELETE_OTHERS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id <> $2";
 
@@ -145,13 +147,14 @@ impl Store {
 
     /// How a person's sign-in stands; `None` when it has ended.
     pub async fn get_standing(&self, owner: UserId, session: AuthSessionId) -> Result<Option<Standing>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, (bool, i64, i64, i64)>(STANDING)
+        let row = read!(self, |c| sqlx::query_as::<_, (bool, Option<i64>, i64, i64, i64)>(STANDING)
             .bind(session.0)
             .bind(owner.0)
             .fetch_optional(c)
             .await)?;
-        Ok(row.map(|(lacks_factor, created_at, refreshed_at, used_at)| Standing {
+        Ok(row.map(|(lacks_factor, banned_until, created_at, refreshed_at, used_at)| Standing {
             lacks_factor,
+            banned_until: banned_until.map(Timestamp),
             used_at: Timestamp(created_at.max(refreshed_at).max(used_at)),
         }))
     }

@@ -13,6 +13,7 @@ pub mod auth_codes;
 pub mod auth_sessions;
 pub mod chats;
 pub mod credentials;
+pub mod directory;
 pub mod factors;
 pub mod one_time_tokens;
 pub mod rest;

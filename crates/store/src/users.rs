@@ -67,6 +67,8 @@ pub struct User {
     pub app_metadata: Map<String, Value>,
     /// The id of the e-mail identity.
     pub identity_id: Uuid,
+    /// When the administrator emptied the account. Written by [`Store::empty_user`] alone.
+    pub deleted_at: Option<Timestamp>,
     /// When the account was made.
     pub created_at: Timestamp,
     /// When it was last changed; it also tells two changes at the same time apart.
@@ -96,6 +98,7 @@ impl User {
             user_metadata: Map::new(),
             app_metadata: Map::new(),
             identity_id: domain::ids::fresh(),
+            deleted_at: None,
             created_at: now,
             updated_at: now,
             factors: Vec::new(),
@@ -113,6 +116,8 @@ impl User {
 pub struct Along<'a> {
     /// Ends every sign-in of the person but this one.
     pub keep: Option<AuthSessionId>,
+    /// Ends every sign-in of the person.
+    pub sign_out: bool,
     /// The one-time token that allows the change. When it is gone nothing is written.
     pub spend: Option<Uuid>,
     /// Voids every one-time token and code of the person.
@@ -133,7 +138,7 @@ pub enum Written {
 }
 
 #[derive(sqlx::FromRow)]
-struct UserRow {
+pub(crate) struct UserRow {
     id: Uuid,
     email: Option<String>,
     password_hash: Option<String>,
@@ -151,6 +156,7 @@ struct UserRow {
     user_metadata: JsonText<Map<String, Value>>,
     app_metadata: JsonText<Map<String, Value>>,
     identity_id: Uuid,
+    deleted_at: Option<i64>,
     created_at: i64,
     updated_at: i64,
 }
@@ -176,6 +182,7 @@ impl From<UserRow> for User {
             user_metadata: row.user_metadata.0,
             app_metadata: row.app_metadata.0,
             identity_id: row.identity_id,
+            deleted_at: row.deleted_at.map(Timestamp),
             created_at: Timestamp(row.created_at),
             updated_at: Timestamp(row.updated_at),
             factors: Vec::new(),
@@ -192,13 +199,13 @@ const INSERT: &str = "INSERT INTO users
 const GET: &str =
     "SELECT id, email, password_hash, email_confirmed_at, confirmation_sent_at, recovery_sent_at, new_email,
       email_change_sent_at, email_change_confirmed, reauthentication_sent_at, invited_at, banned_until, last_sign_in_at,
-      is_anonymous, user_metadata, app_metadata, identity_id, created_at, updated_at
+      is_anonymous, user_metadata, app_metadata, identity_id, deleted_at, created_at, updated_at
     FROM users WHERE id = $1";
 
 const GET_BY_EMAIL: &str =
     "SELECT id, email, password_hash, email_confirmed_at, confirmation_sent_at, recovery_sent_at,
       new_email, email_change_sent_at, email_change_confirmed, reauthentication_sent_at, invited_at, banned_until,
-      last_sign_in_at, is_anonymous, user_metadata, app_metadata, identity_id, created_at, updated_at
+      last_sign_in_at, is_anonymous, user_metadata, app_metadata, identity_id, deleted_at, created_at, updated_at
     FROM users WHERE email = $1";
 
 const UPDATE: &str = "UPDATE users SET email = $2, password_hash = $3, email_confirmed_at = $4,
@@ -206,6 +213,8 @@ const UPDATE: &str = "UPDATE users SET email = $2, password_hash = $3, email_con
       recovery_sent_at = $10, new_email = $11, email_change_sent_at = $12, email_change_confirmed = $13,
       reauthentication_sent_at = $14, invited_at = $15, banned_until = $16
     WHERE id = $1 AND updated_at = $17";
+
+const DELETE: &str = "DELETE FROM users WHERE id = $1";
 
 const DELETE_UNCONFIRMED: &str = "DELETE FROM users WHERE id = $1 AND email_confirmed_at IS NULL AND updated_at = $2";
 
@@ -231,8 +240,6 @@ macro_rules! bind_user {
             .bind($user.banned_until.map(|at| at.0))
     };
 }
-
-const DELETE: &str = "DELETE FROM users WHERE id = $1";
 
 impl Store {
     /// Stores a new account.
@@ -320,6 +327,9 @@ impl Store {
             }
             if let Some(keep) = along.keep {
                 sqlx::query(auth_sessions::DELETE_OTHERS).bind(user.id.0).bind(keep.0).execute(&mut *tx).await?;
+            }
+            if along.sign_out {
+                sqlx::query(auth_sessions::DELETE_ALL).bind(user.id.0).execute(&mut *tx).await?;
             }
             if along.void {
                 sqlx::query(one_time_tokens::VOID).bind(user.id.0).execute(&mut *tx).await?;

@@ -15,7 +15,7 @@ use super::letters::Landing;
 
 use super::limits::Proof;
 use super::refusal::{
-    CURRENT_PASSWORD_INVALID, EMAIL_NOT_CONFIRMED, INVALID_CREDENTIALS, PASSWORD_NEEDS_ADDRESS,
+    BANNED_LOGIN, CURRENT_PASSWORD_INVALID, EMAIL_NOT_CONFIRMED, INVALID_CREDENTIALS, PASSWORD_NEEDS_ADDRESS,
     REAUTHENTICATION_NOT_VALID, Refusal, SAME_PASSWORD, UPDATE_NEEDS_AAL2, USER_ALREADY_EXISTS,
 };
 use super::sessions::SignIn;
@@ -124,6 +124,9 @@ impl Auth {
         let matches = self.passwords.matches(password, hash).await?;
         let user = user.filter(|_| matches).ok_or(INVALID_CREDENTIALS)?;
         attempt.succeeded();
+        if user.is_banned(app.clock.now()) {
+            return Err(BANNED_LOGIN.into());
+        }
         if user.email_confirmed_at.is_none() {
             return Err(EMAIL_NOT_CONFIRMED.into());
         }
@@ -225,7 +228,8 @@ impl Checked {
             }
         }
         check_size(&user.user_metadata)?;
-        Ok(Along { keep: self.keep, spend: self.spend, void: self.keep.is_some(), issue: &self.issue })
+        let (keep, void) = (self.keep, self.keep.is_some());
+        Ok(Along { keep, spend: self.spend, void, issue: &self.issue, ..Along::default() })
     }
 }
 
@@ -248,12 +252,17 @@ pub(super) fn new_user(
     Ok(User { email: Some(email), password_hash, user_metadata, app_metadata: e_mail_provider(), ..User::new(id, now) })
 }
 
+/// A new account of which only the address is known.
+pub(super) fn blank(app: &App, email: String) -> User {
+    User { email: Some(email), app_metadata: e_mail_provider(), ..User::new(UserId::fresh(), app.clock.now()) }
+}
+
 /// What the server keeps of a person who signs in with an address.
 pub(super) fn e_mail_provider() -> Map<String, Value> {
     [("provider".to_owned(), json!("email")), ("providers".to_owned(), json!(["email"]))].into_iter().collect()
 }
 
-fn check_size(metadata: &Map<String, Value>) -> Result<(), AuthError> {
+pub(super) fn check_size(metadata: &Map<String, Value>) -> Result<(), AuthError> {
     let size = serde_json::to_string(metadata).map_err(AuthError::internal)?.len();
     if size > METADATA_LIMIT {
         return Err(Refusal::invalid("User metadata cannot be larger than 8 KiB").into());

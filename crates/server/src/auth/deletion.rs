@@ -20,12 +20,17 @@ pub enum DeleteError {
 
 impl Auth {
     /// Deletes the account of the person who asks, with everything that belongs to it, if they have typed its address;
-    /// an anonymous person has none to type. Tokens and open pages end at once. Safe to repeat.
+    /// an anonymous person has none to type.
     pub async fn delete_account(&self, app: &App, owner: UserId, typed: &str) -> Result<(), DeleteError> {
         let Some(user) = app.store.get_user(owner).await? else { return Ok(()) };
         if typed.trim().to_ascii_lowercase() != user.email.unwrap_or_default() {
             return Err(DeleteError::AnotherAddress);
         }
+        Ok(self.remove_account(app, owner).await?)
+    }
+
+    /// Deletes an account with everything that belongs to it. Tokens and open pages end at once. Safe to repeat.
+    pub async fn remove_account(&self, app: &App, owner: UserId) -> Result<(), store::Error> {
         app.runs.stop_all(owner).await;
         let authorisation = google_drive::take(app, owner).await?;
         app.store.delete_user(owner).await?;

@@ -23,11 +23,17 @@ const LANES: u32 = 1;
 const NOBODY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// Refuses a new password that is too short or too long.
-pub fn check_new(password: &str) -> Result<(), AuthError> {
+/// Refuses a new password that is too long.
+pub fn check_length(password: &str) -> Result<(), AuthError> {
     if password.len() > LONGEST_BYTES {
         return Err(Refusal::invalid("Password cannot be longer than 72 characters").into());
     }
+    Ok(())
+}
+
+/// Refuses a new password that is too short or too long.
+pub fn check_new(password: &str) -> Result<(), AuthError> {
+    check_length(password)?;
     if password.chars().count() < SHORTEST {
         let message = format!("Password should be at least {SHORTEST} characters.");
         return Err(AuthError::WeakPassword { message, reasons: vec!["length"] });

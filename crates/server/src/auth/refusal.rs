@@ -119,6 +119,24 @@ catalogue! {
 
     /// A password alone is no way back in.
     PASSWORD_NEEDS_ADDRESS = 422 "validation_failed" "Updating password of an anonymous user without an email or phone is not allowed";
+    /// Neither the service role key nor a token of its role.
+    ADMIN_NEEDED = 403 "not_admin" "User not allowed";
+    /// The administrator names a person who is not there.
+    NO_SUCH_USER = 404 "user_not_found" "User not found";
+    /// The administrator wants a link for an address without an account.
+    NO_USER_WITH_EMAIL = 404 "user_not_found" "User with this email not found";
+    /// The administrator names a person by what is no id.
+    USER_ID_MALFORMED = 404 "validation_failed" "user_id must be an UUID";
+    /// Nobody has a passkey.
+    NO_SUCH_PASSKEY = 404 "validation_failed" "Passkey not found";
+    /// Everybody here has the same role and audience.
+    ROLE_FIXED = 400 "validation_failed" "This server has no role and no audience but authenticated";
+    /// Hashes of another program.
+    PASSWORD_HASH_UNSUPPORTED = 400 "validation_failed" "This server takes a password and no password_hash";
+    /// Sign-in with the password of a person who is kept out.
+    BANNED_LOGIN = 400 "user_banned" "User is banned";
+    /// Refreshing the sign-in of such a person.
+    BANNED_REFRESH = 400 "user_banned" "Invalid Refresh Token: User Banned";
 
     /// No such address, or not its password: the two are not told apart.
     INVALID_CREDENTIALS = 400 "invalid_credentials" "Invalid login credentials";

@@ -9,7 +9,9 @@ use domain::{AuthSessionId, Timestamp};
 use store::auth_sessions::{AuthMethod, AuthSession};
 use store::users::User;
 
-use super::refusal::{CONFLICT, REFRESH_TOKEN_ALREADY_USED, REFRESH_TOKEN_NOT_FOUND, Refusal, USER_NOT_FOUND};
+use super::refusal::{
+    BANNED_REFRESH, CONFLICT, REFRESH_TOKEN_ALREADY_USED, REFRESH_TOKEN_NOT_FOUND, Refusal, USER_BANNED, USER_NOT_FOUND,
+};
 use super::token::{AccessToken, LIFETIME};
 use super::{Auth, AuthError, Claims};
 use crate::app::App;
@@ -69,6 +71,9 @@ impl Auth {
         user_agent: Option<String>,
     ) -> Result<SignIn, AuthError> {
         let now = app.clock.now();
+        if user.is_banned(now) {
+            return Err(USER_BANNED.into());
+        }
         let session = AuthSession {
             id: AuthSessionId::fresh(),
             user: user.id,
@@ -107,6 +112,9 @@ impl Auth {
                 }
             }
             let user = app.store.get_user(session.user).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
+            if user.is_banned(now) {
+                return Err(BANNED_REFRESH.into());
+            }
             return self.tokens(user, &session, now);
         }
         Err(CONFLICT.into())

@@ -95,6 +95,37 @@ pub fn read_access(keys: &Keys, token: &str, now: Timestamp) -> Result<Claims, R
     Ok(Claims { user: read.sub, session: read.session_id, expires_at: read.exp, lacks_factor: true })
 }
 
+/// What a token says about more than one person's sign-in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Role {
+    /// It is one of the administrator's roles.
+    pub is_admin: bool,
+    /// It names a sign-in.
+    pub has_session: bool,
+}
+
+#[derive(Deserialize)]
+struct ReadRole {
+    role: Option<String>,
+    exp: Option<i64>,
+    session_id: Option<String>,
+}
+
+/// The roles that the protocol gives an administrator.
+const ADMIN_ROLES: [&str; 2] = ["service_role", "supabase_admin"];
+
+/// Reads the role of any token that was signed with one of the keys. A token of the administrator need not end.
+pub fn read_role(keys: &Keys, token: &str, now: Timestamp) -> Result<Role, Refusal> {
+    let read: ReadRole = keys.verify(token).map_err(|NotOurs| BAD_JWT)?;
+    if read.exp.is_some_and(|exp| exp <= now.as_seconds()) {
+        return Err(EXPIRED_JWT);
+    }
+    Ok(Role {
+        is_admin: read.role.is_some_and(|role| ADMIN_ROLES.contains(&role.as_str())),
+        has_session: read.session_id.is_some_and(|id| !id.is_empty()),
+    })
+}
+
 /// A part of this server that speaks to another part of it on behalf of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {

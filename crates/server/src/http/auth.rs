@@ -3,6 +3,7 @@
 mod about;
 mod absent;
 mod accounts;
+mod admin;
 mod body;
 mod error;
 mod extract;
@@ -56,6 +57,15 @@ pub fn section() -> Section {
         delete("/user/identities/{id}", FirstFactor, absent::link),
         get("/user/oauth/grants", FirstFactor, absent::grants),
         delete("/user/oauth/grants", FirstFactor, absent::grants),
+        get("/factors/recovery-codes", FirstFactor, absent::recovery_codes),
+        post("/factors/recovery-codes", FirstFactor, absent::recovery_codes),
+        delete("/factors/recovery-codes", FirstFactor, absent::recovery_codes),
+        post("/factors/recovery-codes/regenerate", FirstFactor, absent::recovery_codes),
+        post("/factors/recovery-codes/verify", FirstFactor, absent::recovery_code),
+        post("/oauth/clients/register", Anyone, NO_OAUTH_SERVER),
+        post("/oauth/token", Anyone, NO_OAUTH_SERVER),
+        get("/oauth/userinfo", Anyone, NO_OAUTH_SERVER),
+        get("/oauth/authorize", Anyone, NO_OAUTH_SERVER),
         get("/oauth/authorizations/{id}", Anyone, NO_OAUTH_SERVER),
         post("/oauth/authorizations/{id}/consent", Anyone, NO_OAUTH_SERVER),
         post("/passkeys/registration/options", Anyone, NO_PASSKEYS),
@@ -66,7 +76,8 @@ pub fn section() -> Section {
         patch("/passkeys/{id}", Anyone, NO_PASSKEYS),
         delete("/passkeys/{id}", Anyone, NO_PASSKEYS),
     ];
-    Section::new("/auth/v1", routes.into_iter().chain(absent), |routes| {
+    let routes = routes.into_iter().chain(admin::routes()).chain(absent);
+    Section::new("/auth/v1", routes, |routes| {
         routes
             .fallback(error::no_such_route)
             .method_not_allowed_fallback(error::method_not_allowed)

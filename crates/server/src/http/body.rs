@@ -1,7 +1,7 @@
 //! Request bodies: one JSON object, of bounded size. Fields that nobody knows are ignored, so that an older server takes
 //! what a newer page sends.
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::{DeserializeOwned, Error};
 
@@ -18,8 +18,18 @@ pub enum BodyError {
 
 /// Reads a body of at most `limit` bytes.
 pub async fn read<T: DeserializeOwned>(body: Body, limit: usize) -> Result<T, BodyError> {
+    parse(&collect(body, limit).await?)
+}
+
+/// The same of a body that may be left out.
+pub async fn read_optional<T: DeserializeOwned>(body: Body, limit: usize) -> Result<Option<T>, BodyError> {
+    let bytes = collect(body, limit).await?;
+    if bytes.is_empty() { Ok(None) } else { parse(&bytes).map(Some) }
+}
+
+async fn collect(body: Body, limit: usize) -> Result<Bytes, BodyError> {
     match Limited::new(body, limit).collect().await {
-        Ok(body) => parse(&body.to_bytes()),
+        Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(BodyError::TooLarge),
         Err(_) => Err(BodyError::BrokeOff),
     }

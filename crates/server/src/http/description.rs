@@ -12,9 +12,10 @@ use super::error::ApiError;
 use super::route::{Access, Entry};
 
 /// The sections, by the beginning of their paths. The last one that fits is a route's own.
-const SECTIONS: [(&str, &str); 6] = [
+const SECTIONS: [(&str, &str); 7] = [
     ("/", include_str!("description/root.json")),
     ("/auth/v1", include_str!("description/auth.json")),
+    ("/auth/v1/admin", include_str!("description/admin.json")),
     ("/rest/v1", include_str!("description/rest.json")),
     ("/functions/v1", include_str!("description/functions.json")),
     ("/api", include_str!("description/api.json")),

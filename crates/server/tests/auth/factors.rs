@@ -259,10 +259,7 @@ async fn others_have_no_part_in_a_factor() {
         assert_eq!(challenge(&app, &stranger.token, &factor).await.refusal(), not_found);
         assert_eq!(verify(&app, &stranger.token, &factor, &id, &code).await.refusal(), not_found);
         assert_eq!(unenroll(&app, &stranger.token, &factor).await.refusal(), not_found);
-        assert_eq!(
-            unenroll(&app, &stranger.token, "recovery-codes").await.refusal(),
-            refused(404, "validation_failed")
-        );
+        assert_eq!(unenroll(&app, &stranger.token, "phone").await.refusal(), refused(404, "validation_failed"));
         assert_eq!(verify(&app, &person.token, &factor, &id, &code).await.status, 200);
     }
 }

@@ -81,7 +81,7 @@ async fn what_is_not_there_says_so() {
     let table = [
         (Method::GET, "", 404, "not_found"),
         (Method::GET, "/nothing", 404, "not_found"),
-        (Method::GET, "/admin/users", 404, "not_found"),
+        (Method::GET, "/admin/nothing", 404, "not_found"),
         (Method::GET, "/signup", 405, "method_not_allowed"),
         (Method::DELETE, "/user", 405, "method_not_allowed"),
         (Method::OPTIONS, "/token", 405, "method_not_allowed"),

@@ -79,6 +79,13 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("GET", "/auth/v1/user/identities/authorize") => (format!("{path}?provider=google"), None, 404),
         ("DELETE", "/auth/v1/user/identities/{id}") => (nothing, None, 404),
         ("GET" | "DELETE", "/auth/v1/user/oauth/grants") => (path.clone(), None, 404),
+        (_, "/auth/v1/factors/recovery-codes" | "/auth/v1/factors/recovery-codes/regenerate") => {
+            (path.clone(), None, 422)
+        }
+        ("POST", "/auth/v1/factors/recovery-codes/verify") => (path.clone(), Some(json!({ "code": "abc" })), 422),
+        ("POST", "/auth/v1/oauth/clients/register") => (path.clone(), Some(json!({ "client_name": "x" })), 404),
+        ("POST", "/auth/v1/oauth/token") => (path.clone(), Some(json!({ "grant_type": "authorization_code" })), 404),
+        ("GET", "/auth/v1/oauth/userinfo" | "/auth/v1/oauth/authorize") => (path.clone(), None, 404),
         ("GET", "/auth/v1/oauth/authorizations/{id}") => (nothing, None, 404),
         ("POST", "/auth/v1/oauth/authorizations/{id}/consent") => (nothing, Some(json!({ "action": "approve" })), 404),
         ("GET", "/auth/v1/passkeys" | "/auth/v1/sso/saml/metadata") => (path.clone(), None, 404),
@@ -93,6 +100,10 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("DELETE", "/auth/v1/factors/{id}") | ("POST", "/auth/v1/factors/{id}/challenge") => (factor, None, 200),
         ("POST", "/auth/v1/factors/{id}/verify") => {
             (factor, Some(json!({ "challenge_id": people.chat, "code": "123456" })), 422)
+        }
+
+        (_, path) if path.starts_with("/auth/v1/admin/") || path == "/auth/v1/invite" => {
+            return vec![administration(method, path, people)];
         }
 
         ("GET", "/rest/v1") => (path.clone(), None, 404),
@@ -135,6 +146,24 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         headers.insert("mcp-protocol-version", HeaderValue::from_static("2025-06-18"));
     }
     vec![Example { method: method.clone(), path, body, status, headers }]
+}
+
+/// What the administrator does, to a person whom nobody needs any more.
+fn administration(method: &Method, path: &str, people: &People) -> Example {
+    let whole = path.replace("{id}", &people.owner.id).replace("{factor}", &people.factor).replace("{passkey}", "x");
+    let email = format!("{}@example.com", domain::ids::fresh().simple());
+    let (body, status) = match (method.as_str(), path) {
+        (_, path) if path.contains("/oauth/") || path.contains("/custom-providers") => (None, 404),
+        ("DELETE", path) if path.contains("/passkeys/") => (None, 404),
+        ("POST", "/auth/v1/admin/users") => (Some(json!({ "email": email })), 200),
+        ("POST", "/auth/v1/admin/generate_link") => (Some(json!({ "type": "magiclink", "email": email })), 200),
+        // There is no mail server.
+        ("POST", "/auth/v1/invite") => (Some(json!({ "email": email })), 400),
+        ("PUT", _) => (Some(json!({ "app_metadata": { "seen": true } })), 200),
+        _ => (None, 200),
+    };
+    let query = if path == "/auth/v1/admin/users" && method == Method::GET { "?page=1&per_page=1" } else { "" };
+    Example { method: method.clone(), path: format!("{whole}{query}"), body, status, headers: HeaderMap::new() }
 }
 
 fn rows(method: &Method, table: &str, people: &People) -> Example {

@@ -12,6 +12,11 @@ pub const NO_OAUTH_SERVER: Refusal = Refusal::absent(404, "feature_disabled", "O
 pub const NO_PASSKEYS: Refusal = Refusal::absent(404, "passkey_disabled", "Passkeys are disabled");
 pub const NO_SAML: Refusal = Refusal::absent(404, "saml_provider_disabled", "SAML 2.0 is disabled");
 
+const NO_RECOVERY_CODES: Refusal =
+    Refusal::absent(422, "mfa_recovery_codes_enroll_not_enabled", "MFA enroll is disabled for recovery codes");
+const NO_RECOVERY_CODE: Refusal =
+    Refusal::absent(422, "mfa_recovery_codes_verify_not_enabled", "MFA verification is disabled for recovery codes");
+
 /// Providers that the protocol knows by name.
 const PROVIDERS: [&str; 25] = [
     "apple",
@@ -82,6 +87,16 @@ pub async fn link(_caller: Caller) -> AuthError {
 /// `/user/oauth/grants`
 pub async fn grants(_caller: Caller) -> AuthError {
     NO_OAUTH_SERVER.into()
+}
+
+/// `/factors/recovery-codes`
+pub async fn recovery_codes(_caller: Caller) -> AuthError {
+    NO_RECOVERY_CODES.into()
+}
+
+/// `POST /factors/recovery-codes/verify`
+pub async fn recovery_code(_caller: Caller) -> AuthError {
+    NO_RECOVERY_CODE.into()
 }
 
 /// `POST /token?grant_type=id_token`

@@ -69,11 +69,13 @@ pub struct UserBody {
     factors: Vec<FactorBody>,
     created_at: Timestamp,
     updated_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deleted_at: Option<Timestamp>,
     is_anonymous: bool,
 }
 
 #[derive(Serialize)]
-struct FactorBody {
+pub struct FactorBody {
     id: FactorId,
     #[serde(skip_serializing_if = "String::is_empty")]
     friendly_name: String,
@@ -138,6 +140,7 @@ impl From<User> for UserBody {
             user_metadata: user.user_metadata,
             created_at: user.created_at,
             updated_at: user.updated_at,
+            deleted_at: user.deleted_at,
             is_anonymous: user.is_anonymous,
         }
     }

@@ -38,11 +38,26 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     type Rejection = AuthError;
 
     async fn from_request(request: Request, _app: &App) -> Result<Self, AuthError> {
-        body::read(request.into_body(), BODY_LIMIT).await.map(Self).map_err(|error| match error {
-            BodyError::TooLarge => BODY_TOO_LARGE.into(),
-            BodyError::BrokeOff => BODY_BROKEN.into(),
-            BodyError::NotJson(error) => AuthError::BadJson(error),
-        })
+        body::read(request.into_body(), BODY_LIMIT).await.map(Self).map_err(refuse_body)
+    }
+}
+
+/// The same, where nothing need be sent.
+pub struct OptionalJsonBody<T>(pub Option<T>);
+
+impl<T: DeserializeOwned> FromRequest<App> for OptionalJsonBody<T> {
+    type Rejection = AuthError;
+
+    async fn from_request(request: Request, _app: &App) -> Result<Self, AuthError> {
+        body::read_optional(request.into_body(), BODY_LIMIT).await.map(Self).map_err(refuse_body)
+    }
+}
+
+fn refuse_body(error: BodyError) -> AuthError {
+    match error {
+        BodyError::TooLarge => BODY_TOO_LARGE.into(),
+        BodyError::BrokeOff => BODY_BROKEN.into(),
+        BodyError::NotJson(error) => AuthError::BadJson(error),
     }
 }
 

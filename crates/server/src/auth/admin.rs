@@ -1,0 +1,193 @@
+//! What the administrator does to accounts, with the service role key or a token of that role.
+
+mod duration;
+mod key;
+mod links;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::{Timestamp, UserId};
+use serde_json::{Map, Value};
+use store::users::{Along, User};
+
+use super::changes::{change, confirm};
+use super::refusal::{ADMIN_NEEDED, CONFLICT, EMAIL_EXISTS, NO_SUCH_USER, Refusal, USER_ALREADY_EXISTS};
+use super::{Auth, AuthError, accounts, email, password, token};
+use crate::app::App;
+use crate::events::Event;
+
+pub use key::AdminKey;
+pub use links::{LinkWish, Made};
+
+/// What the administrator says of an account; what is `None` stays.
+#[derive(Debug, Default)]
+pub struct Wish {
+    /// The id of a new account.
+    pub id: Option<UserId>,
+    /// The address. It counts at once.
+    pub email: Option<String>,
+    /// The password.
+    pub password: Option<String>,
+    /// The address is the person's.
+    pub email_confirm: bool,
+    /// Fields of `user_metadata` to set, or to remove where they are null.
+    pub user_metadata: Map<String, Value>,
+    /// The same of `app_metadata`.
+    pub app_metadata: Map<String, Value>,
+    /// For how long the person is kept out, such as `24h`; `none` lets them in.
+    pub ban_duration: Option<String>,
+}
+
+/// What becomes of a ban.
+#[derive(Debug, Clone, Copy)]
+enum Ban {
+    Stay,
+    Lift,
+    /// For so many microseconds from now.
+    For(i64),
+}
+
+impl Ban {
+    fn apply(self, user: &mut User, now: Timestamp) {
+        match self {
+            Self::Stay => {}
+            Self::Lift => user.banned_until = None,
+            Self::For(length) => user.banned_until = Some(Timestamp(now.0.saturating_add(length))),
+        }
+    }
+}
+
+impl Auth {
+    /// Checks that a token is the administrator's. Where there is no service role key, none is.
+    pub async fn verify_admin(&self, app: &App, token: &str) -> Result<(), AuthError> {
+        if self.admin_key.as_ref().is_some_and(|key| key.is(token)) {
+            return Ok(());
+        }
+        let claims = token::read_role(&self.keys, token, app.clock.now())?;
+        if claims.has_session {
+            self.verify_first_factor(app, token).await?;
+        }
+        if self.admin_key.is_some() && claims.is_admin { Ok(()) } else { Err(ADMIN_NEEDED.into()) }
+    }
+
+    /// Makes an account. Its address is only confirmed if the wish says so.
+    pub async fn create_user(&self, app: &App, wish: Wish) -> Result<User, AuthError> {
+        let Some(email) = wish.email else {
+            return Err(Refusal::invalid("Cannot create a user without either an email or phone").into());
+        };
+        let email = email::normalize(&email)?;
+        if app.store.get_user_by_email(&email).await?.is_some() {
+            return Err(EMAIL_EXISTS.into());
+        }
+        let ban = read_ban(wish.ban_duration.as_deref())?;
+        let password_hash = match wish.password.filter(|password| !password.is_empty()) {
+            Some(password) => {
+                password::check_length(&password)?;
+                Some(self.passwords.hash(password).await?)
+            }
+            None => None,
+        };
+        let mut user = accounts::blank(app, email);
+        let now = user.created_at;
+        user.id = wish.id.unwrap_or(user.id);
+        user.password_hash = password_hash;
+        merge(&mut user.user_metadata, &wish.user_metadata);
+        merge(&mut user.app_metadata, &wish.app_metadata);
+        if wish.email_confirm {
+            confirm(&mut user, now);
+        }
+        ban.apply(&mut user, now);
+        accounts::check_size(&user.user_metadata)?;
+        accounts::check_size(&user.app_metadata)?;
+        app.store.insert_user(&user).await.map_err(|error| match error {
+            store::Error::Conflict(rule) if rule.contains("email") => EMAIL_EXISTS.into(),
+            store::Error::Conflict(_) => USER_ALREADY_EXISTS.into(),
+            other => AuthError::from(other),
+        })?;
+        Ok(user)
+    }
+
+    /// Changes an account. A new password ends every sign-in.
+    pub async fn change_user(&self, app: &App, id: UserId, mut wish: Wish) -> Result<User, AuthError> {
+        let email = wish.email.take().map(|email| email::normalize(&email)).transpose()?;
+        let ban = read_ban(wish.ban_duration.as_deref())?;
+        let password_hash = match wish.password.take() {
+            Some(password) => {
+                password::check_new(&password)?;
+                Some(self.passwords.hash(password).await?)
+            }
+            None => None,
+        };
+        let new_password = password_hash.is_some();
+        let user = app.store.get_user(id).await?.ok_or(NO_SUCH_USER)?;
+        let user = change(app, user, CONFLICT, |user| {
+            let now = app.clock.now();
+            if let Some(email) = &email {
+                if user.is_anonymous && wish.email_confirm {
+                    user.is_anonymous = false;
+                    user.app_metadata.extend(accounts::e_mail_provider());
+                }
+                user.email = Some(email.clone());
+            }
+            if wish.email_confirm {
+                confirm(user, now);
+            }
+            if let Some(hash) = &password_hash {
+                user.password_hash = Some(hash.clone());
+            }
+            merge(&mut user.user_metadata, &wish.user_metadata);
+            merge(&mut user.app_metadata, &wish.app_metadata);
+            accounts::check_size(&user.user_metadata)?;
+            accounts::check_size(&user.app_metadata)?;
+            ban.apply(user, now);
+            Ok(Along { sign_out: new_password, void: new_password || wish.email_confirm, ..Along::default() })
+        })
+        .await?;
+        if new_password {
+            app.events.publish(id, &Event::Devices);
+        }
+        Ok(user)
+    }
+
+    /// Takes from an account what says who its person is and what opens it. The row and its id stay.
+    pub async fn empty_user(&self, app: &App, user: &User) -> Result<(), AuthError> {
+        app.store.empty_user(user.id, &no_address(user), app.clock.now()).await?;
+        app.runs.stop_all(user.id).await;
+        app.events.publish(user.id, &Event::Devices);
+        app.events.end(user.id);
+        Ok(())
+    }
+}
+
+/// What stands for the address of an emptied account: it tells nobody the address, and is none.
+fn no_address(user: &User) -> String {
+    let text = format!("{}{}", user.id, user.email.as_deref().unwrap_or_default());
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, text.as_bytes()))
+}
+
+fn read_ban(text: Option<&str>) -> Result<Ban, AuthError> {
+    match text {
+        None => Ok(Ban::Stay),
+        Some("none") => Ok(Ban::Lift),
+        Some(text) => match duration::parse(text) {
+            Some(0) => Ok(Ban::Lift),
+            Some(length) => Ok(Ban::For(length)),
+            None => Err(AuthError::Worded {
+                status: 400,
+                code: "validation_failed",
+                message: format!("invalid format for ban duration: time: invalid duration {text:?}"),
+            }),
+        },
+    }
+}
+
+fn merge(kept: &mut Map<String, Value>, change: &Map<String, Value>) {
+    for (name, value) in change {
+        if value.is_null() {
+            kept.remove(name);
+        } else {
+            kept.insert(name.clone(), value.clone());
+        }
+    }
+}

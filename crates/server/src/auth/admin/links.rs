@@ -1,0 +1,224 @@
+//! Links that the administrator makes, to mail or hand over themselves, and invitations.
+
+use serde_json::{Map, Value};
+use store::one_time_tokens::TokenKind;
+use store::users::{Along, User};
+use url::Url;
+
+use super::merge;
+use crate::app::App;
+use crate::auth::changes::{change, taken};
+use crate::auth::letters::{LinkType, note};
+use crate::auth::one_time::Issued;
+use crate::auth::refusal::{CONFLICT, EMAIL_EXISTS, NO_USER_WITH_EMAIL, Refusal};
+use crate::auth::{Auth, AuthError, accounts, email, password};
+use crate::mail::Subject;
+
+/// Which link is wanted.
+#[derive(Debug, Default)]
+pub struct LinkWish {
+    /// The protocol's word for what it is for.
+    pub purpose: String,
+    /// The address of the account.
+    pub email: String,
+    /// The address that the account is to have.
+    pub new_email: Option<String>,
+    /// The password of a new account.
+    pub password: Option<String>,
+    /// Fields of a new account's `user_metadata`.
+    pub data: Map<String, Value>,
+    /// Where the follower comes out.
+    pub redirect: Option<String>,
+}
+
+/// A link that was made.
+#[derive(Debug)]
+pub struct Made {
+    /// The account.
+    pub user: User,
+    /// The link itself.
+    pub link: Url,
+    /// The code that does the same.
+    pub code: String,
+    /// What the link carries, for programs that show it themselves.
+    pub token: String,
+    /// What it is for: a link to sign in makes an account where there is none, and is then one to sign up.
+    pub purpose: &'static str,
+    /// Where the follower comes out.
+    pub redirect: Url,
+}
+
+/// What a link is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Signup,
+    Invite,
+    MagicLink,
+    Recovery,
+    EmailChangeCurrent,
+    EmailChangeNew,
+}
+
+impl Purpose {
+    const ALL: [Self; 6] =
+        [Self::Signup, Self::Invite, Self::MagicLink, Self::Recovery, Self::EmailChangeCurrent, Self::EmailChangeNew];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Signup => "signup",
+            Self::Invite => "invite",
+            Self::MagicLink => "magiclink",
+            Self::Recovery => "recovery",
+            Self::EmailChangeCurrent => "email_change_current",
+            Self::EmailChangeNew => "email_change_new",
+        }
+    }
+
+    fn from_word(word: &str) -> Result<Self, AuthError> {
+        Self::ALL.into_iter().find(|known| known.word() == word).ok_or_else(|| AuthError::Worded {
+            status: 400,
+            code: "validation_failed",
+            message: format!("Invalid email action link type requested: {word}"),
+        })
+    }
+
+    fn kind(self) -> TokenKind {
+        match self {
+            Self::Signup | Self::Invite => TokenKind::Confirmation,
+            Self::MagicLink | Self::Recovery => TokenKind::Recovery,
+            Self::EmailChangeCurrent => TokenKind::EmailChangeCurrent,
+            Self::EmailChangeNew => TokenKind::EmailChangeNew,
+        }
+    }
+
+    fn link(self) -> LinkType {
+        match self {
+            Self::Signup => LinkType::Signup,
+            Self::Invite => LinkType::Invite,
+            Self::MagicLink => LinkType::MagicLink,
+            Self::Recovery => LinkType::Recovery,
+            Self::EmailChangeCurrent | Self::EmailChangeNew => LinkType::EmailChange,
+        }
+    }
+
+    fn makes_accounts(self) -> bool {
+        matches!(self, Self::Signup | Self::Invite)
+    }
+}
+
+impl Auth {
+    /// Makes a link as it would be mailed, and where it is one to sign up with, the account. Nothing is mailed.
+    pub async fn make_link(&self, app: &App, wish: LinkWish) -> Result<Made, AuthError> {
+        let email = email::normalize(&wish.email)?;
+        let mut purpose = Purpose::from_word(&wish.purpose)?;
+        let redirect = self.redirect_target(wish.redirect.as_deref());
+        let found = app.store.get_user_by_email(&email).await?;
+        let is_new = found.is_none();
+        let user = match found {
+            Some(user) if purpose.makes_accounts() && user.email_confirmed_at.is_some() => {
+                return Err(EMAIL_EXISTS.into());
+            }
+            Some(user) => user,
+            None => {
+                let password = wish.password.filter(|_| purpose == Purpose::Signup);
+                match purpose {
+                    Purpose::MagicLink => purpose = Purpose::Signup,
+                    Purpose::Signup if password.as_deref().unwrap_or_default().is_empty() => {
+                        return Err(Refusal::invalid("Signup requires a valid password").into());
+                    }
+                    Purpose::Signup | Purpose::Invite => {}
+                    _ => return Err(NO_USER_WITH_EMAIL.into()),
+                }
+                let mut user = accounts::blank(app, email.clone());
+                if let Some(password) = password {
+                    password::check_new(&password)?;
+                    user.password_hash = Some(self.passwords.hash(password).await?);
+                }
+                user
+            }
+        };
+        let new_email = match purpose {
+            Purpose::EmailChangeCurrent | Purpose::EmailChangeNew => {
+                let new_email = email::normalize(&wish.new_email.unwrap_or_default())?;
+                if app.store.get_user_by_email(&new_email).await?.is_some_and(|other| other.id != user.id) {
+                    return Err(EMAIL_EXISTS.into());
+                }
+                Some(new_email)
+            }
+            _ => None,
+        };
+        let sent_to = if purpose == Purpose::EmailChangeNew { new_email.as_ref() } else { None }.unwrap_or(&email);
+        let issued = self.issue(app, user.id, purpose.kind(), sent_to, None)?;
+        let link = self.action_link(app, &issued, purpose.link(), &redirect)?;
+        let data =
+            if purpose.makes_accounts() && (is_new || purpose == Purpose::Signup) { wish.data } else { Map::new() };
+        let edit = |user: &mut User| {
+            merge(&mut user.user_metadata, &data);
+            if new_email.is_some() {
+                user.new_email.clone_from(&new_email);
+                user.email_change_confirmed = None;
+            }
+        };
+        let user = self.keep_link(app, user, is_new, purpose, &issued, &edit).await?;
+        let Issued { link_token, code, .. } = issued;
+        Ok(Made { user, link, code, token: link_token, purpose: purpose.word(), redirect })
+    }
+
+    /// Makes an account and mails its owner. The account is stored when the letter was taken.
+    pub async fn invite(
+        &self,
+        app: &App,
+        email: &str,
+        data: Map<String, Value>,
+        redirect: Option<&str>,
+    ) -> Result<User, AuthError> {
+        let email = email::normalize(email)?;
+        let found = app.store.get_user_by_email(&email).await?;
+        if found.as_ref().is_some_and(|user| user.email_confirmed_at.is_some()) {
+            return Err(EMAIL_EXISTS.into());
+        }
+        let is_new = found.is_none();
+        let user = found.unwrap_or_else(|| accounts::blank(app, email.clone()));
+        let issued = self.issue(app, user.id, TokenKind::Confirmation, &email, None)?;
+        let redirect = self.redirect_target(redirect);
+        self.send_link(app, Subject::Invite, &issued, LinkType::Invite, &redirect).await?;
+        let edit = |user: &mut User| {
+            if is_new {
+                merge(&mut user.user_metadata, &data);
+            }
+        };
+        self.keep_link(app, user, is_new, Purpose::Invite, &issued, &edit).await
+    }
+
+    /// Stores the token together with what it changes of the account, or with the account.
+    async fn keep_link(
+        &self,
+        app: &App,
+        mut user: User,
+        is_new: bool,
+        purpose: Purpose,
+        issued: &Issued,
+        edit: &(dyn Fn(&mut User) + Sync),
+    ) -> Result<User, AuthError> {
+        let now = app.clock.now();
+        let edit = |user: &mut User| {
+            edit(user);
+            note(user, purpose.kind(), now);
+            if purpose == Purpose::Invite {
+                user.invited_at = Some(now);
+            }
+            accounts::check_size(&user.user_metadata)
+        };
+        let issue = std::slice::from_ref(&issued.token);
+        if is_new {
+            edit(&mut user)?;
+            let stored = app.store.insert_user_with(&user, issue).await;
+            return stored.map(|()| user).map_err(|error| taken(error, EMAIL_EXISTS));
+        }
+        change(app, user, CONFLICT, |user| {
+            edit(user)?;
+            Ok(Along { issue, ..Along::default() })
+        })
+        .await
+    }
+}
