@@ -1,6 +1,7 @@
 //! Packages of the operating system that the tests need.
 
 pub mod chromium;
+pub mod openssl;
 pub mod postgres;
 pub mod python;
 

@@ -12,7 +12,7 @@ use crate::check::CHECKS;
 use crate::command::{find_program, run_shown};
 use crate::failure::{Failure, Outcome};
 use crate::steps::step;
-use crate::system::{chromium, postgres, python};
+use crate::system::{chromium, openssl, postgres, python};
 use crate::weights::{self, Weights};
 use crate::workspace::Workspace;
 use crate::{node, web};
@@ -155,6 +155,9 @@ impl Needs {
     fn install(workspace: &Workspace, only: Only) -> Outcome<Self> {
         let (rust, journeys) = (only.wants(Only::Rust), only.wants(Only::EndToEnd));
         let chromium = if journeys || only.wants(Only::Web) { Some(chromium::ensure()?) } else { None };
+        if journeys {
+            openssl::ensure()?;
+        }
         let postgres = if rust || journeys { Some(postgres::ensure()?) } else { None };
         let requirements = workspace.root.join(API).join("requirements.txt");
         let python = if only.wants(Only::Api) { Some(python::ensure(&requirements)?) } else { None };
