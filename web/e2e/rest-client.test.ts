@@ -1,37 +1,7 @@
-import { PostgrestClient } from "@supabase/postgrest-js";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { databases, startApp, type TestApp } from "./app.ts";
-
-interface Row {
-  [column: string]: unknown;
-}
-
-/** The official client, as a new person. */
-async function person(app: TestApp): Promise<{ id: string; rest: PostgrestClient }> {
-  const answer = await fetch(`${app.url}/auth/v1/signup`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ email: `${crypto.randomUUID()}@example.com`, password: "correct horse" }),
-  });
-  const session = (await answer.json()) as { access_token: string; user: { id: string } };
-  return { id: session.user.id, rest: client(app, session.access_token) };
-}
-
-function client(app: TestApp, bearer: string): PostgrestClient {
-  const headers = { apikey: "sb_publishable_0123456789", Authorization: `Bearer ${bearer}` };
-  return new PostgrestClient(`${app.url}/rest/v1`, { headers, schema: "public" });
-}
-
-/** The rows of an answer that went well. */
-function rows(answer: { data: unknown; error: unknown }): Row[] {
-  assert.equal(answer.error, null);
-  return answer.data as Row[];
-}
-
-function titles(answer: { data: unknown; error: unknown }): unknown[] {
-  return rows(answer).map((row) => row["title"]);
-}
+import { client, person, type Row, rows, titles } from "./rest.ts";
 
 for (const database of databases) {
   describe(`the official data client on ${database}`, () => {

@@ -1,5 +1,6 @@
 //! Every setting, its default and its meaning. Read once, at start; a name or value that is not understood is refused.
 
+mod origin;
 mod source;
 
 use std::net::SocketAddr;
@@ -13,6 +14,7 @@ use url::Url;
 
 use crate::auth::address::TrustedProxy;
 
+pub use origin::{NotAnOrigin, Origin};
 pub use source::{ConfigError, Source};
 
 /// In characters: nobody guesses 32 of them, whatever they are.
@@ -42,6 +44,8 @@ pub struct Config {
     pub model_cache: Option<PathBuf>,
     /// `CHAT_NETWORK_ALLOW`: what URLs given by people may reach although it is private.
     pub network_allow: Vec<Allow>,
+    /// `CHAT_CORS_ORIGINS`: pages of other origins that may use the auth, data and functions APIs. Default: none.
+    pub cors_origins: Vec<Origin>,
     /// `CHAT_FALLBACK_TOOLS`: `google-drive` (default) or `off`.
     pub fallback_tools: bool,
     /// `GOOGLE_CLIENT_ID`, `GOOGLE_CLIENT_SECRET`: with both, people can link their Google Drive.
@@ -180,6 +184,7 @@ impl Config {
             model_cache: source.cache_folder().map(|folder| folder.join("ai-chat-mcp/models")),
             network_allow: source
                 .list("CHAT_NETWORK_ALLOW", "hosts, host:port pairs or networks such as 10.0.0.0/8")?,
+            cors_origins: source.list("CHAT_CORS_ORIGINS", "origins such as https://app.example.com")?,
             fallback_tools: source
                 .choice("CHAT_FALLBACK_TOOLS", &[("google-drive", true), ("off", false)])?
                 .unwrap_or(true),

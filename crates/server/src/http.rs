@@ -5,6 +5,7 @@ pub mod assets;
 pub mod auth;
 pub mod body;
 pub mod connections;
+mod cors;
 pub mod description;
 pub mod error;
 pub mod events;
@@ -97,5 +98,5 @@ pub fn routes(app: &App) -> Router {
         .layer(RequestBodyTimeoutLayer::new(BODY_SILENCE))
         .layer(CatchPanicLayer::custom(error::after_panic))
         .with_state(app.clone());
-    headers::security(routes)
+    headers::security(cors::allow(routes, &app.config.cors_origins))
 }

@@ -1,4 +1,5 @@
-//! What costs the server a connection, and for how long.
+//! What costs the server a connection, and for how long; and which pages of other origins may call it.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
 use testkit::TestApp;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -27,5 +28,87 @@ async fn who_sends_nothing_more_is_let_go() {
     });
     let answers = futures_util::future::join_all(ends).await;
     assert!(answers[4].starts_with("HTTP/1.1 400 "), "{answers:?}");
+    app.stop().await;
+}
+
+/// The CORS headers of an answer.
+fn shared(answer: &reqwest::Response) -> Vec<(&str, &str)> {
+    let headers = answer.headers().iter();
+    let headers = headers.map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
+    headers.filter(|(name, _)| name.starts_with("access-control-")).collect()
+}
+
+#[tokio::test]
+async fn pages_of_configured_origins_may_use_what_the_official_clients_speak() {
+    let app =
+        TestApp::builder().set("CHAT_CORS_ORIGINS", "https://app.example.com, http://localhost:5173").start().await;
+    let person = app.person().await;
+    let ask = async |method: reqwest::Method, path: &str, origin: &str, preflight: bool| {
+        let request = app.http.request(method, format!("{}{path}", app.url)).header("origin", origin);
+        let request = if preflight { request.header("access-control-request-method", "PATCH") } else { request };
+        request.bearer_auth(&person.token).send().await.unwrap()
+    };
+    let (get, options) = (reqwest::Method::GET, reqwest::Method::OPTIONS);
+    let ours = "http://localhost:5173";
+    for path in [
+        "/rest/v1/ai_chat_sessions",
+        "/auth/v1/token?grant_type=password",
+        "/functions/v1/ai-chat",
+        "/.well-known/jwks.json",
+    ] {
+        let before = ask(options.clone(), path, ours, true).await;
+        assert_eq!(before.status(), 204, "{path}");
+        let headers = shared(&before);
+        let header = |name: &str| headers.iter().find(|(given, _)| *given == name).map(|(_, value)| *value).unwrap();
+        assert_eq!(header("access-control-allow-origin"), ours);
+        assert_eq!(header("access-control-allow-methods"), "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+        for name in [
+            "authorization",
+            "apikey",
+            "content-type",
+            "x-client-info",
+            "x-supabase-api-version",
+            "accept-profile",
+            "content-profile",
+            "prefer",
+            "x-retry-count",
+            "x-region",
+        ] {
+            assert!(header("access-control-allow-headers").split(", ").any(|given| given == name), "{name}");
+        }
+        assert_eq!(before.headers()["vary"], "origin");
+        assert!(shared(&ask(options.clone(), path, "https://evil.example.com", true).await).is_empty(), "{path}");
+    }
+    let rows = ask(get.clone(), "/rest/v1/ai_chat_sessions", "https://app.example.com", false).await;
+    assert_eq!((rows.status(), &rows.headers()["vary"]), (reqwest::StatusCode::OK, &"origin".parse().unwrap()));
+    let exposed = rows.headers()["access-control-expose-headers"].to_str().unwrap();
+    for name in ["x-supabase-api-version", "content-range", "x-relay-error"] {
+        assert!(exposed.split(", ").any(|given| given == name), "{name}");
+    }
+    assert_eq!(rows.headers()["access-control-allow-origin"], "https://app.example.com");
+    assert!(!rows.headers().contains_key("access-control-allow-credentials"));
+    // A refusal is for the page to read, too.
+    let refused = ask(get.clone(), "/rest/v1/things", ours, false).await;
+    assert_eq!(
+        (refused.status().as_u16(), &refused.headers()["access-control-allow-origin"]),
+        (404, &ours.parse().unwrap())
+    );
+    for origin in ["https://app.example.com.evil.com", "http://localhost", "null", "http://LOCALHOST:5173"] {
+        assert!(shared(&ask(get.clone(), "/rest/v1/ai_chat_sessions", origin, false).await).is_empty(), "{origin}");
+    }
+    // The rest is the app's own page's alone.
+    assert!(shared(&ask(get.clone(), "/api/connections", ours, false).await).is_empty());
+    // A question about the methods that is no preflight is answered as ever.
+    let methods = ask(options, "/rest/v1/ai_chat_sessions", ours, false).await;
+    assert_eq!(methods.headers()["allow"], "OPTIONS,GET,HEAD,POST,PATCH,DELETE");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn without_configured_origins_no_answer_is_shared() {
+    let app = TestApp::start().await;
+    let ask = app.http.request(reqwest::Method::OPTIONS, format!("{}/rest/v1/ai_chat_sessions", app.url));
+    let ask = ask.header("origin", "https://app.example.com").header("access-control-request-method", "GET");
+    assert!(shared(&ask.send().await.unwrap()).is_empty());
     app.stop().await;
 }

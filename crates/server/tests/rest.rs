@@ -1,5 +1,10 @@
 //! The data API over HTTP, on every database that can be tested here.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, its helpers too")]
+
+#[path = "rest/strangers.rs"]
+mod strangers;
+#[path = "rest/table.rs"]
+mod table;
 
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
@@ -222,7 +227,7 @@ async fn what_is_not_served_is_refused_by_its_code() {
         assert_eq!(refusal(&answer(twice).await), (409, "23505"));
         let text =
             me.request(Method::POST, "/rest/v1/ai_chat_sessions").header("content-type", "text/csv").body("title");
-        assert_eq!(refusal(&answer(text).await), (415, "PGRST102"));
+        assert_eq!(refusal(&answer(text).await), (400, "PGRST102"));
         let profile = me.request(Method::POST, "/rest/v1/ai_chat_sessions").header("content-profile", "private");
         assert_eq!(refusal(&answer(profile.json(&json!({}))).await), (406, "PGRST106"));
         app.stop().await;
@@ -316,6 +321,22 @@ async fn headers_of_a_connection_are_sealed_and_never_shown() {
         let emptied = me.request(Method::PATCH, &path).json(&json!({ "headers": null }));
         assert_eq!(answer(emptied).await.status, 204);
         assert_eq!(app.app.store.list_servers(owner).await.unwrap().remove(0).headers, None);
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_body_larger_than_anybody_needs_is_refused() {
+    for database in databases() {
+        let app = TestApp::on(database).await;
+        let me = app.person().await;
+        let large = json!({ "title": "x".repeat(2 * 1024 * 1024) });
+        let refused = answer(me.request(Method::POST, "/rest/v1/ai_chat_sessions").json(&large)).await;
+        assert_eq!(refusal(&refused), (413, "PGRST102"));
+        let many = json!(vec![json!({ "title": "x" }); 1_001]);
+        let refused = answer(me.request(Method::POST, "/rest/v1/ai_chat_sessions").json(&many)).await;
+        assert_eq!(refusal(&refused), (400, "PGRST102"));
+        assert_eq!(get(&me, "ai_chat_sessions").await.body, json!([]));
         app.stop().await;
     }
 }

@@ -13,6 +13,7 @@ mod cell;
 mod check;
 mod condition;
 mod fault;
+mod keys;
 mod pattern;
 mod payload;
 mod rows;
@@ -30,7 +31,7 @@ use ast::{Body, Filter, OnConflict, Order, Outcome, Query};
 use cell::Cell;
 use rows::{Shape, ids};
 use run::Work;
-use statement::{Dialect, Statement, same_names};
+use statement::{Dialect, Statement};
 
 pub use fault::{Error, Fault};
 pub use payload::{Seal, Writer};
@@ -94,7 +95,7 @@ impl Store {
         conflict: &OnConflict,
         outcome: &Outcome,
     ) -> Result<Written, Error> {
-        let key = conflict_key(table, conflict)?;
+        let key = keys::arbiter(table, conflict)?;
         let shape = Shape::new(table, outcome.select.as_ref(), &outcome.order)?;
         let given = payload::columns(table, body)?;
         let mut rows = Vec::with_capacity(body.records.len());
@@ -102,7 +103,7 @@ impl Store {
             rows.push(writer.new_row(table, body, &given, record)?);
         }
         if matches!(conflict, OnConflict::Merge(_)) {
-            refuse_twins(&rows, key)?;
+            keys::refuse_twins(&rows, key)?;
         }
         let mut work = self.begin_writing().await?;
         let result = async {
@@ -110,10 +111,7 @@ impl Store {
             let mut written: Vec<Vec<Cell>> = Vec::with_capacity(rows.len());
             let mut inserted = 0;
             for row in &rows {
-                let existed = matches!(conflict, OnConflict::Merge(_)) && {
-                    let own = Statement::own_row(work.dialect(), writer.owner, table, &key_of(row, key));
-                    !work.fetch(&own, 1).await?.is_empty()
-                };
+                let existed = keys::refuse_taken(&mut work, writer.owner, table, row, conflict, key).await?;
                 let columns = shape.columns.clone();
                 let insert = Statement::insert(work.dialect(), writer.owner, table, row, conflict, &given, columns);
                 let mut one = work.fetch(&insert, 1).await?;
@@ -159,6 +157,7 @@ impl Store {
         let mut work = self.begin_writing().await?;
         let result = async {
             guard_sessions(&mut work, writer.owner, values.iter()).await?;
+            keys::refuse_taken_by(&mut work, writer.owner, table, &values, filters).await?;
             Ok(answer(&shape, outcome, work.fetch(&update, most(outcome)).await?)?)
         }
         .await;
@@ -204,41 +203,6 @@ fn answer(shape: &Shape, outcome: &Outcome, mut rows: Vec<Vec<Cell>>) -> Result<
     shape.sort(&mut rows);
     let json = if outcome.select.is_some() { shape.json(&rows) } else { Vec::new() };
     Ok(Written { rows: json, ids: ids(&rows), inserted: 0 })
-}
-
-/// The key by which rows conflict; no other than one that the table keeps unique.
-fn conflict_key(table: Table, conflict: &OnConflict) -> Result<&'static [&'static str], Fault> {
-    let known = table.unique_keys();
-    match conflict {
-        OnConflict::Ignore(names) | OnConflict::Merge(names) if !names.is_empty() => {
-            for name in names {
-                table.readable(name)?;
-            }
-            known.iter().copied().find(|known| same_names(known, names)).ok_or_else(|| {
-                let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
-                Fault::new("42P10", message)
-            })
-        }
-        _ => Ok(known[0]),
-    }
-}
-
-fn key_of(row: &[(&'static Column, Cell)], key: &[&str]) -> Vec<(&'static Column, Cell)> {
-    row.iter().filter(|(column, _)| key.contains(&column.name)).cloned().collect()
-}
-
-/// One write cannot merge into the same row twice.
-fn refuse_twins(rows: &[payload::Row], key: &[&str]) -> Result<(), Fault> {
-    let mut seen = HashSet::new();
-    for row in rows {
-        let cells: Vec<Cell> = key_of(row, key).into_iter().map(|(_, cell)| cell).collect();
-        if !seen.insert(cells) {
-            return Err(Fault::new("21000", "ON CONFLICT DO UPDATE command cannot affect row a second time").hint(
-                "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// Refuses values that put a message into a chat which is not the caller's.

@@ -19,7 +19,7 @@ use axum::extract::{Path, RawQuery, Request, State};
 use axum::response::{IntoResponse, Response};
 use domain::{ChatId, UserId};
 use http::request::Parts;
-use http::{Method, StatusCode};
+use http::{Method, StatusCode, Uri, header};
 use store::rest::ast::{OnConflict, Outcome, Query};
 use store::rest::{Fault, Table, Writer};
 use uuid::Uuid;
@@ -59,9 +59,13 @@ pub fn section() -> Section {
         post("/rpc/{name}", Anyone, no_functions),
     ];
     Section::new("/rest/v1", routes, |routes| {
-        routes
-            .fallback(async || invalid_path())
-            .method_not_allowed_fallback(async |method: Method| Refusal::from(unsupported(&method)))
+        routes.fallback(async || invalid_path()).method_not_allowed_fallback(async |method: Method, uri: Uri| {
+            Refusal::from(if uri.path().starts_with("/rpc/") {
+                Fault::new("PGRST101", format!("Cannot use the {method} method on RPC"))
+            } else {
+                unsupported(&method)
+            })
+        })
     })
 }
 
@@ -103,10 +107,22 @@ async fn table(
     result.await.unwrap_or_else(IntoResponse::into_response)
 }
 
-/// Who asks. A bearer that is no JWT, such as a publishable key, is nobody's; a JWT must be good.
+/// Who asks. Clients send their public key as bearer when nobody is signed in; any other bearer must be a good JWT.
 async fn caller(app: &App, parts: &Parts) -> Result<Option<UserId>, Refusal> {
-    let Some(token) = bearer(parts).filter(|token| token.split('.').count() == 3) else { return Ok(None) };
+    let Some(token) = bearer(parts) else { return Ok(None) };
+    let count = token.split('.').count();
+    if token.starts_with("sb_publishable_") || (count != 3 && public_key(parts) == Some(token)) {
+        return Ok(None);
+    }
+    if count != 3 {
+        return Err(Fault::new("PGRST301", format!("Expected 3 parts in JWT; got {count}")).into());
+    }
     app.auth.verify(app, token).await.map(|claims| Some(claims.user)).map_err(unverified)
+}
+
+/// The key that tells which client it is, not who uses it.
+fn public_key(parts: &Parts) -> Option<&str> {
+    parts.headers.get("apikey")?.to_str().ok()
 }
 
 fn unverified(error: AuthError) -> Refusal {
@@ -119,7 +135,7 @@ fn unverified(error: AuthError) -> Refusal {
         AuthError::Refused(refusal) if refusal.code == "session_not_found" => {
             Fault::new("PGRST303", "The JWT's sign-in has ended").into()
         }
-        _ => Fault::new("PGRST301", "The JWT could not be verified").into(),
+        _ => Fault::new("PGRST301", "No suitable key or wrong key type").into(),
     }
 }
 
@@ -129,6 +145,9 @@ fn read(parts: &Parts, name: &str, query: &str, caller: Option<UserId>) -> Resul
     }
     let method = parts.method.clone();
     prefer::schema(&method, &parts.headers)?;
+    if method == Method::GET && parts.headers.contains_key(header::RANGE) {
+        return Err(Fault::unsupported("the header Range; use limit and offset").into());
+    }
     let table = Table::named(name)?;
     let parameters = Parameters::parse(table, query)?;
     let preferences = Preferences::parse(&parts.headers)?;
@@ -156,14 +175,16 @@ async fn page(app: &App, asked: Asked) -> Result<Response, Refusal> {
         filters: parameters.filters,
         order: parameters.order.unwrap_or_default(),
         limit: parameters.limit,
-        offset: parameters.offset.unwrap_or(0),
-        count: asked.preferences.count,
+        // No rows begin nowhere.
+        offset: parameters.offset.filter(|_| parameters.limit != Some(0)).unwrap_or(0),
+        count: asked.preferences.count.is_some(),
     };
     let page = app.store.rest_read(asked.caller, asked.table, &query).await?;
     if asked.form == Form::Object && page.rows.len() != 1 {
         return Err(Fault::not_single(page.rows.len()).into());
     }
-    let status = reply::page_status(query.offset, page.rows.len(), page.total)?;
+    let status = reply::page_status(query.offset, page.rows.len(), page.total)
+        .map_err(|fault| Refusal::from(fault).with_range(page.total))?;
     let range = reply::range(query.offset, page.rows.len(), page.total);
     let applied = asked.preferences.applied(&asked.method);
     Ok(Reply { status, range, applied, location: None, rows: Some(page.rows), form: asked.form }.into_response())
@@ -187,8 +208,8 @@ async fn insert(app: &App, asked: Asked, records: body::Records) -> Result<Respo
     let written = app.store.rest_insert(by, asked.table, &body, &conflict, &outcome).await?;
     changed(app, writer, asked.table, &written.ids);
 
-    let merged_all = matches!(conflict, OnConflict::Merge(_)) && written.inserted == 0 && !written.ids.is_empty();
-    let status = if merged_all { StatusCode::OK } else { StatusCode::CREATED };
+    let none_new = matches!(conflict, OnConflict::Merge(_)) && written.inserted == 0;
+    let status = if none_new { StatusCode::OK } else { StatusCode::CREATED };
     let location = match (asked.preferences.returning, written.ids.as_slice()) {
         (Some(Return::HeadersOnly), [id]) => Some(format!("/rest/v1/{}?id=eq.{id}", asked.table.name())),
         _ => None,
@@ -211,7 +232,7 @@ async fn update(app: &App, asked: Asked, records: body::Records) -> Result<Respo
     let written = app.store.rest_update(by, asked.table, &body, filters, &outcome).await?;
     changed(app, writer, asked.table, &written.ids);
 
-    let total = asked.preferences.count.then_some(written.ids.len() as u64);
+    let total = asked.preferences.count.map(|_| written.ids.len() as u64);
     let range = reply::range(0, written.ids.len(), total);
     Ok(asked.reply(asked.done(), range, None, written.rows).into_response())
 }
@@ -237,7 +258,10 @@ async fn delete(app: &App, asked: Asked) -> Result<Response, Refusal> {
 impl Asked {
     /// Who writes. The part of the page that a write returns cannot be chosen.
     fn writer(&self) -> Result<UserId, Refusal> {
-        let writer = self.caller.ok_or_else(|| Fault::no_write_for_anon(self.table))?;
+        let writer = self.caller.ok_or_else(|| match self.method {
+            Method::POST => Fault::row_level_security(self.table),
+            _ => Fault::no_write_for_anon(self.table),
+        })?;
         refuse("limit", self.parameters.limit.is_some())?;
         refuse("offset", self.parameters.offset.is_some())?;
         Ok(writer)
@@ -265,13 +289,13 @@ impl Asked {
             select: wanted.then(|| self.parameters.select.clone().unwrap_or_default()),
             order: self.parameters.order.clone().unwrap_or_default(),
             single: self.form == Form::Object,
-            max_affected: self.preferences.max_affected,
+            max_affected: self.preferences.max_affected(&self.method),
         }
     }
 
     /// `Content-Range` of an insert and a delete: only the number of rows, when it was asked.
     fn total(&self, rows: usize) -> String {
-        reply::range(0, 0, self.preferences.count.then_some(rows as u64))
+        reply::range(0, 0, self.preferences.count.map(|_| rows as u64))
     }
 
     fn done(&self) -> StatusCode {

@@ -97,10 +97,16 @@ impl Section {
 
     /// Adds the section to a router.
     pub fn add_to(self, router: Router<App>) -> Router<App> {
+        let root = self.routes.iter().find(|route| route.path == "/").map(|route| route.answer.clone());
         let routes =
             self.routes.into_iter().fold(Router::new(), |router, route| router.route(route.path, route.answer));
         let routes = (self.dress)(routes);
-        if self.prefix.is_empty() { router.merge(routes) } else { router.nest(self.prefix, routes) }
+        if self.prefix.is_empty() {
+            return router.merge(routes);
+        }
+        let router = router.nest(self.prefix, routes);
+        // A nested root answers without the slash at its end only.
+        root.into_iter().fold(router, |router, root| router.route(&format!("{}/", self.prefix), root))
     }
 }
 

@@ -50,7 +50,7 @@ impl Caller {
         Self::Internal,
         Self::HalfSignedIn,
     ];
-    pub const NOBODIES: [Self; 3] = [Self::Nobody, Self::PublishableKey, Self::Malformed];
+    pub const NOBODIES: [Self; 2] = [Self::Nobody, Self::PublishableKey];
 }
 
 /// The tokens of everybody.

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use domain::Timestamp;
+use domain::clock::NotATimestamp;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
@@ -39,16 +40,14 @@ impl Cell {
         if text.contains('\0') {
             return Err(Fault::new("22021", "invalid byte sequence for encoding \"UTF8\": 0x00"));
         }
-        let bad = |code| Fault::bad_literal(code, kind.sql_name(), text);
         Ok(match kind {
-            // `urn:uuid:…` is a form that PostgreSQL does not read.
-            Kind::Uuid if text.starts_with("urn:") => return Err(bad("22P02")),
-            Kind::Uuid => Self::Uuid(Some(Uuid::parse_str(text).map_err(|_| bad("22P02"))?)),
-            Kind::Text => Self::Text(Some(text.to_owned())),
-            Kind::Time => Self::Time(Some(text.parse::<Timestamp>().map_err(|_| bad("22007"))?.0)),
-            Kind::JsonList | Kind::Sealed => {
-                return Err(Fault::new("42883", "operator does not exist: json = unknown"));
+            Kind::Uuid => {
+                let bad = || Fault::bad_literal("22P02", kind.sql_name(), text);
+                Self::Uuid(Some(uuid(text).ok_or_else(bad)?))
             }
+            Kind::Text => Self::Text(Some(text.to_owned())),
+            Kind::Time => Self::Time(Some(text.parse::<Timestamp>().map_err(|why| bad_time(why, text))?.0)),
+            Kind::JsonList | Kind::Sealed => return Err(Fault::no_operator(kind, "=")),
         })
     }
 
@@ -60,17 +59,11 @@ impl Cell {
         }
         if matches!(kind, Kind::JsonList | Kind::Sealed) {
             // What cannot be read back as a value (too deep, half a surrogate) must not be stored.
-            serde_json::from_str::<serde_json::Value>(raw).map_err(|error| {
-                Fault::new("22P02", "invalid input syntax for type json").details(error.to_string())
-            })?;
+            serde_json::from_str::<serde_json::Value>(raw).map_err(bad_json)?;
             return Ok(Self::Json(Some(raw.to_owned())));
         }
-        let text = if raw.starts_with('"') {
-            serde_json::from_str::<String>(raw)
-                .map_err(|error| Fault::new("22P02", "invalid input syntax for type json").details(error.to_string()))?
-        } else {
-            raw.to_owned()
-        };
+        let text =
+            if raw.starts_with('"') { serde_json::from_str::<String>(raw).map_err(bad_json)? } else { raw.to_owned() };
         if text.contains('\0') {
             return Err(Fault::new("22P05", "unsupported Unicode escape sequence")
                 .details("\\u0000 cannot be converted to text."));
@@ -101,6 +94,40 @@ impl Cell {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
+fn bad_json(error: serde_json::Error) -> Fault {
+    Fault::new("22P02", "invalid input syntax for type json").details(error.to_string())
+}
+
+fn bad_time(why: NotATimestamp, text: &str) -> Fault {
+    match why {
+        NotATimestamp::Syntax => Fault::bad_literal("22007", Kind::Time.sql_name(), text),
+        NotATimestamp::OutOfRange => Fault::new("22008", format!("date/time field value out of range: \"{text}\"")),
+        NotATimestamp::Offset => Fault::new("22009", format!("time zone displacement out of range: \"{text}\"")),
+    }
+}
+
+/// Reads an id as PostgreSQL does: 32 digits, a hyphen after any four of them, all of it in braces or not.
+fn uuid(text: &str) -> Option<Uuid> {
+    let bare = match text.strip_prefix('{') {
+        Some(rest) => rest.strip_suffix('}')?,
+        None => text,
+    };
+    let mut digits = String::with_capacity(32);
+    let mut after_hyphen = true;
+    for c in bare.chars() {
+        match c {
+            '-' if !after_hyphen && digits.len().is_multiple_of(4) => after_hyphen = true,
+            c if c.is_ascii_hexdigit() => {
+                digits.push(c);
+                after_hyphen = false;
+            }
+            _ => return None,
+        }
+    }
+    if after_hyphen || digits.len() != 32 { None } else { Uuid::try_parse(&digits).ok() }
+}
+
 /// Appends a text as a JSON string.
 pub(crate) fn write_string(out: &mut String, text: &str) {
     out.push_str(&serde_json::Value::from(text).to_string());
@@ -125,6 +152,12 @@ mod tests {
             (Kind::Uuid, id, Ok("\"01890a5d-ac96-774b-bcce-b302099a8057\"")),
             (Kind::Uuid, "7", Err("22P02")),
             (Kind::Uuid, "\"urn:uuid:01890a5d-ac96-774b-bcce-b302099a8057\"", Err("22P02")),
+            (Kind::Uuid, "\"{01890a5dac96-774b-bcceb302-099a8057}\"", Ok("\"01890a5d-ac96-774b-bcce-b302099a8057\"")),
+            (Kind::Uuid, "\"01890a-5dac96774bbcceb302099a8057\"", Err("22P02")),
+            (Kind::Uuid, "\"01890a5d--ac96774bbcceb302099a8057\"", Err("22P02")),
+            (Kind::Uuid, "\"01890a5d-ac96-774b-bcce-b302099a8057-\"", Err("22P02")),
+            (Kind::Time, "\"2026-02-30\"", Err("22008")),
+            (Kind::Time, "\"2026-02-01 00:00+99\"", Err("22009")),
             (Kind::Text, "1.0", Ok("\"1.0\"")),
             (Kind::Text, "\"\\u0000\"", Err("22P05")),
             (Kind::Text, "\"\\ud800\"", Err("22P02")),

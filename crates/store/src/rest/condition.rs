@@ -49,6 +49,9 @@ impl Statement {
     fn test(&mut self, column: &'static Column, test: &Test) -> Result<(), Fault> {
         match test {
             Test::Compare(comparison, literal) => {
+                if column.kind == Kind::JsonList {
+                    return Err(Fault::no_operator(column.kind, comparison.operator()));
+                }
                 let value = Cell::from_literal(column.kind, literal)?;
                 self.comparable(column);
                 self.push(comparison.sql());
@@ -57,11 +60,11 @@ impl Statement {
             Test::Like(pattern) => self.like(column, pattern, false)?,
             Test::ILike(pattern) => self.like(column, pattern, true)?,
             Test::In(literals) => {
+                if column.kind == Kind::JsonList {
+                    return Err(Fault::no_operator(column.kind, "="));
+                }
                 let values =
                     literals.iter().map(|text| Cell::from_literal(column.kind, text)).collect::<Result<Vec<_>, _>>()?;
-                if column.kind == Kind::JsonList {
-                    return Err(Fault::new("42883", "operator does not exist: json = unknown"));
-                }
                 if values.is_empty() {
                     self.push("1 = 0");
                     return Ok(());
@@ -96,8 +99,7 @@ impl Statement {
     fn like(&mut self, column: &'static Column, text: &str, ignore_case: bool) -> Result<(), Fault> {
         if column.kind != Kind::Text {
             let operator = if ignore_case { "~~*" } else { "~~" };
-            let message = format!("operator does not exist: {} {operator} unknown", column.kind.sql_name());
-            return Err(Fault::new("42883", message));
+            return Err(Fault::no_operator(column.kind, operator));
         }
         // Read once as a literal too: what no text can hold is refused alike for every operator.
         Cell::from_literal(column.kind, text)?;
@@ -116,6 +118,14 @@ impl Statement {
 }
 
 impl Comparison {
+    /// The operator that PostgreSQL looks for.
+    fn operator(self) -> &'static str {
+        match self {
+            Self::Distinct => "=",
+            other => other.sql().trim(),
+        }
+    }
+
     fn sql(self) -> &'static str {
         match self {
             Self::Equal => " = ",

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::table::{Column, Table};
+use super::table::{Column, Kind, Table};
 
 /// A refusal with a code that clients know: five characters of PostgreSQL's, or `PGRST…`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,6 +59,12 @@ impl Fault {
         Self::new("42501", format!("permission denied for table {}", table.name()))
     }
 
+    /// Values of this type are not compared in this way.
+    pub(crate) fn no_operator(kind: Kind, operator: &str) -> Self {
+        Self::new("42883", format!("operator does not exist: {} {operator} unknown", kind.sql_name()))
+            .hint("No operator matches the given name and argument types. You might need to add explicit type casts.")
+    }
+
     pub(crate) fn no_such_column(table: Table, name: &str) -> Self {
         Self::new("42703", format!("column {}.{name} does not exist", table.name()))
     }
@@ -78,6 +84,12 @@ impl Fault {
             table.name()
         );
         Self::new("23502", message)
+    }
+
+    /// Another row has this key.
+    pub(crate) fn taken(table: Table, key: &[&str]) -> Self {
+        let name = if key == ["id"] { "pkey".to_owned() } else { format!("{}_key", key.join("_")) };
+        Self::new("23505", format!("duplicate key value violates unique constraint \"{}_{name}\"", table.name()))
     }
 
     pub(crate) fn check(table: Table, column: &Column, rule: &'static str) -> Self {

@@ -125,13 +125,8 @@ fn explained(table: Table, error: Error) -> Error {
     match failed {
         crate::Error::Conflict(rule) => {
             // SQLite names the columns, PostgreSQL the constraint.
-            let key = if rule.contains("name_key") || rule.contains("mcp_servers.name") {
-                "user_id_name_key"
-            } else {
-                "pkey"
-            };
-            let message = format!("duplicate key value violates unique constraint \"{name}_{key}\"");
-            Fault::new("23505", message).into()
+            let is_name = rule.contains("name_key") || rule.contains("mcp_servers.name");
+            Fault::taken(table, if is_name { &["user_id", "name"] } else { &["id"] }).into()
         }
         crate::Error::Database(sqlx::Error::Database(refused)) => match refused.kind() {
             ErrorKind::ForeignKeyViolation => {

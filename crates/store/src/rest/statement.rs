@@ -289,7 +289,8 @@ pub(crate) fn sortable(column: &Column) -> Result<(), Fault> {
     match column.kind {
         Kind::Uuid | Kind::Text | Kind::Time => Ok(()),
         Kind::JsonList | Kind::Sealed => {
-            Err(Fault::new("42883", "could not identify an ordering operator for type json"))
+            Err(Fault::new("42883", "could not identify an ordering operator for type json")
+                .hint("Use an explicit ordering operator or modify the query."))
         }
     }
 }

@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, its helpers too")]
 
 mod fixture;
+mod literals;
 mod questions;
 mod strangers;
+mod trespass;
 mod writes;

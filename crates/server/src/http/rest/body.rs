@@ -3,6 +3,7 @@
 use axum::body::{Body, to_bytes};
 use http::request::Parts;
 use http::{StatusCode, header};
+use serde_json::value::RawValue;
 use store::rest::ast::Record;
 use store::rest::{Fault, MAX_ROWS};
 
@@ -19,8 +20,7 @@ pub(super) async fn read(parts: &Parts, body: Body) -> Result<Records, Refusal> 
         let kind = String::from_utf8_lossy(kind.as_bytes());
         let name = kind.split(';').next().unwrap_or_default().trim();
         if !name.eq_ignore_ascii_case("application/json") {
-            let fault = Fault::new("PGRST102", format!("Content-Type not acceptable: {name}"));
-            return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, fault));
+            return Err(Fault::new("PGRST102", format!("Content-Type not acceptable: {name}")).into());
         }
     }
     let bytes = to_bytes(body, crate::http::BODY_LIMIT).await.map_err(|_| {
@@ -31,10 +31,14 @@ pub(super) async fn read(parts: &Parts, body: Body) -> Result<Records, Refusal> 
 }
 
 fn parse(bytes: &[u8]) -> Result<Vec<Record>, Fault> {
-    let invalid = |error: serde_json::Error| Fault::new("PGRST102", "Empty or invalid json").details(error.to_string());
-    let is_list = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
-    let records: Vec<Record> = if is_list {
-        serde_json::from_slice(bytes).map_err(invalid)?
+    let invalid = |_| Fault::new("PGRST102", "Empty or invalid json");
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    let records: Vec<Record> = if first == Some(&b'[') {
+        let items: Vec<Box<RawValue>> = serde_json::from_slice(bytes).map_err(invalid)?;
+        if !items.iter().all(|item| item.get().starts_with('{')) {
+            return Err(Fault::new("PGRST102", "All object keys must match"));
+        }
+        items.iter().map(|item| serde_json::from_str(item.get()).map_err(invalid)).collect::<Result<_, _>>()?
     } else {
         vec![serde_json::from_slice(bytes).map_err(invalid)?]
     };

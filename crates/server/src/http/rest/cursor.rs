@@ -8,12 +8,19 @@ pub(super) struct Cursor<'a> {
     what: &'static str,
     text: &'a str,
     at: usize,
+    /// How many characters PostgREST counts before the text.
+    before: usize,
 }
 
 impl<'a> Cursor<'a> {
     /// At the beginning of `text`; `what` names the kind of parameter in errors.
     pub(super) fn new(what: &'static str, text: &'a str) -> Self {
-        Self { what, text, at: 0 }
+        Self { what, text, at: 0, before: 0 }
+    }
+
+    /// The same, behind characters of which errors count the places.
+    pub(super) fn after(before: usize, what: &'static str, text: &'a str) -> Self {
+        Self { before, ..Self::new(what, text) }
     }
 
     /// What was not read yet.
@@ -46,6 +53,28 @@ impl<'a> Cursor<'a> {
     /// Fails unless everything was read.
     pub(super) fn expect_end(&self) -> Result<(), Fault> {
         if self.at_end() { Ok(()) } else { Err(self.fault("expecting end of input")) }
+    }
+
+    /// Leaves out spaces and tabs.
+    pub(super) fn spaces(&mut self) {
+        self.take_while(|c| matches!(c, ' ' | '\t'));
+    }
+
+    /// Reads `mark`, if it is next, and the spaces around it.
+    pub(super) fn eat_spaced(&mut self, mark: &str) -> bool {
+        let mut ahead = self.clone();
+        ahead.spaces();
+        let found = ahead.eat(mark);
+        if found {
+            ahead.spaces();
+            *self = ahead;
+        }
+        found
+    }
+
+    /// Reads `mark` and the spaces around it, or fails.
+    pub(super) fn expect_spaced(&mut self, mark: &'static str) -> Result<(), Fault> {
+        if self.eat_spaced(mark) { Ok(()) } else { Err(self.fault(&format!("expecting \"{mark}\""))) }
     }
 
     pub(super) fn take_while(&mut self, mut wanted: impl FnMut(char) -> bool) -> &'a str {
@@ -95,13 +124,18 @@ impl<'a> Cursor<'a> {
             }
         }
         self.at = self.text.len();
-        Err(self.fault("unexpected end of input, expecting \"\\\"\""))
+        Err(self.fault("expecting \"\\\"\""))
     }
 
     /// PostgREST's words for a parameter that cannot be read.
     pub(super) fn fault(&self, details: &str) -> Fault {
-        let column = self.text[..self.at].chars().count() + 1;
+        let column = self.before + self.text[..self.at].chars().count() + 1;
         let message = format!("\"failed to parse {} ({})\" (line 1, column {column})", self.what, self.text);
-        Fault::new("PGRST100", message).details(details.to_owned())
+        let found = match self.rest().chars().next() {
+            _ if !details.starts_with("expecting") => String::new(),
+            Some(c) => format!("unexpected \"{c}\" "),
+            None => "unexpected end of input ".to_owned(),
+        };
+        Fault::new("PGRST100", message).details(format!("{found}{details}"))
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn column(column: &str, text: &str) -> Result<Filter, Fault> {
 
 /// `and=(…)`, `or=(…)`, `not.and=(…)`, `not.or=(…)`.
 pub(super) fn logic(key: &str, text: &str) -> Result<Filter, Fault> {
-    let mut cursor = Cursor::new("logic tree", text);
+    let mut cursor = Cursor::after(key.len(), "logic tree", text);
     let (negated, word) = key.strip_prefix("not.").map_or((false, key), |word| (true, word));
     let parts = terms(&mut cursor, 1)?;
     cursor.expect_end()?;
@@ -52,22 +52,21 @@ fn terms(cursor: &mut Cursor<'_>, depth: usize) -> Result<Vec<Filter>, Fault> {
     if depth > MAX_DEPTH {
         return Err(cursor.fault("logic trees are at most 10 levels deep"));
     }
-    cursor.expect("(")?;
+    cursor.expect_spaced("(")?;
     let mut parts = vec![term(cursor, depth)?];
-    while cursor.eat(",") {
+    while cursor.eat_spaced(",") {
         parts.push(term(cursor, depth)?);
     }
-    cursor.expect(")")?;
+    cursor.expect_spaced(")")?;
     Ok(parts)
 }
 
 fn term(cursor: &mut Cursor<'_>, depth: usize) -> Result<Filter, Fault> {
-    cursor.take_while(|c| c == ' ');
     for (word, negated, all) in
         [("and", false, true), ("or", false, false), ("not.and", true, true), ("not.or", true, false)]
     {
         let mut ahead = cursor.clone();
-        if ahead.eat(word) && ahead.looks_at("(") {
+        if ahead.eat(word) && ahead.clone().eat_spaced("(") {
             *cursor = ahead;
             return Ok(tree(negated, all, terms(cursor, depth + 1)?));
         }
@@ -76,6 +75,7 @@ fn term(cursor: &mut Cursor<'_>, depth: usize) -> Result<Filter, Fault> {
     if cursor.looks_at("->") {
         return Err(Fault::unsupported("paths into JSON"));
     }
+    cursor.spaces();
     cursor.expect(".")?;
     comparison(name, cursor, Ends::Term)
 }
@@ -99,7 +99,8 @@ fn comparison(column: String, cursor: &mut Cursor<'_>, ends: Ends) -> Result<Fil
         "in" | "is" => None,
         "match" | "imatch" | "fts" | "plfts" | "phfts" | "wfts" | "cs" | "cd" | "ov" | "sl" | "sr" | "nxr" | "nxl"
         | "adj" => return Err(Fault::unsupported(format!("the operator {operator}"))),
-        _ => return Err(cursor.fault("expecting operator (eq, gt, ...)")),
+        _ if negated => return Err(cursor.fault("expecting operator (eq, gt, ...)")),
+        _ => return Err(cursor.fault("expecting \"not\" or operator (eq, gt, ...)")),
     };
     if ahead.looks_at("(") {
         return Err(Fault::unsupported(format!("a modifier of the operator {operator}")));
@@ -107,7 +108,7 @@ fn comparison(column: String, cursor: &mut Cursor<'_>, ends: Ends) -> Result<Fil
     ahead.expect(".")?;
     *cursor = ahead;
     let test = match known {
-        Some(test) => test(value(cursor, ends)?),
+        Some(test) => test(value(cursor, ends)),
         None if operator == "in" => Test::In(values(cursor)?),
         None => is(cursor, ends)?,
     };
@@ -115,32 +116,60 @@ fn comparison(column: String, cursor: &mut Cursor<'_>, ends: Ends) -> Result<Fil
     Ok(if negated { Filter::Not(Box::new(filter)) } else { filter })
 }
 
-fn value(cursor: &mut Cursor<'_>, ends: Ends) -> Result<String, Fault> {
+fn value(cursor: &mut Cursor<'_>, ends: Ends) -> String {
     match ends {
-        Ends::Parameter => Ok(cursor.take_while(|_| true).to_owned()),
-        Ends::Term if cursor.looks_at("\"") => cursor.quoted(),
-        Ends::Term => Ok(cursor.take_while(|c| c != ',' && c != ')').to_owned()),
+        Ends::Parameter => cursor.take_while(|_| true).to_owned(),
+        Ends::Term => quoted(cursor).or_else(|| braced(cursor)).unwrap_or_else(|| bare(cursor)),
     }
+}
+
+/// A value in quotes. Quotes that end before the value does are part of the value.
+fn quoted(cursor: &mut Cursor<'_>) -> Option<String> {
+    let mut ahead = cursor.clone();
+    let text = ahead.quoted().ok()?;
+    let whole = ahead.at_end() || ahead.looks_at(",") || ahead.looks_at(")");
+    whole.then(|| {
+        *cursor = ahead;
+        text
+    })
+}
+
+/// A value in braces, whose commas do not end it.
+fn braced(cursor: &mut Cursor<'_>) -> Option<String> {
+    let mut ahead = cursor.clone();
+    if !ahead.eat("{") {
+        return None;
+    }
+    let within = ahead.take_while(|c| !matches!(c, '{' | '}'));
+    ahead.eat("}").then(|| {
+        *cursor = ahead;
+        format!("{{{within}}}")
+    })
+}
+
+fn bare(cursor: &mut Cursor<'_>) -> String {
+    cursor.take_while(|c| c != ',' && c != ')').to_owned()
 }
 
 /// `(a,"b,c")`.
 fn values(cursor: &mut Cursor<'_>) -> Result<Vec<String>, Fault> {
-    cursor.expect("(")?;
-    if cursor.eat(")") {
+    cursor.expect_spaced("(")?;
+    if cursor.eat_spaced(")") {
         return Ok(Vec::new());
     }
-    let mut values = vec![value(cursor, Ends::Term)?];
+    let one = |cursor: &mut Cursor<'_>| quoted(cursor).unwrap_or_else(|| bare(cursor));
+    let mut values = vec![one(cursor)];
     while cursor.eat(",") {
-        values.push(value(cursor, Ends::Term)?);
+        values.push(one(cursor));
     }
-    cursor.expect(")")?;
+    cursor.expect_spaced(")")?;
     Ok(values)
 }
 
 fn is(cursor: &mut Cursor<'_>, ends: Ends) -> Result<Test, Fault> {
     let before = cursor.clone();
-    let word = value(cursor, ends)?.to_ascii_lowercase();
-    Ok(Test::Is(match word.as_str() {
+    let word = if ends == Ends::Term { bare(cursor) } else { value(cursor, ends) };
+    Ok(Test::Is(match word.trim_end().to_ascii_lowercase().as_str() {
         "null" => Is::Null,
         "not_null" => Is::NotNull,
         "true" => Is::Boolean("TRUE"),
@@ -175,6 +204,8 @@ mod tests {
             ("like.*a%", test("t", Test::Like("%a%".into()))),
             ("in.(a,\"b,\\\"c\\\\\",)", test("t", Test::In(vec!["a".into(), "b,\"c\\".into(), String::new()]))),
             ("in.()", test("t", Test::In(vec![]))),
+            ("in.( a, b )", test("t", Test::In(vec!["a".into(), " b ".into()]))),
+            ("in.(\"\",\"a\"b,\"c)", test("t", Test::In(vec![String::new(), "\"a\"b".into(), "\"c".into()]))),
             ("not.is.NULL", not(test("t", Test::Is(Is::Null)))),
             ("is.not_null", test("t", Test::Is(Is::NotNull))),
             ("isdistinct.x", test("t", Test::Compare(Comparison::Distinct, "x".into()))),
@@ -198,18 +229,33 @@ mod tests {
         let read = logic("or", text).unwrap();
         assert_eq!(size(&read), 6);
         assert_eq!(read, want);
+        let within = logic("or", "( a.eq.\"1\"2 , b.eq.{1,2},c.is.null )").unwrap();
+        let null = test("c", Test::Is(Is::Null));
+        assert_eq!(within, Filter::Any(vec![eq("a", "\"1\"2 "), eq("b", "{1,2}"), null]));
         assert_eq!(logic("not.and", "(a.eq.1)").unwrap(), not(Filter::All(vec![eq("a", "1")])));
     }
 
     #[test]
     fn what_cannot_be_read_is_refused() {
-        for text in ["a", "", "eqq.1", "eq", "is.maybe", "in.a", "in.(a", "in.(a)b", "in.(\"a)", "not.not.eq.1"] {
+        for text in ["a", "", "eqq.1", "eq", "is.maybe", "in.a", "in.(a", "in.(a)b", "in.(\"a", "not.not.eq.1"] {
             assert_eq!(column("t", text).unwrap_err().code, "PGRST100", "{text}");
         }
         for text in ["fts.a", "fts(english).a", "eq(any).{a}", "match.^a", "cs.{a}", "like(all).{a}"] {
             assert_eq!(column("t", text).unwrap_err().code, "PGRST127", "{text}");
         }
-        for text in ["", "a.eq.1", "(", "()", "(a)", "(a.eq.1", "(a.eq.1)b", "(a.eq.\"1\"2)", "(and())", "(a.eq.1,)"] {
+        for text in [
+            "",
+            "a.eq.1",
+            "(",
+            "()",
+            "(a)",
+            "(a.eq.1",
+            "(a.eq.1)b",
+            "(a.eq.{1}2)",
+            "(a.is.\"null\")",
+            "(and())",
+            "(a.eq.1,)",
+        ] {
             assert_eq!(logic("or", text).unwrap_err().code, "PGRST100", "{text}");
         }
         let deep = |levels: usize| format!("{}(a.eq.1){}", "(and".repeat(levels - 1), ")".repeat(levels - 1));

@@ -18,14 +18,22 @@ pub(super) enum Resolution {
     Ignore,
 }
 
+/// How the rows are to be counted. They are counted exactly: a plan or an estimate would be no faster here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Count {
+    Exact,
+    Planned,
+    Estimated,
+}
+
 /// What `Prefer` asks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Preferences {
     pub(super) returning: Option<Return>,
-    pub(super) count: bool,
+    pub(super) count: Option<Count>,
     pub(super) resolution: Option<Resolution>,
     pub(super) missing_is_default: Option<bool>,
-    pub(super) max_affected: Option<u64>,
+    max_affected: Option<u64>,
     strict: Option<bool>,
 }
 
@@ -56,8 +64,9 @@ impl Preferences {
             ("return", "minimal") => first(&mut self.returning, Return::Minimal),
             ("return", "headers-only") => first(&mut self.returning, Return::HeadersOnly),
             ("return", "representation") => first(&mut self.returning, Return::Representation),
-            // A plan or an estimate would be no faster here.
-            ("count", "exact" | "planned" | "estimated") => self.count = true,
+            ("count", "exact") => first(&mut self.count, Count::Exact),
+            ("count", "planned") => first(&mut self.count, Count::Planned),
+            ("count", "estimated") => first(&mut self.count, Count::Estimated),
             ("resolution", "merge-duplicates") => first(&mut self.resolution, Resolution::Merge),
             ("resolution", "ignore-duplicates") => first(&mut self.resolution, Resolution::Ignore),
             ("missing", "default") => first(&mut self.missing_is_default, true),
@@ -73,6 +82,12 @@ impl Preferences {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// How many rows a request of this method may write. It counts together with `handling=strict` alone, and does not
+    /// limit an insert, as in PostgREST.
+    pub(super) fn max_affected(&self, method: &Method) -> Option<u64> {
+        self.max_affected.filter(|_| self.strict == Some(true) && matches!(*method, Method::PATCH | Method::DELETE))
     }
 
     /// The header `Preference-Applied` for an answer to this method; `None`: nothing was applied.
@@ -94,13 +109,16 @@ impl Preferences {
             Some(Return::Representation) => applied.push("return=representation".into()),
             None => {}
         }
-        if self.count {
-            applied.push("count=exact".into());
+        match self.count {
+            Some(Count::Exact) => applied.push("count=exact".into()),
+            Some(Count::Planned) => applied.push("count=planned".into()),
+            Some(Count::Estimated) => applied.push("count=estimated".into()),
+            None => {}
         }
         if let Some(strict) = self.strict {
             applied.push(if strict { "handling=strict" } else { "handling=lenient" }.into());
         }
-        if let Some(most) = self.max_affected.filter(|_| writes) {
+        if let Some(most) = self.max_affected(method) {
             applied.push(format!("max-affected={most}"));
         }
         (!applied.is_empty()).then(|| applied.join(", "))
@@ -120,23 +138,32 @@ pub(super) enum Form {
     Object,
 }
 
-/// The form that `Accept` asks for: the first that we have.
+/// The form that `Accept` asks for: of those that we have, the first of the highest weight.
 pub(super) fn accepted(headers: &HeaderMap) -> Result<Form, Fault> {
     let given: Vec<&str> = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
-    if given.is_empty() {
+    let given = given.join(",");
+    let mut wanted: Vec<(&str, f32)> = given.split(',').map(|media| (media.trim(), weight(media))).collect();
+    wanted.retain(|(media, weight)| !media.is_empty() && *weight > 0.0);
+    if wanted.is_empty() {
         return Ok(Form::List);
     }
-    let given = given.join(",");
-    given
-        .split(',')
-        .find_map(form)
-        .ok_or_else(|| Fault::new("PGRST107", format!("None of these media types are available: {given}")))
+    wanted.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    wanted.iter().find_map(|(media, _)| form(media)).ok_or_else(|| {
+        let names: Vec<&str> = wanted.iter().map(|(media, _)| *media).collect();
+        Fault::new("PGRST107", format!("None of these media types are available: {}", names.join(", ")))
+    })
+}
+
+/// `q`, 1 when it is not given.
+fn weight(media: &str) -> f32 {
+    let q = media.split(';').find_map(|parameter| parameter.trim().strip_prefix("q="));
+    q.and_then(|q| q.parse().ok()).unwrap_or(1.0)
 }
 
 fn form(media: &str) -> Option<Form> {
     let mut parts = media.split(';').map(str::trim);
     let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-    if parts.any(|parameter| parameter.starts_with("nulls=")) {
+    if parts.any(|parameter| parameter == "nulls=stripped") {
         return None;
     }
     match name.as_str() {
@@ -173,8 +200,14 @@ mod tests {
         let given = headers("prefer", &["return=representation, count=planned", "missing=default,return=minimal, a=b"]);
         let read = Preferences::parse(&given).unwrap();
         assert_eq!(read.returning, Some(Return::Representation));
-        assert_eq!(read.applied(&Method::POST).unwrap(), "missing=default, return=representation, count=exact");
-        assert_eq!(read.applied(&Method::GET).unwrap(), "count=exact");
+        assert_eq!(read.applied(&Method::POST).unwrap(), "missing=default, return=representation, count=planned");
+        assert_eq!(read.applied(&Method::GET).unwrap(), "count=planned");
+        let given = headers("prefer", &["handling=strict", "max-affected=2"]);
+        let read = Preferences::parse(&given).unwrap();
+        assert_eq!(read.applied(&Method::DELETE).unwrap(), "handling=strict, max-affected=2");
+        assert_eq!((read.max_affected(&Method::PATCH), read.max_affected(&Method::POST)), (Some(2), None));
+        let lenient = Preferences::parse(&headers("prefer", &["max-affected=2"])).unwrap();
+        assert_eq!((lenient.max_affected(&Method::PATCH), lenient.applied(&Method::PATCH)), (None, None));
         assert_eq!(Preferences::default().applied(&Method::POST), None);
     }
 
@@ -196,6 +229,8 @@ mod tests {
         assert_eq!(form("application/json, text/csv"), Ok(Form::List));
         assert_eq!(form("application/vnd.pgrst.object+json; charset=utf-8"), Ok(Form::Object));
         assert_eq!(form("text/html,*/*;q=0.8"), Ok(Form::List));
+        assert_eq!(form("application/json;q=0.5, application/vnd.pgrst.object+json"), Ok(Form::Object));
+        assert_eq!(form("application/vnd.pgrst.object+json;q=0, application/json"), Ok(Form::List));
         for bad in [
             "text/csv",
             "application/geo+json",

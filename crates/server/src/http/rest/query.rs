@@ -46,12 +46,12 @@ impl Parameters {
                 self.filters.push(filter::logic(key, value)?);
                 Ok(())
             }
-            _ if key.contains("->") => Err(Fault::unsupported("paths into JSON")),
             _ => {
-                if let Some((other, _)) = key.split_once('.') {
-                    return Err(select::not_embedded(other));
+                let (column, embedded) = select::path(key)?;
+                if embedded {
+                    return Err(select::not_embedded(&column));
                 }
-                self.filters.push(filter::column(key, value)?);
+                self.filters.push(filter::column(&column, value)?);
                 Ok(())
             }
         }
@@ -128,10 +128,15 @@ mod tests {
             ("id=%ff", "PGRST100"),
             ("foo", "PGRST100"),
             ("ai_chat_messages.order=id", "PGRST108"),
+            ("not.title=eq.a", "PGRST108"),
+            ("=eq.a", "PGRST100"),
+            ("title(=eq.a", "PGRST100"),
             ("tools->>0=eq.a", "PGRST127"),
         ] {
             assert_eq!(Parameters::parse(Table::Sessions, query).unwrap_err().code, want, "{query}");
         }
+        let quoted = Parameters::parse(Table::Sessions, "%22title%22=eq.a").unwrap();
+        assert_eq!(quoted.filters, [filter::column("title", "eq.a").unwrap()]);
         let many = vec!["title=eq.a"; 101].join("&");
         assert_eq!(Parameters::parse(Table::Sessions, &many).unwrap_err().code, "PGRST100");
     }

@@ -14,11 +14,19 @@ use crate::http::error::{OUTAGE_RETRY, is_outage};
 pub(super) struct Refusal {
     status: StatusCode,
     fault: Fault,
+    /// How many rows there are, when a page begins behind the last.
+    total: Option<u64>,
 }
 
 impl Refusal {
     pub(super) fn new(status: StatusCode, fault: Fault) -> Self {
-        Self { status, fault }
+        Self { status, fault, total: None }
+    }
+
+    /// The same, and how many rows there are.
+    #[must_use]
+    pub(super) fn with_range(self, total: Option<u64>) -> Self {
+        Self { total, ..self }
     }
 
     /// A fault of ours. The words stay in the log.
@@ -49,7 +57,7 @@ impl From<Fault> for Refusal {
             "PGRST301" | "PGRST303" => StatusCode::UNAUTHORIZED,
             "42501" => StatusCode::FORBIDDEN,
             "PGRST125" | "PGRST126" | "PGRST202" | "PGRST205" | "42883" => StatusCode::NOT_FOUND,
-            "PGRST117" => StatusCode::METHOD_NOT_ALLOWED,
+            "PGRST101" | "PGRST117" => StatusCode::METHOD_NOT_ALLOWED,
             "PGRST106" | "PGRST107" | "PGRST116" => StatusCode::NOT_ACCEPTABLE,
             "23503" | "23505" => StatusCode::CONFLICT,
             "PGRST103" => StatusCode::RANGE_NOT_SATISFIABLE,
@@ -80,11 +88,18 @@ impl IntoResponse for Refusal {
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(OUTAGE_RETRY));
         }
-        if matches!(*code, "PGRST301" | "PGRST303") {
-            let challenge = format!("Bearer error=\"invalid_token\", error_description=\"{message}\"");
-            if let Ok(challenge) = HeaderValue::from_str(&challenge) {
-                response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        let challenge = match *code {
+            "PGRST301" | "PGRST303" => {
+                HeaderValue::try_from(format!("Bearer error=\"invalid_token\", error_description=\"{message}\"")).ok()
             }
+            _ if self.status == StatusCode::UNAUTHORIZED => Some(HeaderValue::from_static("Bearer")),
+            _ => None,
+        };
+        if let Some(challenge) = challenge {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        if let Some(range) = self.total.and_then(|total| HeaderValue::try_from(format!("*/{total}")).ok()) {
+            response.headers_mut().insert(header::CONTENT_RANGE, range);
         }
         response
     }

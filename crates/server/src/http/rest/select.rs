@@ -10,6 +10,9 @@ const MAX_ITEMS: usize = 100;
 
 /// `select=id,name:title,*`.
 pub(super) fn select(table: Table, text: &str) -> Result<Select, Fault> {
+    if text.is_empty() {
+        return Ok(Select::default());
+    }
     let mut cursor = Cursor::new("select parameter", text);
     Ok(Select { items: list(&mut cursor, |cursor| item(table, cursor))? })
 }
@@ -40,6 +43,7 @@ fn list<'a, T>(
 }
 
 fn item(table: Table, cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
+    cursor.spaces();
     if cursor.eat("...") {
         return Err(no_relationship(table, &cursor.name()?));
     }
@@ -58,12 +62,17 @@ fn item(table: Table, cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
     if cursor.looks_at("->") {
         return Err(Fault::unsupported("paths into JSON"));
     }
-    if cursor.looks_at(".") || (name == "count" && cursor.looks_at("()")) {
+    let aggregate = ["sum", "avg", "count", "max", "min"].iter().any(|word| {
+        let mut ahead = cursor.clone();
+        ahead.eat(".") && ahead.eat(word) && ahead.looks_at("()")
+    });
+    if aggregate || (name == "count" && cursor.looks_at("()")) {
         return Err(Fault::new("PGRST123", "Use of aggregate functions is not allowed"));
     }
     if cursor.looks_at("(") || cursor.looks_at("!") {
         return Err(no_relationship(table, &name));
     }
+    cursor.spaces();
     Ok(Item::Column { name, alias })
 }
 
@@ -83,7 +92,24 @@ pub(super) fn not_embedded(other: &str) -> Fault {
         .hint(format!("Verify that '{other}' is included in the 'select' query parameter."))
 }
 
+/// The key of a filter: a column, or (and then `true`) a table that is not embedded and one of its columns.
+pub(super) fn path(key: &str) -> Result<(String, bool), Fault> {
+    let mut cursor = Cursor::new("tree path", key);
+    let first = cursor.name()?;
+    let mut embedded = false;
+    while cursor.eat(".") {
+        cursor.name()?;
+        embedded = true;
+    }
+    if cursor.looks_at("->") {
+        return Err(Fault::unsupported("paths into JSON"));
+    }
+    cursor.expect_end()?;
+    Ok((first, embedded))
+}
+
 fn term(cursor: &mut Cursor<'_>) -> Result<Order, Fault> {
+    cursor.spaces();
     let column = cursor.name()?;
     if cursor.looks_at("->") {
         return Err(Fault::unsupported("paths into JSON"));
@@ -94,6 +120,7 @@ fn term(cursor: &mut Cursor<'_>) -> Result<Order, Fault> {
     let mut order = Order { column, descending: false, nulls_first: None };
     let mut directed = false;
     while cursor.eat(".") {
+        let before = cursor.clone();
         let word = cursor.take_while(|c| c.is_ascii_lowercase());
         match word {
             "asc" | "desc" if !directed && order.nulls_first.is_none() => {
@@ -103,7 +130,7 @@ fn term(cursor: &mut Cursor<'_>) -> Result<Order, Fault> {
             "nullsfirst" | "nullslast" if order.nulls_first.is_none() => {
                 order.nulls_first = Some(word == "nullsfirst");
             }
-            _ => return Err(cursor.fault("expecting \"asc\", \"desc\", \"nullsfirst\" or \"nullslast\"")),
+            _ => return Err(before.fault("expecting \"asc\", \"desc\", \"nullsfirst\" or \"nullslast\"")),
         }
     }
     Ok(order)
@@ -121,7 +148,8 @@ mod tests {
     fn select_lists() {
         let column =
             |name: &str, alias: Option<&str>| Item::Column { name: name.into(), alias: alias.map(str::to_owned) };
-        let read = select(Table::Sessions, "*,id,name:title,\"a \\\" b\":\"title\"").unwrap();
+        let read = select(Table::Sessions, "*, id , name:title,\"a \\\" b\":\"title\"").unwrap();
+        assert_eq!(select(Table::Sessions, "").unwrap(), Select::default());
         let want = [Item::All, column("id", None), column("title", Some("name")), column("title", Some("a \" b"))];
         assert_eq!(read.items, want);
     }
@@ -129,7 +157,6 @@ mod tests {
     #[test]
     fn what_a_select_list_cannot_do_is_refused_by_its_code() {
         for (text, want) in [
-            ("", "PGRST100"),
             ("id,", "PGRST100"),
             ("id)", "PGRST100"),
             ("\"id", "PGRST100"),
@@ -138,6 +165,7 @@ mod tests {
             ("tools->0", "PGRST127"),
             ("count()", "PGRST123"),
             ("id.max()", "PGRST123"),
+            ("id.first()", "PGRST100"),
             ("ai_chat_messages(*)", "PGRST200"),
             ("m:ai_chat_messages!inner(id)", "PGRST200"),
             ("...ai_chat_messages(id)", "PGRST200"),

@@ -1,0 +1,175 @@
+//! Writes that name rows, chats and people of somebody else: they reach nothing, tell nothing, and come to the same on
+//! every database.
+
+use domain::UserId;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use serde_json::{Value, json};
+use store::rest::ast::{Comparison, Filter, OnConflict, Outcome, Query, Select, Test};
+use store::rest::{Error, Table, Writer};
+use uuid::Uuid;
+
+use crate::fixture::{House, all, body, eq, houses, test, writer};
+
+/// What only the other person ever wrote.
+const SECRET: &str = "hush";
+
+/// The same two people in every database, each with a chat, two messages and two connections.
+struct Street {
+    houses: Vec<House>,
+    me: UserId,
+    other: UserId,
+    mine: Vec<Uuid>,
+    theirs: Vec<Uuid>,
+}
+
+impl Street {
+    async fn build() -> Self {
+        let (me, other) = (UserId::fresh(), UserId::fresh());
+        let fresh = || (0..5).map(|_| domain::ids::fresh()).collect::<Vec<_>>();
+        let street = Self { houses: houses().await, me, other, mine: fresh(), theirs: fresh() };
+        for house in &street.houses {
+            for (owner, ids, word) in [(me, &street.mine, "mine"), (other, &street.theirs, SECRET)] {
+                house.settle(owner).await;
+                house.put(owner, Table::Sessions, json!({ "id": ids[0], "title": word })).await;
+                let message = |id: Uuid| json!({ "id": id, "session_id": ids[0], "role": "user", "content": word });
+                house.put(owner, Table::Messages, json!([message(ids[1]), message(ids[2])])).await;
+                let server = |id: Uuid, n: usize| json!({ "id": id, "name": format!("{word}{n}"), "url": "http://a" });
+                house.put(owner, Table::McpServers, json!([server(ids[3], 3), server(ids[4], 4)])).await;
+            }
+        }
+        street
+    }
+
+    /// Ids and people that a request may name: own ones, the other's, and such as do not exist.
+    fn names(&self) -> Vec<String> {
+        let people = [self.me.0, self.other.0];
+        let unknown = [Uuid::from_u128(7), Uuid::nil()];
+        let ids = self.mine.iter().chain(&self.theirs).chain(&people).chain(&unknown);
+        ids.map(Uuid::to_string).chain(["x".to_owned()]).collect()
+    }
+}
+
+/// A write of one of the three verbs.
+#[derive(Debug, Clone)]
+enum Attempt {
+    Insert(Table, Value, OnConflict),
+    Update(Table, Value, Vec<Filter>),
+    Delete(Table, Vec<Filter>),
+}
+
+/// A row with some of its columns, each with a value that may be of somebody else.
+fn row(table: Table, names: Vec<String>) -> impl Strategy<Value = Value> {
+    let id = prop::sample::select(names.clone());
+    let of = prop_oneof![2 => prop::sample::select(names), 1 => Just(String::new())];
+    let word = prop::sample::select(vec!["mine3", "mine4", "hush3", "hush4", "new", ""]);
+    (id, of, word, any::<[bool; 3]>()).prop_map(move |(id, of, word, given)| {
+        let mut row = match table {
+            Table::Sessions => json!({ "title": word }),
+            Table::Messages => json!({ "role": "user", "content": word }),
+            Table::McpServers => json!({ "name": word, "url": "http://b" }),
+        };
+        // Without an id the databases would make up different ones.
+        row["id"] = json!(id);
+        if given[0] {
+            let column = if table == Table::Messages { "session_id" } else { "user_id" };
+            row[column] = if of.is_empty() { Value::Null } else { json!(of) };
+        }
+        row
+    })
+}
+
+fn filters(names: Vec<String>) -> impl Strategy<Value = Vec<Filter>> {
+    let id = prop::sample::select(names.clone()).prop_map(|id| eq("id", id));
+    let not = prop::sample::select(names.clone())
+        .prop_map(|id| Filter::Not(Box::new(test("id", Test::Compare(Comparison::Distinct, id)))));
+    let among = prop::collection::vec(prop::sample::select(names), 0..4).prop_map(|ids| test("id", Test::In(ids)));
+    let late = Just(test("created_at", Test::Compare(Comparison::Greater, "2000-01-01".into())));
+    prop::collection::vec(prop_oneof![id, not, among, late], 1..3)
+}
+
+fn attempt(names: Vec<String>) -> impl Strategy<Value = Attempt> {
+    let key = prop::sample::select(vec![vec![], vec!["id"], vec!["user_id", "name"], vec!["name"]]);
+    let key = key.prop_map(|key| key.into_iter().map(str::to_owned).collect::<Vec<String>>());
+    let conflict = (key, 0..3u8).prop_map(|(key, kind)| match kind {
+        0 => OnConflict::Fail,
+        1 => OnConflict::Ignore(key),
+        _ => OnConflict::Merge(key),
+    });
+    prop::sample::select(Table::ALL.to_vec()).prop_flat_map(move |table| {
+        let rows = || prop::collection::vec(row(table, names.clone()), 1..3);
+        prop_oneof![
+            3 => (rows(), conflict.clone()).prop_map(move |(rows, conflict)| {
+                let given = |row: &Value| row.as_object().unwrap().len();
+                let rows = if rows.iter().all(|row| given(row) == given(&rows[0])) { rows } else { vec![rows[0].clone()] };
+                Attempt::Insert(table, json!(rows), conflict)
+            }),
+            2 => (row(table, names.clone()), filters(names.clone()))
+                .prop_map(move |(row, filters)| Attempt::Update(table, row, filters)),
+            1 => filters(names.clone()).prop_map(move |filters| Attempt::Delete(table, filters)),
+        ]
+    })
+}
+
+/// What an attempt comes to, in one text: the rows, or the whole refusal.
+async fn carry_out(house: &House, by: UserId, attempt: &Attempt) -> Result<String, TestCaseError> {
+    let store = &house.store;
+    let by_me: Writer<'_> = writer(by);
+    let answer = match attempt {
+        Attempt::Insert(table, rows, conflict) => {
+            store.rest_insert(by_me, *table, &body(rows.clone()), conflict, &all()).await
+        }
+        Attempt::Update(table, values, filters) => {
+            store.rest_update(by_me, *table, &body(values.clone()), filters, &all()).await
+        }
+        // It is undone, so that there is always something left to reach.
+        Attempt::Delete(table, filters) => {
+            let undone = Outcome { select: Some(Select::default()), max_affected: Some(0), ..Outcome::default() };
+            store.rest_delete(by, *table, filters, &undone).await
+        }
+    };
+    match answer {
+        Ok(written) => Ok(format!("{} {}", written.rows.join("\n"), written.inserted)),
+        Err(Error::Refused(fault)) => Ok(format!("{fault:?}")),
+        Err(other) => Err(TestCaseError::fail(format!("not a refusal: {other}"))),
+    }
+}
+
+impl Street {
+    async fn endure(&self, attempt: &Attempt) -> Result<(), TestCaseError> {
+        let mut ends = Vec::new();
+        for house in &self.houses {
+            let before = house.everything(self.other).await;
+            let answer = carry_out(house, self.me, attempt).await?;
+            prop_assert_eq!(house.everything(self.other).await, before, "{}", &answer);
+            let whose = format!("\"user_id\":\"{}\"", self.other);
+            let told = answer.contains(&whose) || answer.contains(&format!("\"{SECRET}\""));
+            prop_assert!(!told, "{answer}");
+            let everything = house.everything(self.me).await;
+            for (table, rows) in [(Table::Sessions, 1), (Table::Messages, 2), (Table::McpServers, 2)] {
+                let count = Query { count: true, limit: Some(0), ..Query::default() };
+                let theirs = house.read(self.other, table, &count).await.unwrap().total;
+                prop_assert_eq!(theirs, Some(rows));
+                let nobody = house.store.rest_read(None, table, &count).await.unwrap();
+                prop_assert_eq!((nobody.rows.len(), nobody.total), (0, Some(0)));
+            }
+            ends.push((answer, everything));
+        }
+        prop_assert!(ends.windows(2).all(|pair| pair[0] == pair[1]), "the databases differ: {ends:#?}");
+        Ok(())
+    }
+}
+
+#[test]
+fn no_write_reaches_or_tells_of_a_row_of_somebody_else() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let street = runtime.block_on(Street::build());
+    // An attempt changes what the next one finds, so a smaller one would not show the same.
+    let config = Config { cases: 256, failure_persistence: None, max_shrink_iters: 0, ..Config::default() };
+    let tested =
+        TestRunner::new(config).run(&attempt(street.names()), |attempt| runtime.block_on(street.endure(&attempt)));
+    for house in street.houses {
+        runtime.block_on(house.close());
+    }
+    tested.unwrap();
+}
