@@ -40,18 +40,35 @@ const served: Record<string, [(rest: Rest) => PromiseLike<Answer>, string[]]> = 
   "in (nothing)": [(rest) => some(rest).in("title", []), []],
   notIn: [(rest) => some(rest).notIn("title", ["a,b", "apple", "Apple"]), ["50%", 'c"d', "Äpfel"]],
   match: [(rest) => some(rest).match({ title: "apple" }), ["apple"]],
-  not: [(rest) => some(rest).not("title", "in", '("a,b",apple)').not("title", "is", null).lt("title", "b"), ["50%", "Apple"]],
+  not: [
+    (rest) => some(rest).not("title", "in", '("a,b",apple)').not("title", "is", null).lt("title", "b"),
+    ["50%", "Apple"],
+  ],
   or: [(rest) => some(rest).or('title.eq."a,b",and(title.gt.b,title.like.*d)'), ["a,b", 'c"d']],
   filter: [(rest) => some(rest).filter("title", "in", '("50%")'), ["50%"]],
-  order: [(rest) => chats(rest).select("title").order("updated_at").order("title", { ascending: false, nullsFirst: false }).limit(2), ["Äpfel", 'c"d']],
+  order: [
+    (rest) =>
+      chats(rest)
+        .select("title")
+        .order("updated_at")
+        .order("title", { ascending: false, nullsFirst: false })
+        .limit(2),
+    ["Äpfel", 'c"d'],
+  ],
   limit: [(rest) => some(rest).limit(2), ["50%", "Apple"]],
   range: [(rest) => some(rest).range(1, 2), ["Apple", "a,b"]],
   overrideTypes: [(rest) => some(rest).eq("title", "apple").overrideTypes<{ title: string }[]>(), ["apple"]],
   returns: [(rest) => some(rest).eq("title", "apple").returns<{ title: string }[]>(), ["apple"]],
-  abortSignal: [(rest) => some(rest).eq("title", "apple").abortSignal(AbortSignal.timeout(60_000)), ["apple"]],
+  abortSignal: [
+    (rest) => some(rest).eq("title", "apple").abortSignal(AbortSignal.timeout(60_000)),
+    ["apple"],
+  ],
   retry: [(rest) => some(rest).eq("title", "apple").retry(false), ["apple"]],
   setHeader: [(rest) => some(rest).eq("title", "apple").setHeader("X-Anything", "1"), ["apple"]],
-  "schema (public)": [(rest) => rest.schema("public").from("ai_chat_sessions").select("title").eq("title", "apple"), ["apple"]],
+  "schema (public)": [
+    (rest) => rest.schema("public").from("ai_chat_sessions").select("title").eq("title", "apple"),
+    ["apple"],
+  ],
 };
 
 const refused: Record<string, [(rest: Rest) => PromiseLike<Answer>, number, string]> = {
@@ -70,11 +87,27 @@ const refused: Record<string, [(rest: Rest) => PromiseLike<Answer>, number, stri
   rangeLte: [(rest) => some(rest).rangeLte("title", "[1,2)"), 400, "PGRST127"],
   rangeAdjacent: [(rest) => some(rest).rangeAdjacent("title", "[1,2)"), 400, "PGRST127"],
   textSearch: [(rest) => some(rest).textSearch("title", "a"), 400, "PGRST127"],
-  "textSearch (websearch)": [(rest) => some(rest).textSearch("title", "a", { type: "websearch", config: "english" }), 400, "PGRST127"],
+  "textSearch (websearch)": [
+    (rest) => some(rest).textSearch("title", "a", { type: "websearch", config: "english" }),
+    400,
+    "PGRST127",
+  ],
   "is (boolean)": [(rest) => some(rest).is("title", true), 400, "42804"],
-  "or (referencedTable)": [(rest) => some(rest).or("id.is.null", { referencedTable: "ai_chat_messages" }), 400, "PGRST108"],
-  "order (referencedTable)": [(rest) => some(rest).order("id", { referencedTable: "ai_chat_messages" }), 400, "PGRST108"],
-  "limit (referencedTable)": [(rest) => some(rest).limit(1, { referencedTable: "ai_chat_messages" }), 400, "PGRST108"],
+  "or (referencedTable)": [
+    (rest) => some(rest).or("id.is.null", { referencedTable: "ai_chat_messages" }),
+    400,
+    "PGRST108",
+  ],
+  "order (referencedTable)": [
+    (rest) => some(rest).order("id", { referencedTable: "ai_chat_messages" }),
+    400,
+    "PGRST108",
+  ],
+  "limit (referencedTable)": [
+    (rest) => some(rest).limit(1, { referencedTable: "ai_chat_messages" }),
+    400,
+    "PGRST108",
+  ],
   "select (embedding)": [(rest) => chats(rest).select("*, ai_chat_messages(*)"), 400, "PGRST200"],
   "select (cast)": [(rest) => chats(rest).select("id::text"), 400, "PGRST127"],
   "select (JSON)": [(rest) => rest.from("mcp_servers").select("tools->0->>name"), 400, "PGRST127"],
@@ -92,13 +125,24 @@ const refused: Record<string, [(rest: Rest) => PromiseLike<Answer>, number, stri
   "single (of many)": [(rest) => chats(rest).select().single(), 406, "PGRST116"],
   "single (of none)": [(rest) => chats(rest).select().eq("title", "none").single(), 406, "PGRST116"],
   "maybeSingle (of many)": [(rest) => chats(rest).select().maybeSingle(), 406, "PGRST116"],
-  "range (behind the end)": [(rest) => chats(rest).select("*", { count: "exact" }).range(99, 100), 416, "PGRST103"],
+  "range (behind the end)": [
+    (rest) => chats(rest).select("*", { count: "exact" }).range(99, 100),
+    416,
+    "PGRST103",
+  ],
   "insert (unknown column)": [(rest) => chats(rest).insert({ nothing: 1 }), 400, "PGRST204"],
-  "upsert (no such key)": [(rest) => chats(rest).upsert({ title: "x" }, { onConflict: "title" }), 400, "42P10"],
+  "upsert (no such key)": [
+    (rest) => chats(rest).upsert({ title: "x" }, { onConflict: "title" }),
+    400,
+    "42P10",
+  ],
   "update (of everything)": [(rest) => chats(rest).update({ title: "x" }), 400, "21000"],
   "delete (of everything)": [(rest) => chats(rest).delete(), 400, "21000"],
   "maxAffected (exceeded)": [
-    (rest) => (chats(rest).delete().neq("title", "") as unknown as { maxAffected(rows: number): PromiseLike<Answer> }).maxAffected(1),
+    (rest) =>
+      (
+        chats(rest).delete().neq("title", "") as unknown as { maxAffected(rows: number): PromiseLike<Answer> }
+      ).maxAffected(1),
     400,
     "PGRST124",
   ],
@@ -111,7 +155,11 @@ for (const database of databases) {
     before(async () => {
       app = await startApp({ database });
       ({ rest } = await person(app));
-      rows(await chats(rest).insert(TITLES.map((title) => ({ title }))).select());
+      rows(
+        await chats(rest)
+          .insert(TITLES.map((title) => ({ title })))
+          .select(),
+      );
     });
     after(async () => {
       await app.stop();
