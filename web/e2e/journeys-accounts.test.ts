@@ -50,19 +50,6 @@ test("the forms want an e-mail and a password, and six characters for a new one"
   await visitor.arrivesAt("/");
 });
 
-test("where e-mail is confirmed, a new account is told to check it", async (t) => {
-  const visitor = await stage.visitor(t);
-  // Such a server answers with the user alone.
-  await visitor.page.route("**/auth/v1/signup*", async (route) => {
-    const answer = (await (await route.fetch()).json()) as { user: object };
-    await route.fulfill({ json: answer.user });
-  });
-  await visitor.open("/auth");
-  await visitor.signUp(newEmail());
-  await visitor.toast("Account created!", "Please check your email to confirm your account.");
-  assert.equal(new URL(visitor.page.url()).pathname, "/auth");
-});
-
 test("sign-up says where a link in an e-mail has to lead", async (t) => {
   const visitor = await stage.visitor(t);
   await visitor.open("/auth");
