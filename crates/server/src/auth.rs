@@ -21,6 +21,7 @@ pub mod limits;
 pub mod one_time;
 pub mod password;
 mod pauses;
+pub mod phone;
 pub mod pkce;
 pub mod presence;
 pub mod qr;

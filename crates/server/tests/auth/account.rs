@@ -92,6 +92,7 @@ async fn what_is_not_the_persons_to_change_stays() {
         let table = [
             (json!({ "app_metadata": { "role": "admin" } }), 403, "not_admin"),
             (json!({ "phone": "123456789" }), 400, "phone_provider_disabled"),
+            (json!({ "phone": "no number" }), 400, "validation_failed"),
         ];
         for (body, status, code) in table {
             assert_eq!(put_user(&app, &person.token, &body).await.refusal(), refused(status, code));

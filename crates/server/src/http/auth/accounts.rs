@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 use super::body::{SessionBody, UserBody};
 use super::extract::{Address, Caller, JsonBody, UserAgent, landing};
 use crate::app::App;
-use crate::auth::AuthError;
 use crate::auth::accounts::{Change, NewAccount, SignedUp};
 use crate::auth::confirmation::Waiting;
 use crate::auth::limits::Limit;
@@ -18,6 +17,7 @@ use crate::auth::password;
 use crate::auth::refusal::{
     ANONYMOUS_DISABLED, CONFLICT, NOT_ADMIN, PHONE_CHANGE_DISABLED, PHONE_SIGNUP_DISABLED, Refusal, SIGNUP_DISABLED,
 };
+use crate::auth::{AuthError, phone};
 
 /// The protocol takes null for a field that is left out.
 #[derive(Deserialize)]
@@ -105,7 +105,8 @@ pub async fn update(
     JsonBody(body): JsonBody<Update>,
 ) -> Result<Json<UserBody>, AuthError> {
     app.auth.limits().check(Limit::UpdateUser, address)?;
-    if body.phone.is_some_and(|phone| !phone.is_empty()) {
+    if let Some(number) = body.phone.filter(|phone| !phone.is_empty()) {
+        phone::check(&number)?;
         return Err(PHONE_CHANGE_DISABLED.into());
     }
     if body.app_metadata.is_some() {

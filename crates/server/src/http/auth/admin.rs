@@ -17,13 +17,13 @@ use super::absent::NO_OAUTH_SERVER;
 use super::body::{FactorBody, UserBody};
 use super::extract::{JsonBody, OptionalJsonBody, query_value};
 use crate::app::App;
-use crate::auth::AuthError;
 use crate::auth::admin::Wish;
 use crate::auth::refusal::{
     FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NO_AUTHORIZATION, NO_SUCH_PASSKEY, NO_SUCH_USER, PASSWORD_HASH_UNSUPPORTED,
     PHONE_CHANGE_DISABLED, ROLE_FIXED, Refusal, USER_ID_MALFORMED,
 };
 use crate::auth::token::AUTHENTICATED;
+use crate::auth::{AuthError, phone};
 use crate::events::Event;
 use crate::http::extract::bearer;
 use crate::http::route::{Access, Route, delete, get, post, put};
@@ -112,7 +112,8 @@ impl Attributes {
     /// What this server has no place for is refused, so that nobody takes it for done.
     fn into_wish(self) -> Result<Wish, AuthError> {
         let present = |text: Option<String>| text.filter(|text| !text.is_empty());
-        if present(self.phone).is_some() {
+        if let Some(number) = present(self.phone) {
+            phone::check(&number)?;
             return Err(PHONE_CHANGE_DISABLED.into());
         }
         for word in [self.role, self.aud] {

@@ -16,7 +16,7 @@ use crate::auth::limits::Limit;
 use crate::auth::refusal::{OTP_EXPIRED, Refusal};
 use crate::auth::sessions::SignIn;
 use crate::auth::verification::{Shown, Verified};
-use crate::auth::{AuthError, email, one_time};
+use crate::auth::{AuthError, email, one_time, phone};
 
 /// What a person is told after the first half of a change of address.
 const HALF: &str = "Confirmation link accepted. Please proceed to confirm link sent to the other email";
@@ -67,7 +67,7 @@ fn shown(body: Verify) -> Result<Shown, AuthError> {
                 Ok(Shown::Code { email, code })
             }
             // No number has ever been sent a code.
-            (None, Some(_)) => Err(OTP_EXPIRED.into()),
+            (None, Some(number)) => phone::check(&number).and(Err(OTP_EXPIRED.into())),
             _ => Err(Refusal::invalid("Only an email address or phone number should be provided on verify").into()),
         },
         (None, Some(_)) if email.is_some() || phone.is_some() || set(body.redirect_to).is_some() => {
