@@ -11,6 +11,7 @@ mod manifests;
 mod messages;
 mod migrations;
 mod switched_off;
+mod test_modules;
 
 use std::fs;
 use std::process::Command;
@@ -32,7 +33,7 @@ type Rule = fn(&[Source]) -> Vec<String>;
 /// Applies every rule; the failure lists every finding.
 pub fn tidy(workspace: &Workspace) -> Outcome {
     let files = sources(workspace)?;
-    let rules: [Rule; 9] = [
+    let rules: [Rule; 10] = [
         addresses::check,
         boundaries::words,
         boundaries::crates,
@@ -42,6 +43,7 @@ pub fn tidy(workspace: &Workspace) -> Outcome {
         messages::check,
         migrations::check,
         switched_off::check,
+        test_modules::check,
     ];
     let mut findings: Vec<String> = rules.iter().flat_map(|rule| rule(&files)).collect();
     findings.extend(dependencies::check(workspace)?);

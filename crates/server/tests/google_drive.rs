@@ -1,7 +1,6 @@
 //! Google Drive from the link to the last call, with a Google of the tests' own.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "google_drive/scripted.rs"]
 mod scripted;
 
 use std::sync::Arc;

@@ -1,9 +1,7 @@
 //! The data API over HTTP, on every database that can be tested here.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, its helpers too")]
 
-#[path = "rest/strangers.rs"]
 mod strangers;
-#[path = "rest/table.rs"]
 mod table;
 
 use reqwest::{Method, RequestBuilder, Response};

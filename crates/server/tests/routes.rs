@@ -4,21 +4,12 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::match_same_arms, reason = "a row a route and a row a class are read one by one")]
 
-#[path = "routes/absent.rs"]
 mod absent;
-#[path = "routes/access.rs"]
 mod access;
-#[path = "routes/bad_input.rs"]
 mod bad_input;
-#[path = "routes/caller.rs"]
 mod caller;
-#[path = "routes/description.rs"]
 mod description;
-#[path = "routes/examples.rs"]
 mod examples;
-#[path = "routes/spoilt.rs"]
 mod spoilt;
-#[path = "routes/transport.rs"]
 mod transport;
-#[path = "routes/world.rs"]
 mod world;

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{ScriptedModel, Step, TestApp, databases};
 
-use crate::visitor::{Page, another_device, call, with_factor};
+use super::visitor::{Page, another_device, call, with_factor};
 
 const DELETE: &str = "/api/account/delete";
 

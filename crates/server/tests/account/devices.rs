@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{MockClock, Person, TestApp, databases};
 
-use crate::visitor::{Page, another_device, call};
+use super::visitor::{Page, another_device, call};
 
 async fn list(person: &Person) -> Vec<Value> {
     person.get("/api/account/devices").await["devices"].as_array().unwrap().clone()

@@ -5,7 +5,7 @@ use serde_json::json;
 use server::http::route::Access;
 use testkit::{TestApp, databases};
 
-use crate::visitor::{Page, another_device, call, with_factor};
+use super::visitor::{Page, another_device, call, with_factor};
 
 #[tokio::test]
 async fn without_the_factor_only_the_account_itself_opens() {

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::json;
 use testkit::TestApp;
 
-use crate::caller::{post, refused, request, send};
+use super::caller::{post, refused, request, send};
 
 #[tokio::test]
 async fn what_is_switched_off_says_so_to_everybody() {

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 use testkit::{TestApp, databases};
 
-use crate::caller::{PASSWORD, another_device, get_user, put_user, refresh, refused, sign_in};
+use super::caller::{PASSWORD, another_device, get_user, put_user, refresh, refused, sign_in};
 
 #[tokio::test]
 async fn data_is_merged_and_null_removes() {

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{Database, MockClock, TestApp, databases};
 
-use crate::caller::{Answer, PASSWORD, get_user, refresh, refused, request, send, sign_in};
+use super::caller::{Answer, PASSWORD, get_user, refresh, refused, request, send, sign_in};
 
 pub const KEY: &str = "a service role key that nobody guesses";
 

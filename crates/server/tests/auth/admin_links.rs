@@ -4,8 +4,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{TestApp, databases};
 
-use crate::admin::{admin, governed};
-use crate::caller::{Answer, PASSWORD, get_user, post, refused, sign_in};
+use super::admin::{admin, governed};
+use super::caller::{Answer, PASSWORD, get_user, post, refused, sign_in};
 
 async fn make(app: &TestApp, body: &Value) -> Answer {
     admin(app, Method::POST, "/admin/generate_link", body).await

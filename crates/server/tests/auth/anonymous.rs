@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{Database, TestApp, databases};
 
-use crate::caller::{Answer, PASSWORD, enroll, get_user, post, put_user, refresh, refused, request, send, sign_in};
+use super::caller::{Answer, PASSWORD, enroll, get_user, post, put_user, refresh, refused, request, send, sign_in};
 
 async fn start(database: Database) -> TestApp {
     TestApp::builder().database(database).set("CHAT_ANONYMOUS_SIGN_IN", "on").start().await
@@ -25,7 +25,7 @@ async fn nobody_needs_an_address_where_that_is_allowed() {
         assert_eq!((&user["is_anonymous"], &user["email"], &user["phone"]), (&json!(true), &json!(""), &json!("")));
         assert_eq!((&user["user_metadata"], &user["app_metadata"]), (&json!({ "theme": "dark" }), &json!({})));
         assert_eq!(user["identities"], json!([]));
-        let claims = crate::caller::claims_of(&session.text("/access_token"));
+        let claims = super::caller::claims_of(&session.text("/access_token"));
         assert_eq!((&claims["is_anonymous"], &claims["amr"][0]["method"]), (&json!(true), &json!("anonymous")));
         assert_eq!(refresh(&app, &session.text("/refresh_token")).await.text("/user/id"), session.text("/user/id"));
         assert_ne!(come(&app).await.text("/user/id"), session.text("/user/id"), "everybody is somebody else");
@@ -72,7 +72,7 @@ async fn an_address_and_a_password_make_it_a_lasting_account() {
         let again = sign_in(&app, "ann@example.com", PASSWORD).await;
         assert_eq!(again.text("/user/id"), session.text("/user/id"));
         let claims =
-            crate::caller::claims_of(&refresh(&app, &session.text("/refresh_token")).await.text("/access_token"));
+            super::caller::claims_of(&refresh(&app, &session.text("/refresh_token")).await.text("/access_token"));
         assert_eq!(claims["is_anonymous"], false);
     }
 }

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use server::auth::totp::Secret;
 use testkit::{Database, MockClock, Person, TestApp, databases};
 
-use crate::caller::{Answer, another_device, get_user, post, put_user, refresh, refused, request, send, sign_in};
-use crate::caller::{PASSWORD, claims_of, enroll, secret_of};
+use super::caller::{Answer, another_device, get_user, post, put_user, refresh, refused, request, send, sign_in};
+use super::caller::{PASSWORD, claims_of, enroll, secret_of};
 
 async fn start(database: Database) -> (std::sync::Arc<MockClock>, TestApp, Person) {
     let clock = MockClock::new();

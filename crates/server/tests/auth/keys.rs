@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use server::auth::keys::generate;
 use testkit::{TestApp, databases};
 
-use crate::caller::{get_user, refresh, refused, request, send};
+use super::caller::{get_user, refresh, refused, request, send};
 
 async fn key_ids(app: &TestApp) -> Vec<Value> {
     let answer = send(request(app, Method::GET, "/.well-known/jwks.json")).await;

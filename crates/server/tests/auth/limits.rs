@@ -6,7 +6,7 @@ use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use testkit::{Database, MockClock, TestApp, databases};
 
-use crate::caller::{PASSWORD, post, refused, request, sign_in};
+use super::caller::{PASSWORD, post, refused, request, sign_in};
 
 async fn limited(database: Database, clock: &Arc<MockClock>) -> TestApp {
     let app = TestApp::builder().database(database).clock(clock).set("CHAT_RATE_LIMITS", "on");

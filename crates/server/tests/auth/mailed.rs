@@ -11,7 +11,7 @@ use store::one_time_tokens::TokenKind;
 use store::users::{Along, Written};
 use testkit::{Builder, MockClock, Person, TestApp, databases};
 
-use crate::caller::{Answer, PASSWORD, get_user, post, put_user, refresh, refused, request, send, sign_in};
+use super::caller::{Answer, PASSWORD, get_user, post, put_user, refresh, refused, request, send, sign_in};
 
 const HOUR: i64 = 3600;
 

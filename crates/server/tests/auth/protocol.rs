@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{TestApp, databases};
 
-use crate::caller::{put_user, refused, request, send};
+use super::caller::{put_user, refused, request, send};
 
 #[tokio::test]
 async fn errors_can_be_read_in_both_versions_of_the_protocol() {

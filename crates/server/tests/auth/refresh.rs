@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use testkit::{MockClock, TestApp, databases};
 
-use crate::caller::{get_user, refresh, refused};
+use super::caller::{get_user, refresh, refused};
 
 #[tokio::test]
 async fn every_use_rotates_and_keeps_the_sign_in() {

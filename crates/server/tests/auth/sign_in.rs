@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::json;
 use testkit::{MockClock, TestApp, databases};
 
-use crate::caller::{PASSWORD, another_device, get_user, log_out, post, refresh, refused, request, send, sign_in};
+use super::caller::{PASSWORD, another_device, get_user, log_out, post, refresh, refused, request, send, sign_in};
 
 #[tokio::test]
 async fn the_right_password_signs_in_and_any_other_does_not() {

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 use testkit::{TestApp, databases};
 
-use crate::caller::{PASSWORD, post, put_user, refused};
+use super::caller::{PASSWORD, post, put_user, refused};
 
 fn names(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()

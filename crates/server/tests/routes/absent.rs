@@ -6,8 +6,8 @@ use serde_json::Value;
 use server::http::route::Access;
 use testkit::{Database, TestApp, databases};
 
-use crate::examples::examples;
-use crate::world::{People, SERVICE_ROLE_KEY, World};
+use super::examples::examples;
+use super::world::{People, SERVICE_ROLE_KEY, World};
 
 #[tokio::test]
 async fn a_path_that_is_no_call_is_not_found_by_any_method() {

@@ -5,9 +5,9 @@ use reqwest::header::CONTENT_TYPE;
 use server::http::route::{Access, Entry};
 use testkit::{Database, databases};
 
-use crate::caller::{Caller, Tokens};
-use crate::examples::{Example, examples};
-use crate::world::{MARKS, People, World};
+use super::caller::{Caller, Tokens};
+use super::examples::{Example, examples};
+use super::world::{MARKS, People, World};
 
 /// What somebody must be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

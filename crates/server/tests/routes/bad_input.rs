@@ -9,9 +9,9 @@ use serde_json::Value;
 use server::http::route::{Access, Entry};
 use testkit::{Database, databases};
 
-use crate::examples::{Example, examples};
-use crate::spoilt::{LARGE_BODY, UNKNOWN, bodies, headers, names, queries};
-use crate::world::{People, SERVICE_ROLE_KEY, World};
+use super::examples::{Example, examples};
+use super::spoilt::{LARGE_BODY, UNKNOWN, bodies, headers, names, queries};
+use super::world::{People, SERVICE_ROLE_KEY, World};
 
 /// Statuses by what was asked.
 type Answers = BTreeMap<String, u16>;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use server::auth::Audience;
 use server::auth::keys::{Keys, generate};
 
-use crate::world::{People, SERVICE_ROLE_KEY, World};
+use super::world::{People, SERVICE_ROLE_KEY, World};
 
 /// Somebody, or a token that is not good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use server::http::route::Entry;
 
-use crate::world::{PASSWORD, People, TABLES, World};
+use super::world::{PASSWORD, People, TABLES, World};
 
 /// A good request.
 #[derive(Debug, Clone)]

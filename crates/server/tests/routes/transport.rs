@@ -7,8 +7,8 @@ use testkit::Database;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::examples::examples;
-use crate::world::{People, World};
+use super::examples::examples;
+use super::world::{People, World};
 
 /// An answer, or the end of the connection, comes within this.
 const BOUND: Duration = Duration::from_secs(20);
