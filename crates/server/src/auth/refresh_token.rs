@@ -15,6 +15,17 @@ const COUNTER_BYTES: usize = 8;
 /// Half of an HMAC-SHA-256: 128 bits cannot be guessed over a network (RFC 2104 section 5).
 const SEAL_BYTES: usize = 16;
 
+/// How long the refresh tokens of the protocol's first form are.
+const LEGACY_LENGTH: usize = 12;
+
+/// Whether a text has the form of a refresh token: ours, or the protocol's first one, which was never made here. Anything
+/// else is refused in other words.
+pub fn is_readable(text: &str) -> bool {
+    let is_legacy = text.len() == LEGACY_LENGTH && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let length = 1 + ID_BYTES + COUNTER_BYTES + SEAL_BYTES;
+    is_legacy || URL_SAFE_NO_PAD.decode(text).is_ok_and(|bytes| bytes.len() == length)
+}
+
 /// Makes and reads refresh tokens.
 #[derive(Debug)]
 pub struct RefreshTokens {
@@ -83,6 +94,17 @@ mod tests {
         #[test]
         fn anything_else_is_no_token(text in "\\PC*") {
             prop_assert_eq!(RefreshTokens::new(&[7; 32]).read(&text), None);
+        }
+    }
+
+    #[test]
+    fn the_form_of_a_token_is_told_from_other_texts() {
+        let token = RefreshTokens::new(&[7; 32]).write(AuthSessionId::fresh(), 3);
+        for text in [token.as_str(), &format!("B{}", &token[1..]), "abcdefgh1234"] {
+            assert!(is_readable(text), "{text}");
+        }
+        for text in ["", "x", "abcdefgh123", "ABCDEFGH1234", "a refresh token", &token[1..], &format!("{token}AA")] {
+            assert!(!is_readable(text), "{text}");
         }
     }
 

@@ -9,6 +9,7 @@ use domain::{AuthSessionId, Timestamp};
 use store::auth_sessions::{AuthMethod, AuthSession};
 use store::users::User;
 
+use super::refresh_token::is_readable;
 use super::refusal::{
     BANNED_REFRESH, CONFLICT, REFRESH_TOKEN_ALREADY_USED, REFRESH_TOKEN_NOT_FOUND, Refusal, USER_BANNED, USER_NOT_FOUND,
 };
@@ -51,12 +52,16 @@ pub enum Scope {
 
 impl Scope {
     /// From the word of the protocol.
-    pub fn from_word(word: Option<&str>) -> Result<Self, Refusal> {
+    pub fn from_word(word: Option<&str>) -> Result<Self, AuthError> {
         match word.unwrap_or_default() {
             "" | "global" => Ok(Self::Global),
             "local" => Ok(Self::Local),
             "others" => Ok(Self::Others),
-            _ => Err(Refusal::invalid("Unsupported logout scope")),
+            other => Err(AuthError::Worded {
+                status: 400,
+                code: "validation_failed",
+                message: format!("Unsupported logout scope {other:?}"),
+            }),
         }
     }
 }
@@ -91,6 +96,9 @@ impl Auth {
 
     /// Answers a refresh token with fresh tokens, as this module's head says.
     pub async fn refresh(&self, app: &App, refresh_token: &str) -> Result<SignIn, AuthError> {
+        if !is_readable(refresh_token) {
+            return Err(Refusal::invalid("Refresh token is not valid").into());
+        }
         let (id, counter) = self.refresh_tokens.read(refresh_token).ok_or(REFRESH_TOKEN_NOT_FOUND)?;
         let now = app.clock.now();
         for _ in 0..ATTEMPTS {
@@ -103,7 +111,9 @@ impl Auth {
                     session.refresh_counter += 1;
                 }
                 Verdict::Repeat => {}
-                Verdict::Foreign => return Err(REFRESH_TOKEN_NOT_FOUND.into()),
+                Verdict::Foreign => {
+                    return Err(Refusal::invalid("Invalid Refresh Token: Not Issued By This Server").into());
+                }
                 Verdict::Stolen => {
                     tracing::warn!(session = %id, "a used refresh token came back: the sign-in was ended");
                     app.store.delete_auth_session(session.user, id).await?;

@@ -136,6 +136,7 @@ async fn signing_out_ends_what_it_says_and_nothing_else() {
         assert_eq!(get_user(&app, &bystander.token).await.status, 200);
         let answer = log_out(&app, &bystander.token, "?scope=everything").await;
         assert_eq!(answer.refusal(), refused(400, "validation_failed"));
+        assert_eq!(answer.text("/msg"), "Unsupported logout scope \"everything\"");
         let ended = log_out(&app, &bystander.token, "").await.status;
         let again = log_out(&app, &bystander.token, "").await.refusal();
         assert_eq!((ended, again), (204, refused(403, "session_not_found")));
