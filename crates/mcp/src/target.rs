@@ -42,6 +42,11 @@ impl Target {
         Self { session: Some(session), ..self }
     }
 
+    /// Where it leads.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
     pub(crate) fn session(&self) -> Option<&Session> {
         self.session.as_ref().filter(|_| !self.headers.contains_key(AUTHORIZATION))
     }

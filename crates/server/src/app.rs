@@ -19,8 +19,8 @@ use crate::models::Models;
 use crate::runs::Runs;
 use crate::secrets::Secrets;
 use crate::tasks::Tasks;
-use crate::tools::Tools;
 use crate::tools::google_drive::GoogleDrive;
+use crate::tools::{Tools, sign_in};
 
 /// The app: everything a handler may use. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ pub struct Parts {
     /// The database.
     pub store: Store,
     /// Seals what is stored and must not be read.
-    pub secrets: Secrets,
+    pub secrets: Arc<Secrets>,
     /// Background work.
     pub tasks: Tasks,
     /// Where letters are handed in, if there is a mail server.
@@ -79,6 +79,7 @@ impl App {
             Some(key) => Secrets::from_base64("CHAT_MASTER_KEY", key.expose_secret())?,
             None => Secrets::from_file(&config.data_dir.join("master.key"))?,
         };
+        let secrets = Arc::new(secrets);
         let site_url = match &config.site_url {
             Some(url) => url.clone(),
             None => Url::parse(&format!("http://localhost:{}", address.port()))?,
@@ -89,7 +90,9 @@ impl App {
         let mail =
             config.smtp.as_ref().map(|smtp| Mailer::new(&smtp.url, smtp.from.as_ref(), &site_url)).transpose()?;
         let models = Models::new(&config)?;
-        let tools = Tools::new(&config, address, &site_url)?;
+        let tools = Tools::new(&config, address, &site_url, |guard| {
+            sign_in::start(guard, &site_url, &store, &secrets, &clock, &tasks)
+        })?;
         let runs = Runs::start(&store, &tasks, clock.as_ref()).await?;
         let events = Events::default();
         let google_drive = GoogleDrive::default();

@@ -20,6 +20,7 @@ pub mod rest;
 pub mod route;
 mod serve;
 pub mod sessions;
+pub mod sign_in;
 pub mod sse;
 pub mod tool_runs;
 
@@ -31,7 +32,7 @@ use tower_http::timeout::RequestBodyTimeoutLayer;
 
 use crate::app::App;
 use route::Access::{Anyone, Owner, SignedIn};
-use route::{Entry, Section, delete, get, post};
+use route::{Entry, Section, delete, get, post, put};
 
 pub use serve::{listen, serve};
 
@@ -52,6 +53,7 @@ fn table() -> Vec<Section> {
                 get("/health/live", Anyone, health::live),
                 get("/health/ready", Anyone, health::ready),
                 get("/.well-known/jwks.json", Anyone, auth::jwks),
+                get("/oauth/client.json", Anyone, sign_in::metadata),
             ],
             |routes| routes.method_not_allowed_fallback(error::method_not_allowed),
         ),
@@ -66,6 +68,11 @@ fn table() -> Vec<Section> {
                 post("/sessions/{id}/stop", Owner, sessions::stop),
                 get("/connections", SignedIn, connections::list),
                 post("/connections/{id}/refresh", Owner, connections::refresh),
+                post("/connections/{id}/sign-in", Owner, sign_in::begin),
+                put("/connections/{id}/sign-in", Owner, sign_in::enter_client),
+                delete("/connections/{id}/sign-in", Owner, sign_in::end),
+                // An authorization server sends the browser, which shows by its cookie who began.
+                get("/connections/callback", Anyone, sign_in::callback),
                 post("/tools/run", SignedIn, tool_runs::run),
                 get("/models", SignedIn, models::list),
                 get("/events", SignedIn, events::follow),

@@ -7,6 +7,7 @@ mod arguments;
 pub mod headers;
 mod pool;
 mod selection;
+pub mod sign_in;
 mod view;
 
 use std::net::SocketAddr;
@@ -17,6 +18,7 @@ use domain::UserId;
 use domain::tool::{Outcome, ToolDefinition, ToolResult};
 use futures_util::future::join_all;
 use mcp::net::{GuardedHttp, Policy};
+use mcp::oauth::OAuth;
 use mcp::{CallError, CallOptions, Client, Progress, Target};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
@@ -45,6 +47,7 @@ const REPORTS: usize = 16;
 pub struct Tools {
     client: Client,
     pool: Pool,
+    oauth: OAuth,
     /// Where this server is, by every name it has.
     own: Vec<String>,
     fallback: bool,
@@ -93,6 +96,9 @@ pub enum ProbeError {
     /// The server failed; reads on from its name.
     #[error("The server {0}.")]
     Server(#[from] mcp::Error),
+    /// The server wants the person to sign in first.
+    #[error("The server wants you to sign in.")]
+    NeedsSignIn,
     /// The server answered, and has nothing to offer.
     #[error("The server offers no tools.")]
     NoTools,
@@ -101,11 +107,19 @@ pub enum ProbeError {
 impl Tools {
     /// `address` is where this server listens, `site` its public origin. When it listens on loopback only, people may
     /// connect to loopback: whoever can reach the page is on the machine already.
-    pub fn new(config: &Config, address: SocketAddr, site: &Url) -> anyhow::Result<Self> {
+    /// `oauth` makes what signs people in over the guarded client.
+    pub fn new(
+        config: &Config,
+        address: SocketAddr,
+        site: &Url,
+        oauth: impl FnOnce(GuardedHttp) -> anyhow::Result<OAuth>,
+    ) -> anyhow::Result<Self> {
         let own = own_origins(address, site);
         let policy = Policy::new(&config.network_allow, address.ip().is_loopback(), own.clone());
-        let client = Client::new(GuardedHttp::new(policy)?);
-        Ok(Self { client, pool: Pool::default(), own, fallback: config.fallback_tools })
+        let guard = GuardedHttp::new(policy)?;
+        let oauth = oauth(guard.clone())?;
+        let client = Client::new(guard);
+        Ok(Self { client, pool: Pool::default(), oauth, own, fallback: config.fallback_tools })
     }
 
     /// The tools that stand in for a server that offers none; empty when that is switched off.
@@ -122,10 +136,15 @@ impl Tools {
         headers: &[(String, String)],
     ) -> Result<Vec<ToolDefinition>, ProbeError> {
         let target = self.target(app, user, url, headers)?;
-        let connection = self.client.connect(target, &CancellationToken::new()).await?;
+        let may_sign_in = !has_authorization(headers) && !self.is_own(target.url());
+        let in_words = |error: mcp::Error| match error.challenge() {
+            Some(_) if may_sign_in => ProbeError::NeedsSignIn,
+            _ => error.into(),
+        };
+        let connection = self.client.connect(target, &CancellationToken::new()).await.map_err(in_words)?;
         let tools = connection.list_tools().await;
         connection.close().await;
-        let tools = tools?;
+        let tools = tools.map_err(in_words)?;
         if tools.is_empty() { Err(ProbeError::NoTools) } else { Ok(tools) }
     }
 
@@ -170,6 +189,7 @@ impl Tools {
         for id in self.pool.retain(user, &servers).await {
             app.events.publish(user, &crate::events::Event::ConnectionRemoved { id });
         }
+        self.end_orphaned_sign_ins(app, user).await?;
         self.wake(app, user).await
     }
 
@@ -229,6 +249,14 @@ impl Tools {
             // A server that was restarted has forgotten us. A call that never reached the tool is made once more, over
             // a new connection.
             let never_sent = matches!(error, CallError::NotSent(_));
+            let lacks_rights = matches!(error, CallError::NotSent(mcp::Error::InsufficientScope { .. }));
+            // With the same sign-in it would be turned away again.
+            if let Some(challenge) = error.challenge()
+                && (lacks_rights || last_try)
+                && let Some(reason) = self.pool.demand_sign_in(app, user, &tool.server, challenge, lacks_rights)
+            {
+                return CallEnd::refused(format!("The server {} {reason}.", tool.server.name));
+            }
             if never_sent || connection.is_closed() {
                 self.pool.lose(app, user, &tool.server, &error.to_string()).await;
             }
@@ -239,9 +267,15 @@ impl Tools {
         }
     }
 
-    /// Closes every connection.
+    /// Closes every connection, after the sign-ins that are being renewed are stored.
     pub async fn stop(&self) {
+        self.oauth.close().await;
         self.pool.close().await;
+    }
+
+    /// Whether an address is this server's.
+    fn is_own(&self, url: &Url) -> bool {
+        self.own.iter().any(|own| *own == host_and_port(url))
     }
 
     /// An address with its headers, checked. Our own servers get the person's identity with it.
@@ -251,20 +285,24 @@ impl Tools {
                 "This is not an address. It should begin with http://, https://, ws:// or wss://.".into(),
             )
         })?;
-        let is_own = self.own.iter().any(|own| *own == host_and_port(&url));
+        let is_own = self.is_own(&url);
         let mut target = Target::new(url);
         for (name, value) in headers {
             target = target.with_header(name, value)?;
         }
-        let says_who = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         if is_own
-            && !says_who
+            && !has_authorization(headers)
             && let Ok(token) = app.auth.issue_internal(user, Audience::Mcp, IDENTITY, app.clock.now())
         {
             target = target.with_header("authorization", &format!("Bearer {token}"))?;
         }
         Ok(target)
     }
+}
+
+/// Whether the person entered who they are.
+fn has_authorization(headers: &[(String, String)]) -> bool {
+    headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
 }
 
 /// Why a call has no result, as a sentence.

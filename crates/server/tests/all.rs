@@ -7,4 +7,5 @@ mod http;
 mod mcp_servers;
 mod rest;
 mod routes;
+mod sign_in;
 mod turns;

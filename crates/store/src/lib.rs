@@ -18,6 +18,7 @@ pub mod factors;
 pub mod one_time_tokens;
 pub mod rest;
 pub mod runs;
+pub mod server_sign_ins;
 pub mod servers;
 pub mod signing_keys;
 pub mod users;

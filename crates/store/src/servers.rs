@@ -1,15 +1,17 @@
 //! Connections to MCP servers (`mcp_servers`), as the program itself reads them. People write them through the data API.
 
-use domain::{ServerId, UserId};
+use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::read;
+use crate::dispatch::{read, write};
 use crate::{Error, JsonText, Store};
 
 const LIST: &str =
     "SELECT id, user_id, name, url, tools, headers FROM mcp_servers WHERE user_id = $1 ORDER BY created_at, id";
 
 const GET: &str = "SELECT id, user_id, name, url, tools, headers FROM mcp_servers WHERE id = $1 AND user_id = $2";
+
+const SET_TOOLS: &str = "UPDATE mcp_servers SET tools = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";
 
 /// A person's connection.
 #[derive(Debug, Clone)]
@@ -53,5 +55,23 @@ impl Store {
     pub async fn list_servers(&self, owner: UserId) -> Result<Vec<Server>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, ServerRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(Server::from).collect())
+    }
+    /// Writes down what was found when a connection could be made at last.
+    pub async fn set_server_tools(
+        &self,
+        owner: UserId,
+        id: ServerId,
+        tools: &serde_json::Value,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(SET_TOOLS)
+            .bind(id.0)
+            .bind(owner.0)
+            .bind(tools.to_string())
+            .bind(now.0)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
+        Ok(())
     }
 }

@@ -1,6 +1,5 @@
 //! Tokens on requests, renewed before they end and when they are refused.
 
-use domain::Timestamp;
 use http::StatusCode;
 use http::header::AUTHORIZATION;
 use url::Url;
@@ -116,13 +115,21 @@ impl OAuth {
     /// all of them confirmed it; some have no way to.
     pub async fn sign_out(&self, owner: Owner) -> Result<bool, SignInError> {
         let _change = self.change(owner).await?;
-        let now: Timestamp = self.0.clock.now();
         let mut confirmed = true;
-        for credentials in self.0.store.load(owner).await?.iter().filter(|set| set.is_signed_in()) {
-            confirmed &= token::revoke(&self.0.guard, credentials, now).await.unwrap_or(false);
+        for credentials in &self.0.store.load(owner).await? {
+            confirmed &= self.revoke(credentials).await.unwrap_or(false);
         }
         self.0.store.delete(owner).await?;
         Ok(confirmed)
+    }
+
+    /// Asks the authorization server to end tokens that are kept no more. Whether it confirmed that; some have no way
+    /// to.
+    pub async fn revoke(&self, credentials: &Credentials) -> Result<bool, SignInError> {
+        if !credentials.is_signed_in() {
+            return Ok(true);
+        }
+        token::revoke(&self.0.guard, credentials, self.0.clock.now()).await
     }
 }
 

@@ -20,10 +20,10 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Runs `program` of the installed packages. In `arguments` and the values of `settings`, `{port}` and `{other}`
+    /// Runs `program` of the installed packages, or the one at this absolute path. In `arguments` and the values of `settings`, `{port}` and `{other}`
     /// stand for free ports, `{folder}` for an empty folder and `{bin}` for the folder of the installed programs.
     pub fn start(program: &str, arguments: &[&str], settings: &[(&str, &str)]) -> Self {
-        let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/node_modules");
+        let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/peers/node_modules");
         assert!(modules.is_dir(), "the servers to test against are not installed: run cargo xtask test");
         let bin = modules.join(".bin");
         let (port, other) = (free_port(), free_port());

@@ -33,6 +33,7 @@ impl Auth {
     pub async fn remove_account(&self, app: &App, owner: UserId) -> Result<(), store::Error> {
         app.runs.stop_all(owner).await;
         let authorisation = google_drive::take(app, owner).await?;
+        let sign_ins = app.tools.take_sign_ins(app, owner).await?;
         app.store.delete_user(owner).await?;
         // A turn that began between the two has no row to write to any more.
         app.runs.stop_all(owner).await;
@@ -44,6 +45,7 @@ impl Auth {
                 tracing::error!(%error, "connections of a deleted account could not be closed");
             }
             google_drive::revoke(&inner, owner, authorisation).await;
+            inner.tools.revoke_all(&inner, owner, sign_ins).await;
         });
         Ok(())
     }

@@ -20,7 +20,7 @@ use super::route::{Section, post};
 use super::sessions::stream_of;
 use crate::app::App;
 use crate::runs::{BeginError, Question, Run};
-use crate::tools::{Selection, SelectionError, Wanted};
+use crate::tools::{ProbeError, Selection, SelectionError, Wanted};
 
 /// The routes below `/functions/v1`.
 pub fn section() -> Section {
@@ -147,16 +147,29 @@ pub async fn mcp_proxy(
         (Ok(caller), Ok(JsonBody(body))) => (caller, body),
         (Err(error), _) | (_, Err(error)) => {
             error.log();
-            return error.decorate(answer(error.status(), false, Vec::new(), Some(error.to_string())));
+            return error.decorate(answer(error.status(), false, Vec::new(), Some(error.to_string()), false));
         }
     };
     let headers: Vec<(String, String)> = body.headers.into_iter().collect();
     match app.tools.probe(&app, caller.user, &body.url, &headers).await {
-        Ok(tools) => answer(StatusCode::OK, true, tools, None),
-        Err(error) => answer(StatusCode::OK, false, app.tools.fallback(), Some(error.to_string())),
+        Ok(tools) => answer(StatusCode::OK, true, tools, None, false),
+        Err(error) => {
+            let needs_sign_in = matches!(error, ProbeError::NeedsSignIn);
+            answer(StatusCode::OK, false, app.tools.fallback(), Some(error.to_string()), needs_sign_in)
+        }
     }
 }
 
-fn answer(status: StatusCode, success: bool, data: Vec<ToolDefinition>, error: Option<String>) -> Response {
-    (status, Json(json!({ "success": success, "data": data, "error": error }))).into_response()
+fn answer(
+    status: StatusCode,
+    success: bool,
+    data: Vec<ToolDefinition>,
+    error: Option<String>,
+    needs_sign_in: bool,
+) -> Response {
+    let mut body = json!({ "success": success, "data": data, "error": error });
+    if needs_sign_in {
+        body["needsSignIn"] = true.into();
+    }
+    (status, Json(body)).into_response()
 }

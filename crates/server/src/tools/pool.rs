@@ -1,11 +1,14 @@
 //! One connection per person and server: opened when it is needed, kept while it is good, opened anew when it broke.
 
+mod attempt;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::tool::ToolDefinition;
 use domain::{ServerId, Timestamp, UserId};
+use mcp::oauth::Challenge;
 use serde::Serialize;
 use store::servers::Server;
 use tokio_util::sync::CancellationToken;
@@ -14,6 +17,7 @@ use super::view::{ConnectionStatus, ConnectionView, ServerName};
 use super::{Opened, Tools};
 use crate::app::App;
 use crate::events::Event;
+use attempt::{WANTS_MORE, WANTS_SIGN_IN, connect, may_sign_in, settle};
 
 /// A server that failed is left alone for this long, so that a dead one does not cost every turn its patience.
 const REST: Duration = Duration::from_secs(5);
@@ -54,6 +58,9 @@ struct Known {
     connection: Option<mcp::Connection>,
     tools: Arc<Vec<ToolDefinition>>,
     fallback: bool,
+    /// What the server wants before it goes on.
+    challenge: Option<Challenge>,
+    signed_in: bool,
     latency_ms: Option<u64>,
     checked_at: Option<Timestamp>,
 }
@@ -72,7 +79,10 @@ impl Slot {
         let known = self.known();
         let rested = known.checked_at.is_none_or(|at| now.millis_since(at) > REST.as_millis() as u64);
         match (known.status?, known.connection) {
-            (ConnectionStatus::Connected, Some(connection)) if !connection.is_closed() => {
+            // One that wants more rights for a tool may have others that can be used.
+            (ConnectionStatus::Connected | ConnectionStatus::NeedsSignIn, Some(connection))
+                if !connection.is_closed() =>
+            {
                 let (tools, origin) = (known.tools, Origin::Server);
                 Some(Ok(Opened { connection: Some(connection), tools, origin, reason: None }))
             }
@@ -80,7 +90,9 @@ impl Slot {
                 let (tools, origin) = (known.tools, Origin::Fallback);
                 Some(Ok(Opened { connection: None, tools, origin, reason: known.reason }))
             }
-            (ConnectionStatus::Error, _) if !rested => Some(Err(known.reason.unwrap_or_default())),
+            (ConnectionStatus::Error | ConnectionStatus::NeedsSignIn, _) if !rested => {
+                Some(Err(known.reason.unwrap_or_default()))
+            }
             _ => None,
         }
     }
@@ -116,7 +128,9 @@ impl Pool {
         let slot = slots.get(&server.id).filter(|slot| slot.made_from == made_from(server));
         slot.is_some_and(|slot| match slot.known().status {
             Some(ConnectionStatus::Connecting) => true,
-            Some(ConnectionStatus::Connected) => slot.known().connection.is_some_and(|open| !open.is_closed()),
+            Some(ConnectionStatus::Connected | ConnectionStatus::NeedsSignIn) => {
+                slot.known().connection.is_some_and(|open| !open.is_closed())
+            }
             _ => false,
         })
     }
@@ -141,6 +155,7 @@ impl Pool {
             reason: known.reason,
             tools: offered,
             tools_from: if stands_in { Origin::Fallback } else { Origin::Server },
+            signed_in: known.signed_in,
             transport: info.map(|info| info.transport.to_string()),
             protocol_version: info.map(|info| info.protocol_version.clone()),
             server: info
@@ -168,6 +183,35 @@ impl Pool {
         if let Some(connection) = connection {
             connection.close().await;
         }
+    }
+
+    /// What the server of a row said that it wants before it goes on.
+    pub fn challenge(&self, server: &Server) -> Option<Challenge> {
+        self.slots().get(&server.id).filter(|slot| slot.made_from == made_from(server))?.known().challenge
+    }
+
+    /// Says that a server wants the person to sign in, or again with more rights; then its connection stays. Returns
+    /// why, or nothing where the person entered who they are and there is nothing to sign in to.
+    pub fn demand_sign_in(
+        &self,
+        app: &App,
+        user: UserId,
+        server: &Server,
+        challenge: &Challenge,
+        for_more_rights: bool,
+    ) -> Option<String> {
+        let slot = self.slots().get(&server.id).cloned()?;
+        if !may_sign_in(app, user, server) {
+            return None;
+        }
+        let reason = if for_more_rights { WANTS_MORE } else { WANTS_SIGN_IN }.to_owned();
+        slot.set(|known| {
+            known.status = Some(ConnectionStatus::NeedsSignIn);
+            known.reason = Some(reason.clone());
+            known.challenge = Some(challenge.clone());
+        });
+        self.tell(app, user, server);
+        Some(reason)
     }
 
     /// Keeps a person's connections that are still among `servers`, closes the others and names them.
@@ -227,70 +271,6 @@ async fn end(slot: &Slot) {
     slot.gone.cancel();
     if let Some(connection) = slot.known().connection {
         connection.close().await;
-    }
-}
-
-type Connected = (mcp::Connection, Vec<ToolDefinition>);
-
-async fn connect(app: &App, user: UserId, server: &Server, gone: &CancellationToken) -> Result<Connected, String> {
-    let headers = super::headers::open(&app.secrets, user, server.headers.as_deref())
-        .map_err(|_| "cannot be asked: its stored headers cannot be opened with this master key".to_owned())?;
-    let target = app.tools.target(app, user, &server.url, &headers).map_err(|error| match error {
-        super::ProbeError::Server(error) => error.to_string(),
-        other => format!("cannot be asked: {other}"),
-    })?;
-    let connection = app.tools.client.connect(target, gone).await.map_err(|error| error.to_string())?;
-    match connection.list_tools().await {
-        Ok(tools) => Ok((connection, tools)),
-        Err(error) => {
-            connection.close().await;
-            Err(error.to_string())
-        }
-    }
-}
-
-/// Writes down what came of an attempt. Where nothing usable came, the fallback stands in, if there is one.
-fn settle(
-    app: &App,
-    slot: &Slot,
-    outcome: Result<Connected, String>,
-    latency_ms: u64,
-    now: Timestamp,
-) -> Result<Opened, String> {
-    let fallback = Arc::new(app.tools.fallback());
-    let (reason, connection) = match outcome {
-        Ok((connection, tools)) if !tools.is_empty() || fallback.is_empty() => {
-            let tools = Arc::new(tools);
-            slot.set(|known| {
-                *known = Known {
-                    status: Some(ConnectionStatus::Connected),
-                    connection: Some(connection.clone()),
-                    tools: Arc::clone(&tools),
-                    latency_ms: Some(latency_ms),
-                    checked_at: Some(now),
-                    ..Known::default()
-                };
-            });
-            return Ok(Opened { connection: Some(connection), tools, origin: Origin::Server, reason: None });
-        }
-        Ok((connection, _)) => ("offers no tools".to_owned(), Some(connection)),
-        Err(reason) => (reason, None),
-    };
-    slot.set(|known| {
-        *known = Known {
-            status: Some(ConnectionStatus::Error),
-            reason: Some(reason.clone()),
-            connection,
-            tools: Arc::clone(&fallback),
-            fallback: !fallback.is_empty(),
-            latency_ms: None,
-            checked_at: Some(now),
-        };
-    });
-    if fallback.is_empty() {
-        Err(reason)
-    } else {
-        Ok(Opened { connection: None, tools: fallback, origin: Origin::Fallback, reason: Some(reason) })
     }
 }
 

@@ -3,12 +3,13 @@
 use domain::tool::ToolDefinition;
 use domain::{ServerId, Timestamp};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::Origin;
 
 /// Whether a connection can be used (specification 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum ConnectionStatus {
     /// The server answered, and its tools are known.
     Connected,
@@ -16,6 +17,8 @@ pub enum ConnectionStatus {
     Connecting,
     /// The server could not be used; `reason` says why.
     Error,
+    /// The server wants the person to sign in, or again; `reason` says why.
+    NeedsSignIn,
     /// Nobody has asked the server since the program started.
     Idle,
 }
@@ -39,6 +42,8 @@ pub struct ConnectionView {
     pub tools: Vec<ToolDefinition>,
     /// Who runs the tools.
     pub tools_from: Origin,
+    /// Whether the person is signed in at the server, so that they can sign out of it.
+    pub signed_in: bool,
     /// How it is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
@@ -54,6 +59,16 @@ pub struct ConnectionView {
     /// When it was asked last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked_at: Option<Timestamp>,
+}
+
+/// What is stored of a connection's tools when it was made.
+pub fn stored(view: &ConnectionView) -> Value {
+    let tools = view.tools.iter().map(|tool| {
+        let mut tool = serde_json::to_value(tool).unwrap_or_default();
+        tool["serverName"] = view.name.as_str().into();
+        tool
+    });
+    tools.collect()
 }
 
 /// What a server calls itself: to be shown, not relied on.

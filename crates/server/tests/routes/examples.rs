@@ -123,6 +123,14 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("GET", "/api/openapi.json") => (path.clone(), None, 200),
         ("GET", "/api/connections" | "/api/models" | "/api/events" | "/api/google-drive") => (path.clone(), None, 200),
         ("POST", "/api/connections/{id}/refresh") => (connection, None, 200),
+        // The example's server is our own, which has no sign-in.
+        ("POST", "/api/connections/{id}/sign-in") => (connection, None, 422),
+        ("PUT", "/api/connections/{id}/sign-in") => {
+            (connection, Some(json!({ "clientId": "abc", "clientSecret": "def" })), 204)
+        }
+        ("DELETE", "/api/connections/{id}/sign-in") => (connection, None, 204),
+        ("GET", "/api/connections/callback") => (format!("{path}?state=x&code=y"), None, 303),
+        ("GET", "/oauth/client.json") => (path.clone(), None, 404),
         ("POST", "/api/tools/run") => {
             let arguments = json!({ "expression": "6*7" });
             let body = json!({ "serverName": "kept-connection", "name": "calculate", "arguments": arguments });

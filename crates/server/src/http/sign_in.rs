@@ -1,0 +1,121 @@
+//! `/api/connections/{id}/sign-in`: signing in to the server of a connection, and out of it.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use domain::UserId;
+use mcp::oauth::{Callback, SignInError};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use store::servers::Server;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, Query, SignedIn};
+use crate::app::App;
+use crate::tools::sign_in::{Failure, LIFETIME};
+
+/// Ties a sign-in to the browser in which it was begun, so that nobody can end it in another person's.
+const COOKIE: &str = "server-sign-in";
+/// Characters of a client's id or secret, at most.
+const LONGEST: usize = 4096;
+
+/// `{clientId, clientSecret?}`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Client {
+    client_id: String,
+    #[serde(default)]
+    client_secret: Option<String>,
+}
+
+/// Begins a sign-in and says where to send the browser.
+pub async fn begin(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(id): Named,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let server = connection(&app, caller.user, &id).await?;
+    let begun = app.tools.begin_sign_in(&app, caller.user, &server, browser(&headers)).await?;
+    let cookie = [(header::SET_COOKIE, cookie(&app, &begun.browser))];
+    Ok((AppendHeaders(cookie), Json(json!({ "url": begun.url }))).into_response())
+}
+
+/// Where an authorization server sends the browser when the person has decided. The page says what came of it.
+pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(answer): Query<Callback>) -> Response {
+    let browser = browser(&headers).unwrap_or_default();
+    let outcome = match app.tools.complete_sign_in(&app, browser, answer).await {
+        Ok(()) => "connected",
+        Err(Failure::SignIn(SignInError::Denied(_))) => "denied",
+        Err(Failure::NotBegunHere | Failure::SignIn(SignInError::Expired)) => "expired",
+        Err(error) => {
+            tracing::warn!(%error, "a person could not be signed in to a server");
+            "failed"
+        }
+    };
+    Redirect::to(&format!("/?tab=servers&sign-in={outcome}")).into_response()
+}
+
+/// Keeps a client that the person registered by hand; it is never read back.
+pub async fn enter_client(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(id): Named,
+    JsonBody(client): JsonBody<Client>,
+) -> Result<StatusCode, ApiError> {
+    let server = connection(&app, caller.user, &id).await?;
+    let client_id = client.client_id.trim();
+    let secret = client.client_secret.filter(|secret| !secret.is_empty());
+    if client_id.is_empty() {
+        return Err(ApiError::BadRequest("clientId is blank".into()));
+    }
+    if client_id.len().max(secret.as_ref().map_or(0, String::len)) > LONGEST {
+        return Err(ApiError::BadRequest(format!("clientId or clientSecret is longer than {LONGEST} characters")));
+    }
+    app.tools.enter_client(&app, caller.user, &server, client_id.to_owned(), secret).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Revokes and forgets.
+pub async fn end(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+    let server = connection(&app, caller.user, &id).await?;
+    app.tools.sign_out_of(&app, caller.user, &server).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// What authorization servers read about this program, where its site is one that they can read.
+pub async fn metadata(State(app): State<App>) -> Result<Json<Value>, ApiError> {
+    app.tools.client_metadata().map(Json).ok_or(ApiError::NotFound("document"))
+}
+
+async fn connection(app: &App, user: UserId, id: &str) -> Result<Server, ApiError> {
+    let not_found = || ApiError::NotFound("connection");
+    let id = id.parse().map_err(|_| not_found())?;
+    app.store.get_server(user, id).await?.ok_or_else(not_found)
+}
+
+fn cookie(app: &App, value: &str) -> String {
+    let secure = if app.site_url.scheme() == "https" { "; Secure" } else { "" };
+    format!("{COOKIE}={value}; Path=/api/connections; Max-Age={LIFETIME}; HttpOnly; SameSite=Lax{secure}")
+}
+
+fn browser(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    cookies.flat_map(|line| line.split(';')).find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+}
+
+impl From<Failure> for ApiError {
+    fn from(failure: Failure) -> Self {
+        let message = format!("Signing in is not possible: {failure}.");
+        match failure {
+            Failure::Internal(source) => source.into(),
+            Failure::SignIn(SignInError::Store(error)) => Self::Internal(error.into()),
+            Failure::SignIn(SignInError::NeedsClient) => Self::Conflict { code: "client_needed", message },
+            Failure::SignIn(SignInError::Server(_) | SignInError::Refused { .. }) => {
+                Self::Upstream { code: "sign_in_failed", message }
+            }
+            Failure::SignIn(_) | Failure::NotBegunHere => Self::Unprocessable { code: "sign_in_not_possible", message },
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Signing in to an MCP server and its authorization server, both of another maker.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod account;
+mod answers;
+mod client;
+#[path = "../../mcp/tests/support/peer.rs"]
+#[expect(dead_code, reason = "other tests use the rest")]
+mod peer;
+mod renewal;
+mod round_trip;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use peer::Peer;
+use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use testkit::{Database, MockClock, Person, TestApp};
+
+const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mcp/tests/peers/oauth.mjs");
+/// How long a token of the peer's is good, in seconds.
+const TOKEN_LIFETIME: i64 = 600;
+/// Something that does not come within this time does not come.
+const BOUND: Duration = Duration::from_secs(30);
+
+/// A person with a connection to a server that wants a sign-in.
+struct World {
+    peer: Peer,
+    app: TestApp,
+    clock: Arc<MockClock>,
+    person: Person,
+    connection: String,
+}
+
+impl World {
+    async fn new(database: Database) -> Self {
+        Self::with(database, &[]).await
+    }
+
+    async fn with(database: Database, settings: &[(&str, &str)]) -> Self {
+        let peer = Peer::start(PROGRAM, &[], &[&[("PORT", "{port}")], settings].concat());
+        let clock = MockClock::new();
+        let app = TestApp::builder().database(database).clock(&clock).start().await;
+        let person = app.person().await;
+        let connection = connect(&person, &peer).await;
+        Self { peer, app, clock, person, connection }
+    }
+
+    async fn signed_in(database: Database) -> Self {
+        let world = Self::new(database).await;
+        assert_eq!(world.sign_in().await, "connected");
+        world
+    }
+
+    /// Goes all the way, with consent. Returns the word with which the browser comes back.
+    async fn sign_in(&self) -> String {
+        let begun = Begun::by(&self.person, &self.connection).await;
+        begun.decide(self, "yes").await.come_back(self, Some(&begun.cookie)).await
+    }
+
+    /// Ends tokens early, and the like.
+    async fn control(&self, changes: Value) {
+        let url = format!("http://127.0.0.1:{}/control", self.peer.port);
+        let answer = self.app.http.post(url).json(&changes).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::NO_CONTENT);
+    }
+
+    /// What the peer has seen.
+    async fn seen(&self, what: &str) -> Value {
+        let url = format!("http://127.0.0.1:{}/control", self.peer.port);
+        self.app.http.get(url).send().await.unwrap().json::<Value>().await.unwrap()[what].clone()
+    }
+
+    async fn call(&self, tool: &str) -> (StatusCode, Value) {
+        call(&self.person, tool).await
+    }
+
+    async fn read(&self) -> String {
+        let (status, answer) = self.call("read_notes").await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+
+    /// The connection once it has this status.
+    async fn until(&self, status: &str) -> Value {
+        until(&self.person, &self.connection, status).await
+    }
+
+    fn path(&self) -> String {
+        format!("/api/connections/{}/sign-in", self.connection)
+    }
+}
+
+async fn connect(person: &Person, peer: &Peer) -> String {
+    let url = format!("http://127.0.0.1:{}/mcp", peer.port);
+    let row = person.connect("notes", &url, json!([])).await;
+    row["id"].as_str().unwrap().to_owned()
+}
+
+async fn call(person: &Person, tool: &str) -> (StatusCode, Value) {
+    person.post("/api/tools/run", &json!({ "serverName": "notes", "name": tool, "arguments": {} })).await
+}
+
+async fn until(person: &Person, connection: &str, status: &str) -> Value {
+    let looked = async {
+        loop {
+            let all = person.get("/api/connections").await;
+            let found = all["connections"].as_array().unwrap().iter().find(|found| found["id"] == connection);
+            if let Some(found) = found.filter(|found| found["status"] == status) {
+                return found.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(BOUND, looked).await.unwrap()
+}
+
+/// A sign-in that was begun.
+struct Begun {
+    url: String,
+    cookie: String,
+}
+
+impl Begun {
+    async fn by(person: &Person, connection: &str) -> Self {
+        Self::in_browser(person, connection, None).await
+    }
+
+    async fn in_browser(person: &Person, connection: &str, cookie: Option<&str>) -> Self {
+        let mut request = person.request(Method::POST, &format!("/api/connections/{connection}/sign-in"));
+        if let Some(cookie) = cookie {
+            request = request.header(COOKIE, cookie);
+        }
+        let answer = request.send().await.unwrap();
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        let body = answer.json::<Value>().await.unwrap();
+        assert_eq!(status, StatusCode::OK, "{body}");
+        let set = headers[SET_COOKIE].to_str().unwrap();
+        assert!(set.contains("HttpOnly") && set.contains("SameSite=Lax") && set.contains("Max-Age=600"), "{set}");
+        Self { url: body["url"].as_str().unwrap().to_owned(), cookie: set.split(';').next().unwrap().to_owned() }
+    }
+
+    /// The person reads the page and follows one of its links.
+    async fn decide(&self, world: &World, allow: &str) -> Answer {
+        let page = world.app.http.get(&self.url).send().await.unwrap();
+        assert_eq!(page.status(), StatusCode::OK);
+        let page = page.text().await.unwrap();
+        assert!(page.contains("AI Chat MCP wants to use Notes"), "{page}");
+        let link = page.split('"').find(|link| link.ends_with(&format!("allow={allow}"))).unwrap();
+        let decided = browser().get(format!("http://127.0.0.1:{}{link}", world.peer.port)).send().await.unwrap();
+        let back = url::Url::parse(decided.headers()[LOCATION].to_str().unwrap()).unwrap();
+        Answer(format!("{}?{}", back.path(), back.query().unwrap()))
+    }
+}
+
+/// Where the authorization server sends the browser: path and query.
+#[derive(Debug, Clone)]
+struct Answer(String);
+
+impl Answer {
+    /// The word with which the page is opened.
+    async fn come_back(&self, world: &World, cookie: Option<&str>) -> String {
+        let mut request = browser().get(format!("{}{}", world.app.url, self.0));
+        if let Some(cookie) = cookie {
+            request = request.header(COOKIE, format!("other=1; {cookie}"));
+        }
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::SEE_OTHER);
+        let location = answer.headers()[LOCATION].to_str().unwrap();
+        location.strip_prefix("/?tab=servers&sign-in=").unwrap().to_owned()
+    }
+}
+
+/// A browser that shows redirects instead of following them.
+#[expect(clippy::disallowed_methods, reason = "tests talk to loopback only")]
+fn browser() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap()
+}

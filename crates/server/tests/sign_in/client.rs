@@ -1,0 +1,67 @@
+//! Who the product is at the authorization server.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use testkit::{Database, TestApp, databases};
+
+use super::World;
+
+#[tokio::test]
+async fn a_client_is_entered_where_none_can_be_registered() {
+    for database in databases() {
+        let world = World::with(database, &[("REGISTERS", "no")]).await;
+        let (status, refused) = world.person.post(&world.path(), &json!({})).await;
+        assert_eq!((status, &refused["error"]["code"]), (StatusCode::CONFLICT, &json!("client_needed")));
+        assert!(refused["error"]["message"].as_str().unwrap().contains("enter the client id"), "{refused}");
+
+        let callback = world.app.app.site_url.join("/api/connections/callback").unwrap();
+        let registered = json!({ "client_id": "by-hand", "client_secret": "s3cret", "redirect_uris": [callback],
+            "client_name": "AI Chat MCP" });
+        world.control(json!({ "client": registered })).await;
+        let enter = async |client: Value| {
+            world.person.request(Method::PUT, &world.path()).json(&client).send().await.unwrap().status()
+        };
+        assert_eq!(enter(json!({ "clientId": " " })).await, StatusCode::BAD_REQUEST);
+        assert_eq!(enter(json!({ "clientId": "by-hand", "clientSecret": "wrong" })).await, StatusCode::NO_CONTENT);
+        assert_eq!(world.sign_in().await, "failed");
+        assert_eq!(enter(json!({ "clientId": "by-hand", "clientSecret": "s3cret" })).await, StatusCode::NO_CONTENT);
+        assert_eq!(world.sign_in().await, "connected");
+        assert_eq!(world.seen("clients").await, json!(["by-hand"]));
+
+        // A secret goes to the server that it was entered for.
+        let elsewhere = json!({ "url": format!("http://localhost:{}/mcp", world.peer.port) });
+        let row = format!("/rest/v1/mcp_servers?id=eq.{}", world.connection);
+        let changed = world.person.request(Method::PATCH, &row).json(&elsewhere).send().await.unwrap();
+        assert_eq!(changed.status(), StatusCode::NO_CONTENT);
+        let (status, refused) = world.person.post(&world.path(), &json!({})).await;
+        assert!(!status.is_success(), "{refused}");
+        world.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_public_site_describes_itself_and_a_private_one_does_not() {
+    let public = TestApp::builder().set("CHAT_SITE_URL", "https://chat.example.com").start().await;
+    let document = public.http.get(format!("{}/oauth/client.json", public.url)).send().await.unwrap();
+    assert_eq!(document.status(), StatusCode::OK);
+    let document: Value = document.json().await.unwrap();
+    assert_eq!(document["client_id"], "https://chat.example.com/oauth/client.json");
+    assert_eq!(document["redirect_uris"], json!(["https://chat.example.com/api/connections/callback"]));
+    public.stop().await;
+    let private = TestApp::on(Database::of_environment()).await;
+    let document = private.http.get(format!("{}/oauth/client.json", private.url)).send().await.unwrap();
+    assert_eq!(document.status(), StatusCode::NOT_FOUND);
+    private.stop().await;
+}
+
+#[tokio::test]
+async fn our_own_servers_have_no_sign_in() {
+    let app = TestApp::on(Database::of_environment()).await;
+    let person = app.person().await;
+    let row = person.connect("toolbox", &format!("{}/mcp/toolbox", app.url), json!([])).await;
+    let path = format!("/api/connections/{}/sign-in", row["id"].as_str().unwrap());
+    let (status, refused) = person.post(&path, &json!({})).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("does not say where to sign in"), "{refused}");
+    app.stop().await;
+}

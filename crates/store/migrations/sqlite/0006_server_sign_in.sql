@@ -1,0 +1,27 @@
+-- What an authorization server gave a person for one of their connections. A connection that is removed leaves it behind
+-- until it has been revoked, so that nothing here refers to mcp_servers.
+CREATE TABLE server_credentials (
+  user_id   BLOB NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  server_id BLOB NOT NULL,
+  issuer    TEXT NOT NULL,                       -- of the authorization server
+  secret    BLOB NOT NULL,                       -- encrypted JSON
+  number    INTEGER NOT NULL,                    -- the highest of a connection was stored last
+  PRIMARY KEY (user_id, server_id, issuer)
+) STRICT;
+
+-- A client that the person registered at an authorization server by hand.
+CREATE TABLE server_clients (
+  user_id   BLOB NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  server_id BLOB NOT NULL,
+  secret    BLOB NOT NULL,                       -- encrypted JSON
+  PRIMARY KEY (user_id, server_id)
+) STRICT;
+
+-- Who changes the credentials of a connection at the moment.
+CREATE TABLE server_locks (
+  user_id    BLOB NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  server_id  BLOB NOT NULL,
+  holder     BLOB NOT NULL,
+  expires_at INTEGER NOT NULL,                   -- void from then on: its holder is gone
+  PRIMARY KEY (user_id, server_id)
+) STRICT;

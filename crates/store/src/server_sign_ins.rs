@@ -1,0 +1,193 @@
+//! People's sign-ins to the servers of their connections: what authorization servers gave (`server_credentials`), clients
+//! that were registered by hand (`server_clients`), and who changes them (`server_locks`). What is secret in them is
+//! encrypted before it comes here.
+
+use domain::{ServerId, Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::credentials::Authorization;
+use crate::dispatch::{read, transaction, write};
+use crate::{Error, Store};
+
+const LIST: &str = "SELECT server_id, issuer, secret FROM server_credentials
+    WHERE user_id = $1 AND server_id = $2 ORDER BY number DESC";
+
+const SET: &str = "INSERT INTO server_credentials (user_id, server_id, issuer, secret, number) VALUES ($1, $2, $3, $4,
+        (SELECT COALESCE(MAX(number), 0) + 1 FROM server_credentials WHERE user_id = $1 AND server_id = $2))
+    ON CONFLICT (user_id, server_id, issuer) DO UPDATE SET secret = excluded.secret, number = excluded.number";
+
+const DELETE: &str = "DELETE FROM server_credentials WHERE user_id = $1 AND server_id = $2";
+
+const TAKE_ALL: &str = "DELETE FROM server_credentials WHERE user_id = $1 RETURNING server_id, issuer, secret";
+
+const TAKE_ORPHANS: &str = "DELETE FROM server_credentials WHERE user_id = $1
+    AND NOT EXISTS (SELECT 1 FROM mcp_servers WHERE id = server_credentials.server_id AND user_id = $1)
+    RETURNING server_id, issuer, secret";
+
+const DELETE_ORPHAN_CLIENTS: &str = "DELETE FROM server_clients WHERE user_id = $1
+    AND NOT EXISTS (SELECT 1 FROM mcp_servers WHERE id = server_clients.server_id AND user_id = $1)";
+
+const GET_CLIENT: &str = "SELECT secret FROM server_clients WHERE user_id = $1 AND server_id = $2";
+
+const SET_CLIENT: &str = "INSERT INTO server_clients (user_id, server_id, secret) VALUES ($1, $2, $3)
+    ON CONFLICT (user_id, server_id) DO UPDATE SET secret = excluded.secret";
+
+const DELETE_CLIENT: &str = "DELETE FROM server_clients WHERE user_id = $1 AND server_id = $2";
+
+const LOCK: &str = "INSERT INTO server_locks (user_id, server_id, holder, expires_at) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (user_id, server_id) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+    WHERE server_locks.expires_at <= $5";
+
+const UNLOCK: &str = "DELETE FROM server_locks WHERE user_id = $1 AND server_id = $2 AND holder = $3";
+
+const TAKE_SIGN_IN: &str = "DELETE FROM authorizations WHERE state = $1 AND provider LIKE 'mcp/%'
+    RETURNING user_id, secret, expires_at";
+
+/// What one authorization server gave for one connection.
+#[derive(Debug, Clone, sqlx::FromRow)]
+pub struct ServerCredential {
+    server_id: Uuid,
+    /// The authorization server.
+    pub issuer: String,
+    /// What it gave, sealed.
+    pub secret: Vec<u8>,
+}
+
+impl ServerCredential {
+    /// The connection.
+    pub fn server(&self) -> ServerId {
+        ServerId(self.server_id)
+    }
+}
+
+/// How long somebody may change credentials before others take them for gone.
+#[derive(Debug, Clone, Copy)]
+pub struct Lease {
+    /// Who.
+    pub holder: Uuid,
+    /// From when on.
+    pub now: Timestamp,
+    /// Until when.
+    pub until: Timestamp,
+}
+
+/// The service under which a sign-in to a connection's server stands among the authorisations under way.
+pub fn provider(server: ServerId) -> String {
+    format!("mcp/{}", server.0)
+}
+
+impl Store {
+    /// What the authorization servers of a connection gave, the one that was stored last first.
+    pub async fn list_server_credentials(
+        &self,
+        owner: UserId,
+        server: ServerId,
+    ) -> Result<Vec<ServerCredential>, Error> {
+        Ok(read!(self, |c| sqlx::query_as::<_, ServerCredential>(LIST)
+            .bind(owner.0)
+            .bind(server.0)
+            .fetch_all(c)
+            .await)?)
+    }
+
+    /// Stores what an authorization server gave, in place of what it gave before.
+    pub async fn set_server_credential(
+        &self,
+        owner: UserId,
+        server: ServerId,
+        issuer: &str,
+        secret: &[u8],
+    ) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(SET)
+            .bind(owner.0)
+            .bind(server.0)
+            .bind(issuer)
+            .bind(secret)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Removes what a connection's authorization servers gave.
+    pub async fn delete_server_credentials(&self, owner: UserId, server: ServerId) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(DELETE).bind(owner.0).bind(server.0).execute(c).await.map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Removes what all of a person's authorization servers gave, and hands it out.
+    pub async fn take_server_credentials(&self, owner: UserId) -> Result<Vec<ServerCredential>, Error> {
+        Ok(write!(self, |c| sqlx::query_as::<_, ServerCredential>(TAKE_ALL).bind(owner.0).fetch_all(c).await)?)
+    }
+
+    /// Removes what belonged to connections that a person has no more, and hands out what has to be revoked.
+    pub async fn take_orphaned_server_credentials(&self, owner: UserId) -> Result<Vec<ServerCredential>, Error> {
+        transaction!(self, |tx| {
+            sqlx::query(DELETE_ORPHAN_CLIENTS).bind(owner.0).execute(&mut *tx).await?;
+            Ok(sqlx::query_as::<_, ServerCredential>(TAKE_ORPHANS).bind(owner.0).fetch_all(&mut *tx).await?)
+        })
+    }
+
+    /// The client that a person entered for a connection, sealed.
+    pub async fn get_server_client(&self, owner: UserId, server: ServerId) -> Result<Option<Vec<u8>>, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, (Vec<u8>,)>(GET_CLIENT)
+            .bind(owner.0)
+            .bind(server.0)
+            .fetch_optional(c)
+            .await)?;
+        Ok(row.map(|(secret,)| secret))
+    }
+
+    /// Stores the client that a person entered for a connection.
+    pub async fn set_server_client(&self, owner: UserId, server: ServerId, secret: &[u8]) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(SET_CLIENT)
+            .bind(owner.0)
+            .bind(server.0)
+            .bind(secret)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Forgets the client that a person entered for a connection.
+    pub async fn delete_server_client(&self, owner: UserId, server: ServerId) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(DELETE_CLIENT).bind(owner.0).bind(server.0).execute(c).await.map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Takes the lock on a connection's credentials, unless somebody has it. Returns whether it did.
+    pub async fn lock_server_credentials(&self, owner: UserId, server: ServerId, lease: Lease) -> Result<bool, Error> {
+        let taken = write!(self, |c| sqlx::query(LOCK)
+            .bind(owner.0)
+            .bind(server.0)
+            .bind(lease.holder)
+            .bind(lease.until.0)
+            .bind(lease.now.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(taken == 1)
+    }
+
+    /// Gives the lock back, if `holder` still has it.
+    pub async fn unlock_server_credentials(&self, owner: UserId, server: ServerId, holder: Uuid) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(UNLOCK).bind(owner.0).bind(server.0).bind(holder).execute(c).await.map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Takes out the sign-in to a server that this state began: once, and only before it expires. Whoever comes back
+    /// cannot say who they are; the state says it for them, and the owner is in the answer.
+    pub async fn take_server_sign_in(&self, state: &str, now: Timestamp) -> Result<Option<Authorization>, Error> {
+        let row = write!(self, |c| sqlx::query_as::<_, (Uuid, Vec<u8>, i64)>(TAKE_SIGN_IN)
+            .bind(state)
+            .fetch_optional(c)
+            .await)?;
+        let taken = row.map(|(owner, secret, expires_at)| Authorization {
+            owner: UserId(owner),
+            secret,
+            expires_at: Timestamp(expires_at),
+        });
+        Ok(taken.filter(|authorization| authorization.expires_at > now))
+    }
+}
