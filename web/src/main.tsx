@@ -6,7 +6,7 @@ import "./styles/index.css";
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root");
-if (/#.|google-drive=/u.test(location.href)) tellLandings();
+if (/#.|(google-drive|sign-in)=/u.test(location.href)) tellLandings();
 if (location.pathname === "/") preloadHome();
 createRoot(root).render(
   <StrictMode>

@@ -1,8 +1,8 @@
-import { tellDriveLanding } from "./drive-landing";
 import { tellMailLanding } from "./mail-landing";
+import { tellServiceLanding } from "./service-landing";
 
 /** Says what a link or another site that led here has done. */
 export function tellLandings(): void {
-  tellDriveLanding();
+  tellServiceLanding();
   void tellMailLanding();
 }

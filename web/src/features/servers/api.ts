@@ -69,6 +69,24 @@ export function refreshConnection(id: string): Promise<Connection> {
   return callApi<Connection>(`/api/connections/${encodeURIComponent(id)}/refresh`, { method: "POST" });
 }
 
+function signInPath(id: string): string {
+  return `/api/connections/${encodeURIComponent(id)}/sign-in`;
+}
+
+/** Where to send the browser to sign in to the server of a connection. */
+export async function serverSignIn(id: string): Promise<URL> {
+  return new URL((await callApi<{ url: string }>(signInPath(id), { method: "POST" })).url);
+}
+
+/** Stores the client that the user registered at the server's sign-in server by hand. */
+export function enterServerClient(id: string, clientId: string, clientSecret: string): Promise<void> {
+  return callApi(signInPath(id), { ...jsonBody({ clientId, clientSecret }), method: "PUT" });
+}
+
+export function signOutOfServer(id: string): Promise<void> {
+  return callApi(signInPath(id), { method: "DELETE" });
+}
+
 /** Whether this installation can reach Google Drive, and whether the user has linked theirs. */
 export function googleDrive(userId: string) {
   return queryOptions({

@@ -6,7 +6,7 @@ import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
 import { Field, Input } from "@/ui/field";
 import { toast } from "@/ui/toast";
-import { connectedWords, connectServer } from "./connect";
+import { connectedToast, connectServer } from "./connect";
 import { type ConnectDraft, emptyDraft, isComplete } from "./connect-draft";
 import { foldAway, HeaderFields } from "./header-fields";
 import { reloadConnections } from "./use-connections";
@@ -89,8 +89,7 @@ function useConnect(userId: string, onConnected: () => void) {
   return useMutation({
     mutationFn: (draft: ConnectDraft) => connectServer(userId, draft),
     onSuccess: async (connected) => {
-      const tone = connected.standInReason === undefined ? "ok" : "warn";
-      toast({ title: t("servers.connected.title"), ...connectedWords(connected), tone });
+      toast(await connectedToast(connected));
       onConnected();
       await reloadConnections(client, userId);
     },

@@ -48,6 +48,11 @@ test("uses the tools that come with a failure", () => {
   });
 });
 
+test("lets nothing stand in where the user can sign in", () => {
+  const answer = { success: false, data: [tool], error: "wants you to sign in", needsSignIn: true };
+  expect(decide({ kind: "answered", answer })).toEqual({ kind: "sign-in" });
+});
+
 test("refuses with the reason where nothing may stand in", () => {
   expect(decide({ kind: "failed", reason: "answered 500" }, "off")).toEqual({
     kind: "refuse",

@@ -6,6 +6,8 @@ export interface ProxyAnswer {
   success: boolean;
   data?: ToolDefinition[] | null;
   error?: string | null;
+  /** Whether the server wants the user to sign in first. */
+  needsSignIn?: boolean;
 }
 
 /** How asking the proxy went. */
@@ -17,14 +19,18 @@ export type Probe =
 /** What becomes of the connection. */
 export type Decision =
   | { kind: "connect"; tools: readonly ToolDefinition[]; standInReason?: string }
+  /** Stored without tools, which are known after the user has signed in. */
+  | { kind: "sign-in" }
   | { kind: "refuse"; reason: string | undefined };
 
 /**
  * The product's rule: a server that fails or offers no tools is connected all the same, with the built-in Google
  * Drive tools, unless the operator has turned those off. Tools that come with a failure are used as they are.
+ * Nothing stands in for a server that only wants the user to sign in.
  */
 export function decideConnection(probe: Probe, standIns: "google-drive" | "off", noTools: string): Decision {
   const answer = probe.kind === "answered" ? probe.answer : undefined;
+  if (answer?.needsSignIn === true) return { kind: "sign-in" };
   const offered = answer?.data ?? [];
   if (answer?.success === true && offered.length > 0) return { kind: "connect", tools: offered };
   const reason = probe.kind === "failed" ? probe.reason : answer?.error;

@@ -1,5 +1,6 @@
 import { boot } from "@/lib/boot";
 import { t } from "@/lib/t";
+import type { Toast } from "@/ui/toast";
 import { insertServer, probeServer } from "./api";
 import { type ConnectDraft, headersOf } from "./connect-draft";
 import { decideConnection } from "./connect-rule";
@@ -10,6 +11,8 @@ export interface Connected {
   toolCount: number;
   /** Why the built-in tools stand in; absent when the server offered its own. */
   standInReason?: string;
+  /** Whether the user has to sign in to the server before it offers its tools. */
+  needsSignIn?: boolean;
 }
 
 /** Opens the server, applies the rule, and stores the connection.
@@ -21,18 +24,31 @@ export async function connectServer(userId: string, draft: ConnectDraft): Promis
   const probe = await probeServer(url, headers);
   const decision = decideConnection(probe, boot.fallbackTools, t("servers.noTools"));
   if (decision.kind === "refuse") throw new Error(decision.reason ?? t("servers.failed.text"));
-  await insertServer({ user_id: userId, name, url, tools: decision.tools, ...(headers && { headers }) });
+  const tools = decision.kind === "connect" ? decision.tools : [];
+  await insertServer({ user_id: userId, name, url, tools, ...(headers && { headers }) });
+  if (decision.kind === "sign-in") return { name, toolCount: 0, needsSignIn: true };
   return {
     name,
-    toolCount: decision.tools.length,
+    toolCount: tools.length,
     ...(decision.standInReason !== undefined && { standInReason: decision.standInReason }),
   };
 }
 
-/** The words of the toast after connecting. */
-export function connectedWords({ name, toolCount, standInReason }: Connected) {
+/** The toast after connecting. */
+export async function connectedToast({
+  name,
+  toolCount,
+  standInReason,
+  needsSignIn,
+}: Connected): Promise<Omit<Toast, "id">> {
+  if (needsSignIn === true) {
+    const { t: late } = await import("@/lib/account-text");
+    const description = late("account.server.needed", { name });
+    return { title: late("account.server.needed.title"), description, tone: "warn" };
+  }
+  const title = t("servers.connected.title");
   const description = t("servers.connected.text", { name, n: toolCount });
-  if (standInReason === undefined) return { description };
+  if (standInReason === undefined) return { title, description, tone: "ok" };
   const reason = standInReason.replace(/\.\s*$/u, "");
-  return { description, detail: t("servers.connected.standIn", { reason }) };
+  return { title, description, detail: t("servers.connected.standIn", { reason }), tone: "warn" };
 }

@@ -1,6 +1,7 @@
 import { useMutation } from "@/lib/query/use-mutation";
 import { useQueryClient } from "@/lib/query/use-query";
 import { RotateCw, Trash2 } from "lucide-react";
+import { lazy, Suspense } from "react";
 import { t } from "@/lib/t";
 import { Badge, Dot } from "@/ui/badge";
 import { IconButton } from "@/ui/button";
@@ -10,6 +11,9 @@ import { connectionsTitleId } from "./connections-title";
 import { DriveLink } from "./drive-link";
 import { type ServerConnection, statusTone } from "./server-connection";
 import { reloadConnections, storeLiveState } from "./use-connections";
+
+/** Few servers want it. */
+const ServerSignIn = lazy(async () => ({ default: (await import("./server-sign-in")).ServerSignIn }));
 
 interface ConnectionRowProps {
   userId: string;
@@ -21,12 +25,13 @@ export function ConnectionRow({ userId, connection }: ConnectionRowProps) {
   const remove = useRemove(userId, name);
   const refresh = useRefresh(userId, connection.id);
   const tone = statusTone(status);
+  const needsSignIn = status === "needs-sign-in";
   return (
     <li className="grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-0.5 px-5 py-3.5">
       <Dot tone={tone} />
       <h3 className="truncate text-base font-medium">{name}</h3>
       <div className="col-start-3 row-span-2 row-start-1 flex items-center gap-1">
-        <Badge tone={tone}>{status}</Badge>
+        <Badge tone={tone}>{status.replaceAll("-", " ")}</Badge>
         {status === "error" && (
           <IconButton
             label={t("servers.retry", { name })}
@@ -47,7 +52,14 @@ export function ConnectionRow({ userId, connection }: ConnectionRowProps) {
       <p className="col-start-2 row-start-2 truncate font-mono text-sm text-ink-2" title={url}>
         {url}
       </p>
-      {reason !== undefined && (
+      {(needsSignIn || connection.signedIn) && (
+        <div className="col-start-2 col-end-4">
+          <Suspense>
+            <ServerSignIn key={status} connection={connection} />
+          </Suspense>
+        </div>
+      )}
+      {reason !== undefined && !needsSignIn && (
         <p className="col-start-2 col-end-4 text-sm text-err wrap-anywhere first-letter:uppercase">
           {reason}
         </p>

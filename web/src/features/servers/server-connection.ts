@@ -22,6 +22,8 @@ export interface ServerConnection {
   tools: readonly ToolDefinition[];
   /** Whether the built-in tools stand in for those the server did not offer. */
   usesFallback: boolean;
+  /** Whether the user is signed in at the server. */
+  signedIn: boolean;
 }
 
 /** Joins rows and live states, oldest connection first. A stored row counts as connected until more is known. */
@@ -39,7 +41,8 @@ function mergeConnection(row: StoredServer, live: Connection | undefined): Serve
   const stored = row.tools ?? [];
   const { id, name, url } = row;
   if (live === undefined) {
-    return { id, name, url, status: "connected", reason: undefined, tools: stored, usesFallback: false };
+    const unknown = { reason: undefined, usesFallback: false, signedIn: false };
+    return { id, name, url, status: "connected", tools: stored, ...unknown };
   }
   return {
     id,
@@ -50,11 +53,14 @@ function mergeConnection(row: StoredServer, live: Connection | undefined): Serve
     // Until the server was asked, what it had when it was connected is the best answer.
     tools: live.tools.length > 0 ? live.tools : stored,
     usesFallback: live.toolsFrom === "fallback",
+    signedIn: live.signedIn === true,
   };
 }
 
 /** Whether the assistant can count on this connection's tools. */
 export function isUsable(connection: ServerConnection): boolean {
+  // Where somebody is signed in, the server only wants more rights for some of its tools.
+  if (connection.status === "needs-sign-in") return connection.signedIn;
   return connection.status !== "error" || connection.usesFallback;
 }
 
@@ -80,6 +86,6 @@ function available(tool: ToolDefinition, serverName: string): AvailableTool {
 /** The colour of a status; whatever is not known is grey. */
 export function statusTone(status: string): Tone {
   if (status === "connected") return "ok";
-  if (status === "connecting") return "warn";
+  if (status === "connecting" || status === "needs-sign-in") return "warn";
   return status === "error" ? "err" : "neutral";
 }

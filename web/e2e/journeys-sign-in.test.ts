@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { closeToasts, inspect, looks } from "./look.ts";
+import { type Peer, startPeer } from "./peer.ts";
+import { call, say } from "./scripted-model.ts";
+import { openStage } from "./stage.ts";
+import { eventually, type Visitor } from "./visitor.ts";
+
+const stage = await openStage();
+
+async function started(env: Record<string, string> = {}): Promise<Peer> {
+  const peer = await startPeer("oauth.mjs", [], { PORT: "{port}", ...env });
+  after(() => peer.stop());
+  return peer;
+}
+
+const [notes, strict] = await Promise.all([started(), started({ REGISTERS: "no" })]);
+
+function address({ port }: Peer, path = "/mcp"): string {
+  return `http://127.0.0.1:${port}${path}`;
+}
+
+async function control(peer: Peer, changes: object): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  await fetch(address(peer, "/control"), { method: "POST", headers, body: JSON.stringify(changes) });
+}
+
+async function connect(visitor: Visitor, peer: Peer): Promise<void> {
+  await visitor.open("/?tab=servers");
+  await visitor.connect("notes", address(peer));
+  await visitor.toast("Sign-In Needed", /^notes wants you to sign in\./u);
+  await visitor.connection("notes").getByText("needs sign in", { exact: true }).waitFor();
+}
+
+/** Goes to the sign-in server, decides there and comes back. */
+async function decide(visitor: Visitor, peer: Peer, decision: "Allow" | "Deny"): Promise<void> {
+  const row = visitor.connection("notes");
+  await row.getByRole("button", { name: "Sign in to notes" }).click();
+  await row.getByText(`127.0.0.1:${peer.port}`, { exact: true }).waitFor();
+  await row.getByRole("link", { name: "Continue" }).click();
+  await visitor.page.getByRole("heading", { name: "AI Chat MCP wants to use Notes" }).waitFor();
+  await visitor.page.getByRole("link", { name: decision }).click();
+  await visitor.field("Server Name").waitFor();
+}
+
+test("signs in to a server, uses its tools in a chat, and signs out of it", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  await connect(visitor, notes);
+  const stored = await account.call<{ tools: unknown[] }[]>("/rest/v1/mcp_servers?select=tools");
+  assert.deepEqual(stored, [{ tools: [] }], "nothing stands in");
+  await decide(visitor, notes, "Allow");
+  await visitor.toast("Signed In", "The server's tools are on their way.");
+  const row = visitor.connection("notes");
+  await row.getByText("connected", { exact: true }).waitFor();
+  await row.getByText("You are signed in to this server.").waitFor();
+  await visitor.card("Available Tools").getByText("read_notes").waitFor();
+  assert.equal(new URL(visitor.page.url()).search, "?tab=servers", "a reload does not tell it again");
+
+  await visitor.openTab("Chat");
+  stage.model.answer(call("read_notes", {}));
+  stage.model.answer(say("There they are."));
+  await visitor.ask("Read my notes");
+  await visitor.answered();
+  await visitor.toolCall("read_notes").getByRole("button", { expanded: false }).click();
+  await visitor
+    .toolCall("read_notes")
+    .getByText(/The notes of/u)
+    .first()
+    .waitFor();
+
+  await visitor.openTab("MCP Servers");
+  await row.getByRole("button", { name: "Sign out of notes" }).click();
+  await row.getByRole("button", { name: "Sign in to notes" }).waitFor();
+  await eventually(async () => {
+    const seen = (await (await fetch(address(notes, "/control"))).json()) as { revoked: number };
+    assert.equal(seen.revoked, 1);
+  });
+});
+
+test("a call whose sign-in has ended says where to sign in, and the connection does, too", async (t) => {
+  const { visitor } = await stage.member(t);
+  await connect(visitor, notes);
+  await decide(visitor, notes, "Allow");
+  await visitor.connection("notes").getByText("connected", { exact: true }).waitFor();
+  await control(notes, { forgetAccess: true, refuseRefresh: true });
+  t.after(() => control(notes, { refuseRefresh: false }));
+  await visitor.openTab("Chat");
+  stage.model.answer(call("read_notes", {}));
+  stage.model.answer(say("I could not."));
+  await visitor.ask("Read my notes");
+  await visitor.answered();
+  await visitor.toolCall("read_notes").getByRole("button", { expanded: false }).click();
+  await visitor
+    .toolCall("read_notes")
+    .getByText(/The server notes wants you to sign in; you can do that in the MCP Servers tab/u)
+    .first()
+    .waitFor();
+  await visitor.openTab("MCP Servers");
+  await visitor.connection("notes").getByRole("button", { name: "Sign in to notes" }).waitFor();
+});
+
+test("a no is told, and the way stays open", async (t) => {
+  const { visitor } = await stage.member(t);
+  await connect(visitor, notes);
+  await decide(visitor, notes, "Deny");
+  await visitor.toast("Not Signed In", "You did not allow it. You can sign in at any time.");
+  await visitor.connection("notes").getByRole("button", { name: "Sign in to notes" }).waitFor();
+});
+
+test("a client that was registered by hand is entered where the sign-in server wants it", async (t) => {
+  const { visitor } = await stage.member(t);
+  const callback = `${stage.app.url}/api/connections/callback`;
+  const client = { client_id: "by-hand", client_secret: "s3cret", client_name: "AI Chat MCP" };
+  await control(strict, { client: { ...client, redirect_uris: [callback] } });
+  await connect(visitor, strict);
+  const row = visitor.connection("notes");
+  await row.getByRole("button", { name: "Sign in to notes" }).click();
+  await row.getByText(callback).waitFor();
+  await visitor.field("Client ID").fill("mistyped");
+  await row.getByRole("button", { name: "Save and go on" }).click();
+  await row.getByRole("button", { name: "Use a client ID of my own" }).click();
+  await visitor.field("Client ID").fill("by-hand");
+  await visitor.field("Client secret, if there is one").fill("s3cret");
+  await row.getByRole("button", { name: "Save and go on" }).click();
+  await row.getByRole("link", { name: "Continue" }).click();
+  await visitor.page.getByRole("link", { name: "Allow" }).click();
+  await row.getByText("connected", { exact: true }).waitFor();
+});
+
+for (const [name, look] of looks) {
+  test(`signing in to servers can be read, reached and hit: ${name}`, async (t) => {
+    const { viewport, colorScheme, hasTouch } = look;
+    const { visitor } = await stage.member(t, { viewport, colorScheme, hasTouch });
+    await connect(visitor, notes);
+    await closeToasts(visitor);
+    const row = visitor.connection("notes");
+    await row.getByRole("button", { name: "Sign in to notes" }).waitFor();
+    await inspect(visitor, "sign-in-needed", look);
+    await row.getByRole("button", { name: "Sign in to notes" }).click();
+    await row.getByRole("link", { name: "Continue" }).waitFor();
+    await inspect(visitor, "sign-in-leads", look);
+    await row.getByRole("button", { name: "Cancel" }).click();
+    await decide(visitor, notes, "Allow");
+    await row.getByText("You are signed in to this server.").waitFor();
+    await closeToasts(visitor);
+    await inspect(visitor, "sign-in-done", look);
+    await row.getByRole("button", { name: "Remove notes" }).click();
+    await closeToasts(visitor);
+
+    await connect(visitor, strict);
+    await closeToasts(visitor);
+    await row.getByRole("button", { name: "Sign in to notes" }).click();
+    await visitor.field("Client ID").waitFor();
+    await inspect(visitor, "sign-in-client", look);
+  });
+}

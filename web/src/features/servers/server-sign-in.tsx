@@ -1,0 +1,155 @@
+import { type FormEvent, useState } from "react";
+import { Check, LogIn } from "lucide-react";
+import { focusNow } from "@/account-parts/focus-now";
+import { t } from "@/lib/account-text";
+import { ApiError } from "@/lib/api-error";
+import { useMutation } from "@/lib/query/use-mutation";
+import { Button, buttonClass } from "@/ui/button";
+import { Field, Input } from "@/ui/field";
+import { enterServerClient, serverSignIn, signOutOfServer } from "./api";
+import type { ServerConnection } from "./server-connection";
+
+/** The code with which the server says that its sign-in server has to be told of this app by hand. */
+const clientNeeded = "client_needed";
+
+/** Signing in to the server of a connection, and out of it. */
+export function ServerSignIn({ connection }: { connection: ServerConnection }) {
+  const { id, name, status, signedIn } = connection;
+  const [cancelled, setCancelled] = useState(false);
+  const [ownClient, setOwnClient] = useState(false);
+  const begin = useMutation({ mutationFn: () => serverSignIn(id) });
+  const end = useMutation({ mutationFn: () => signOutOfServer(id) });
+  const needed = status === "needs-sign-in";
+  const asksForClient = ownClient || (begin.error instanceof ApiError && begin.error.code === clientNeeded);
+  function start(): void {
+    setCancelled(false);
+    setOwnClient(false);
+    begin.mutate();
+  }
+  return (
+    <div className="mt-1 grid justify-items-start gap-2 text-sm text-ink-2">
+      {needed && <p>{t(signedIn ? "account.server.wantsMore" : "account.server.wants")}</p>}
+      {needed && begin.data !== undefined && !cancelled && !asksForClient && (
+        <Leave url={begin.data} onCancel={() => setCancelled(true)} onOwnClient={() => setOwnClient(true)} />
+      )}
+      {needed && asksForClient && <ClientForm id={id} name={name} onEntered={start} />}
+      {needed && (begin.data === undefined || cancelled) && !asksForClient && (
+        <Button size="sm" disabled={begin.isPending} busy={begin.isPending} onClick={start}>
+          {!begin.isPending && <LogIn aria-hidden="true" />}
+          {t("account.server.signIn", { name })}
+        </Button>
+      )}
+      {needed && begin.error !== undefined && !asksForClient && <Wrong error={begin.error} />}
+      {signedIn && (
+        <p className="flex flex-wrap items-center gap-x-1.5">
+          <Check aria-hidden="true" className="size-4 text-ok" />
+          {t("account.server.signedIn")}
+          <Button variant="quiet" size="sm" disabled={end.isPending} onClick={() => end.mutate()}>
+            {t("account.server.signOut", { name })}
+          </Button>
+        </p>
+      )}
+      {end.error !== undefined && <Wrong error={end.error} />}
+    </div>
+  );
+}
+
+interface LeaveProps {
+  url: URL;
+  onCancel: () => void;
+  onOwnClient: () => void;
+}
+
+/** Says where the way leads before it is taken. */
+function Leave({ url, onCancel, onOwnClient }: LeaveProps) {
+  return (
+    <div role="status" className="grid gap-2">
+      <p>
+        {t("account.server.leads")} <strong className="font-medium text-ink wrap-anywhere">{url.host}</strong>
+      </p>
+      <p className="flex flex-wrap gap-2">
+        <a
+          ref={focusNow}
+          href={url.href}
+          rel="noreferrer"
+          className={buttonClass({ variant: "primary", size: "sm" })}
+        >
+          {t("account.server.continue")}
+        </a>
+        <Button variant="quiet" size="sm" onClick={onCancel}>
+          {t("account.server.cancel")}
+        </Button>
+        <Button variant="quiet" size="sm" onClick={onOwnClient}>
+          {t("account.server.otherClient")}
+        </Button>
+      </p>
+    </div>
+  );
+}
+
+interface ClientFormProps {
+  id: string;
+  name: string;
+  onEntered: () => void;
+}
+
+/** What a sign-in server gave to whoever registered this app there by hand. */
+function ClientForm({ id, name, onEntered }: ClientFormProps) {
+  const [clientId, setClientId] = useState("");
+  const [secret, setSecret] = useState("");
+  const enter = useMutation({
+    mutationFn: () => enterServerClient(id, clientId.trim(), secret),
+    onSuccess: onEntered,
+  });
+  const address = `${location.origin}/api/connections/callback`;
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    if (!enter.isPending && clientId.trim() !== "") enter.mutate();
+  }
+  return (
+    <form className="grid w-full gap-3" onSubmit={submit}>
+      <p className="wrap-anywhere">{t("account.server.client", { name, address })}</p>
+      <Field label={t("account.server.clientId")}>
+        {(ids) => (
+          <Input
+            {...ids}
+            value={clientId}
+            onChange={(event) => setClientId(event.target.value)}
+            autoComplete="off"
+            spellCheck={false}
+            aria-required
+          />
+        )}
+      </Field>
+      <Field label={t("account.server.clientSecret")} hint={t("account.server.secretHint")}>
+        {(ids) => (
+          <Input
+            {...ids}
+            type="password"
+            autoComplete="off"
+            value={secret}
+            onChange={(event) => setSecret(event.target.value)}
+          />
+        )}
+      </Field>
+      {enter.error !== undefined && <Wrong error={enter.error} />}
+      <Button
+        type="submit"
+        size="sm"
+        className="justify-self-start"
+        disabled={enter.isPending || clientId.trim() === ""}
+        busy={enter.isPending}
+      >
+        {t("account.server.save")}
+      </Button>
+    </form>
+  );
+}
+
+function Wrong({ error }: { error: Error }) {
+  return (
+    <p role="alert" className="text-err wrap-anywhere">
+      {error.message}
+    </p>
+  );
+}
