@@ -9,6 +9,7 @@ mod anonymous;
 mod caller;
 mod factors;
 mod keys;
+mod letters;
 mod limits;
 mod mailed;
 mod protocol;

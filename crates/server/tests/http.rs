@@ -82,7 +82,7 @@ async fn pages_of_configured_origins_may_use_what_the_official_clients_speak() {
     let rows = ask(get.clone(), "/rest/v1/ai_chat_sessions", "https://app.example.com", false).await;
     assert_eq!((rows.status(), &rows.headers()["vary"]), (reqwest::StatusCode::OK, &"origin".parse().unwrap()));
     let exposed = rows.headers()["access-control-expose-headers"].to_str().unwrap();
-    for name in ["x-supabase-api-version", "content-range", "x-relay-error"] {
+    for name in ["x-supabase-api-version", "content-range", "x-relay-error", "x-total-count", "link"] {
         assert!(exposed.split(", ").any(|given| given == name), "{name}");
     }
     assert_eq!(rows.headers()["access-control-allow-origin"], "https://app.example.com");

@@ -6,6 +6,7 @@ use domain::{AuthSessionId, UserId};
 use serde_json::{Map, Value, json};
 use store::one_time_tokens::OneTimeToken;
 use store::users::{Along, User};
+use url::Url;
 use uuid::Uuid;
 
 use super::changes::{self, confirm, taken};
@@ -15,11 +16,12 @@ use super::letters::Landing;
 
 use super::limits::Proof;
 use super::refusal::{
-    BANNED_LOGIN, CURRENT_PASSWORD_INVALID, EMAIL_NOT_CONFIRMED, INVALID_CREDENTIALS, PASSWORD_NEEDS_ADDRESS,
-    REAUTHENTICATION_NOT_VALID, Refusal, SAME_PASSWORD, UPDATE_NEEDS_AAL2, USER_ALREADY_EXISTS,
+    BANNED_LOGIN, CURRENT_PASSWORD_INVALID, EMAIL_NOT_CONFIRMED, INVALID_CREDENTIALS, NOT_ADMIN,
+    PASSWORD_NEEDS_ADDRESS, PHONE_CHANGE_DISABLED, REAUTHENTICATION_NOT_VALID, Refusal, SAME_PASSWORD,
+    UPDATE_NEEDS_AAL2, USER_ALREADY_EXISTS,
 };
 use super::sessions::SignIn;
-use super::{Auth, AuthError, Claims, email, password};
+use super::{Auth, AuthError, Claims, email, password, phone, pkce};
 use crate::app::App;
 use crate::events::Event;
 
@@ -54,6 +56,10 @@ pub enum SignedUp {
 pub struct Change {
     /// The new address.
     pub email: Option<String>,
+    /// A telephone number, which nobody here has.
+    pub phone: Option<String>,
+    /// How the number is to be reached.
+    pub channel: String,
     /// The new password.
     pub password: Option<String>,
     /// The present password: need not be sent, but must be right when it is.
@@ -62,8 +68,12 @@ pub struct Change {
     pub nonce: Option<String>,
     /// Fields of `user_metadata` to set, or to remove where they are null.
     pub data: Option<Map<String, Value>>,
+    /// It also says what `app_metadata` is to be, which is not the person's to say.
+    pub sets_app_metadata: bool,
     /// Where a mailed link leads.
-    pub landing: Landing,
+    pub redirect: Url,
+    /// What the request says of PKCE, and the method.
+    pub challenge: (Option<String>, Option<String>),
 }
 
 impl Auth {
@@ -133,27 +143,23 @@ impl Auth {
         self.open(app, user, "password", user_agent).await
     }
 
-    /// Changes the account of the person who asks. A new password ends all their other sign-ins.
+    /// Changes the account of the person who asks. A new password ends all their other sign-ins. What is wrong is said in
+    /// the protocol's order.
     pub async fn update_user(&self, app: &App, claims: Claims, change: Change) -> Result<User, AuthError> {
-        let email = change.email.filter(|email| !email.is_empty()).map(|email| email::normalize(&email)).transpose()?;
-        if let Some(password) = &change.password {
-            password::check_new(password)?;
-        }
+        let email = change.email.as_deref().map(email::normalize).transpose()?;
+        change.check_form()?;
         let user = self.user(app, claims).await?;
         let email = email.filter(|email| user.email.as_ref() != Some(email));
-        if claims.lacks_factor && (email.is_some() || change.password.is_some()) {
-            return Err(UPDATE_NEEDS_AAL2.into());
-        }
-        if user.is_anonymous && email.is_none() && change.password.is_some() {
-            return Err(PASSWORD_NEEDS_ADDRESS.into());
-        }
+        change.check_right(&user, claims, email.is_some())?;
         let way = match &email {
             Some(email) => Some(email_change::way(app, &user, email).await?),
             None => None,
         };
-        let nonce = change.nonce.filter(|nonce| !nonce.is_empty());
+        if change.phone.is_some() {
+            return Err(PHONE_CHANGE_DISABLED.into());
+        }
         let spend = match change.password {
-            Some(_) => self.check_reauthentication(app, &user, claims, nonce.as_deref()).await?,
+            Some(_) => self.check_reauthentication(app, &user, claims, change.nonce.as_deref()).await?,
             None => None,
         };
         let password_hash = self.hash_of_new(&user, change.password, change.current_password).await?;
@@ -162,7 +168,9 @@ impl Auth {
         // What cannot be written is refused before anything is mailed.
         checked.apply(&mut user.clone(), app)?;
         if let (Some(email), Some(Way::ByMail)) = (&checked.email, way) {
-            checked.issue = self.mail_email_change(app, &user, email, &change.landing).await?;
+            let (challenge, method) = change.challenge;
+            let landing = Landing { redirect: change.redirect, challenge: pkce::challenge(challenge, method)? };
+            checked.issue = self.mail_email_change(app, &user, email, &landing).await?;
         }
         let user = changes::change(app, user, REAUTHENTICATION_NOT_VALID, |user| checked.apply(user, app)).await?;
         if checked.keep.is_some() {
@@ -190,6 +198,31 @@ impl Auth {
             return Err(SAME_PASSWORD.into());
         }
         self.passwords.hash(new).await.map(Some)
+    }
+}
+
+impl Change {
+    /// What is wrong with it, whoever asks.
+    fn check_form(&self) -> Result<(), AuthError> {
+        if let Some(number) = &self.phone {
+            phone::check(number)?;
+            phone::check_channel(&self.channel)?;
+        }
+        self.password.as_deref().map_or(Ok(()), password::check_new)
+    }
+
+    /// Whether it is this person's to make, in this sign-in.
+    fn check_right(&self, user: &User, claims: Claims, new_email: bool) -> Result<(), AuthError> {
+        if self.sets_app_metadata {
+            return Err(NOT_ADMIN.into());
+        }
+        if claims.lacks_factor && (new_email || self.phone.is_some() || self.password.is_some()) {
+            return Err(UPDATE_NEEDS_AAL2.into());
+        }
+        if user.is_anonymous && !new_email && self.phone.is_none() && self.password.is_some() {
+            return Err(PASSWORD_NEEDS_ADDRESS.into());
+        }
+        Ok(())
     }
 }
 

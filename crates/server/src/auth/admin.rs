@@ -10,10 +10,15 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{Timestamp, UserId};
 use serde_json::{Map, Value};
 use store::users::{Along, User};
+use uuid::Uuid;
 
 use super::changes::{change, confirm};
-use super::refusal::{ADMIN_NEEDED, CONFLICT, EMAIL_EXISTS, NO_SUCH_USER, Refusal, USER_ALREADY_EXISTS};
-use super::{Auth, AuthError, accounts, email, password, token};
+use super::refusal::{
+    ADMIN_NEEDED, CONFLICT, EMAIL_EXISTS, NO_SUCH_USER, PASSWORD_HASH_UNSUPPORTED, PHONE_CHANGE_DISABLED, ROLE_FIXED,
+    Refusal, USER_ALREADY_EXISTS,
+};
+use super::token::AUTHENTICATED;
+use super::{Auth, AuthError, accounts, email, password, phone, token};
 use crate::app::App;
 use crate::events::Event;
 
@@ -24,11 +29,17 @@ pub use links::{LinkWish, Made};
 #[derive(Debug, Default)]
 pub struct Wish {
     /// The id of a new account.
-    pub id: Option<UserId>,
+    pub id: Option<String>,
     /// The address. It counts at once.
     pub email: Option<String>,
+    /// A telephone number, which nobody here has.
+    pub phone: Option<String>,
     /// The password.
     pub password: Option<String>,
+    /// The hash of one, which this server does not take.
+    pub password_hash: Option<String>,
+    /// The role and the audience.
+    pub roles: Vec<String>,
     /// The address is the person's.
     pub email_confirm: bool,
     /// Fields of `user_metadata` to set, or to remove where they are null.
@@ -37,6 +48,19 @@ pub struct Wish {
     pub app_metadata: Map<String, Value>,
     /// For how long the person is kept out, such as `24h`; `none` lets them in.
     pub ban_duration: Option<String>,
+}
+
+impl Wish {
+    /// What this server has no place for is refused, so that nobody takes it for done.
+    fn check_served(&self) -> Result<(), Refusal> {
+        if self.phone.is_some() {
+            return Err(PHONE_CHANGE_DISABLED);
+        }
+        if self.roles.iter().any(|role| role != AUTHENTICATED) {
+            return Err(ROLE_FIXED);
+        }
+        if self.password_hash.is_some() { Err(PASSWORD_HASH_UNSUPPORTED) } else { Ok(()) }
+    }
 }
 
 /// What becomes of a ban.
@@ -73,14 +97,21 @@ impl Auth {
 
     /// Makes an account. Its address is only confirmed if the wish says so.
     pub async fn create_user(&self, app: &App, wish: Wish) -> Result<User, AuthError> {
-        let Some(email) = wish.email else {
+        if wish.email.is_none() && wish.phone.is_none() {
             return Err(Refusal::invalid("Cannot create a user without either an email or phone").into());
-        };
-        let email = email::normalize(&email)?;
-        if app.store.get_user_by_email(&email).await?.is_some() {
+        }
+        let email = wish.email.as_deref().map(email::normalize).transpose()?;
+        if let Some(email) = &email
+            && app.store.get_user_by_email(email).await?.is_some()
+        {
             return Err(EMAIL_EXISTS.into());
         }
-        let ban = read_ban(wish.ban_duration.as_deref())?;
+        wish.phone.as_deref().map_or(Ok(()), phone::check)?;
+        if wish.password.is_some() && wish.password_hash.is_some() {
+            return Err(Refusal::invalid("Only a password or a password hash should be provided").into());
+        }
+        wish.check_served()?;
+        let email = email.ok_or(PHONE_CHANGE_DISABLED)?;
         let password_hash = match wish.password.filter(|password| !password.is_empty()) {
             Some(password) => {
                 password::check_length(&password)?;
@@ -88,9 +119,11 @@ impl Auth {
             }
             None => None,
         };
+        let id = wish.id.as_deref().map(read_new_id).transpose()?;
+        let ban = read_ban(wish.ban_duration.as_deref())?;
         let mut user = accounts::blank(app, email);
         let now = user.created_at;
-        user.id = wish.id.unwrap_or(user.id);
+        user.id = id.unwrap_or(user.id);
         user.password_hash = password_hash;
         merge(&mut user.user_metadata, &wish.user_metadata);
         merge(&mut user.app_metadata, &wish.app_metadata);
@@ -111,12 +144,12 @@ impl Auth {
     /// Changes an account. A new password ends every sign-in.
     pub async fn change_user(&self, app: &App, id: UserId, mut wish: Wish) -> Result<User, AuthError> {
         let email = wish.email.take().map(|email| email::normalize(&email)).transpose()?;
+        wish.phone.as_deref().map_or(Ok(()), phone::check)?;
         let ban = read_ban(wish.ban_duration.as_deref())?;
+        wish.password.as_deref().map_or(Ok(()), password::check_new)?;
+        wish.check_served()?;
         let password_hash = match wish.password.take() {
-            Some(password) => {
-                password::check_new(&password)?;
-                Some(self.passwords.hash(password).await?)
-            }
+            Some(password) => Some(self.passwords.hash(password).await?),
             None => None,
         };
         let new_password = password_hash.is_some();
@@ -164,6 +197,11 @@ impl Auth {
 fn no_address(user: &User) -> String {
     let text = format!("{}{}", user.id, user.email.as_deref().unwrap_or_default());
     URL_SAFE_NO_PAD.encode(digest(&SHA256, text.as_bytes()))
+}
+
+fn read_new_id(text: &str) -> Result<UserId, Refusal> {
+    let id = Uuid::parse_str(text).map_err(|_| Refusal::invalid("ID must conform to the uuid v4 format"))?;
+    if id.is_nil() { Err(Refusal::invalid("ID cannot be a nil uuid")) } else { Ok(UserId(id)) }
 }
 
 fn read_ban(text: Option<&str>) -> Result<Ban, AuthError> {

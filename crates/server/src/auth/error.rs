@@ -1,5 +1,6 @@
 //! What can go wrong with an account.
 
+use super::password::Weakness;
 use super::refusal::Refusal;
 use crate::mail::MailError;
 
@@ -23,13 +24,8 @@ pub enum AuthError {
     #[error("Could not parse request body as JSON: {0}")]
     BadJson(String),
     /// The password is too easy to guess; says how.
-    #[error("{message}")]
-    WeakPassword {
-        /// What people read.
-        message: String,
-        /// The protocol's words: `length`, `characters` or `pwned`.
-        reasons: Vec<&'static str>,
-    },
+    #[error("{}", .0.message)]
+    WeakPassword(Weakness),
     /// Too many calls from one address.
     #[error("Request rate limit reached")]
     TooMany {
@@ -67,7 +63,7 @@ impl AuthError {
             Self::Refused(refusal) => refusal.status,
             Self::Worded { status, .. } => *status,
             Self::BadJson(_) => 400,
-            Self::WeakPassword { .. } => 422,
+            Self::WeakPassword(_) => 422,
             Self::TooMany { .. } | Self::TooManyMails { .. } => 429,
             Self::Undelivered { .. } | Self::Internal(_) => 500,
         }
@@ -96,7 +92,7 @@ impl AuthError {
             Self::Refused(refusal) => refusal.code,
             Self::Worded { code, .. } => code,
             Self::BadJson(_) => "bad_json",
-            Self::WeakPassword { .. } => "weak_password",
+            Self::WeakPassword(_) => "weak_password",
             Self::TooMany { .. } => "over_request_rate_limit",
             Self::TooManyMails { .. } => "over_email_send_rate_limit",
             Self::Undelivered { .. } | Self::Internal(_) => "unexpected_failure",

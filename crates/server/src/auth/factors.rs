@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 
 use domain::text::without_nul;
-use domain::{ChallengeId, FactorId, UserId};
+use domain::{ChallengeId, FactorId, Timestamp, UserId};
 use store::factors::{Factor, NewFactor};
 use store::users::User;
 use url::Url;
@@ -24,7 +24,7 @@ use crate::app::App;
 use crate::events::Event;
 
 /// How many factors a person may have: the protocol's.
-const MOST: i64 = 10;
+const MOST: u8 = 10;
 /// How long a factor that was begun waits for its first code, and a challenge for its answer, in seconds: the protocol's.
 const CHALLENGE_LIFETIME: i64 = 300;
 /// How long a challenge that is over can still be told from one that never was, in seconds.
@@ -80,8 +80,14 @@ impl Auth {
             return Err(Refusal::invalid("friendly_name and issuer have at most 100 characters").into());
         }
         let friendly_name = without_nul(friendly_name);
-        if user.factors.iter().any(|factor| factor.friendly_name == friendly_name) {
+        let now = app.clock.now();
+        let abandoned = now.plus_seconds(-CHALLENGE_LIFETIME);
+        let kept: Vec<&Factor> = user.factors.iter().filter(|factor| !is_abandoned(factor, abandoned)).collect();
+        if kept.iter().any(|factor| factor.friendly_name == friendly_name) {
             return Err(name_taken(&friendly_name));
+        }
+        if kept.len() >= usize::from(MOST) {
+            return Err(TOO_MANY_FACTORS.into());
         }
         if claims.lacks_factor {
             return Err(ENROLL_NEEDS_AAL2.into());
@@ -93,9 +99,7 @@ impl Auth {
         let id = FactorId::fresh();
         let sealed = app.secrets.seal(&place(id), secret.as_bytes()).map_err(AuthError::internal)?;
         let factor = NewFactor { id, friendly_name: friendly_name.clone(), secret: sealed };
-        let now = app.clock.now();
-        let abandoned = now.plus_seconds(-CHALLENGE_LIFETIME);
-        match app.store.insert_factor(user.id, &factor, MOST, abandoned, now).await {
+        match app.store.insert_factor(user.id, &factor, i64::from(MOST), abandoned, now).await {
             Ok(true) => {}
             Ok(false) => return Err(TOO_MANY_FACTORS.into()),
             Err(store::Error::Conflict(_)) => return Err(name_taken(&friendly_name)),
@@ -186,6 +190,13 @@ impl Auth {
         app.store.delete_factor(claims.user, factor.id).await?;
         Ok(())
     }
+}
+
+/// Nobody has begun to finish it since.
+fn is_abandoned(factor: &Factor, since: Timestamp) -> bool {
+    !factor.is_verified
+        && factor.created_at < since
+        && factor.last_challenged_at.is_none_or(|challenged| challenged < since)
 }
 
 fn name_taken(name: &str) -> AuthError {

@@ -77,8 +77,8 @@ pub struct Landing {
 }
 
 impl Auth {
-    /// Where links may lead: the address that was asked for if it is allowed, else the site.
-    pub fn redirect_target(&self, asked: Option<&str>) -> Url {
+    /// Where links may lead: the first of the addresses asked for that is allowed, else the site.
+    pub fn redirect_target<'a>(&self, asked: impl IntoIterator<Item = &'a str>) -> Url {
         self.redirects.target(asked)
     }
 

@@ -34,11 +34,24 @@ pub fn check_length(password: &str) -> Result<(), AuthError> {
 /// Refuses a new password that is too short or too long.
 pub fn check_new(password: &str) -> Result<(), AuthError> {
     check_length(password)?;
-    if password.chars().count() < SHORTEST {
-        let message = format!("Password should be at least {SHORTEST} characters.");
-        return Err(AuthError::WeakPassword { message, reasons: vec!["length"] });
-    }
-    Ok(())
+    weakness(password).map_or(Ok(()), |weakness| Err(AuthError::WeakPassword(weakness)))
+}
+
+/// What makes a password too easy to guess, if anything does. One that an administrator chose may be.
+pub fn weakness(password: &str) -> Option<Weakness> {
+    (password.chars().count() < SHORTEST).then(|| Weakness {
+        message: format!("Password should be at least {SHORTEST} characters."),
+        reasons: vec!["length"],
+    })
+}
+
+/// Why a password is too easy to guess.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Weakness {
+    /// What people read.
+    pub message: String,
+    /// The protocol's words: `length`, `characters` or `pwned`.
+    pub reasons: Vec<&'static str>,
 }
 
 /// Hashes and compares, on threads of their own and no more at once than there are cores: each takes 19 MiB.

@@ -1,7 +1,7 @@
 //! Telephone numbers. No account here has one; what is none is told apart from what is not offered.
 
 use super::error::AuthError;
-use super::refusal::Refusal;
+use super::refusal::{INVALID_CHANNEL, Refusal};
 
 /// The most digits of a number (ITU-T E.164).
 const MOST_DIGITS: usize = 15;
@@ -13,6 +13,11 @@ pub fn check(number: &str) -> Result<(), AuthError> {
         && digits.bytes().all(|byte| byte.is_ascii_digit())
         && !digits.starts_with('0');
     if is_number { Ok(()) } else { Err(Refusal::invalid("Invalid phone number format (E.164 required)").into()) }
+}
+
+/// Refuses a way to a number that the protocol has only with certain providers, or not at all. None is an SMS.
+pub fn check_channel(channel: &str) -> Result<(), AuthError> {
+    if ["", "sms"].contains(&channel) { Ok(()) } else { Err(INVALID_CHANNEL.into()) }
 }
 
 #[cfg(test)]

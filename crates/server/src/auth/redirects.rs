@@ -18,9 +18,9 @@ impl Redirects {
         Self { site: site.clone(), allowed: allowed.to_vec() }
     }
 
-    /// The address that was asked for if it is allowed, and the site otherwise.
-    pub fn target(&self, asked: Option<&str>) -> Url {
-        asked.and_then(|asked| self.allowed(asked)).unwrap_or_else(|| self.site.clone())
+    /// The first of the addresses asked for that is allowed, and the site otherwise.
+    pub fn target<'a>(&self, asked: impl IntoIterator<Item = &'a str>) -> Url {
+        asked.into_iter().find_map(|asked| self.allowed(asked)).unwrap_or_else(|| self.site.clone())
     }
 
     fn allowed(&self, asked: &str) -> Option<Url> {

@@ -71,6 +71,8 @@ catalogue! {
     PHONE_SIGNUP_DISABLED = 400 "phone_provider_disabled" "Phone signups are disabled";
     /// Sign-in by telephone.
     PHONE_LOGIN_DISABLED = 422 "phone_provider_disabled" "Phone logins are disabled";
+    /// A way to a number that there is not.
+    INVALID_CHANNEL = 400 "validation_failed" "Invalid channel, supported values are 'sms' or 'whatsapp'. 'whatsapp' is only supported if Twilio or Twilio Verify is used as the provider.";
     /// A telephone number for an account.
     PHONE_CHANGE_DISABLED = 400 "phone_provider_disabled" "Unsupported phone provider";
     /// A new address would have to be confirmed by mail.
@@ -150,9 +152,13 @@ catalogue! {
     REFRESH_TOKEN_ALREADY_USED = 400 "refresh_token_already_used" "Invalid Refresh Token: Already Used";
     /// Others were always faster.
     CONFLICT = 409 "conflict" "Too many concurrent requests on the same session";
+    /// The same with a refresh token.
+    REFRESH_CONFLICT = 409 "conflict" "Too many concurrent token refresh requests on the same session or refresh token";
 
     /// There is no mail server.
     NO_MAIL = 400 "email_provider_disabled" "This server sends no e-mail";
+    /// There is no mail server to send a link to sign in with.
+    NO_MAGIC_LINK = 422 "email_provider_disabled" "This server sends no e-mail";
     /// There is no mail server, or no account for a caller who wants none to be made.
     NO_OTP = 422 "otp_disabled" "Signups not allowed for otp";
     /// A code that is not the one that was mailed, or not any more.

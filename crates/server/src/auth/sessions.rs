@@ -11,7 +11,8 @@ use store::users::User;
 
 use super::refresh_token::is_readable;
 use super::refusal::{
-    BANNED_REFRESH, CONFLICT, REFRESH_TOKEN_ALREADY_USED, REFRESH_TOKEN_NOT_FOUND, Refusal, USER_BANNED, USER_NOT_FOUND,
+    BANNED_REFRESH, REFRESH_CONFLICT, REFRESH_TOKEN_ALREADY_USED, REFRESH_TOKEN_NOT_FOUND, Refusal, USER_BANNED,
+    USER_NOT_FOUND,
 };
 use super::token::{AccessToken, LIFETIME};
 use super::{Auth, AuthError, Claims};
@@ -127,7 +128,7 @@ impl Auth {
             }
             return self.tokens(user, &session, now);
         }
-        Err(CONFLICT.into())
+        Err(REFRESH_CONFLICT.into())
     }
 
     /// Ends sign-ins of the person who asks.

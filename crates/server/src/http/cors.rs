@@ -24,8 +24,8 @@ const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
 
 /// What they read, and how long to wait.
 const RESPONSE_HEADERS: HeaderValue = HeaderValue::from_static(
-    "content-range, location, preference-applied, retry-after, x-relay-error, x-sb-error-code, \
-     x-supabase-api-version",
+    "content-range, link, location, preference-applied, retry-after, x-relay-error, x-sb-error-code, \
+     x-supabase-api-version, x-total-count",
 );
 
 /// How long a browser may keep the answer to a preflight, in seconds; two hours are the most that Chromium does.

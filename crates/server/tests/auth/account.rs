@@ -107,6 +107,45 @@ async fn what_is_not_the_persons_to_change_stays() {
 }
 
 #[tokio::test]
+async fn what_is_wrong_is_said_in_the_protocols_order() {
+    for database in databases() {
+        let app = TestApp::on(database).await;
+        let (person, other) = (app.person().await, app.person().await);
+        let mut body = json!({ "email": "no address", "phone": "no number", "channel": "fax", "password": "12345",
+                               "app_metadata": { "a": 1 }, "nonce": "123456", "code_challenge": "short" });
+        let table = [
+            ("email", json!(other.email), 400, "Unable to validate email address: invalid format"),
+            ("phone", json!("123"), 400, "Invalid phone number format (E.164 required)"),
+            (
+                "channel",
+                json!("sms"),
+                400,
+                "Invalid channel, supported values are 'sms' or 'whatsapp'. 'whatsapp' is only supported if Twilio or \
+                 Twilio Verify is used as the provider.",
+            ),
+            ("password", json!(PASSWORD), 422, "Password should be at least 6 characters."),
+            ("app_metadata", json!(null), 403, "Updating app_metadata requires admin privileges"),
+            ("email", json!(""), 422, "A user with this email address has already been registered"),
+            ("phone", json!(""), 400, "Unsupported phone provider"),
+            ("nonce", json!(""), 422, "Nonce has expired or is invalid"),
+            ("current_password", json!("wrong"), 422, "New password should be different from the old password."),
+            ("current_password", json!(""), 400, "Current password required when setting new password."),
+            ("password", json!(null), 422, "New password should be different from the old password."),
+        ];
+        // Each step mends what was said before.
+        for (field, mended, status, message) in table {
+            let answer = put_user(&app, &person.token, &body).await;
+            assert_eq!((answer.status, answer.text("/msg").as_str()), (status, message), "{body}");
+            body[field] = mended;
+        }
+        assert_eq!(put_user(&app, &person.token, &body).await.status, 200, "{body}");
+        for wrong in [json!({ "app_metadata": 1 }), json!({ "channel": 1 }), json!({ "nonce": [] })] {
+            assert_eq!(put_user(&app, &person.token, &wrong).await.refusal(), refused(400, "bad_json"), "{wrong}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn without_mail_an_address_that_needs_confirming_cannot_change() {
     for database in databases() {
         let app = TestApp::on(database).await;

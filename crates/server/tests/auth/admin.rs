@@ -166,7 +166,9 @@ async fn an_account_is_made_as_the_wish_says() {
             let answer = create(&app, &body).await;
             assert_eq!((answer.refusal(), answer.text("/msg").as_str()), (refused(status, code), message), "{body}");
         }
-        for body in [json!([]), json!({ "email": 1 }), json!({ "email": "c@d.e", "user_metadata": [] }), Value::Null] {
+        let unnamed = create(&app, &Value::Null).await;
+        assert_eq!(unnamed.text("/msg"), "Cannot create a user without either an email or phone");
+        for body in [json!([]), json!({ "email": 1 }), json!({ "email": "c@d.e", "user_metadata": [] })] {
             assert_eq!(create(&app, &body).await.refusal(), refused(400, "bad_json"), "{body}");
         }
         assert_eq!(sign_in(&app, "c@example.com", PASSWORD).await.status, 400, "nothing was made");
@@ -175,6 +177,43 @@ async fn an_account_is_made_as_the_wish_says() {
 
 fn uuid_nil() -> &'static str {
     "00000000-0000-0000-0000-000000000000"
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_new_account_is_said_in_the_protocols_order() {
+    for database in databases() {
+        let app = governed(database).await;
+        let taken = app.person().await.email;
+        let mut body = json!({ "id": "x", "password": "a".repeat(73), "password_hash": "$2a$", "role": "admin",
+                               "ban_duration": "soon" });
+        let table = [
+            ("email", json!("no address"), "Cannot create a user without either an email or phone"),
+            ("email", json!(taken), "Unable to validate email address: invalid format"),
+            ("email", json!("new@example.com"), "A user with this email address has already been registered"),
+            ("role", json!("authenticated"), "Only a password or a password hash should be provided"),
+            ("password_hash", json!(""), "Only a password or a password hash should be provided"),
+            ("password", json!("weak"), "Password cannot be longer than 72 characters"),
+            ("id", json!(null), "ID must conform to the uuid v4 format"),
+            ("ban_duration", json!("none"), "invalid format for ban duration: time: invalid duration \"soon\""),
+        ];
+        // Each step mends what was said before, or leaves it be.
+        for (field, mended, message) in table {
+            assert_eq!(create(&app, &body).await.text("/msg"), message, "{body}");
+            body[field] = mended;
+        }
+        body["email_confirm"] = json!(true);
+        let made = create(&app, &body).await;
+        assert_eq!(made.status, 200, "{}", made.body);
+        let changed = change(&app, &made.text("/id"), &json!({ "id": "x", "user_metadata": { "a": 1 } })).await;
+        assert_eq!(changed.text("/id"), made.text("/id"), "an account keeps its id");
+
+        let answer = sign_in(&app, "new@example.com", "weak").await;
+        assert_eq!(answer.status, 200);
+        let weak = json!({ "message": "Password should be at least 6 characters.", "reasons": ["length"] });
+        assert_eq!(answer.body["weak_password"], weak, "the person's program may tell them");
+        let refreshed = refresh(&app, &answer.text("/refresh_token")).await;
+        assert_eq!(refreshed.body.get("weak_password"), None);
+    }
 }
 
 #[tokio::test]

@@ -198,6 +198,26 @@ async fn names_are_unique_and_there_are_ten_at_most() {
         assert_eq!(enroll(&app, &person.token, "one more").await.status, 200, "what nobody finished makes room");
         let seen = get_user(&app, &person.token).await;
         assert_eq!(seen.body["factors"].as_array().unwrap().len(), 1);
+        clock.advance_seconds(301);
+        assert_eq!(enroll(&app, &person.token, "one more").await.status, 200, "nor does it keep its name");
+    }
+}
+
+#[tokio::test]
+async fn too_many_is_said_before_a_missing_code() {
+    for database in databases() {
+        let (clock, app, person) = start(database).await;
+        let first = enroll(&app, &person.token, "first").await;
+        let raised = show(&app, &person.token, &first.text("/id"), &code_of(&secret_of(&first), &app)).await;
+        let lower = another_device(&app, &person.email).await;
+        assert_eq!(enroll(&app, &lower, "mine").await.refusal(), refused(403, "insufficient_aal"));
+        for n in 1..10 {
+            assert_eq!(enroll(&app, &raised.text("/access_token"), &format!("factor {n}")).await.status, 200);
+        }
+        assert_eq!(enroll(&app, &lower, "mine").await.refusal(), refused(422, "too_many_enrolled_mfa_factors"));
+        assert_eq!(enroll(&app, &lower, "first").await.refusal(), refused(422, "mfa_factor_name_conflict"));
+        clock.advance_seconds(301);
+        assert_eq!(enroll(&app, &lower, "mine").await.refusal(), refused(403, "insufficient_aal"));
     }
 }
 
@@ -260,6 +280,11 @@ async fn others_have_no_part_in_a_factor() {
         assert_eq!(verify(&app, &stranger.token, &factor, &id, &code).await.refusal(), not_found);
         assert_eq!(unenroll(&app, &stranger.token, &factor).await.refusal(), not_found);
         assert_eq!(unenroll(&app, &stranger.token, "phone").await.refusal(), refused(404, "validation_failed"));
+        let path = format!("/factors/{factor}/verify");
+        let unread = request(&app, Method::POST, &path).bearer_auth(&stranger.token).body("no JSON");
+        assert_eq!(send(unread).await.refusal(), not_found, "the factor is looked for first");
+        let unread = request(&app, Method::POST, &path).bearer_auth(&person.token).body("no JSON");
+        assert_eq!(send(unread).await.refusal(), refused(400, "bad_json"));
         assert_eq!(verify(&app, &person.token, &factor, &id, &code).await.status, 200);
     }
 }

@@ -86,9 +86,7 @@ async fn what_is_not_there_says_so() {
         (Method::DELETE, "/user", 405, "method_not_allowed"),
         (Method::OPTIONS, "/token", 405, "method_not_allowed"),
         (Method::POST, "/recover", 400, "email_provider_disabled"),
-        (Method::POST, "/resend", 400, "email_provider_disabled"),
-        (Method::POST, "/otp", 422, "otp_disabled"),
-        (Method::POST, "/magiclink", 400, "email_provider_disabled"),
+        (Method::POST, "/magiclink", 422, "email_provider_disabled"),
         (Method::GET, "/reauthenticate", 401, "no_authorization"),
     ];
     for (method, path, status, code) in table {
@@ -98,10 +96,70 @@ async fn what_is_not_there_says_so() {
 }
 
 #[tokio::test]
+async fn null_is_an_object_without_fields() {
+    for database in databases() {
+        let builder = TestApp::builder().database(database).set("CHAT_AUTOCONFIRM", "on");
+        let app = builder.set("SMTP_URL", "smtp://127.0.0.1:9").start().await;
+        let person = app.person().await;
+        let table = [
+            (Method::POST, "/signup", 422, "anonymous_provider_disabled"),
+            (Method::POST, "/token?grant_type=password", 400, "validation_failed"),
+            (Method::POST, "/token?grant_type=refresh_token", 400, "validation_failed"),
+            (Method::POST, "/token?grant_type=pkce", 400, "validation_failed"),
+            (Method::POST, "/token?grant_type=id_token", 400, "validation_failed"),
+            (Method::POST, "/recover", 400, "validation_failed"),
+            (Method::POST, "/otp", 400, "validation_failed"),
+            (Method::POST, "/magiclink", 422, "validation_failed"),
+            (Method::POST, "/resend", 400, "validation_failed"),
+            (Method::POST, "/verify", 400, "validation_failed"),
+            (Method::POST, "/factors", 400, "validation_failed"),
+        ];
+        for (method, path, status, code) in table {
+            for body in ["null", "{}", " null "] {
+                let request = request(&app, method.clone(), path).bearer_auth(&person.token).body(body);
+                assert_eq!(send(request).await.refusal(), refused(status, code), "{path} {body}");
+            }
+        }
+        let nothing = put_user(&app, &person.token, &Value::Null).await;
+        assert_eq!((nothing.status, nothing.text("/id")), (200, person.id));
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_date_is_no_version() {
+    let app = TestApp::start().await;
+    for (version, words) in [
+        ("2024-01-01", true),
+        ("2099-12-31", true),
+        ("2023-12-31", false),
+        ("2024-13-01", false),
+        ("2024-1-01", false),
+        ("2024-01-01T00", false),
+        ("zzzz-zz-zz", false),
+        ("", false),
+    ] {
+        let call = request(&app, Method::GET, "/user").header("x-supabase-api-version", version);
+        let answer = call.send().await.unwrap();
+        assert_eq!(answer.headers().contains_key("x-supabase-api-version"), words, "{version}");
+        assert_eq!(answer.json::<Value>().await.unwrap()["code"].is_string(), words, "{version}");
+    }
+}
+
+#[tokio::test]
 async fn settings_and_health_tell_what_is_offered() {
     let app = TestApp::start().await;
     let settings = send(request(&app, Method::GET, "/settings")).await;
-    assert_eq!(settings.body["external"], json!({ "anonymous_users": false, "email": true, "phone": false }));
+    let external = settings.body["external"].as_object().unwrap();
+    let offered: Vec<&String> =
+        external.iter().filter(|(_, offered)| **offered == json!(true)).map(|(name, _)| name).collect();
+    assert_eq!(offered, ["email"]);
+    assert!(["anonymous_users", "phone", "google", "github", "azure"].iter().all(|name| external[*name] == false));
+    for off in
+        ["disable_signup", "phone_autoconfirm", "saml_enabled", "saml_private_key_next_configured", "passkeys_enabled"]
+    {
+        assert_eq!(settings.body[off], false, "{off}");
+    }
+    assert_eq!(settings.body["sms_provider"], "");
     assert_eq!(settings.body["mailer_autoconfirm"], true);
     let health = send(request(&app, Method::GET, "/health")).await;
     assert_eq!((health.status, health.text("/version").as_str()), (200, env!("CARGO_PKG_VERSION")));

@@ -119,6 +119,31 @@ async fn what_is_wrong_is_said_in_the_protocols_order() {
                 "validation_failed",
                 "Only an email address or phone number should be provided on signup.",
             ),
+            (
+                json!({ "phone": "1", "password": PASSWORD, "channel": "fax", "code_challenge": "short" }),
+                400,
+                "validation_failed",
+                "Invalid channel, supported values are 'sms' or 'whatsapp'. 'whatsapp' is only supported if Twilio or \
+                 Twilio Verify is used as the provider.",
+            ),
+            (
+                json!({ "phone": "1", "password": PASSWORD, "channel": "sms", "code_challenge": "short" }),
+                400,
+                "validation_failed",
+                "PKCE not supported for phone signups",
+            ),
+            (
+                json!({ "phone": "1", "password": PASSWORD, "code_challenge_method": "s256" }),
+                400,
+                "validation_failed",
+                "PKCE flow requires code_challenge_method and code_challenge",
+            ),
+            (
+                json!({ "email": "no address", "password": PASSWORD, "code_challenge": "short", "code_challenge_method": "s256" }),
+                400,
+                "validation_failed",
+                "code challenge has to be between 43 and 128 characters",
+            ),
         ];
         for (body, status, code, message) in table {
             let answer = post(&app, "/signup", &body).await;

@@ -27,8 +27,8 @@ pub struct LinkWish {
     pub password: Option<String>,
     /// Fields of a new account's `user_metadata`.
     pub data: Map<String, Value>,
-    /// Where the follower comes out.
-    pub redirect: Option<String>,
+    /// Where the follower may come out; the first that is allowed counts.
+    pub redirects: Vec<String>,
 }
 
 /// A link that was made.
@@ -111,7 +111,7 @@ impl Auth {
     pub async fn make_link(&self, app: &App, wish: LinkWish) -> Result<Made, AuthError> {
         let email = email::normalize(&wish.email)?;
         let mut purpose = Purpose::from_word(&wish.purpose)?;
-        let redirect = self.redirect_target(wish.redirect.as_deref());
+        let redirect = self.redirect_target(wish.redirects.iter().map(String::as_str));
         let found = app.store.get_user_by_email(&email).await?;
         let is_new = found.is_none();
         let user = match found {

@@ -4,8 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::absent::PROVIDERS;
 use crate::app::App;
 
 /// `GET /.well-known/jwks.json`: the keys that verify access tokens. Clients keep them for ten minutes.
@@ -15,13 +16,19 @@ pub async fn jwks(State(app): State<App>) -> impl IntoResponse {
 
 /// `GET /settings`
 pub async fn settings(State(app): State<App>) -> Json<Value> {
+    let mut external: Map<String, Value> =
+        PROVIDERS.into_iter().map(|provider| (provider.to_owned(), json!(false))).collect();
+    external.insert("anonymous_users".to_owned(), json!(app.config.anonymous_sign_in));
+    external.insert("email".to_owned(), json!(true));
+    external.insert("phone".to_owned(), json!(false));
     Json(json!({
-        "external": { "anonymous_users": app.config.anonymous_sign_in, "email": true, "phone": false },
+        "external": external,
         "disable_signup": !app.auth.takes_new_accounts(&app),
         "mailer_autoconfirm": app.config.autoconfirm,
         "phone_autoconfirm": false,
         "sms_provider": "",
         "saml_enabled": false,
+        "saml_private_key_next_configured": false,
         "passkeys_enabled": false,
     }))
 }

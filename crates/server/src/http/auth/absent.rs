@@ -18,7 +18,7 @@ const NO_RECOVERY_CODE: Refusal =
     Refusal::absent(422, "mfa_recovery_codes_verify_not_enabled", "MFA verification is disabled for recovery codes");
 
 /// Providers that the protocol knows by name.
-const PROVIDERS: [&str; 25] = [
+pub const PROVIDERS: [&str; 25] = [
     "apple",
     "azure",
     "bitbucket",

@@ -1,22 +1,20 @@
 //! `/signup` and `/user`.
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRequest, Request, State};
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::body::{SessionBody, UserBody};
-use super::extract::{Address, Caller, JsonBody, UserAgent, landing};
+use super::extract::{Address, Caller, JsonBody, UserAgent, landing, query_value};
 use crate::app::App;
 use crate::auth::accounts::{Change, NewAccount, SignedUp};
 use crate::auth::confirmation::Waiting;
 use crate::auth::limits::Limit;
 use crate::auth::password;
-use crate::auth::refusal::{
-    ANONYMOUS_DISABLED, CONFLICT, NOT_ADMIN, PHONE_CHANGE_DISABLED, PHONE_SIGNUP_DISABLED, Refusal, SIGNUP_DISABLED,
-};
+use crate::auth::refusal::{ANONYMOUS_DISABLED, CONFLICT, PHONE_SIGNUP_DISABLED, Refusal, SIGNUP_DISABLED};
 use crate::auth::{AuthError, phone};
 
 /// The protocol takes null for a field that is left out.
@@ -25,6 +23,7 @@ pub struct SignUp {
     email: Option<String>,
     phone: Option<String>,
     password: Option<String>,
+    channel: Option<String>,
     data: Option<Map<String, Value>>,
     code_challenge: Option<String>,
     code_challenge_method: Option<String>,
@@ -38,7 +37,8 @@ pub struct Update {
     current_password: Option<String>,
     nonce: Option<String>,
     data: Option<Map<String, Value>>,
-    app_metadata: Option<Value>,
+    app_metadata: Option<Map<String, Value>>,
+    channel: Option<String>,
     code_challenge: Option<String>,
     code_challenge_method: Option<String>,
 }
@@ -51,10 +51,8 @@ pub async fn sign_up(
     uri: Uri,
     JsonBody(body): JsonBody<SignUp>,
 ) -> Result<Response, AuthError> {
-    let email = body.email.unwrap_or_default();
-    let phone = body.phone.unwrap_or_default();
-    let password = body.password.unwrap_or_default();
-    if email.is_empty() && phone.is_empty() {
+    let is_missing = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
+    if is_missing(&body.email) && is_missing(&body.phone) {
         if !app.config.anonymous_sign_in {
             return Err(ANONYMOUS_DISABLED.into());
         }
@@ -63,9 +61,7 @@ pub async fn sign_up(
         return Ok(Json(SessionBody::from(sign_in)).into_response());
     }
     app.auth.limits().check(Limit::SignUp, address)?;
-    check_new_account(&app, &email, &phone, &password)?;
-    let landing = landing(&app, &uri, body.code_challenge, body.code_challenge_method)?;
-    let account = NewAccount { email, password, data: body.data.unwrap_or_default(), landing };
+    let account = read_new_account(&app, &uri, body)?;
     Ok(match app.auth.sign_up(&app, account, user_agent).await? {
         SignedUp::In(sign_in) => Json(SessionBody::from(sign_in)).into_response(),
         SignedUp::Waiting(Waiting::Account(user)) => Json(UserBody::from(user)).into_response(),
@@ -74,21 +70,30 @@ pub async fn sign_up(
 }
 
 /// In the order in which the protocol looks at a request.
-fn check_new_account(app: &App, email: &str, phone: &str, password: &str) -> Result<(), AuthError> {
+fn read_new_account(app: &App, uri: &Uri, body: SignUp) -> Result<NewAccount, AuthError> {
     if !app.auth.takes_new_accounts(app) {
         return Err(SIGNUP_DISABLED.into());
     }
+    let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
+    let password = body.password.unwrap_or_default();
     if password.is_empty() {
         return Err(Refusal::invalid("Signup requires a valid password").into());
     }
-    password::check_new(password)?;
-    match (email.is_empty(), phone.is_empty()) {
-        (_, true) => Ok(()),
-        (true, false) => Err(PHONE_SIGNUP_DISABLED.into()),
-        (false, false) => {
-            Err(Refusal::invalid("Only an email address or phone number should be provided on signup.").into())
+    password::check_new(&password)?;
+    if !email.is_empty() && !phone.is_empty() {
+        return Err(Refusal::invalid("Only an email address or phone number should be provided on signup.").into());
+    }
+    if !phone.is_empty() {
+        phone::check_channel(&body.channel.unwrap_or_default())?;
+        if body.code_challenge.as_ref().is_some_and(|challenge| !challenge.is_empty()) {
+            return Err(Refusal::invalid("PKCE not supported for phone signups").into());
         }
     }
+    let landing = landing(app, uri, body.code_challenge, body.code_challenge_method)?;
+    if email.is_empty() {
+        return Err(PHONE_SIGNUP_DISABLED.into());
+    }
+    Ok(NewAccount { email, password, data: body.data.unwrap_or_default(), landing })
 }
 
 /// `GET /user`
@@ -102,24 +107,22 @@ pub async fn update(
     Caller(claims): Caller,
     Address(address): Address,
     uri: Uri,
-    JsonBody(body): JsonBody<Update>,
+    request: Request,
 ) -> Result<Json<UserBody>, AuthError> {
     app.auth.limits().check(Limit::UpdateUser, address)?;
-    if let Some(number) = body.phone.filter(|phone| !phone.is_empty()) {
-        phone::check(&number)?;
-        return Err(PHONE_CHANGE_DISABLED.into());
-    }
-    if body.app_metadata.is_some() {
-        return Err(NOT_ADMIN.into());
-    }
-    let landing = landing(&app, &uri, body.code_challenge, body.code_challenge_method)?;
+    let JsonBody(body) = JsonBody::<Update>::from_request(request, &app).await?;
+    let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
     let change = Change {
-        email: body.email,
+        email: filled(body.email),
+        phone: filled(body.phone),
+        channel: body.channel.unwrap_or_default(),
         password: body.password,
-        current_password: body.current_password,
-        nonce: body.nonce,
+        current_password: filled(body.current_password),
+        nonce: filled(body.nonce),
         data: body.data,
-        landing,
+        sets_app_metadata: body.app_metadata.is_some(),
+        redirect: app.auth.redirect_target(query_value(uri.query(), "redirect_to").as_deref()),
+        challenge: (body.code_challenge, body.code_challenge_method),
     };
     let worker = app.clone();
     let work = async move { worker.auth.update_user(&worker, claims, change).await };

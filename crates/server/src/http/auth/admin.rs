@@ -17,13 +17,12 @@ use super::absent::NO_OAUTH_SERVER;
 use super::body::{FactorBody, UserBody};
 use super::extract::{JsonBody, OptionalJsonBody, query_value};
 use crate::app::App;
+use crate::auth::AuthError;
 use crate::auth::admin::Wish;
 use crate::auth::refusal::{
-    FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NO_AUTHORIZATION, NO_SUCH_PASSKEY, NO_SUCH_USER, PASSWORD_HASH_UNSUPPORTED,
-    PHONE_CHANGE_DISABLED, ROLE_FIXED, Refusal, USER_ID_MALFORMED,
+    FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NO_AUTHORIZATION, NO_SUCH_PASSKEY, NO_SUCH_USER, Refusal, USER_ID_MALFORMED,
 };
 use crate::auth::token::AUTHENTICATED;
-use crate::auth::{AuthError, phone};
 use crate::events::Event;
 use crate::http::extract::bearer;
 use crate::http::route::{Access, Route, delete, get, post, put};
@@ -109,36 +108,21 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// What this server has no place for is refused, so that nobody takes it for done.
-    fn into_wish(self) -> Result<Wish, AuthError> {
+    fn into_wish(self) -> Wish {
         let present = |text: Option<String>| text.filter(|text| !text.is_empty());
-        if let Some(number) = present(self.phone) {
-            phone::check(&number)?;
-            return Err(PHONE_CHANGE_DISABLED.into());
-        }
-        for word in [self.role, self.aud] {
-            if present(word).is_some_and(|word| word != AUTHENTICATED) {
-                return Err(ROLE_FIXED.into());
-            }
-        }
-        if present(self.password_hash).is_some() {
-            return Err(PASSWORD_HASH_UNSUPPORTED.into());
-        }
-        Ok(Wish {
-            id: present(self.id).map(|id| read_new_id(&id)).transpose()?,
+        Wish {
+            id: present(self.id),
             email: present(self.email),
+            phone: present(self.phone),
             password: self.password,
+            password_hash: present(self.password_hash),
+            roles: [present(self.role), present(self.aud)].into_iter().flatten().collect(),
             email_confirm: self.email_confirm.unwrap_or_default(),
             user_metadata: self.user_metadata.unwrap_or_default(),
             app_metadata: self.app_metadata.unwrap_or_default(),
             ban_duration: present(self.ban_duration),
-        })
+        }
     }
-}
-
-fn read_new_id(text: &str) -> Result<UserId, Refusal> {
-    let id = Uuid::parse_str(text).map_err(|_| Refusal::invalid("ID must conform to the uuid v4 format"))?;
-    if id.is_nil() { Err(Refusal::invalid("ID cannot be a nil uuid")) } else { Ok(UserId(id)) }
 }
 
 /// Accounts, and to whom they speak.
@@ -193,7 +177,7 @@ pub async fn create(
     _: Admin,
     JsonBody(attributes): JsonBody<Attributes>,
 ) -> Result<Json<UserBody>, AuthError> {
-    Ok(Json(app.auth.create_user(&app, attributes.into_wish()?).await?.into()))
+    Ok(Json(app.auth.create_user(&app, attributes.into_wish()).await?.into()))
 }
 
 /// `GET /admin/users/{id}`
@@ -207,7 +191,7 @@ pub async fn update(
     AdminOf(user): AdminOf,
     JsonBody(attributes): JsonBody<Attributes>,
 ) -> Result<Json<UserBody>, AuthError> {
-    Ok(Json(app.auth.change_user(&app, user.id, attributes.into_wish()?).await?.into()))
+    Ok(Json(app.auth.change_user(&app, user.id, attributes.into_wish()).await?.into()))
 }
 
 #[derive(Deserialize)]

@@ -7,6 +7,7 @@ use store::factors::Factor;
 use store::users::User;
 use uuid::Uuid;
 
+use crate::auth::password::Weakness;
 use crate::auth::sessions::SignIn;
 use crate::auth::token::AUTHENTICATED;
 
@@ -19,6 +20,8 @@ pub struct SessionBody {
     expires_at: i64,
     refresh_token: String,
     user: UserBody,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weak_password: Option<Weakness>,
 }
 
 impl From<SignIn> for SessionBody {
@@ -30,7 +33,15 @@ impl From<SignIn> for SessionBody {
             expires_at: sign_in.expires_at,
             refresh_token: sign_in.refresh_token,
             user: sign_in.user.into(),
+            weak_password: None,
         }
+    }
+}
+
+impl SessionBody {
+    /// With what the person's program may say about the password that opened it.
+    pub fn with(self, weak_password: Option<Weakness>) -> Self {
+        Self { weak_password, ..self }
     }
 }
 

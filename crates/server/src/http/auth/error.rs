@@ -69,10 +69,20 @@ pub async fn speak_the_protocol(request: Request, next: Next) -> Response {
     response
 }
 
-/// Dates compare as text.
+/// Dates compare as text. What is no date asks for nothing.
 fn asks_for_words(request: &Request) -> bool {
     let version = request.headers().get(API_VERSION).and_then(|value| value.to_str().ok());
-    version.is_some_and(|version| version.len() == WORDS.len() && version >= WORDS)
+    version.is_some_and(|version| is_date(version) && version >= WORDS)
+}
+
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = parts[..] else { return false };
+    let within = |part: &str, length: usize, most: u16| {
+        let digits = part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
+        digits && part.parse::<u16>().is_ok_and(|number| (1..=most).contains(&number))
+    };
+    within(year, 4, 9999) && within(month, 2, 12) && within(day, 2, 31)
 }
 
 fn write(error: &AuthError, words: bool) -> Response {
@@ -89,8 +99,8 @@ fn write(error: &AuthError, words: bool) -> Response {
         "message": message,
         "msg": message,
     });
-    if let AuthError::WeakPassword { reasons, .. } = error {
-        body["weak_password"] = json!({ "reasons": reasons });
+    if let AuthError::WeakPassword(weakness) = error {
+        body["weak_password"] = json!({ "reasons": weakness.reasons });
     }
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = (status, Json(body)).into_response();

@@ -31,14 +31,16 @@ impl FromRequestParts<App> for Caller {
     }
 }
 
-/// A JSON body, whatever its content type says: the protocol never looks at it.
+/// A JSON body, whatever its content type says: the protocol never looks at it. It takes `null` for an object without fields.
 pub struct JsonBody<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     type Rejection = AuthError;
 
     async fn from_request(request: Request, _app: &App) -> Result<Self, AuthError> {
-        body::read(request.into_body(), BODY_LIMIT).await.map(Self).map_err(refuse_body)
+        let read: Option<T> = body::read(request.into_body(), BODY_LIMIT).await.map_err(refuse_body)?;
+        let or_empty = read.map_or_else(|| serde_json::from_str("{}"), Ok);
+        or_empty.map(Self).map_err(|error| AuthError::BadJson(error.to_string()))
     }
 }
 
@@ -49,7 +51,9 @@ impl<T: DeserializeOwned> FromRequest<App> for OptionalJsonBody<T> {
     type Rejection = AuthError;
 
     async fn from_request(request: Request, _app: &App) -> Result<Self, AuthError> {
-        body::read_optional(request.into_body(), BODY_LIMIT).await.map(Self).map_err(refuse_body)
+        let read: Option<Option<T>> =
+            body::read_optional(request.into_body(), BODY_LIMIT).await.map_err(refuse_body)?;
+        Ok(Self(read.flatten()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `/factors`: authenticator apps as second factors.
 
 use axum::Json;
-use axum::extract::{FromRequestParts, Path, State};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request, State};
 use axum::http::request::Parts;
 use domain::{ChallengeId, FactorId};
 use serde::{Deserialize, Serialize};
@@ -39,24 +39,20 @@ impl FromRequestParts<App> for Person {
     }
 }
 
-impl Person {
-    /// The person's factor that the path names.
-    fn factor(&self, id: FactorId) -> Result<&Factor, AuthError> {
-        Ok(self.user.factors.iter().find(|factor| factor.id == id).ok_or(FACTOR_NOT_FOUND)?)
-    }
+/// The factor that the path names, and its person, who asks.
+pub struct Own {
+    claims: Claims,
+    factor: Factor,
 }
 
-/// The factor that the path names.
-pub struct Id(FactorId);
-
-impl FromRequestParts<App> for Id {
+impl FromRequestParts<App> for Own {
     type Rejection = AuthError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthError> {
-        match Path::from_request_parts(parts, app).await {
-            Ok(Path(id)) => Ok(Self(id)),
-            Err(_) => Err(FACTOR_ID_MALFORMED.into()),
-        }
+        let Person { claims, user } = Person::from_request_parts(parts, app).await?;
+        let Path(id) = Path::<FactorId>::from_request_parts(parts, app).await.map_err(|_| FACTOR_ID_MALFORMED)?;
+        let factor = user.factors.into_iter().find(|factor| factor.id == id).ok_or(FACTOR_NOT_FOUND)?;
+        Ok(Self { claims, factor })
     }
 }
 
@@ -122,34 +118,30 @@ pub async fn enroll(
 /// `POST /factors/{id}/challenge`
 pub async fn challenge(
     State(app): State<App>,
-    person: Person,
+    own: Own,
     Address(address): Address,
-    Id(id): Id,
 ) -> Result<Json<ChallengeBody>, AuthError> {
-    let factor = person.factor(id)?;
     app.auth.limits().check(Limit::FactorChallenge, address)?;
-    let invited = app.auth.challenge(&app, person.claims.user, factor.id, address).await?;
+    let invited = app.auth.challenge(&app, own.claims.user, own.factor.id, address).await?;
     Ok(Json(ChallengeBody { id: invited.id, r#type: TOTP, expires_at: invited.expires_at }))
 }
 
 /// `POST /factors/{id}/verify`
 pub async fn verify(
     State(app): State<App>,
-    person: Person,
+    own: Own,
     Address(address): Address,
-    Id(id): Id,
-    JsonBody(body): JsonBody<Verify>,
+    request: Request,
 ) -> Result<Json<SessionBody>, AuthError> {
-    let factor = person.factor(id)?.id;
     app.auth.limits().check(Limit::FactorVerify, address)?;
+    let JsonBody(body) = JsonBody::<Verify>::from_request(request, &app).await?;
     let challenge = body.challenge_id.unwrap_or(ChallengeId(Uuid::nil()));
     let answer = Answer { challenge, code: body.code.unwrap_or_default() };
-    Ok(Json(app.auth.verify_factor(&app, person.claims, factor, address, answer).await?.into()))
+    Ok(Json(app.auth.verify_factor(&app, own.claims, own.factor.id, address, answer).await?.into()))
 }
 
 /// `DELETE /factors/{id}`
-pub async fn unenroll(State(app): State<App>, person: Person, Id(id): Id) -> Result<Json<UnenrolledBody>, AuthError> {
-    let factor = person.factor(id)?;
-    app.auth.unenroll(&app, person.claims, factor).await?;
-    Ok(Json(UnenrolledBody { id: factor.id }))
+pub async fn unenroll(State(app): State<App>, own: Own) -> Result<Json<UnenrolledBody>, AuthError> {
+    app.auth.unenroll(&app, own.claims, &own.factor).await?;
+    Ok(Json(UnenrolledBody { id: own.factor.id }))
 }

@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::extract::{Address, Caller, JsonBody, landing};
 use crate::app::App;
+use crate::auth::letters::Landing;
 use crate::auth::limits::Limit;
 use crate::auth::recovery::Visitor;
-use crate::auth::refusal::{CONFLICT, NO_MAIL, NO_OTP, PHONE_CHANGE_DISABLED, Refusal};
+use crate::auth::refusal::{CONFLICT, NO_MAGIC_LINK, NO_MAIL, NO_OTP, PHONE_CHANGE_DISABLED, Refusal};
 use crate::auth::{AuthError, email};
 
 /// The protocol takes null for a field that is left out.
@@ -48,9 +49,9 @@ type Nothing = Result<Json<Value>, AuthError>;
 
 /// `POST /recover`
 pub async fn recover(State(app): State<App>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
+    app.auth.limits().check(Limit::Recover, from)?;
     app.mail.as_ref().ok_or(NO_MAIL)?;
     let JsonBody(body) = JsonBody::<Recover>::from_request(request, &app).await?;
-    app.auth.limits().check(Limit::Recover, from)?;
     let email = body.email.unwrap_or_default();
     if email.is_empty() {
         return Err(Refusal::invalid("Password recovery requires an email").into());
@@ -63,9 +64,8 @@ pub async fn recover(State(app): State<App>, Address(from): Address, uri: Uri, r
 
 /// `POST /otp`
 pub async fn otp(State(app): State<App>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
-    app.mail.as_ref().ok_or(NO_OTP)?;
-    let JsonBody(body) = JsonBody::<Otp>::from_request(request, &app).await?;
     app.auth.limits().check(Limit::Otp, from)?;
+    let JsonBody(body) = JsonBody::<Otp>::from_request(request, &app).await?;
     let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
     if is_set(&body.email) && is_set(&body.phone) {
         return Err(Refusal::invalid("Only an email address or phone number should be provided").into());
@@ -73,29 +73,36 @@ pub async fn otp(State(app): State<App>, Address(from): Address, uri: Uri, reque
     if is_set(&body.email) && is_set(&body.channel) {
         return Err(Refusal::invalid("Channel should only be specified with Phone OTP").into());
     }
+    let landing = landing(&app, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
+    let keeps_out = body.create_user == Some(false);
     if is_set(&body.phone) {
-        return Err(PHONE_CHANGE_DISABLED.into());
+        // Nobody has a number.
+        return Err(if keeps_out { NO_OTP } else { PHONE_CHANGE_DISABLED }.into());
     }
     if !is_set(&body.email) {
         return Err(Refusal::invalid("One of email or phone must be set").into());
     }
-    mail_sign_in(&app, &uri, body).await
+    app.mail.as_ref().ok_or(NO_OTP)?;
+    let email = email::normalize(body.email.as_deref().unwrap_or_default());
+    // What is no address has no account.
+    let email = if keeps_out { email.map_err(|_| NO_OTP)? } else { email? };
+    mail_sign_in(&app, email, landing, body).await
 }
 
 /// `POST /magiclink`: `/otp` of older clients.
 pub async fn magic_link(State(app): State<App>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
-    app.mail.as_ref().ok_or(NO_MAIL)?;
-    let JsonBody(body) = JsonBody::<Otp>::from_request(request, &app).await?;
     app.auth.limits().check(Limit::Otp, from)?;
+    app.mail.as_ref().ok_or(NO_MAGIC_LINK)?;
+    let JsonBody(body) = JsonBody::<Otp>::from_request(request, &app).await?;
     if body.email.as_ref().is_none_or(String::is_empty) {
         return Err(Refusal::absent(422, "validation_failed", "Password recovery requires an email").into());
     }
-    mail_sign_in(&app, &uri, Otp { create_user: None, ..body }).await
+    let email = email::normalize(body.email.as_deref().unwrap_or_default())?;
+    let landing = landing(&app, &uri, body.code_challenge.clone(), body.code_challenge_method.clone())?;
+    mail_sign_in(&app, email, landing, Otp { create_user: None, ..body }).await
 }
 
-async fn mail_sign_in(app: &App, uri: &Uri, body: Otp) -> Nothing {
-    let email = email::normalize(&body.email.unwrap_or_default())?;
-    let landing = landing(app, uri, body.code_challenge, body.code_challenge_method)?;
+async fn mail_sign_in(app: &App, email: String, landing: Landing, body: Otp) -> Nothing {
     let visitor =
         Visitor { email, create: body.create_user.unwrap_or(true), data: body.data.unwrap_or_default(), landing };
     app.auth.mail_sign_in(app, visitor).await?;
@@ -104,15 +111,17 @@ async fn mail_sign_in(app: &App, uri: &Uri, body: Otp) -> Nothing {
 
 /// `POST /resend`
 pub async fn resend(State(app): State<App>, Address(from): Address, uri: Uri, request: Request) -> Nothing {
-    app.mail.as_ref().ok_or(NO_MAIL)?;
-    let JsonBody(body) = JsonBody::<Resend>::from_request(request, &app).await?;
     app.auth.limits().check(Limit::Resend, from)?;
+    let JsonBody(body) = JsonBody::<Resend>::from_request(request, &app).await?;
     let kind = body.kind.unwrap_or_default();
     let (email, phone) = (body.email.unwrap_or_default(), body.phone.unwrap_or_default());
     let invalid = |words| Err(Refusal::invalid(words).into());
     if !["signup", "email_change", "sms", "phone_change"].contains(&kind.as_str()) {
         return invalid("Missing one of these types: signup, email_change, sms, phone_change");
     }
+    let by_mail = ["signup", "email_change"].contains(&kind.as_str());
+    let (challenge, method) = if by_mail { (body.code_challenge, body.code_challenge_method) } else { (None, None) };
+    let landing = landing(&app, &uri, challenge, method)?;
     match (kind.as_str(), email.is_empty(), phone.is_empty()) {
         ("signup", true, _) => return invalid("Type provided requires an email address"),
         ("sms", _, true) => return invalid("Type provided requires a phone number"),
@@ -121,8 +130,8 @@ pub async fn resend(State(app): State<App>, Address(from): Address, uri: Uri, re
         (_, true, false) => return Err(NO_PHONE.into()),
         (_, false, true) => {}
     }
+    app.mail.as_ref().ok_or(NO_MAIL)?;
     let email = email::normalize(&email)?;
-    let landing = landing(&app, &uri, body.code_challenge, body.code_challenge_method)?;
     match kind.as_str() {
         "signup" => app.auth.resend_confirmation(&app, email, landing).await?,
         "email_change" => app.auth.resend_email_change(&app, email, landing).await?,

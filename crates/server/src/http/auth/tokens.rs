@@ -11,10 +11,10 @@ use super::absent;
 use super::body::SessionBody;
 use super::extract::{Address, Caller, JsonBody, UserAgent, query_value};
 use crate::app::App;
-use crate::auth::AuthError;
 use crate::auth::limits::Limit;
 use crate::auth::refusal::{PHONE_LOGIN_DISABLED, Refusal, UNSUPPORTED_GRANT};
-use crate::auth::sessions::{Scope, SignIn};
+use crate::auth::sessions::Scope;
+use crate::auth::{AuthError, password};
 
 const NO_WEB3: Refusal = Refusal::absent(422, "web3_provider_disabled", "Web3 provider is disabled");
 
@@ -54,7 +54,7 @@ pub async fn grant(
     let sign_in = match grant.as_str() {
         "password" => {
             let JsonBody(body) = JsonBody::from_request(request, &app).await?;
-            by_password(&app, body, address, user_agent).await?
+            return by_password(&app, body, address, user_agent).await.map(Json);
         }
         "refresh_token" => {
             let JsonBody(body) = JsonBody::<RefreshGrant>::from_request(request, &app).await?;
@@ -81,7 +81,7 @@ async fn by_password(
     body: PasswordGrant,
     from: IpAddr,
     user_agent: Option<String>,
-) -> Result<SignIn, AuthError> {
+) -> Result<SessionBody, AuthError> {
     let email = body.email.unwrap_or_default();
     let phone = body.phone.unwrap_or_default();
     match (email.is_empty(), phone.is_empty()) {
@@ -90,7 +90,12 @@ async fn by_password(
         }
         (true, false) => Err(PHONE_LOGIN_DISABLED.into()),
         (true, true) => Err(Refusal::invalid("missing email or phone").into()),
-        (false, true) => app.auth.sign_in(app, &email, body.password.unwrap_or_default(), from, user_agent).await,
+        (false, true) => {
+            let password = body.password.unwrap_or_default();
+            let weakness = password::weakness(&password);
+            let sign_in = app.auth.sign_in(app, &email, password, from, user_agent).await?;
+            Ok(SessionBody::from(sign_in).with(weakness))
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `/verify`: a program shows a code or what a link carries, a browser follows the link.
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRequest, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -41,9 +41,10 @@ pub async fn show(
     State(app): State<App>,
     Address(from): Address,
     UserAgent(user_agent): UserAgent,
-    JsonBody(body): JsonBody<Verify>,
+    request: Request,
 ) -> Result<Response, AuthError> {
     app.auth.limits().check(Limit::Verify, from)?;
+    let JsonBody(body) = JsonBody::<Verify>::from_request(request, &app).await?;
     let kind = body.kind.as_deref().filter(|kind| !kind.is_empty()).ok_or(NO_TYPE)?.to_owned();
     let link = LinkType::from_word(&kind);
     let shown = shown(body)?;

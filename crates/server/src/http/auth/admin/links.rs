@@ -63,7 +63,7 @@ pub async fn generate(
         new_email: body.new_email,
         password: body.password,
         data: body.data.unwrap_or_default(),
-        redirect: body.redirect_to.or_else(|| query_value(uri.query(), "redirect_to")),
+        redirects: [body.redirect_to, query_value(uri.query(), "redirect_to")].into_iter().flatten().collect(),
     };
     Ok(Json(app.auth.make_link(&app, wish).await?.into()))
 }
