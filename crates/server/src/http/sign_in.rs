@@ -37,7 +37,11 @@ pub async fn begin(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let server = connection(&app, caller.user, &id).await?;
-    let begun = app.tools.begin_sign_in(&app, caller.user, &server, browser(&headers)).await?;
+    let begun = app.tools.begin_sign_in(&app, caller.user, &server, browser(&headers)).await;
+    let begun = begun.map_err(|failure| match failure {
+        Failure::SignIn(SignInError::NeedsClient) => client_needed(&app, &server),
+        other => other.into(),
+    })?;
     let cookie = [(header::SET_COOKIE, cookie(&app, &begun.browser))];
     Ok((AppendHeaders(cookie), Json(json!({ "url": begun.url }))).into_response())
 }
@@ -89,6 +93,15 @@ pub async fn metadata(State(app): State<App>) -> Result<Json<Value>, ApiError> {
     app.tools.client_metadata().map(Json).ok_or(ApiError::NotFound("document"))
 }
 
+fn client_needed(app: &App, server: &Server) -> ApiError {
+    let message = format!(
+        "Register this app at the sign-in server of {}, with the redirect address {}, and enter the client id that it gives you.",
+        server.name,
+        app.tools.redirect_address()
+    );
+    ApiError::Conflict { code: "client_needed", message }
+}
+
 async fn connection(app: &App, user: UserId, id: &str) -> Result<Server, ApiError> {
     let not_found = || ApiError::NotFound("connection");
     let id = id.parse().map_err(|_| not_found())?;
@@ -111,7 +124,6 @@ impl From<Failure> for ApiError {
         match failure {
             Failure::Internal(source) => source.into(),
             Failure::SignIn(SignInError::Store(error)) => Self::Internal(error.into()),
-            Failure::SignIn(SignInError::NeedsClient) => Self::Conflict { code: "client_needed", message },
             Failure::SignIn(SignInError::Server(_) | SignInError::Refused { .. }) => {
                 Self::Upstream { code: "sign_in_failed", message }
             }

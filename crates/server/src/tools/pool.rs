@@ -109,8 +109,11 @@ impl Pool {
         if let Some(usable) = slot.usable(app.clock.now()) {
             return usable;
         }
-        slot.set(|known| known.status = Some(ConnectionStatus::Connecting));
-        self.tell(app, user, server);
+        // Whoever is about to sign in is not disturbed by another look.
+        if slot.known().status != Some(ConnectionStatus::NeedsSignIn) {
+            slot.set(|known| known.status = Some(ConnectionStatus::Connecting));
+            self.tell(app, user, server);
+        }
         let began = app.clock.now();
         let outcome = connect(app, user, server, &slot.gone).await;
         let now = app.clock.now();

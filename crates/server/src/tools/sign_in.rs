@@ -213,6 +213,11 @@ impl Tools {
         Ok(())
     }
 
+    /// Where sign-in servers send people back to.
+    pub fn redirect_address(&self) -> &Url {
+        &self.oauth.app().redirect_uri
+    }
+
     /// The document with which the product describes itself to authorization servers, where they can read it.
     pub fn client_metadata(&self) -> Option<serde_json::Value> {
         let app = self.oauth.app();

@@ -13,6 +13,7 @@ async fn a_client_is_entered_where_none_can_be_registered() {
         let (status, refused) = world.person.post(&world.path(), &json!({})).await;
         assert_eq!((status, &refused["error"]["code"]), (StatusCode::CONFLICT, &json!("client_needed")));
         assert!(refused["error"]["message"].as_str().unwrap().contains("enter the client id"), "{refused}");
+        assert!(refused["error"]["message"].as_str().unwrap().contains("/api/connections/callback"), "{refused}");
 
         let callback = world.app.app.site_url.join("/api/connections/callback").unwrap();
         let registered = json!({ "client_id": "by-hand", "client_secret": "s3cret", "redirect_uris": [callback],

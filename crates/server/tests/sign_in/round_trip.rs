@@ -27,6 +27,14 @@ async fn a_person_signs_in_uses_the_tools_and_signs_out() {
         assert!(!status.is_success(), "{refused}");
 
         let mut events = world.person.request(Method::GET, "/api/events").send().await.unwrap();
+        // Another look at the server does not disturb whoever is about to sign in.
+        world.clock.advance_seconds(6);
+        world.person.get("/api/connections").await;
+        let mut told = String::new();
+        while !told.contains(r#""status":"#) {
+            told.push_str(&String::from_utf8_lossy(&events.chunk().await.unwrap().unwrap()));
+        }
+        assert!(told.contains("needs-sign-in") && !told.contains("connecting"), "{told}");
         assert_eq!(world.sign_in().await, "connected");
         let connected = world.until("connected").await;
         assert_eq!(connected["signedIn"], true);
