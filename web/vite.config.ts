@@ -26,6 +26,7 @@ export default defineConfig({
             // What only later screens share stays out of what the first ones load.
             { name: "account", test: /account-parts|account-text|texts-of-account/u, priority: 2 },
             { name: "sheet", test: /src\/ui\/sheet/u, priority: 2 },
+            { name: "result", test: /tool-result\/.*\.tsx|show-invisible/u, priority: 2 },
             { name: "shared", minShareCount: 2, priority: 1 },
           ],
         },

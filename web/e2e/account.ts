@@ -48,10 +48,16 @@ export class Account {
   }
 
   /** A call that has to succeed. */
-  async call<T>(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
+  async call<T>(
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+    method?: "PUT",
+  ): Promise<T> {
     const init: RequestInit = body === undefined ? {} : json(body);
     const response = await fetch(this.origin + path, {
       ...init,
+      ...(method && { method }),
       headers: { ...init.headers, ...this.headers, ...headers },
     });
     const text = await response.text();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { startApp } from "./app.ts";
 import { breakOff, call, fail, hold, say, think } from "./scripted-model.ts";
+import { allowAll } from "./permission.ts";
 import { serveTools } from "./scripted-mcp.ts";
 import { openStage } from "./stage.ts";
 import { eventually } from "./visitor.ts";
@@ -116,6 +117,7 @@ test("a server that has too much to do says when to try again", async (t) => {
 test("a tool's card goes from running to done, and one that fails does not end the turn", async (t) => {
   const { account, visitor } = await stage.member(t);
   await account.connect("printer", printer.url);
+  await allowAll(account, "printer");
   stage.model.answer(think("It wants paper."), call("print", {}), call("jam", {}));
   stage.model.answer(say("One of two worked."));
   await visitor.open();

@@ -70,6 +70,7 @@ async function seesConversation(visitor: Visitor): Promise<void> {
   const row = card.getByRole("button", { expanded: false });
   assert.match((await row.textContent()) ?? "", /^calculate\s*toolbox.*12\.5 \* 8.*Done\s*\d+(\.\d+)? m?s$/u);
   await row.click();
+  await card.getByRole("heading", { name: "Result" }).waitFor();
   const body = (await card.textContent()) ?? "";
   assert.match(body, /Arguments\{ "expression": "12\.5 \* 8" \}/u);
   assert.match(body, /Result.*100/u);

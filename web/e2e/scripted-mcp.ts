@@ -7,6 +7,7 @@ export interface ScriptedTool {
   name: string;
   description?: string;
   inputSchema?: object;
+  annotations?: object;
   /** What it answers; it may take its time or throw. */
   run?: (args: Record<string, unknown>) => Promise<string> | string;
 }
@@ -65,10 +66,11 @@ async function answerTo({ method, params }: RpcRequest, tools: ScriptedTool[]): 
   if (method === "tools/list") {
     return {
       result: {
-        tools: tools.map(({ name, description = "", inputSchema = { type: "object" } }) => ({
+        tools: tools.map(({ name, description = "", inputSchema = { type: "object" }, annotations }) => ({
           name,
           description,
           inputSchema,
+          ...(annotations && { annotations }),
         })),
       },
     };

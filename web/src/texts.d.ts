@@ -8,3 +8,13 @@ declare module "*/en.json?form" {
   const texts: import("@/lib/t").Texts<"form">;
   export default texts;
 }
+
+declare module "*/en.json?approval" {
+  const texts: import("@/lib/t").Texts<"approval">;
+  export default texts;
+}
+
+declare module "*/en.json?permission" {
+  const texts: import("@/lib/t").Texts<"permission">;
+  export default texts;
+}

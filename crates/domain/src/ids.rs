@@ -65,4 +65,6 @@ ids! {
     ServerId,
     /// One turn of the assistant.
     RunId,
+    /// A call that waits for its person's consent.
+    ApprovalId,
 }

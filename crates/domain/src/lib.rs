@@ -7,8 +7,9 @@ pub mod clock;
 pub mod ids;
 pub mod message;
 pub mod model;
+pub mod permission;
 pub mod text;
 pub mod tool;
 
 pub use clock::{Clock, SystemClock, Timestamp};
-pub use ids::{AuthSessionId, ChallengeId, ChatId, FactorId, MessageId, RunId, ServerId, UserId};
+pub use ids::{ApprovalId, AuthSessionId, ChallengeId, ChatId, FactorId, MessageId, RunId, ServerId, UserId};

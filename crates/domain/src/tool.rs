@@ -46,6 +46,32 @@ pub struct ToolDefinition {
     /// The server's claims about the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
+    /// What else the server says about the tool, for those who know it.
+    #[serde(rename = "_meta", default, skip_serializing_if = "ToolMeta::is_empty")]
+    pub meta: ToolMeta,
+}
+
+/// What the house keeps of a tool's `_meta`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Value")]
+pub struct ToolMeta {
+    /// The view that belongs to the tool (MCP Apps).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ui: Option<Value>,
+}
+
+impl From<Value> for ToolMeta {
+    /// Takes what it knows from whatever stands there.
+    fn from(meta: Value) -> Self {
+        Self { ui: meta.get("ui").cloned() }
+    }
+}
+
+impl ToolMeta {
+    /// Whether nothing is kept.
+    pub fn is_empty(&self) -> bool {
+        self.ui.is_none()
+    }
 }
 
 fn any_object() -> Value {
@@ -123,6 +149,28 @@ pub enum Outcome {
     Unknown,
     /// It was stopped before it was sent or answered.
     Stopped,
+    /// It was not made: the person said no, now or for good.
+    Denied,
+}
+
+impl Outcome {
+    /// The word in the database and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Error => "error",
+            Self::Unknown => "unknown",
+            Self::Stopped => "stopped",
+            Self::Denied => "denied",
+        }
+    }
+
+    /// What [`Outcome::as_str`] has written.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Done, Self::Error, Self::Unknown, Self::Stopped, Self::Denied]
+            .into_iter()
+            .find(|outcome| outcome.as_str() == word)
+    }
 }
 
 /// One call of a tool in an answer, as it stands in `ai_chat_messages.tool_calls`.

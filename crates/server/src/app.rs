@@ -93,7 +93,7 @@ impl App {
         let tools = Tools::new(&config, address, &site_url, |guard| {
             sign_in::start(guard, &site_url, &store, &secrets, &clock, &tasks)
         })?;
-        let runs = Runs::start(&store, &tasks, clock.as_ref()).await?;
+        let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref()).await?;
         let events = Events::default();
         let google_drive = GoogleDrive::default();
         let app = Self(Arc::new(Parts {
@@ -111,6 +111,7 @@ impl App {
             events,
             runs,
         }));
+        Runs::resume(&app, suspended);
         tracing::info!(database = app.store.kind(), address = %address, "started");
         Ok(app)
     }

@@ -22,6 +22,7 @@ mod serve;
 pub mod sessions;
 pub mod sign_in;
 pub mod sse;
+pub mod tool_permissions;
 pub mod tool_runs;
 
 use std::time::Duration;
@@ -66,6 +67,7 @@ fn table() -> Vec<Section> {
                 get("/openapi.json", Anyone, description::show),
                 get("/sessions/{id}/stream", Owner, sessions::stream),
                 post("/sessions/{id}/stop", Owner, sessions::stop),
+                post("/sessions/{id}/approvals/{approval}", Owner, sessions::decide),
                 get("/connections", SignedIn, connections::list),
                 post("/connections/{id}/refresh", Owner, connections::refresh),
                 post("/connections/{id}/sign-in", Owner, sign_in::begin),
@@ -74,6 +76,9 @@ fn table() -> Vec<Section> {
                 // An authorization server sends the browser, which shows by its cookie who began.
                 get("/connections/callback", Anyone, sign_in::callback),
                 post("/tools/run", SignedIn, tool_runs::run),
+                get("/tools/permissions", SignedIn, tool_permissions::list),
+                put("/tools/permissions", Owner, tool_permissions::change),
+                get("/tools/audit", SignedIn, tool_permissions::audit),
                 get("/models", SignedIn, models::list),
                 get("/events", SignedIn, events::follow),
                 get("/google-drive", SignedIn, google_drive::status),

@@ -38,7 +38,8 @@ impl ModelId {
         Self { provider: provider.to_owned(), name: name.into() }
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    /// Reads `provider/name`.
+    pub fn parse(text: &str) -> Option<Self> {
         let (provider, name) = text.split_once('/')?;
         (!provider.is_empty() && !name.is_empty()).then(|| Self::new(provider, name))
     }

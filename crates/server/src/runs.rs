@@ -3,17 +3,20 @@
 
 pub mod event;
 
+mod call;
+mod decision;
 mod engine;
 mod history;
 mod journal;
 mod log;
+mod questions;
 mod recorder;
 mod recovery;
 mod reply;
 mod transcript;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use domain::message::{MessageStatus, Part};
@@ -27,8 +30,14 @@ use crate::events::{Event, RunState};
 use crate::tasks::Tasks;
 use crate::tools::Selection;
 
+use questions::Questions;
+use transcript::Transcript;
+
+pub use decision::{DecideError, Outcome as Decision};
 pub use journal::Journal;
 pub use log::{Cursor, RunLog};
+pub use questions::Waiting;
+pub use recovery::Suspended;
 
 /// Runs of one person at a time.
 const RUNS_PER_USER: usize = 8;
@@ -50,10 +59,30 @@ pub struct Run {
     pub answer: MessageId,
     /// What it says.
     pub log: RunLog,
+    /// The answer as far as it has come.
+    said: Mutex<Transcript>,
+    /// The calls that wait for the person.
+    questions: Questions,
     /// Cancelled by Stop.
     pub stop: CancellationToken,
     /// How it ended, once it has.
     pub end: OnceLock<End>,
+}
+
+impl Run {
+    /// Waits until the run only waits for its person, and tells for what.
+    pub async fn waits(&self) -> Vec<Waiting> {
+        self.questions.only_waiting().await
+    }
+
+    /// What it has said so far, without the calls that have no end yet.
+    pub fn settled_parts(&self) -> Vec<Part> {
+        self.transcript().settled_parts()
+    }
+
+    fn transcript(&self) -> MutexGuard<'_, Transcript> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// How a run ended.
@@ -96,12 +125,20 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Closes the runs that a previous process left open, and starts the journal.
-    pub async fn start(store: &Store, tasks: &Tasks, clock: &dyn Clock) -> anyhow::Result<Self> {
-        recovery::close_unfinished(store, clock.now()).await?;
+    /// Closes the runs that a previous process left open, and starts the journal. Gives those that wait for their person,
+    /// for [`Runs::resume`].
+    pub async fn start(store: &Store, tasks: &Tasks, clock: &dyn Clock) -> anyhow::Result<(Self, Vec<Suspended>)> {
+        let suspended = recovery::close_unfinished(store, clock.now()).await?;
         let (journal, writer) = Journal::new(store.clone(), tasks.stopping().clone());
         tasks.spawn("journal", writer);
-        Ok(Self { active: Mutex::default(), journal })
+        Ok((Self { active: Mutex::default(), journal }, suspended))
+    }
+
+    /// Lets turns wait again that waited when the program was stopped.
+    pub fn resume(app: &App, suspended: Vec<Suspended>) {
+        for turn in suspended {
+            recovery::resume(app, turn);
+        }
     }
 
     /// Stores the person's message and begins the turn that answers it.
@@ -113,6 +150,8 @@ impl Runs {
             owner,
             answer: MessageId::fresh(),
             log: RunLog::default(),
+            said: Mutex::default(),
+            questions: Questions::default(),
             stop: CancellationToken::new(),
             end: OnceLock::new(),
         });
@@ -125,6 +164,7 @@ impl Runs {
             answer: run.answer,
             content: question.message.clone(),
             model: model.to_string(),
+            tools: serde_json::to_value(question.tools.wanted()).unwrap_or_default(),
             now: app.clock.now(),
         };
         let title = domain::text::title_of(question.message.trim());
@@ -141,7 +181,13 @@ impl Runs {
         };
         app.events.publish(owner, &Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Started });
         app.events.publish(owner, &Event::Session { session_id: Some(run.chat) });
-        let turn = engine::Turn { model, selection: question.tools, title: named.then_some(title), began: turn.now };
+        let turn = engine::Turn {
+            model,
+            selection: question.tools,
+            title: named.then_some(title),
+            began: turn.now,
+            resumed: None,
+        };
         app.tasks.spawn("run", engine::drive(app.clone(), Arc::clone(&run), turn));
         Ok(run)
     }
@@ -192,7 +238,7 @@ impl Runs {
         self.active().remove(&(run.owner, run.chat));
     }
 
-    fn active(&self) -> std::sync::MutexGuard<'_, HashMap<(UserId, ChatId), Arc<Run>>> {
+    fn active(&self) -> MutexGuard<'_, HashMap<(UserId, ChatId), Arc<Run>>> {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,7 +5,9 @@ pub mod toolbox;
 
 mod arguments;
 pub mod headers;
+pub mod permission;
 mod pool;
+pub mod schema;
 mod selection;
 pub mod sign_in;
 mod view;
@@ -81,6 +83,15 @@ pub enum CallEnd {
 }
 
 impl CallEnd {
+    /// What came of it, in a word.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Result(result) if result.is_error => Outcome::Error,
+            Self::Result(_) => Outcome::Done,
+            Self::Failed { outcome, .. } => *outcome,
+        }
+    }
+
     /// A call that was never made.
     pub fn refused(reason: String) -> Self {
         Self::Failed { reason, outcome: Outcome::Error }

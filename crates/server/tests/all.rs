@@ -5,6 +5,7 @@ mod auth;
 mod google_drive;
 mod http;
 mod mcp_servers;
+mod permissions;
 mod rest;
 mod routes;
 mod sign_in;

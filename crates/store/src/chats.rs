@@ -123,6 +123,7 @@ impl Store {
     pub async fn insert_turn(&self, turn: &NewTurn, title: &str) -> Result<bool, Error> {
         let content = without_nul(turn.content.clone());
         let title = without_nul(title.to_owned());
+        let tools = JsonText(&turn.tools);
         transaction!(self, |tx| {
             let named = sqlx::query(NAME_BY_FIRST_MESSAGE)
                 .bind(turn.chat.0)
@@ -155,6 +156,7 @@ impl Store {
                 .bind(turn.owner.0)
                 .bind(turn.answer.0)
                 .bind(&turn.model)
+                .bind(&tools)
                 .bind(turn.now.0)
                 .execute(&mut *tx)
                 .await?;
@@ -219,6 +221,8 @@ pub struct NewTurn {
     pub content: String,
     /// `provider/name`.
     pub model: String,
+    /// The tools that the run may use: a JSON list of `{name, serverName}`.
+    pub tools: serde_json::Value,
     /// Now.
     pub now: Timestamp,
 }

@@ -9,6 +9,7 @@ mod json;
 mod migrate;
 mod open;
 
+pub mod approvals;
 pub mod auth_codes;
 pub mod auth_sessions;
 pub mod chats;
@@ -16,6 +17,7 @@ pub mod credentials;
 pub mod directory;
 pub mod factors;
 pub mod one_time_tokens;
+pub mod permissions;
 pub mod rest;
 pub mod runs;
 pub mod server_sign_ins;

@@ -4,10 +4,11 @@ use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::dispatch::{read, transaction};
-use crate::{Error, Store};
+use crate::{Error, JsonText, Store};
 
-pub(crate) const INSERT: &str = "INSERT INTO runs (id, session_id, user_id, message_id, status, model, created_at)
-    VALUES ($1, $2, $3, $4, 'running', $5, $6)";
+pub(crate) const INSERT: &str =
+    "INSERT INTO runs (id, session_id, user_id, message_id, status, model, tools, created_at)
+    VALUES ($1, $2, $3, $4, 'running', $5, $6, $7)";
 
 pub(crate) const CLOSE: &str =
     "UPDATE runs SET status = $3, ended_at = $4 WHERE id = $1 AND user_id = $2 AND status = 'running'";
@@ -18,8 +19,7 @@ const INSERT_CHUNK: &str = "INSERT INTO run_chunks (run_id, seq, payload)
     SELECT id, $2, $3 FROM runs WHERE id = $1 AND status = 'running'
     ON CONFLICT (run_id, seq) DO NOTHING";
 
-const LIST_UNFINISHED: &str =
-    "SELECT id, session_id, user_id, message_id, model, created_at FROM runs WHERE status = 'running' ORDER BY id";
+const LIST_UNFINISHED: &str = "SELECT id, session_id, user_id, message_id, model, tools, created_at FROM runs WHERE status = 'running' ORDER BY id";
 
 const LIST_CHUNKS: &str = "SELECT c.payload FROM run_chunks c JOIN runs r ON r.id = c.run_id
     WHERE c.run_id = $1 AND r.user_id = $2 ORDER BY c.seq";
@@ -37,6 +37,8 @@ pub struct UnfinishedRun {
     pub answer: MessageId,
     /// `provider/name`.
     pub model: String,
+    /// The tools it may use, as the turn's beginner named them.
+    pub tools: serde_json::Value,
     /// When it began.
     pub created_at: Timestamp,
 }
@@ -48,6 +50,7 @@ struct RunRow {
     user_id: Uuid,
     message_id: Uuid,
     model: String,
+    tools: JsonText<serde_json::Value>,
     created_at: i64,
 }
 
@@ -90,6 +93,7 @@ impl Store {
                 owner: UserId(row.user_id),
                 answer: MessageId(row.message_id),
                 model: row.model,
+                tools: row.tools.0,
                 created_at: Timestamp(row.created_at),
             })
             .collect())

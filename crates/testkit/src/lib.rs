@@ -7,12 +7,14 @@
 
 mod app;
 mod database;
+mod mcp_server;
 mod model;
 mod person;
 mod sse;
 
 pub use app::{Builder, MockClock, TestApp, http_client};
 pub use database::{Database, databases};
+pub use mcp_server::ScriptedMcp;
 pub use model::{ScriptedModel, Step};
 pub use person::Person;
 pub use sse::{StreamEvent, events_of};

@@ -44,6 +44,11 @@ impl Person {
         }
     }
 
+    /// From now on calls this app, which has the data of the former one.
+    pub fn move_to(&mut self, app: &TestApp) {
+        self.url.clone_from(&app.url);
+    }
+
     /// A request with the person's token.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}{path}", self.url)).bearer_auth(&self.token)
@@ -70,6 +75,32 @@ impl Person {
     pub async fn connect(&self, name: &str, url: &str, tools: Value) -> Value {
         let row = json!({ "user_id": self.id, "name": name, "url": url, "tools": tools, "status": "connected" });
         self.insert("mcp_servers", &row).await
+    }
+
+    /// Connects a server as the page does, and returns the connection's id.
+    pub async fn connect_to(&self, name: &str, url: &str) -> String {
+        let (_, found) = self.post("/functions/v1/mcp-proxy", &json!({ "url": url })).await;
+        assert_eq!(found["success"], true, "{found}");
+        let row = self.connect(name, url, found["data"].clone()).await;
+        row["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Allows a tool of a connection (`ask`, `always` or `never`), with the status and the answer.
+    pub async fn allow(&self, connection: &str, tool: &str, permission: &str) -> (StatusCode, Value) {
+        let body = json!({ "connectionId": connection, "tool": tool, "permission": permission });
+        let answer = self.request(Method::PUT, "/api/tools/permissions").json(&body).send().await.unwrap();
+        (answer.status(), json_of(answer).await)
+    }
+
+    /// Decides about a call that waits.
+    pub async fn decide(&self, chat: &str, approval: &Value, body: &Value) -> (StatusCode, Value) {
+        self.post(&format!("/api/sessions/{chat}/approvals/{}", approval.as_str().unwrap()), body).await
+    }
+
+    /// The chunks of a chat's running turn, from its start to its end.
+    pub async fn follow(&self, chat: &str) -> Vec<StreamEvent> {
+        let answer = self.request(Method::GET, &format!("/api/sessions/{chat}/stream")).send().await.unwrap();
+        events_of(&answer.text().await.unwrap())
     }
 
     /// Inserts one row through the data API and returns it.

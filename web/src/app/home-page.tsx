@@ -50,7 +50,7 @@ export function HomePage({ user }: HomePageProps) {
           <ServersPanel user={user} connections={connections} tools={tools} />
         </TabPanel>
         <TabPanel value="tools" selected={tab}>
-          <ToolsPanel tools={tools} loading={connections.loading} onUseInChat={takeToChat} />
+          <ToolsPanel userId={user.id} tools={tools} loading={connections.loading} onUseInChat={takeToChat} />
         </TabPanel>
       </main>
       {settingsOpen && (

@@ -2,14 +2,17 @@ import messages from "../../messages/en.json";
 
 type AnyKey = keyof typeof messages;
 
+/** The texts that are loaded apart, by the first word of their names. */
+type Apart = "account" | "approval" | "form" | "permission";
+
 /** The names of the texts that are loaded apart, each kind with the parts of the page that need it. */
-export type PartKey<Part extends "account" | "form"> = Extract<AnyKey, `${Part}.${string}`>;
+export type PartKey<Part extends Apart> = Extract<AnyKey, `${Part}.${string}`>;
 
 /** The texts of one part. */
-export type Texts<Part extends "account" | "form"> = Readonly<Record<PartKey<Part>, string>>;
+export type Texts<Part extends Apart> = Readonly<Record<PartKey<Part>, string>>;
 
 /** The name of a text that the page has from the beginning. */
-export type MessageKey = Exclude<AnyKey, PartKey<"account" | "form">>;
+export type MessageKey = Exclude<AnyKey, PartKey<Apart>>;
 
 type Params = Readonly<Record<string, string | number>>;
 

@@ -1,11 +1,12 @@
 import { useState } from "react";
+import { showInvisible } from "@/lib/show-invisible";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
 
 /** Longer texts are cut until the reader asks for the rest. */
 const shownLines = 200;
 
-/** A text as it is, line for line. */
+/** A text as it is, line for line, with what cannot be seen made visible. */
 export function TextBlock({ text }: { text: string }) {
   const [whole, setWhole] = useState(false);
   const lines = text.split("\n");
@@ -13,7 +14,7 @@ export function TextBlock({ text }: { text: string }) {
   return (
     <div>
       <pre className="rounded-[8px] bg-sunken px-3 py-[9px] font-mono text-sm whitespace-pre-wrap wrap-anywhere">
-        {isCut ? lines.slice(0, shownLines).join("\n") : text}
+        {showInvisible(isCut ? lines.slice(0, shownLines).join("\n") : text)}
       </pre>
       {isCut && (
         <Button variant="quiet" size="sm" onClick={() => setWhole(true)}>

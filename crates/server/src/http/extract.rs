@@ -78,6 +78,21 @@ impl FromRequestParts<App> for Named {
     }
 }
 
+/// The two things that vary in the path.
+#[derive(Debug)]
+pub struct NamedTwo(pub String, pub String);
+
+impl FromRequestParts<App> for NamedTwo {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        match Path::from_request_parts(parts, app).await {
+            Ok(Path((first, second))) => Ok(Self(first, second)),
+            Err(_) => Err(ApiError::NotFound("route")),
+        }
+    }
+}
+
 /// The query; what is wrong with it is said in the house's own shape.
 #[derive(Debug)]
 pub struct Query<T>(pub T);

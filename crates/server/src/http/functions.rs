@@ -19,7 +19,7 @@ use super::route::Access::{self, Owner};
 use super::route::{Section, post};
 use super::sessions::stream_of;
 use crate::app::App;
-use crate::runs::{BeginError, Question, Run};
+use crate::runs::{BeginError, Question, Run, Waiting};
 use crate::tools::{ProbeError, Selection, SelectionError, Wanted};
 
 /// The routes below `/functions/v1`.
@@ -70,8 +70,10 @@ pub async fn ai_chat(
     if wants_stream {
         return stream_of(run, 0);
     }
-    run.log.closed().await;
-    whole(&run)
+    tokio::select! {
+        () = run.log.closed() => whole(&run),
+        waiting = run.waits() => waits(&run, &waiting),
+    }
 }
 
 async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, ApiError> {
@@ -102,6 +104,19 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
         BeginError::Model(error) => ApiError::Upstream { code: "model_unavailable", message: error.to_string() },
         BeginError::Store(error) => error.into(),
     })
+}
+
+/// A turn that waits for its person, as JSON.
+fn waits(run: &Run, approvals: &[Waiting]) -> Response {
+    let parts = run.settled_parts();
+    Json(json!({
+        "content": text_of(&parts),
+        "messageId": run.answer,
+        "toolCalls": tool_calls_of(&parts),
+        "status": "waiting",
+        "approvals": approvals,
+    }))
+    .into_response()
 }
 
 /// A turn that has ended, as JSON.

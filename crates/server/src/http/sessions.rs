@@ -1,4 +1,4 @@
-//! Following and stopping the turn of a chat.
+//! Following and steering the turn of a chat.
 
 use std::sync::Arc;
 
@@ -6,16 +6,18 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use domain::ChatId;
+use domain::permission::Decision;
+use domain::{ApprovalId, ChatId};
 use futures_util::stream;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use store::approvals::Decided;
 
 use super::error::ApiError;
-use super::extract::{Named, Query, SignedIn};
+use super::extract::{JsonBody, Named, NamedTwo, Query, SignedIn};
 use super::sse;
 use crate::app::App;
-use crate::runs::Run;
+use crate::runs::{self, DecideError, Run};
 
 /// From where a stream is to be followed.
 #[derive(Debug, Deserialize)]
@@ -47,6 +49,34 @@ pub async fn stream(
 pub async fn stop(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
     let chat = own_chat(&app, &caller, &chat).await?;
     Ok(Json(json!({ "stopped": app.runs.stop_run(caller.user, chat) })))
+}
+
+/// The body.
+#[derive(Debug, Deserialize)]
+pub struct Answer {
+    decision: Decision,
+    /// In the place of the model's.
+    #[serde(default)]
+    arguments: Option<Map<String, Value>>,
+}
+
+/// Decides about a call that waits. The first decision holds; later ones are told it.
+pub async fn decide(
+    State(app): State<App>,
+    caller: SignedIn,
+    NamedTwo(chat, approval): NamedTwo,
+    JsonBody(body): JsonBody<Answer>,
+) -> Result<Json<runs::Decision>, ApiError> {
+    let chat = own_chat(&app, &caller, &chat).await?;
+    let approval: ApprovalId = approval.parse().map_err(|_| ApiError::NotFound("approval"))?;
+    let decided = Decided { decision: body.decision, arguments: body.arguments };
+    let made = app.runs.decide(&app, (caller.user, chat), approval, decided).await;
+    made.map(Json).map_err(|error| match error {
+        DecideError::NotFound => ApiError::NotFound("approval"),
+        DecideError::BadArguments(message) => ApiError::Unprocessable { code: "bad_arguments", message },
+        DecideError::Ended => ApiError::Conflict { code: "run_ended", message: error.to_string() },
+        DecideError::Store(error) => error.into(),
+    })
 }
 
 async fn own_chat(app: &App, caller: &SignedIn, chat: &str) -> Result<ChatId, ApiError> {

@@ -2,6 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
+use domain::permission::AllowedBy;
+use domain::tool::Outcome;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -9,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::error::ApiError;
 use super::extract::{JsonBody, SignedIn};
 use crate::app::App;
+use crate::tools::permission::{Audited, Verdict};
 use crate::tools::{CallEnd, Selection, Wanted};
 
 /// The body.
@@ -40,9 +43,17 @@ pub async fn run(
             ApiError::Unprocessable { code: "unknown_tool", message }
         });
     };
+    // Pressing Run is a consent to this call, whatever the rule for the assistant is; only `never` stands above it.
+    if app.tools.verdict(&app, caller.user, tool).await == Verdict::Never {
+        Audited::new(&app, caller.user, &body.server_name, &body.name, AllowedBy::Nobody).end(Outcome::Denied);
+        let message = "you do not allow this tool; change its permission first".to_owned();
+        return Err(ApiError::Unprocessable { code: "tool_not_allowed", message });
+    }
+    let audited = Audited::new(&app, caller.user, &body.server_name, &body.name, AllowedBy::Form);
     let began = app.clock.now();
     // Who closes the sheet while the tool runs drops this future, and with it the call.
     let end = app.tools.call(&app, caller.user, tool, body.arguments, |_| {}, CancellationToken::new()).await;
+    audited.end(end.outcome());
     match end {
         CallEnd::Result(result) => {
             let duration = app.clock.now().millis_since(began);

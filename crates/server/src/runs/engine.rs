@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use domain::Timestamp;
 use domain::message::MessageStatus;
-use domain::model::{FinishReason, ModelCall, ModelError, ModelMessage, Request};
-use domain::tool::{Outcome, ToolCall};
+use domain::model::{FinishReason, ModelError, ModelMessage, Request};
+use domain::tool::ToolCall;
 use futures_util::future::join_all;
-use serde_json::{Map, Value};
+use store::approvals::Approval;
 use store::chats::Answer;
 
-use super::event::{NoticeData, ProgressData, RunEvent, StartMetadata, TitleData, ToolMetadata};
+use super::call::Caller;
+use super::event::{RunEvent, StartMetadata, TitleData};
 use super::recorder::Recorder;
 use super::recovery::INTERRUPTED;
 use super::reply::Reader;
@@ -18,7 +19,7 @@ use super::{End, Run, history};
 use crate::app::App;
 use crate::events::{Event, RunState};
 use crate::models::ModelId;
-use crate::tools::{CallEnd, Selection, Toolset};
+use crate::tools::Selection;
 
 /// How often the model may be asked in one turn.
 const ROUNDS: usize = 25;
@@ -37,6 +38,16 @@ pub struct Turn {
     /// The chat's new name, when its first message named it.
     pub title: Option<String>,
     pub began: Timestamp,
+    /// Where it goes on, when the program was stopped while it waited for its person.
+    pub resumed: Option<Resumed>,
+}
+
+/// Where a turn goes on.
+pub struct Resumed {
+    /// How often the model was asked.
+    pub rounds: usize,
+    /// The calls that wait, each with its question.
+    pub waiting: Vec<(Approval, ToolCall)>,
 }
 
 /// Why a turn ended before the model was done.
@@ -58,6 +69,28 @@ impl From<ModelError> for Break {
 /// Drives a turn to its end, whatever that is.
 pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
     let recorder = Recorder::new(Arc::clone(&run), app.runs.journal().clone());
+    if turn.resumed.is_none() {
+        begin(&run, &turn, &recorder);
+    }
+    let outcome = tokio::select! {
+        biased;
+        () = run.stop.cancelled() => Err(Break::Stopped),
+        () = app.tasks.stopping().cancelled() => {
+            if run.questions.is_any_open() {
+                // It goes on when the program runs again. The journal has everything up to here, or will before it ends.
+                app.runs.leave(&run);
+                run.log.leave();
+                return;
+            }
+            Err(Break::Interrupted)
+        }
+        outcome = answer(&app, &run, &turn, &recorder) => outcome,
+    };
+    finish(&app, &run, &turn, &recorder, outcome).await;
+}
+
+/// Tells what is known of an answer when it begins.
+fn begin(run: &Run, turn: &Turn, recorder: &Recorder) {
     recorder.emit(&RunEvent::Start {
         message_id: run.answer,
         message_metadata: StartMetadata {
@@ -70,35 +103,32 @@ pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
     if let Some(title) = &turn.title {
         recorder.emit(&RunEvent::DataTitle { data: TitleData { title: title.clone() }, transient: true });
     }
-    let outcome = tokio::select! {
-        biased;
-        () = run.stop.cancelled() => Err(Break::Stopped),
-        () = app.tasks.stopping().cancelled() => Err(Break::Interrupted),
-        outcome = answer(&app, &run, &turn, &recorder) => outcome,
-    };
-    finish(&app, &run, &turn, &recorder, outcome).await;
 }
 
 async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Result<FinishReason, Break> {
-    let mut toolset = app.tools.open(app, run.owner, &turn.selection).await;
-    for text in toolset.notices.drain(..) {
-        recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
-    }
+    let caller = Caller::new(app, run, recorder, &turn.selection);
+    let begun = match &turn.resumed {
+        Some(resumed) => {
+            go_on(&caller, resumed).await;
+            recorder.emit(&RunEvent::FinishStep);
+            resumed.rounds
+        }
+        None => 0,
+    };
+    let toolset = caller.toolset().await;
     let stored = app.store.list_messages(run.owner, run.chat, history::MESSAGES).await;
     let stored = stored.map_err(|error| {
         tracing::error!(%error, run = %run.id, "the conversation could not be read");
         Break::Failed("the conversation could not be read from the database".to_owned())
     })?;
-    let mut request = Request {
-        model: String::new(),
-        system: SYSTEM.to_owned(),
-        messages: history::conversation(&stored, |call| toolset.model_name(&call.server_name, &call.name)),
-        tools: toolset.specs(),
-        max_tokens: None,
-    };
+    let name_of = |call: &ToolCall| toolset.model_name(&call.server_name, &call.name);
+    let mut messages = history::conversation(&stored, name_of);
     drop(stored);
+    messages.extend(history::answer(&recorder.parts(), &name_of));
+    let mut request =
+        Request { model: String::new(), system: SYSTEM.to_owned(), messages, tools: toolset.specs(), max_tokens: None };
     let names = |name: &str| toolset.names(name);
-    for round in 0..ROUNDS {
+    for round in begun..ROUNDS {
         recorder.emit(&RunEvent::StartStep);
         let stream = app.models.stream(&turn.model, request.clone(), run.owner, run.stop.child_token());
         let reply = Reader::new(recorder, round, &names).read(stream).await?;
@@ -106,7 +136,8 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
             recorder.emit(&RunEvent::FinishStep);
             return Ok(reply.finish.unwrap_or(FinishReason::Truncated));
         }
-        let results = join_all(reply.calls.iter().map(|call| call_tool(app, run, &toolset, recorder, call))).await;
+        run.questions.begin(reply.calls.len());
+        let results = join_all(reply.calls.iter().map(|call| caller.make(call))).await;
         recorder.emit(&RunEvent::FinishStep);
         request.messages.push(ModelMessage::Assistant { text: reply.text, calls: reply.calls });
         request.messages.extend(results);
@@ -114,84 +145,15 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     Err(Break::Failed(format!("the assistant called tools {ROUNDS} times in a row and was stopped")))
 }
 
-/// Makes one call, tells the viewers, and gives back what the model reads. A call that fails is a result too.
-async fn call_tool(app: &App, run: &Run, toolset: &Toolset, recorder: &Recorder, call: &ModelCall) -> ModelMessage {
-    let (tool_name, server_name) = toolset.names(&call.name);
-    let parsed = parse_arguments(&call.arguments);
-    let input = match &parsed {
-        Ok(arguments) => Value::Object(arguments.clone()),
-        Err(_) => Value::String(call.arguments.clone()),
-    };
-    let tool_call_id = call.id.clone();
-    // Before a tool runs, the database knows that it is about to.
-    let announced = recorder
-        .emit_durably(&RunEvent::ToolInputAvailable {
-            tool_call_id: tool_call_id.clone(),
-            tool_name: tool_name.clone(),
-            input: input.clone(),
-            dynamic: true,
-            tool_metadata: ToolMetadata { server_name: server_name.clone() },
-        })
-        .await;
-    let began = app.clock.now();
-    let on_progress = |progress: mcp::Progress| {
-        let data = ProgressData { progress: progress.progress, total: progress.total, message: progress.message };
-        recorder.emit(&RunEvent::DataMcpProgress { id: tool_call_id.clone(), data, transient: true });
-    };
-    let end = match (parsed, toolset.get(&call.name)) {
-        _ if !announced => CallEnd::refused("The database does not answer, so the call was not made.".to_owned()),
-        (Err(reason), _) => CallEnd::refused(format!("The arguments are not a JSON object: {reason}")),
-        (_, None) => CallEnd::refused(format!("There is no tool called {}.", call.name)),
-        (Ok(arguments), Some(tool)) => {
-            app.tools.call(app, run.owner, tool, arguments, on_progress, run.stop.child_token()).await
-        }
-    };
-    let duration_ms = app.clock.now().millis_since(began);
-    let (result, error, outcome) = match end {
-        CallEnd::Result(result) => {
-            let outcome = if result.is_error { Outcome::Error } else { Outcome::Done };
-            (Some(result), None, outcome)
-        }
-        CallEnd::Failed { reason, outcome } => (None, Some(reason), outcome),
-    };
-    recorder.emit(&match (&result, &error) {
-        (Some(output), _) => RunEvent::ToolOutputAvailable {
-            tool_call_id: tool_call_id.clone(),
-            output: output.clone(),
-            dynamic: true,
-            duration_ms,
-        },
-        (None, error) => RunEvent::ToolOutputError {
-            tool_call_id: tool_call_id.clone(),
-            error_text: error.clone().unwrap_or_default(),
-            dynamic: true,
-            duration_ms,
-            outcome,
-        },
-    });
-    let call_record = ToolCall {
-        id: tool_call_id,
-        name: tool_name,
-        server_name,
-        arguments: input,
-        result,
-        error,
-        outcome,
-        duration_ms,
-    };
-    history::tool_result(&call_record, call.name.clone())
-}
-
-/// No arguments at all are an empty object: some models send nothing for tools that take nothing.
-fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
-    if text.trim().is_empty() {
-        return Ok(Map::new());
+/// Ends the round in which the program was stopped: the calls that wait are made when they are allowed, and those that
+/// were under way are given up.
+async fn go_on(caller: &Caller<'_>, resumed: &Resumed) {
+    let unsettled = caller.run.transcript().unsettled();
+    caller.run.questions.begin(resumed.waiting.len() + unsettled.len());
+    for call in unsettled {
+        caller.give_up(call);
     }
-    match serde_json::from_str(text) {
-        Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(_) => Err("it is another kind of value".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+    join_all(resumed.waiting.iter().map(|(approval, call)| caller.make_waiting(approval, call.clone()))).await;
 }
 
 /// Writes the answer, then tells the viewers: who loads the chat after the end finds the answer there.
@@ -252,18 +214,5 @@ fn finish_word(reason: &FinishReason) -> &'static str {
         FinishReason::Length => "length",
         FinishReason::ContentFilter => "content-filter",
         FinishReason::Truncated | FinishReason::Other(_) => "other",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_are_an_object_or_nothing() {
-        assert_eq!(parse_arguments("  ").unwrap(), Map::new());
-        assert_eq!(parse_arguments("{\"a\":1}").unwrap()["a"], 1);
-        assert!(parse_arguments("[1]").is_err());
-        assert!(parse_arguments("{\"a\":").is_err());
     }
 }

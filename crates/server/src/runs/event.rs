@@ -4,7 +4,7 @@
 
 use domain::model::ModelStatus;
 use domain::tool::{Outcome, ToolResult};
-use domain::{ChatId, MessageId, RunId, Timestamp};
+use domain::{ApprovalId, ChatId, MessageId, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -55,6 +55,18 @@ pub enum RunEvent {
         input: Value,
         dynamic: bool,
         tool_metadata: ToolMetadata,
+    },
+    ToolApprovalRequest {
+        approval_id: ApprovalId,
+        tool_call_id: String,
+        approval_descriptor: ApprovalDescriptor,
+    },
+    ToolApprovalResponse {
+        approval_id: ApprovalId,
+        approved: bool,
+    },
+    ToolOutputDenied {
+        tool_call_id: String,
     },
     ToolOutputAvailable {
         tool_call_id: String,
@@ -116,6 +128,19 @@ pub struct StartMetadata {
 pub struct ToolMetadata {
     /// The connection the tool belongs to; empty for a tool that does not exist.
     pub server_name: String,
+}
+
+/// What a person is asked about: the tool as its server describes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalDescriptor {
+    /// The connection, by the name its owner gave it.
+    pub server_name: String,
+    /// The definition in its canonical form. What it says of itself is the server's claim.
+    pub definition: Value,
+    /// The definition that the person had allowed for good, where the server has changed it since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Value>,
 }
 
 /// A chat's new name.

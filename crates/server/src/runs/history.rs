@@ -40,7 +40,7 @@ pub fn conversation(messages: &[StoredMessage], name_of: impl Fn(&ToolCall) -> S
 }
 
 /// The model's own words, its calls and their results, in the order a wire wants them.
-fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String) -> Vec<ModelMessage> {
+pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String) -> Vec<ModelMessage> {
     let mut messages = Vec::new();
     let (mut text, mut calls) = (String::new(), Vec::new());
     for part in parts {

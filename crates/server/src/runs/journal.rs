@@ -12,6 +12,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::event::RunEvent;
+
 /// The longest time an event waits to be written.
 const DELAY: Duration = Duration::from_millis(250);
 /// The most bytes that wait: more are written at once.
@@ -67,6 +69,21 @@ impl Journal {
     }
 }
 
+/// An event as it stands in the journal: its number, a tab, its JSON.
+fn line(seq: u64, json: &str) -> String {
+    format!("{seq}\t{json}\n")
+}
+
+/// The events of a journal, with their numbers. A line that cannot be read (of another version) costs itself, not the
+/// others.
+pub fn events_of(chunks: &[String]) -> Vec<(u64, RunEvent)> {
+    let event = |line: &str| {
+        let (seq, json) = line.split_once('\t')?;
+        Some((seq.parse().ok()?, serde_json::from_str(json).ok()?))
+    };
+    chunks.iter().flat_map(|chunk| chunk.lines()).filter_map(event).collect()
+}
+
 struct Writer {
     store: Store,
     waiting: HashMap<RunId, (u64, String)>,
@@ -106,9 +123,9 @@ impl Writer {
         }
         let (last, payload) = self.waiting.entry(run).or_default();
         *last = seq;
-        payload.push_str(json);
-        payload.push('\n');
-        self.bytes += json.len() + 1;
+        let before = payload.len();
+        payload.push_str(&line(seq, json));
+        self.bytes += payload.len() - before;
     }
 
     /// Writes what waits. After a failure it still waits, and the time of the next try is returned.

@@ -24,6 +24,8 @@ pub struct RunLog {
 struct Head {
     frames: usize,
     closed: bool,
+    /// Closed in the middle: the run goes on in another process.
+    left: bool,
 }
 
 impl Default for RunLog {
@@ -41,6 +43,27 @@ impl RunLog {
         frames.push(Bytes::from(format!("id: {number}\ndata: {json}\n\n")));
         self.head.send_modify(|head| head.frames = number);
         (number as u64, json)
+    }
+
+    /// A log that goes on: the events that a former process has written, with their numbers. Those between them, which
+    /// were only for the moment, are gone.
+    pub fn restore(events: impl IntoIterator<Item = (u64, String)>) -> Self {
+        let mut frames = Vec::new();
+        for (number, json) in events {
+            let index = usize::try_from(number).unwrap_or_default().saturating_sub(1).max(frames.len());
+            frames.resize(index, Bytes::new());
+            frames.push(Bytes::from(format!("id: {}\ndata: {json}\n\n", index + 1)));
+        }
+        let head = Head { frames: frames.len(), ..Head::default() };
+        Self { frames: Mutex::new(frames), head: watch::Sender::new(head) }
+    }
+
+    /// Lets the viewers go without an end: the run goes on when the program runs again, and they come back for it.
+    pub fn leave(&self) {
+        self.head.send_modify(|head| {
+            head.closed = true;
+            head.left = true;
+        });
     }
 
     /// Says that nothing follows.
@@ -78,10 +101,10 @@ impl RunLog {
         for frame in new {
             piece.extend_from_slice(frame);
         }
-        if head.closed {
+        if head.closed && !head.left {
             piece.extend_from_slice(DONE);
         }
-        Some(piece.freeze())
+        (!piece.is_empty()).then(|| piece.freeze())
     }
 }
 
@@ -113,6 +136,23 @@ mod tests {
         log.append(&1);
         log.close();
         assert_eq!(read(&log, 9).await, "data: [DONE]\n\n");
+    }
+
+    #[tokio::test]
+    async fn a_log_goes_on_under_the_numbers_that_it_had() {
+        let log = RunLog::restore([(1, "1".to_owned()), (4, "4".to_owned())]);
+        log.append(&5);
+        log.close();
+        assert_eq!(read(&log, 1).await, "id: 4\ndata: 4\n\nid: 5\ndata: 5\n\ndata: [DONE]\n\n");
+    }
+
+    #[tokio::test]
+    async fn a_viewer_that_is_left_alone_is_not_told_that_it_is_over() {
+        let log = RunLog::default();
+        log.append(&1);
+        log.leave();
+        assert_eq!(read(&log, 0).await, "id: 1\ndata: 1\n\n");
+        assert_eq!(read(&log, 1).await, "");
     }
 
     proptest! {

@@ -1,29 +1,27 @@
 //! Where the events of a run go: to its viewers, to the journal, and into the answer.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use domain::message::Part;
 
 use super::event::RunEvent;
-use super::transcript::Transcript;
 use super::{Journal, Run};
 
 /// Records one run.
 pub struct Recorder {
     run: Arc<Run>,
     journal: Journal,
-    transcript: Mutex<Transcript>,
 }
 
 impl Recorder {
     /// For a run that begins.
     pub fn new(run: Arc<Run>, journal: Journal) -> Self {
-        Self { run, journal, transcript: Mutex::default() }
+        Self { run, journal }
     }
 
     /// Tells everybody.
     pub fn emit(&self, event: &RunEvent) {
-        let mut transcript = self.transcript.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut transcript = self.run.transcript();
         transcript.apply(event);
         let (seq, json) = self.run.log.append(event);
         if event.is_lasting() {
@@ -39,9 +37,13 @@ impl Recorder {
         self.journal.flush().await
     }
 
+    /// The answer as far as it has come.
+    pub fn parts(&self) -> Vec<Part> {
+        self.run.transcript().clone().into_parts()
+    }
+
     /// The answer as far as it has come; the recorder starts over with nothing.
     pub fn take_parts(&self) -> Vec<Part> {
-        let mut transcript = self.transcript.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *transcript).into_parts()
+        std::mem::take(&mut *self.run.transcript()).into_parts()
     }
 }

@@ -1,26 +1,54 @@
-//! What a process that was killed left open is closed when the next one starts: the answer is what had been written.
+//! What a former process left open: turns that wait for their person go on, and all others are closed with what had been
+//! written.
 
-use domain::Timestamp;
+use std::sync::{Arc, Mutex, OnceLock};
+
 use domain::message::MessageStatus;
+use domain::tool::ToolCall;
+use domain::{ApprovalId, Timestamp};
 use store::Store;
+use store::approvals::Approval;
 use store::chats::Answer;
+use store::runs::UnfinishedRun;
+use tokio_util::sync::CancellationToken;
 
+use super::engine::{Resumed, Turn, drive};
 use super::event::RunEvent;
+use super::journal::events_of;
+use super::questions::Questions;
 use super::transcript::Transcript;
+use super::{Run, RunLog};
+use crate::app::App;
+use crate::models::ModelId;
+use crate::tools::{Selection, Wanted};
 
 /// What the person reads under an answer that the end of a process cut off.
 pub const INTERRUPTED: &str = "The server stopped before the answer was complete.";
 
-/// Folds every run without an end into its answer, marked as interrupted.
-pub async fn close_unfinished(store: &Store, now: Timestamp) -> Result<(), store::Error> {
-    let runs = store.list_unfinished_runs().await?;
-    for run in &runs {
+/// A turn that waits for its person.
+#[derive(Debug)]
+pub struct Suspended {
+    run: UnfinishedRun,
+    model: ModelId,
+    events: Vec<(u64, RunEvent)>,
+    transcript: Transcript,
+    waiting: Vec<(Approval, ToolCall)>,
+}
+
+/// Folds every run without an end into its answer, marked as interrupted, but for those that wait for their person.
+pub async fn close_unfinished(store: &Store, now: Timestamp) -> Result<Vec<Suspended>, store::Error> {
+    let mut suspended = Vec::new();
+    let mut closed = 0;
+    for run in store.list_unfinished_runs().await? {
+        let events = events_of(&store.list_chunks(run.owner, run.id).await?);
         let mut transcript = Transcript::default();
-        for chunk in store.list_chunks(run.owner, run.id).await? {
-            // A line that cannot be read (of another version) costs itself, not the answer.
-            for event in chunk.lines().filter_map(|line| serde_json::from_str::<RunEvent>(line).ok()) {
-                transcript.apply(&event);
-            }
+        for (_, event) in &events {
+            transcript.apply(event);
+        }
+        let waiting = waiting(store.list_approvals(run.owner, run.id).await?, &transcript);
+        if let (false, Some(model)) = (waiting.is_empty(), ModelId::parse(&run.model)) {
+            suspended.push(Suspended { run, model, events, transcript, waiting });
+            continue;
         }
         let answer = Answer {
             id: run.answer,
@@ -30,9 +58,74 @@ pub async fn close_unfinished(store: &Store, now: Timestamp) -> Result<(), store
             model: run.model.clone(),
         };
         store.finish_turn(run.owner, run.chat, run.id, &answer, now).await?;
+        closed += 1;
     }
-    if !runs.is_empty() {
-        tracing::warn!(runs = runs.len(), "answers that the last process left open are marked as interrupted");
+    if closed > 0 {
+        tracing::warn!(runs = closed, "answers that the last process left open are marked as interrupted");
     }
-    Ok(())
+    Ok(suspended)
+}
+
+/// The calls that wait, where the database and what the viewers were told agree.
+fn waiting(approvals: Vec<Approval>, transcript: &Transcript) -> Vec<(Approval, ToolCall)> {
+    let mut calls: Vec<(ApprovalId, ToolCall)> = transcript.waiting();
+    let pair = |approval: Approval| {
+        let index = calls.iter().position(|(id, _)| *id == approval.id)?;
+        Some((approval, calls.swap_remove(index).1))
+    };
+    approvals.into_iter().filter_map(pair).collect()
+}
+
+/// Goes on with a turn: it waits again, under the numbers that its viewers know.
+pub fn resume(app: &App, suspended: Suspended) {
+    let Suspended { run: row, model, events, transcript, waiting } = suspended;
+    let rounds = events.iter().filter(|(_, event)| matches!(event, RunEvent::StartStep)).count();
+    let frames = events.iter().map(|(number, event)| (*number, serde_json::to_string(event).unwrap_or_default()));
+    let run = Arc::new(Run {
+        id: row.id,
+        chat: row.chat,
+        owner: row.owner,
+        answer: row.answer,
+        log: RunLog::restore(frames),
+        said: Mutex::new(transcript),
+        questions: Questions::default(),
+        stop: CancellationToken::new(),
+        end: OnceLock::new(),
+    });
+    app.runs.active().insert((run.owner, run.chat), Arc::clone(&run));
+    let inner = app.clone();
+    app.tasks.spawn("run", async move {
+        // What was decided while nothing ran, and what was decided since the rows were read.
+        match inner.store.list_approvals(run.owner, run.id).await {
+            Ok(approvals) => {
+                for approval in approvals {
+                    if let Some(decided) = approval.decided {
+                        run.questions.decide(approval.id, decided);
+                    }
+                }
+            }
+            Err(error) => tracing::error!(%error, run = %run.id, "the decisions about a run could not be read"),
+        }
+        let selection = selection(&inner, &run, row.tools).await;
+        let resumed = Some(Resumed { rounds, waiting });
+        let turn = Turn { model, selection, title: None, began: row.created_at, resumed };
+        drive(inner, run, turn).await;
+    });
+}
+
+/// The tools that the turn could use when it began, without those whose connection is gone.
+async fn selection(app: &App, run: &Run, tools: serde_json::Value) -> Selection {
+    let wanted: Vec<Wanted> = serde_json::from_value(tools).unwrap_or_default();
+    match app.store.list_servers(run.owner).await {
+        Ok(servers) => {
+            let is_there =
+                |wanted: &Wanted| servers.iter().any(|server| Some(&server.name) == wanted.server_name.as_ref());
+            let wanted: Vec<Wanted> = wanted.into_iter().filter(is_there).collect();
+            Selection::resolve(&wanted, &servers, |server| app.tools.offered(server)).unwrap_or_default()
+        }
+        Err(error) => {
+            tracing::error!(%error, run = %run.id, "the connections of a run could not be read");
+            Selection::default()
+        }
+    }
 }

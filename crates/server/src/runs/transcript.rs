@@ -1,24 +1,30 @@
 //! Events folded into the parts of an answer. Live runs and runs read back after a crash take the same path.
 
+use domain::ApprovalId;
 use domain::message::Part;
 use domain::tool::{Outcome, ToolCall};
 use serde_json::Value;
 
 use super::event::RunEvent;
 
+/// What the model reads, and the answer keeps, of a call that the person declined.
+pub const DECLINED: &str = "The person declined this call. It was not made.";
+
 /// An answer as far as it has come.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Transcript {
     parts: Vec<Slot>,
 }
 
 /// A part, and the id under which events speak of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Slot {
     id: String,
     part: Part,
     /// A tool call whose arguments are complete may have been sent; only an answer settles what became of it.
     open: bool,
+    /// The question that a tool call waits for.
+    waits: Option<ApprovalId>,
 }
 
 impl Transcript {
@@ -57,6 +63,29 @@ impl Transcript {
                     call.outcome = Outcome::Unknown;
                 }
             }
+            RunEvent::ToolApprovalRequest { approval_id, tool_call_id, .. } => {
+                if let Some(call) = self.call(tool_call_id) {
+                    // While it waits, it is certain that it was not sent.
+                    call.outcome = Outcome::Stopped;
+                }
+                if let Some(slot) = self.parts.iter_mut().rev().find(|slot| slot.id == *tool_call_id) {
+                    slot.waits = Some(*approval_id);
+                }
+            }
+            RunEvent::ToolApprovalResponse { approval_id, approved } => {
+                let mut slots = self.parts.iter_mut();
+                let Some(slot) = slots.find(|slot| slot.waits == Some(*approval_id)) else { return };
+                slot.waits = None;
+                if let Part::ToolCall { call } = &mut slot.part {
+                    call.outcome = if *approved { Outcome::Unknown } else { Outcome::Denied };
+                }
+            }
+            RunEvent::ToolOutputDenied { tool_call_id } => {
+                if let Some(call) = self.settle(tool_call_id) {
+                    call.outcome = Outcome::Denied;
+                    call.error = Some(DECLINED.to_owned());
+                }
+            }
             RunEvent::ToolOutputAvailable { tool_call_id, output, duration_ms, .. } => {
                 if let Some(call) = self.settle(tool_call_id) {
                     call.outcome = if output.is_error { Outcome::Error } else { Outcome::Done };
@@ -84,8 +113,33 @@ impl Transcript {
         self.parts.into_iter().map(|slot| slot.part).filter(says_something).collect()
     }
 
+    /// The calls that wait, each with its question.
+    pub fn waiting(&self) -> Vec<(ApprovalId, ToolCall)> {
+        let waits = |slot: &Slot| match (&slot.part, slot.waits) {
+            (Part::ToolCall { call }, Some(question)) => Some((question, call.as_ref().clone())),
+            _ => None,
+        };
+        self.parts.iter().filter_map(waits).collect()
+    }
+
+    /// The calls that have no end and do not wait: they were under way, or were about to be.
+    pub fn unsettled(&self) -> Vec<ToolCall> {
+        let is_unsettled = |slot: &&Slot| slot.open && slot.waits.is_none();
+        let call = |slot: &Slot| match &slot.part {
+            Part::ToolCall { call } => Some(call.as_ref().clone()),
+            _ => None,
+        };
+        self.parts.iter().filter(is_unsettled).filter_map(call).collect()
+    }
+
+    /// What has an end, for those who look while it goes on.
+    pub fn settled_parts(&self) -> Vec<Part> {
+        let has_end = |slot: &&Slot| !matches!(slot.part, Part::ToolCall { .. }) || !slot.open;
+        Self { parts: self.parts.iter().filter(has_end).cloned().collect() }.into_parts()
+    }
+
     fn push(&mut self, id: &str, part: Part) {
-        self.parts.push(Slot { id: id.to_owned(), part, open: true });
+        self.parts.push(Slot { id: id.to_owned(), part, open: true, waits: None });
     }
 
     fn part(&mut self, id: &str) -> Option<&mut Part> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use domain::ServerId;
 use domain::model::ToolSpec;
 use domain::tool::ToolDefinition;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use store::servers::Server;
 
 use super::{BoundTool, Opened};
@@ -17,7 +17,7 @@ const MOST: usize = 512;
 
 /// One entry of the `tools` list of a request. Whatever else stands in it is ignored: what a tool is and does is what
 /// its server says.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Wanted {
     /// The tool.
@@ -73,6 +73,15 @@ impl Selection {
         }
         let by_server = chosen.into_iter().map(|(index, names)| (servers[index].clone(), names)).collect();
         Ok(Self { by_server, left_out: rest.len() })
+    }
+
+    /// The choice as it can be resolved again later.
+    pub fn wanted(&self) -> Vec<Wanted> {
+        let each = |(server, names): &(Server, Vec<String>)| {
+            let name_of = |name: &String| Wanted { name: name.clone(), server_name: Some(server.name.clone()) };
+            names.iter().map(name_of).collect::<Vec<_>>()
+        };
+        self.by_server.iter().flat_map(each).collect()
     }
 
     /// The connections that are needed.
@@ -144,6 +153,11 @@ impl Toolset {
     /// The tool of a connection.
     pub fn find(&self, server_name: &str, name: &str) -> Option<&BoundTool> {
         self.tools.iter().find(|tool| tool.server.name == server_name && tool.definition.name == name)
+    }
+
+    /// The tool of a connection, by the connection's id.
+    pub fn find_by_id(&self, server: ServerId, name: &str) -> Option<&BoundTool> {
+        self.tools.iter().find(|tool| tool.server.id == server && tool.definition.name == name)
     }
 
     /// A tool's own name and its connection's, by the name that the model used; what the model made up stays as it is.

@@ -9,7 +9,7 @@ mod units;
 mod zones;
 
 use domain::Timestamp;
-use domain::tool::{ToolAnnotations, ToolDefinition, ToolResult};
+use domain::tool::{ToolAnnotations, ToolDefinition, ToolMeta, ToolResult};
 use serde_json::{Map, Value, json};
 
 use super::arguments;
@@ -143,6 +143,7 @@ fn definition(
             idempotent_hint: Some(true),
             open_world_hint: Some(false),
         }),
+        meta: ToolMeta::default(),
     }
 }
 

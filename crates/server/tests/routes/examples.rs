@@ -131,6 +131,15 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("DELETE", "/api/connections/{id}/sign-in") => (connection, None, 204),
         ("GET", "/api/connections/callback") => (format!("{path}?state=x&code=y"), None, 303),
         ("GET", "/oauth/client.json") => (path.clone(), None, 404),
+        ("POST", "/api/sessions/{id}/approvals/{approval}") => {
+            let path = chat.replace("{approval}", &people.chat);
+            (path, Some(json!({ "decision": "deny", "arguments": {} })), 404)
+        }
+        ("GET", "/api/tools/permissions" | "/api/tools/audit") => (path.clone(), None, 200),
+        ("PUT", "/api/tools/permissions") => {
+            let body = json!({ "connectionId": people.connection, "tool": "calculate", "permission": "ask" });
+            (path.clone(), Some(body), 200)
+        }
         ("POST", "/api/tools/run") => {
             let arguments = json!({ "expression": "6*7" });
             let body = json!({ "serverName": "kept-connection", "name": "calculate", "arguments": arguments });

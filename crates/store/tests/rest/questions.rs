@@ -167,6 +167,7 @@ async fn nulls_sort_as_if_they_were_larger_and_texts_by_their_bytes() {
             answer: domain::MessageId::fresh(),
             content: "q".into(),
             model: "m".into(),
+            tools: serde_json::json!([]),
             now: crate::fixture::NOW,
         };
         house.store.insert_turn(&answer, "t").await.unwrap();

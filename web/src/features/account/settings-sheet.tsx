@@ -2,6 +2,7 @@ import { t as common } from "@/lib/t";
 import type { SignedInUser } from "@/lib/session";
 import { Sheet } from "@/ui/sheet";
 import { AppearanceSection } from "./appearance-section";
+import { CallsSection } from "./calls-section";
 import { DataSection } from "./data-section";
 import { DevicesSection } from "./devices-section";
 import { ProfileSection } from "./profile-section";
@@ -22,6 +23,7 @@ export function SettingsSheet({ user, onClose, onLeave }: SettingsSheetProps) {
         <ProfileSection user={user} />
         <TwoStepSection user={user} />
         <DevicesSection user={user} onLeave={onLeave} />
+        <CallsSection user={user} />
         <AppearanceSection />
         <DataSection user={user} onLeave={onLeave} />
       </div>

@@ -1,17 +1,22 @@
+import type { ReactNode } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
+import { showInvisible } from "@/lib/show-invisible";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
 
 interface ToolCardProps {
   tool: AvailableTool;
+  /** What the tool is allowed; nothing until that is known. */
+  permission: ReactNode;
   onUse: () => void;
 }
 
-export function ToolCard({ tool, onUse }: ToolCardProps) {
+export function ToolCard({ tool, permission, onUse }: ToolCardProps) {
   return (
     <li className="flex flex-col gap-1.5 rounded-xl border border-line bg-surface p-4 text-md">
       <h3 className="font-mono text-sm font-semibold wrap-anywhere">{tool.name}</h3>
-      <p className="line-clamp-4 flex-1 text-ink-2 wrap-anywhere">{tool.description}</p>
+      <p className="line-clamp-4 flex-1 text-ink-2 wrap-anywhere">{showInvisible(tool.description)}</p>
+      {permission}
       <div className="mt-2 flex items-center justify-between gap-2">
         <span className="min-w-0 truncate text-sm text-ink-2">{tool.serverName}</span>
         <Button size="sm" onClick={onUse}>

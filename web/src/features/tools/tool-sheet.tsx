@@ -1,5 +1,6 @@
 import { useMutation } from "@/lib/query/use-mutation";
 import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
+import { showInvisible } from "@/lib/show-invisible";
 import { type MessageKey, t } from "@/lib/t";
 import { ToolResult } from "@/tool-result/tool-result";
 import { Button } from "@/ui/button";
@@ -39,7 +40,9 @@ export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
       }
     >
       {tool.description !== "" && (
-        <p className="text-sm whitespace-pre-line text-ink-2 wrap-anywhere">{tool.description}</p>
+        <p className="text-sm whitespace-pre-line text-ink-2 wrap-anywhere">
+          {showInvisible(tool.description)}
+        </p>
       )}
       <ArgumentsEditor editor={editor} onSubmit={submit} />
       {run.status === "success" && <ToolResult result={run.data.result} durationMs={run.data.durationMs} />}

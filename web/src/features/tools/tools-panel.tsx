@@ -1,13 +1,18 @@
 import { Search } from "lucide-react";
-import { useDeferredValue, useState } from "react";
+import { useDeferredValue, useEffect, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
+import { subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/t";
+import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { Input } from "@/ui/field";
 import { findTools } from "./find-tools";
+import { PermissionSelect } from "./permission-select";
+import { permissionsQuery } from "./permissions";
 import { ToolCard } from "./tool-card";
 import { ToolSheet } from "./tool-sheet";
 
 interface ToolsPanelProps {
+  userId: string;
   tools: readonly AvailableTool[];
   loading: boolean;
   /** Takes a tool's name to the chat. */
@@ -15,10 +20,27 @@ interface ToolsPanelProps {
 }
 
 /** The Tools tab. */
-export function ToolsPanel({ tools, loading, onUseInChat }: ToolsPanelProps) {
+export function ToolsPanel({ userId, tools, loading, onUseInChat }: ToolsPanelProps) {
   const [query, setQuery] = useState("");
   const [open, setOpen] = useState<AvailableTool | null>(null);
   const found = findTools(tools, useDeferredValue(query));
+  const client = useQueryClient();
+  const { data: permissions } = useQuery(permissionsQuery(userId));
+  const reload = () => client.invalidateQueries({ queryKey: permissionsQuery(userId).queryKey });
+  useEffect(
+    () =>
+      subscribeEvents((event) => {
+        // A server may have changed its tools, or answers at last.
+        if (event.type !== "connection" && event.type !== "open") return;
+        void client.invalidateQueries({ queryKey: permissionsQuery(userId).queryKey });
+      }),
+    [client, userId],
+  );
+
+  function permissionOf(tool: AvailableTool) {
+    const known = permissions?.find((one) => one.tool === tool.name && one.serverName === tool.serverName);
+    return known && <PermissionSelect permission={known} onChanged={reload} />;
+  }
 
   function takeToChat(tool: AvailableTool): void {
     setOpen(null);
@@ -37,7 +59,12 @@ export function ToolsPanel({ tools, loading, onUseInChat }: ToolsPanelProps) {
       )}
       <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,19rem),1fr))] gap-3.5">
         {found.map((tool) => (
-          <ToolCard key={`${tool.serverName}/${tool.name}`} tool={tool} onUse={() => setOpen(tool)} />
+          <ToolCard
+            key={`${tool.serverName}/${tool.name}`}
+            tool={tool}
+            permission={permissionOf(tool)}
+            onUse={() => setOpen(tool)}
+          />
         ))}
       </ul>
       {open !== null && (

@@ -1,6 +1,6 @@
 //! What the tools say about themselves.
 
-use domain::tool::{ToolAnnotations, ToolDefinition};
+use domain::tool::{ToolAnnotations, ToolDefinition, ToolMeta};
 use serde_json::{Value, json};
 
 use super::arguments;
@@ -71,5 +71,6 @@ fn definition(
             idempotent_hint: Some(is_read_only),
             open_world_hint: Some(true),
         }),
+        meta: ToolMeta::default(),
     }
 }

@@ -46,6 +46,8 @@ export interface ChatStatus {
   readonly phase: Phase;
   readonly reconnecting: boolean;
   readonly modelStatus: ModelStatus | null;
+  /** How many calls wait for the person. */
+  readonly waiting: number;
   /** Whether words of the answer are coming in. */
   readonly speaking: boolean;
   readonly ids: readonly string[];

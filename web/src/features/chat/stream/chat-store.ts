@@ -16,6 +16,7 @@ const START: ChatStatus = {
   phase: "idle",
   reconnecting: false,
   modelStatus: null,
+  waiting: 0,
   speaking: false,
   ids: [],
   loaded: false,
@@ -256,6 +257,7 @@ export class ChatStore {
     const next: ChatStatus = {
       ...this.#status,
       modelStatus: this.#run.modelStatus,
+      waiting: waitingIn(this.#run.message),
       speaking: isSpeaking(this.#run.message),
       ids: sameIds ? ids : shown.map(({ id }) => id),
       ...change,
@@ -269,6 +271,13 @@ export class ChatStore {
     }
     if (statusChanged) this.#topics.publish("");
   }
+}
+
+/** How many calls of an answer that still grows wait for the person. */
+function waitingIn(message: ChatMessage | null): number {
+  if (message?.status !== "streaming") return 0;
+  return message.parts.filter((part) => part.type === "dynamic-tool" && part.state === "approval-requested")
+    .length;
 }
 
 /** Whether words are coming in, so that no "thinking" line is needed under them. */

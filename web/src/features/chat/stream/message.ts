@@ -1,3 +1,4 @@
+import type { JsonObject } from "@/lib/json";
 import type { ToolOutput } from "@/tool-result/tool-output";
 
 /**
@@ -27,12 +28,27 @@ export interface ReasoningPart {
   readonly endedAt?: number;
 }
 
+/** A call that waits for its person. */
+export interface ApprovalQuestion {
+  readonly id: string;
+  /** The tool as its server describes it now. */
+  readonly definition: JsonObject;
+  /** What the person had allowed for good, where the server has changed it since. */
+  readonly before?: JsonObject;
+}
+
 export interface ToolPart {
   readonly type: "dynamic-tool";
   readonly toolCallId: string;
   readonly toolName: string;
   readonly serverName?: string;
-  readonly state: "input-streaming" | "input-available" | "output-available" | "output-error";
+  readonly state:
+    | "input-streaming"
+    | "input-available"
+    | "approval-requested"
+    | "output-available"
+    | "output-error"
+    | "output-denied";
   /** The arguments once they are whole. */
   readonly input?: unknown;
   /** The JSON text of the arguments while the model is still writing them. */
@@ -40,7 +56,9 @@ export interface ToolPart {
   readonly output?: ToolOutput;
   readonly errorText?: string;
   /** How a stored call ended when it gave neither a result nor an error. */
-  readonly outcome?: "unknown" | "stopped";
+  readonly outcome?: "unknown" | "stopped" | "denied";
+  /** What the person is, or was, asked about this call. */
+  readonly approval?: ApprovalQuestion;
   readonly durationMs?: number;
   readonly progress?: ToolProgress;
   /** Milliseconds since 1970 at which the call was seen to start here. */

@@ -46,7 +46,16 @@ export type StreamChunk =
       readonly toolCallId: string;
       readonly errorText: string;
       readonly durationMs?: number;
+      readonly outcome?: unknown;
     }
+  | {
+      readonly type: "tool-approval-request";
+      readonly approvalId: string;
+      readonly toolCallId: string;
+      readonly approvalDescriptor?: unknown;
+    }
+  | { readonly type: "tool-approval-response"; readonly approvalId: string; readonly approved?: unknown }
+  | { readonly type: "tool-output-denied"; readonly toolCallId: string }
   | { readonly type: "source-url"; readonly sourceId: string; readonly url: string; readonly title?: string }
   | { readonly type: "data-model-status"; readonly data: ModelStatus }
   | { readonly type: "data-title"; readonly data: { readonly title: string } }
@@ -77,6 +86,9 @@ const REQUIRED: { readonly [T in StreamChunk["type"]]: Readonly<Record<string, "
   "tool-input-error": { toolCallId: "string", toolName: "string", errorText: "string" },
   "tool-output-available": { toolCallId: "string" },
   "tool-output-error": { toolCallId: "string", errorText: "string" },
+  "tool-approval-request": { approvalId: "string", toolCallId: "string" },
+  "tool-approval-response": { approvalId: "string" },
+  "tool-output-denied": { toolCallId: "string" },
   "source-url": { sourceId: "string", url: "string" },
   "data-model-status": { data: "object" },
   "data-title": { data: "object" },

@@ -1,6 +1,6 @@
 import { isObject } from "@/lib/json";
 import { toToolOutput } from "@/tool-result/tool-output";
-import type { ChatMessage, Part, ToolPart } from "./message";
+import type { ApprovalQuestion, ChatMessage, Part, ToolPart } from "./message";
 import type { ModelStatus, StreamChunk } from "./protocol";
 
 /** What is known of a run so far. */
@@ -85,8 +85,18 @@ export function reduceChunk(run: RunState, chunk: StreamChunk, now: number): Run
       return updateTool(run, chunk.toolCallId, () => ({
         state: "output-error",
         errorText: chunk.errorText,
+        ...(chunk.outcome === "denied" ? { outcome: "denied" } : {}),
         ...took(chunk),
       }));
+    case "tool-approval-request":
+      return updateTool(run, chunk.toolCallId, () => ({
+        state: "approval-requested",
+        approval: questionOf(chunk),
+      }));
+    case "tool-approval-response":
+      return answerQuestion(run, chunk.approvalId, chunk.approved === true, now);
+    case "tool-output-denied":
+      return updateTool(run, chunk.toolCallId, () => ({ state: "output-denied" }));
     case "data-mcp-progress":
       return updateTool(run, chunk.id, () => ({ progress: chunk.data }));
     case "source-url":
@@ -194,6 +204,27 @@ function toolFields(chunk: ToolChunk, fields: Partial<ToolPart>): ToolUpdate {
     ...(typeof serverName === "string" ? { serverName } : {}),
     ...fields,
   };
+}
+
+function questionOf(chunk: ChunkOf<"tool-approval-request">): ApprovalQuestion {
+  const about = isObject(chunk.approvalDescriptor) ? chunk.approvalDescriptor : {};
+  const { definition, before } = about;
+  return {
+    id: chunk.approvalId,
+    definition: isObject(definition) ? definition : {},
+    ...(isObject(before) ? { before } : {}),
+  };
+}
+
+function answerQuestion(run: RunState, approvalId: string, approved: boolean, now: number): RunState {
+  const asked = (part: Part): part is ToolPart =>
+    part.type === "dynamic-tool" && part.approval?.id === approvalId;
+  const index = run.message?.parts.findIndex(asked) ?? -1;
+  return replacePart(run, index, (part) =>
+    asked(part)
+      ? { ...part, ...(approved ? { state: "input-available", startedAt: now } : { state: "output-denied" }) }
+      : part,
+  );
 }
 
 /** Where a call stands: in the current step first, since a model may use an id again in a later step. */

@@ -32,7 +32,7 @@ function toToolPart(call: JsonObject): ToolPart {
     ...(typeof serverName === "string" && serverName !== "" ? { serverName } : {}),
     ...(isObject(result) ? { output: toToolOutput(result) } : {}),
     ...(failed ? { errorText: error } : {}),
-    ...(outcome === "unknown" || outcome === "stopped" ? { outcome } : {}),
+    ...(outcome === "unknown" || outcome === "stopped" || outcome === "denied" ? { outcome } : {}),
     ...(typeof durationMs === "number" ? { durationMs } : {}),
   };
 }

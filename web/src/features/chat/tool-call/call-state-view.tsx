@@ -1,12 +1,14 @@
-import { Check, CircleAlert, CircleHelp, LoaderCircle, PencilLine, Square } from "lucide-react";
+import { Ban, Check, CircleAlert, CircleHelp, Hand, LoaderCircle, PencilLine, Square } from "lucide-react";
 import { type MessageKey, t } from "@/lib/t";
 import type { CallState } from "./call-state";
 
 const LOOK = {
   writing: { Icon: PencilLine, colour: "text-ink-2", words: "chat.tool.writing" },
   running: { Icon: LoaderCircle, colour: "text-ink-2", words: "chat.tool.running" },
+  waiting: { Icon: Hand, colour: "text-warn", words: "chat.tool.waiting" },
   done: { Icon: Check, colour: "text-ok", words: "chat.tool.done" },
   failed: { Icon: CircleAlert, colour: "text-err", words: "chat.tool.failed" },
+  denied: { Icon: Ban, colour: "text-ink-2", words: "chat.tool.denied" },
   stopped: { Icon: Square, colour: "text-ink-2", words: "chat.tool.stopped" },
   unknown: { Icon: CircleHelp, colour: "text-warn", words: "chat.tool.unknown" },
 } as const satisfies Record<CallState, { Icon: typeof Check; colour: string; words: MessageKey }>;

@@ -1,13 +1,23 @@
 import type { MessageStatus, ToolPart } from "../stream/message";
 
 /** Where a call stands, as the card says it. */
-export type CallState = "writing" | "running" | "done" | "failed" | "stopped" | "unknown";
+export type CallState =
+  | "writing"
+  | "running"
+  | "done"
+  | "waiting"
+  | "failed"
+  | "denied"
+  | "stopped"
+  | "unknown";
 
 /** The state of a call; one that its answer left open was stopped, or nobody knows. */
 export function callState(part: ToolPart, message: MessageStatus): CallState {
   if (part.outcome) return part.outcome;
   if (part.state === "output-available") return part.output?.isError ? "failed" : "done";
   if (part.state === "output-error") return "failed";
+  if (part.state === "output-denied") return "denied";
+  if (part.state === "approval-requested") return message === "streaming" ? "waiting" : "stopped";
   if (message === "streaming") return part.state === "input-streaming" ? "writing" : "running";
   return part.state === "input-available" && message !== "stopped" ? "unknown" : "stopped";
 }

@@ -1,5 +1,5 @@
 import { Activity as Pulse, ChevronDown } from "lucide-react";
-import { memo, useId, useState } from "react";
+import { lazy, memo, Suspense, useId, useState } from "react";
 import { formatDuration } from "@/lib/format";
 import { Badge } from "@/ui/badge";
 import { ProgressBar } from "../progress-bar";
@@ -7,7 +7,11 @@ import type { MessageStatus, ToolPart } from "../stream/message";
 import { argumentsLine, callState } from "./call-state";
 import { CallStateView } from "./call-state-view";
 import { Elapsed } from "./elapsed";
-import { ToolBody } from "./tool-body";
+
+// Most cards stay closed; whoever is about to open one finds it loaded.
+const loadBody = () => import("./tool-body");
+const ToolBody = lazy(async () => ({ default: (await loadBody()).ToolBody }));
+const Approval = lazy(async () => ({ default: (await import("../approval/approval")).Approval }));
 
 interface ToolCardProps {
   part: ToolPart;
@@ -30,6 +34,8 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
         type="button"
         aria-expanded={open}
         aria-controls={bodyId}
+        onPointerEnter={() => void loadBody()}
+        onFocus={() => void loadBody()}
         onClick={() => setOpen(!open)}
         className="flex min-h-[42px] w-full items-center gap-2.5 rounded-md px-3 py-1.5 text-left touch:min-h-11"
       >
@@ -64,8 +70,17 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
           className={`size-4 shrink-0 transition-transform duration-150 ${open ? "rotate-180" : ""}`}
         />
       </button>
+      {state === "waiting" && part.approval !== undefined && (
+        <Suspense>
+          <Approval part={part} question={part.approval} />
+        </Suspense>
+      )}
       <div id={bodyId} hidden={!open}>
-        {open && <ToolBody part={part} state={state} />}
+        {open && (
+          <Suspense>
+            <ToolBody part={part} state={state} />
+          </Suspense>
+        )}
       </div>
     </div>
   );

@@ -1,15 +1,26 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { t } from "@/lib/t";
 import type { Phase } from "../stream/chat-contract";
 
-/** Tells a screen reader that an answer begins and ends; never its words. */
-export function Announcer({ phase }: { phase: Phase }) {
+interface AnnouncerProps {
+  phase: Phase;
+  /** How many calls wait for the person. */
+  waiting: number;
+}
+
+/** Tells a screen reader that an answer begins, waits and ends, never its words; and the tab's title that it waits. */
+export function Announcer({ phase, waiting }: AnnouncerProps) {
   const [replied, setReplied] = useState(false);
   const replying = phase === "running";
   if (replying && !replied) setReplied(true);
+  useEffect(() => {
+    const title = document.title.replace(/^\(\d+\) /u, "");
+    document.title = waiting > 0 ? `(${waiting}) ${title}` : title;
+  }, [waiting]);
+  const words = waiting > 0 ? t("chat.waits") : t("chat.replying");
   return (
     <p role="status" className="sr-only">
-      {replying ? t("chat.replying") : replied && phase === "idle" ? t("chat.replied") : ""}
+      {replying ? words : replied && phase === "idle" ? t("chat.replied") : ""}
     </p>
   );
 }

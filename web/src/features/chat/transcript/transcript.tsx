@@ -4,6 +4,7 @@ import { type KeyboardEvent, useRef } from "react";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import type { ChatStore } from "../stream/chat-store";
+import { ChatId } from "../chat-id";
 import { useChatStatus } from "../use-chat-store";
 import { Announcer } from "./announcer";
 import { EmptyState, type EmptyStateProps } from "./empty-state";
@@ -64,15 +65,17 @@ export function Transcript({ chatId, store, onRetry, ...empty }: TranscriptProps
           aria-busy={busy}
           className="mx-auto max-w-measure"
         >
-          {visible.map((id) => (
-            <MessageRow
-              key={id}
-              id={id}
-              store={store}
-              canRetry={!busy && id === status.ids.at(-1)}
-              onRetry={onRetry}
-            />
-          ))}
+          <ChatId value={chatId}>
+            {visible.map((id) => (
+              <MessageRow
+                key={id}
+                id={id}
+                store={store}
+                canRetry={!busy && id === status.ids.at(-1)}
+                onRetry={onRetry}
+              />
+            ))}
+          </ChatId>
           <TurnStatus status={status} />
         </div>
         <div ref={room} />
@@ -87,7 +90,7 @@ export function Transcript({ chatId, store, onRetry, ...empty }: TranscriptProps
           {busy ? t("chat.jumpBusy") : t("chat.jump")}
         </button>
       )}
-      <Announcer phase={status.phase} />
+      <Announcer phase={status.phase} waiting={status.waiting} />
     </div>
   );
 }

@@ -5,12 +5,12 @@ import type { ModelStatus } from "../stream/protocol";
 
 /** One line under the conversation while nothing else there shows that work goes on. */
 export function TurnStatus({ status }: { status: ChatStatus }) {
-  const { phase, reconnecting, speaking, modelStatus } = status;
+  const { phase, reconnecting, speaking, modelStatus, waiting } = status;
   if (phase === "idle" || (speaking && !reconnecting)) return null;
   return (
     <p className="flex flex-wrap items-center gap-x-2.5 text-ink-2">
       <span aria-hidden="true" className="size-2 animate-pulse rounded-full bg-accent" />
-      {t(reconnecting ? "chat.reconnecting" : "chat.thinking")}
+      {t(reconnecting ? "chat.reconnecting" : waiting > 0 ? "chat.waits" : "chat.thinking")}
       {modelStatus && !reconnecting && <ModelWork status={modelStatus} />}
     </p>
   );

@@ -1,0 +1,86 @@
+//! What a person allows their tools, and the list of calls.
+
+use axum::Json;
+use axum::extract::State;
+use domain::ServerId;
+use domain::permission::Permission;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, Query, SignedIn};
+use crate::app::App;
+use crate::tools::permission::ToolPermission;
+
+/// Calls on a page of the list, unless another number is asked for.
+const PAGE: i64 = 50;
+/// Calls on a page of the list, at most.
+const LONGEST_PAGE: i64 = 200;
+
+/// What each known tool is allowed.
+pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    Ok(Json(json!({ "permissions": app.tools.permissions(&app, caller.user).await? })))
+}
+
+/// The body.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    connection_id: ServerId,
+    tool: String,
+    permission: Permission,
+}
+
+/// Makes the caller's rule for one tool.
+pub async fn change(
+    State(app): State<App>,
+    caller: SignedIn,
+    JsonBody(body): JsonBody<Change>,
+) -> Result<Json<ToolPermission>, ApiError> {
+    let server = app.store.get_server(caller.user, body.connection_id).await?;
+    let server = server.ok_or(ApiError::NotFound("connection"))?;
+    let made = app.tools.allow(&app, caller.user, &server, &body.tool, body.permission).await?;
+    made.map(Json).ok_or_else(|| ApiError::Unprocessable {
+        code: "unknown_tool",
+        message: format!("{} offers no such tool", server.name),
+    })
+}
+
+/// Which page of the list.
+#[derive(Debug, Deserialize)]
+pub struct Page {
+    before: Option<String>,
+    limit: Option<i64>,
+}
+
+/// The caller's calls, newest first.
+pub async fn audit(
+    State(app): State<App>,
+    caller: SignedIn,
+    Query(page): Query<Page>,
+) -> Result<Json<Value>, ApiError> {
+    let before = page.before.filter(|before| !before.is_empty()).map(|before| before.parse::<Uuid>());
+    let before = before.transpose().map_err(|_| ApiError::BadRequest("before is not an id of a call".into()))?;
+    let limit = page.limit.unwrap_or(PAGE).clamp(1, LONGEST_PAGE);
+    let mut entries = app.store.list_audit(caller.user, before, limit + 1).await?;
+    let more = entries.len() as i64 > limit;
+    if more {
+        entries.pop();
+    }
+    let next = if more { entries.last().map(|entry| entry.id) } else { None };
+    let calls: Vec<Value> = entries
+        .iter()
+        .map(|entry| {
+            json!({
+                "id": entry.id,
+                "at": entry.created_at,
+                "serverName": entry.server_name,
+                "tool": entry.tool,
+                "allowedBy": entry.allowed_by,
+                "outcome": entry.outcome,
+            })
+        })
+        .collect();
+    Ok(Json(json!({ "calls": calls, "next": next })))
+}

@@ -1,0 +1,295 @@
+//! One call of a tool within a turn: announced, allowed, made, told.
+
+use domain::ApprovalId;
+use domain::model::{ModelCall, ModelMessage};
+use domain::permission::{AllowedBy, Decision};
+use domain::tool::{Outcome, ToolCall, ToolResult};
+use serde_json::{Map, Value};
+use store::approvals::Approval;
+use tokio::sync::OnceCell;
+
+use super::event::{ApprovalDescriptor, NoticeData, ProgressData, RunEvent, ToolMetadata};
+use super::questions::Waiting;
+use super::recorder::Recorder;
+use super::transcript::DECLINED;
+use super::{Run, history};
+use crate::app::App;
+use crate::tools::permission::{Audited, Verdict, pin, place};
+use crate::tools::{BoundTool, CallEnd, Selection, Toolset};
+
+/// What is said of a call that its person allows never.
+const NEVER: &str = "The person does not allow this tool. The call was not made.";
+/// What is said of a call whose outcome a restart has hidden.
+const LOST: &str = "The server was restarted while the call was under way. It may have run.";
+
+/// Makes the calls of one run.
+pub struct Caller<'a> {
+    pub app: &'a App,
+    pub run: &'a Run,
+    pub recorder: &'a Recorder,
+    pub selection: &'a Selection,
+    /// Opened when it is first needed: a run that waits after a restart needs no server until it is answered.
+    toolset: OnceCell<Toolset>,
+}
+
+/// What came of a call, and how.
+struct Ended {
+    end: CallEnd,
+    duration_ms: u64,
+    /// The person said no to this very call.
+    declined: bool,
+}
+
+impl Ended {
+    fn unmade(end: CallEnd) -> Self {
+        Self { end, duration_ms: 0, declined: false }
+    }
+
+    fn refused(reason: impl Into<String>) -> Self {
+        Self::unmade(CallEnd::refused(reason.into()))
+    }
+
+    fn denied(reason: &str) -> Self {
+        Self::unmade(CallEnd::Failed { reason: reason.to_owned(), outcome: Outcome::Denied })
+    }
+}
+
+impl<'a> Caller<'a> {
+    pub fn new(app: &'a App, run: &'a Run, recorder: &'a Recorder, selection: &'a Selection) -> Self {
+        Self { app, run, recorder, selection, toolset: OnceCell::new() }
+    }
+
+    /// The tools of the turn. What cannot be used is told the first time.
+    pub async fn toolset(&self) -> &Toolset {
+        let open = async || {
+            let mut toolset = self.app.tools.open(self.app, self.run.owner, self.selection).await;
+            for text in toolset.notices.drain(..) {
+                self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
+            }
+            toolset
+        };
+        self.toolset.get_or_init(open).await
+    }
+
+    /// Makes one call, tells the viewers, and gives back what the model reads. A call that fails is a result too.
+    pub async fn make(&self, call: &ModelCall) -> ModelMessage {
+        let toolset = self.toolset().await;
+        let (name, server_name) = toolset.names(&call.name);
+        let parsed = parse_arguments(&call.arguments);
+        let arguments = match &parsed {
+            Ok(arguments) => Value::Object(arguments.clone()),
+            Err(_) => Value::String(call.arguments.clone()),
+        };
+        let record = ToolCall {
+            id: call.id.clone(),
+            name,
+            server_name,
+            arguments,
+            result: None,
+            error: None,
+            outcome: Outcome::Stopped,
+            duration_ms: 0,
+        };
+        // Before a tool runs, the database knows that it is about to.
+        let announced = self.recorder.emit_durably(&announcement(&record)).await;
+        let ended = match (parsed, toolset.get(&call.name)) {
+            _ if !announced => Ended::refused("The database does not answer, so the call was not made."),
+            (Err(reason), _) => Ended::refused(format!("The arguments are not a JSON object: {reason}")),
+            (_, None) => Ended::refused(format!("There is no tool called {}.", call.name)),
+            (Ok(arguments), Some(tool)) => self.through_permission(&record, tool, arguments).await,
+        };
+        history::tool_result(&self.tell(record, ended), call.name.clone())
+    }
+
+    /// Goes on with a call that waited when the program was stopped.
+    pub async fn make_waiting(&self, approval: &Approval, record: ToolCall) {
+        let definition = serde_json::from_str(&approval.definition).unwrap_or_default();
+        let descriptor = ApprovalDescriptor { server_name: record.server_name.clone(), definition, before: None };
+        let ended = match &record.arguments {
+            Value::Object(arguments) => self.asked(&record, approval, descriptor, arguments.clone()).await,
+            _ => Ended::refused("The arguments are not a JSON object."),
+        };
+        self.tell(record, ended);
+    }
+
+    /// Closes a call that was under way when the program was stopped.
+    pub fn give_up(&self, record: ToolCall) {
+        let end = CallEnd::Failed { reason: LOST.to_owned(), outcome: Outcome::Unknown };
+        self.tell(record, Ended::unmade(end));
+    }
+
+    async fn through_permission(&self, record: &ToolCall, tool: &BoundTool, arguments: Map<String, Value>) -> Ended {
+        let (app, owner) = (self.app, self.run.owner);
+        // What counts is what the tool is now, not what it was when the turn began.
+        let tool = app.tools.current(app, owner, tool).await;
+        match app.tools.verdict(app, owner, &tool).await {
+            Verdict::Never => {
+                let audited = Audited::new(app, owner, &record.server_name, &record.name, AllowedBy::Nobody);
+                audited.end(Outcome::Denied);
+                Ended::denied(NEVER)
+            }
+            Verdict::Allowed(by) => self.call(record, &tool, arguments, by).await,
+            Verdict::Ask { before } => self.ask(record, &tool, before, arguments).await,
+        }
+    }
+
+    async fn ask(
+        &self,
+        record: &ToolCall,
+        tool: &BoundTool,
+        before: Option<Value>,
+        arguments: Map<String, Value>,
+    ) -> Ended {
+        let definition = pin(&tool.definition).definition;
+        let approval = Approval {
+            id: ApprovalId::fresh(),
+            run: self.run.id,
+            tool_call: record.id.clone(),
+            server: tool.server.id,
+            tool: tool.definition.name.clone(),
+            url: place(tool).to_owned(),
+            definition: definition.clone(),
+            decided: None,
+        };
+        if let Err(error) = self.app.store.insert_approval(self.run.owner, &approval, self.app.clock.now()).await {
+            tracing::error!(%error, run = %self.run.id, "the person could not be asked");
+            return Ended::refused("The person could not be asked, so the call was not made.");
+        }
+        let definition = serde_json::from_str(&definition).unwrap_or_default();
+        let descriptor = ApprovalDescriptor { server_name: record.server_name.clone(), definition, before };
+        let request = RunEvent::ToolApprovalRequest {
+            approval_id: approval.id,
+            tool_call_id: record.id.clone(),
+            approval_descriptor: descriptor.clone(),
+        };
+        if !self.recorder.emit_durably(&request).await {
+            return Ended::refused("The database does not answer, so the call was not made.");
+        }
+        self.asked(record, &approval, descriptor, arguments).await
+    }
+
+    /// Waits for the person, and does what they say.
+    async fn asked(
+        &self,
+        record: &ToolCall,
+        approval: &Approval,
+        descriptor: ApprovalDescriptor,
+        arguments: Map<String, Value>,
+    ) -> Ended {
+        let (app, owner) = (self.app, self.run.owner);
+        let waiting = Waiting {
+            approval_id: approval.id,
+            tool_call_id: record.id.clone(),
+            name: record.name.clone(),
+            arguments: Value::Object(arguments.clone()),
+            descriptor,
+        };
+        let decided = self.run.questions.answer(waiting).await;
+        let by = match decided.as_ref().map(|decided| decided.decision) {
+            Some(Decision::Once) => AllowedBy::Once,
+            Some(Decision::Always) => AllowedBy::Always,
+            Some(Decision::Deny) | None => {
+                let audited = Audited::new(app, owner, &record.server_name, &record.name, AllowedBy::Nobody);
+                audited.end(Outcome::Denied);
+                let response = RunEvent::ToolApprovalResponse { approval_id: approval.id, approved: false };
+                self.recorder.emit(&response);
+                return Ended { declined: true, ..Ended::denied(DECLINED) };
+            }
+        };
+        let arguments = match decided.and_then(|decided| decided.arguments) {
+            Some(changed) => {
+                let changed_record = ToolCall { arguments: Value::Object(changed.clone()), ..record.clone() };
+                self.recorder.emit(&announcement(&changed_record));
+                changed
+            }
+            None => arguments,
+        };
+        let response = RunEvent::ToolApprovalResponse { approval_id: approval.id, approved: true };
+        if !self.recorder.emit_durably(&response).await {
+            return Ended::refused("The database does not answer, so the call was not made.");
+        }
+        let toolset = self.toolset().await;
+        let Some(tool) = toolset.find_by_id(approval.server, &approval.tool) else {
+            return Ended::refused(format!("{} cannot be used any more.", approval.tool));
+        };
+        let tool = app.tools.current(app, owner, tool).await;
+        if place(&tool) != approval.url || pin(&tool.definition).definition != approval.definition {
+            return Ended::refused("The server changed the tool after the person was asked. The call was not made.");
+        }
+        self.call(record, &tool, arguments, by).await
+    }
+
+    async fn call(&self, record: &ToolCall, tool: &BoundTool, arguments: Map<String, Value>, by: AllowedBy) -> Ended {
+        let (app, run) = (self.app, self.run);
+        let on_progress = |progress: mcp::Progress| {
+            let data = ProgressData { progress: progress.progress, total: progress.total, message: progress.message };
+            self.recorder.emit(&RunEvent::DataMcpProgress { id: record.id.clone(), data, transient: true });
+        };
+        let audited = Audited::new(app, run.owner, &record.server_name, &record.name, by);
+        let began = app.clock.now();
+        let end = app.tools.call(app, run.owner, tool, arguments, on_progress, run.stop.child_token()).await;
+        audited.end(end.outcome());
+        Ended { end, duration_ms: app.clock.now().millis_since(began), declined: false }
+    }
+
+    /// Tells the viewers what came of a call.
+    fn tell(&self, mut record: ToolCall, ended: Ended) -> ToolCall {
+        let Ended { end, duration_ms, declined } = ended;
+        record.outcome = end.outcome();
+        record.duration_ms = duration_ms;
+        let (tool_call_id, dynamic) = (record.id.clone(), true);
+        let event = match end {
+            _ if declined => {
+                record.error = Some(DECLINED.to_owned());
+                RunEvent::ToolOutputDenied { tool_call_id }
+            }
+            CallEnd::Result(output) => {
+                let result: ToolResult = output.clone();
+                record.result = Some(result);
+                RunEvent::ToolOutputAvailable { tool_call_id, output, dynamic, duration_ms }
+            }
+            CallEnd::Failed { reason, outcome } => {
+                record.error = Some(reason.clone());
+                RunEvent::ToolOutputError { tool_call_id, error_text: reason, dynamic, duration_ms, outcome }
+            }
+        };
+        self.recorder.emit(&event);
+        self.run.questions.end_one();
+        record
+    }
+}
+
+fn announcement(call: &ToolCall) -> RunEvent {
+    RunEvent::ToolInputAvailable {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        input: call.arguments.clone(),
+        dynamic: true,
+        tool_metadata: ToolMetadata { server_name: call.server_name.clone() },
+    }
+}
+
+/// No arguments at all are an empty object: some models send nothing for tools that take nothing.
+fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
+    if text.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    match serde_json::from_str(text) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(_) => Err("it is another kind of value".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_an_object_or_nothing() {
+        assert_eq!(parse_arguments("  ").unwrap(), Map::new());
+        assert_eq!(parse_arguments("{\"a\":1}").unwrap()["a"], 1);
+        assert!(parse_arguments("[1]").is_err());
+        assert!(parse_arguments("{\"a\":").is_err());
+    }
+}

@@ -1,0 +1,95 @@
+//! A person decides about a call that waits: once, in whichever tab comes first.
+
+use domain::permission::{Decision, Permission};
+use domain::tool::ToolDefinition;
+use domain::{ApprovalId, ChatId, UserId};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use store::approvals::{Approval, Decided};
+use store::permissions::Rule;
+
+use super::Runs;
+use crate::app::App;
+use crate::tools::permission::pin_of;
+use crate::tools::schema;
+
+/// What holds after somebody has decided.
+#[derive(Debug, Clone, Serialize)]
+pub struct Outcome {
+    /// What was decided.
+    pub decision: Decision,
+    /// The arguments, where they were changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Map<String, Value>>,
+    /// Whether this very request decided it.
+    pub first: bool,
+}
+
+/// Why nothing was decided.
+#[derive(Debug, thiserror::Error)]
+pub enum DecideError {
+    /// No such question among the person's own.
+    #[error("approval not found")]
+    NotFound,
+    /// The changed arguments are not what the tool takes.
+    #[error("{0}")]
+    BadArguments(String),
+    /// The run ended before anybody decided.
+    #[error("the answer has ended; there is nothing to decide any more")]
+    Ended,
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+impl Runs {
+    /// Decides about a call that waits. The first decision holds; whoever comes later is told it.
+    pub async fn decide(
+        &self,
+        app: &App,
+        (owner, chat): (UserId, ChatId),
+        id: ApprovalId,
+        decided: Decided,
+    ) -> Result<Outcome, DecideError> {
+        let approval = self.question(app, owner, chat, id).await?;
+        if let Some(earlier) = approval.decided {
+            return Ok(outcome(earlier, false));
+        }
+        if let Some(arguments) = &decided.arguments
+            && decided.decision != Decision::Deny
+        {
+            let definition: ToolDefinition = serde_json::from_str(&approval.definition).map_err(unreadable)?;
+            schema::check(&definition.input_schema, &Value::Object(arguments.clone()))
+                .map_err(DecideError::BadArguments)?;
+        }
+        let rule = (decided.decision == Decision::Always).then(|| Rule {
+            server: approval.server,
+            tool: approval.tool.clone(),
+            permission: Permission::Always,
+            url: approval.url.clone(),
+            pin: Some(pin_of(approval.definition.clone())),
+        });
+        let first = app.store.decide_approval(owner, id, &decided, rule.as_ref(), app.clock.now()).await?;
+        let decided = if first {
+            decided
+        } else {
+            self.question(app, owner, chat, id).await?.decided.ok_or(DecideError::Ended)?
+        };
+        if let Some(run) = self.get(owner, chat).filter(|run| run.id == approval.run) {
+            run.questions.decide(id, decided.clone());
+        }
+        Ok(outcome(decided, first))
+    }
+
+    async fn question(&self, app: &App, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Approval, DecideError> {
+        app.store.get_approval(owner, chat, id).await?.ok_or(DecideError::NotFound)
+    }
+}
+
+fn outcome(decided: Decided, first: bool) -> Outcome {
+    Outcome { decision: decided.decision, arguments: decided.arguments, first }
+}
+
+fn unreadable(error: serde_json::Error) -> DecideError {
+    DecideError::Store(store::Error::Corrupt(error.to_string()))
+}

@@ -1,0 +1,284 @@
+//! Whether a tool may run: what its person said, about the definition that they saw.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::HEXLOWER;
+use domain::permission::{AllowedBy, Permission};
+use domain::tool::{Outcome, ToolDefinition};
+use domain::{ServerId, UserId};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use store::permissions::{AuditEntry, Pin, Rule};
+use url::Url;
+
+use super::{BoundTool, ConnectionView, Origin, Tools, host_and_port};
+use crate::app::App;
+
+/// Where our own servers are.
+const OWN_PATHS: [&str; 2] = ["/mcp/toolbox", "/mcp/google-drive"];
+/// In the place of an address, for the tools that stand in for a server: a rule for them is none for the server's own.
+const BUILT_IN: &str = "built-in";
+
+/// Whether a call may be made.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// It may.
+    Allowed(AllowedBy),
+    /// Its person is to be asked.
+    Ask {
+        /// What they had allowed before the server changed it.
+        before: Option<Value>,
+    },
+    /// It may not.
+    Never,
+}
+
+/// What a person allows a tool, as the page shows it.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolPermission {
+    /// The connection.
+    pub connection_id: ServerId,
+    /// Its name.
+    pub server_name: String,
+    /// The tool.
+    pub tool: String,
+    /// What it is allowed.
+    pub permission: Permission,
+    /// Whether the person has not chosen it.
+    pub is_default: bool,
+    /// Whether the person had allowed it for good and the server changed it since, so that it asks again.
+    pub changed: bool,
+}
+
+/// A definition in the one form in which it is compared and hashed: fields sorted, what is absent left out.
+pub fn pin(definition: &ToolDefinition) -> Pin {
+    let canonical = sorted(serde_json::to_value(definition).unwrap_or_default()).to_string();
+    pin_of(canonical)
+}
+
+/// The pin of a definition that is in its canonical form already.
+pub fn pin_of(definition: String) -> Pin {
+    Pin { hash: HEXLOWER.encode(digest(&SHA256, definition.as_bytes()).as_ref()), definition }
+}
+
+/// The address that a rule or a question is bound to.
+pub fn place(tool: &BoundTool) -> &str {
+    if tool.origin == Origin::Fallback { BUILT_IN } else { &tool.server.url }
+}
+
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<(String, Value)> = fields.into_iter().collect();
+            fields.sort_by(|a, b| a.0.cmp(&b.0));
+            fields.into_iter().map(|(name, value)| (name, sorted(value))).collect::<Map<_, _>>().into()
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect::<Vec<_>>().into(),
+        other => other,
+    }
+}
+
+impl Tools {
+    /// Whether a tool may run unasked. What cannot be looked up is asked.
+    pub async fn verdict(&self, app: &App, user: UserId, tool: &BoundTool) -> Verdict {
+        match app.store.get_permission(user, tool.server.id, &tool.definition.name).await {
+            Ok(rule) => self.judge(rule.as_ref(), tool),
+            Err(error) => {
+                tracing::error!(%error, "a permission could not be read; the person is asked");
+                Verdict::Ask { before: None }
+            }
+        }
+    }
+
+    fn judge(&self, rule: Option<&Rule>, tool: &BoundTool) -> Verdict {
+        let Some(rule) = rule else {
+            return match self.default_for(&tool.server.url, tool.origin, &tool.definition) {
+                Permission::Always => Verdict::Allowed(AllowedBy::Default),
+                _ => Verdict::Ask { before: None },
+            };
+        };
+        match (rule.permission, &rule.pin) {
+            (Permission::Never, _) => Verdict::Never,
+            (Permission::Always, Some(allowed)) if rule.url == place(tool) => {
+                if allowed.hash == pin(&tool.definition).hash {
+                    Verdict::Allowed(AllowedBy::Rule)
+                } else {
+                    Verdict::Ask { before: serde_json::from_str(&allowed.definition).ok() }
+                }
+            }
+            _ => Verdict::Ask { before: None },
+        }
+    }
+
+    /// What a tool is allowed as long as its person has not chosen: our own tools that only read run unasked.
+    fn default_for(&self, url: &str, origin: Origin, definition: &ToolDefinition) -> Permission {
+        let is_ours = origin == Origin::Fallback || self.is_own_server(url);
+        let only_reads = definition.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
+        if is_ours && only_reads { Permission::Always } else { Permission::Ask }
+    }
+
+    fn is_own_server(&self, url: &str) -> bool {
+        Url::parse(url).is_ok_and(|url| {
+            matches!(url.scheme(), "http" | "https")
+                && OWN_PATHS.contains(&url.path())
+                && self.own.contains(&host_and_port(&url))
+        })
+    }
+
+    /// The same tool as its server describes it now. Where that cannot be told, it stays as it was.
+    pub async fn current(&self, app: &App, user: UserId, tool: &BoundTool) -> BoundTool {
+        let mut tool = tool.clone();
+        if let Ok(opened) = self.pool.open(app, user, &tool.server).await
+            && opened.origin == tool.origin
+            && let Some(now) = opened.tools.iter().find(|now| now.name == tool.definition.name)
+        {
+            tool.definition = now.clone();
+        }
+        tool
+    }
+
+    /// What a person allows each tool that their connections are known to offer.
+    pub async fn permissions(&self, app: &App, user: UserId) -> Result<Vec<ToolPermission>, store::Error> {
+        let rules = app.store.list_permissions(user).await?;
+        let mut all = Vec::new();
+        for server in app.store.list_servers(user).await? {
+            let view = self.pool.view(&server, self);
+            let stored: Vec<ToolDefinition> = serde_json::from_value(server.tools).unwrap_or_default();
+            // As long as the server is being asked, what it had when it was connected is the best answer.
+            let tools = if view.tools.is_empty() { &stored } else { &view.tools };
+            all.extend(tools.iter().map(|tool| {
+                let rule = rules.iter().find(|rule| rule.server == view.id && rule.tool == tool.name);
+                self.permission_of(&view, tool, rule)
+            }));
+        }
+        Ok(all)
+    }
+
+    fn permission_of(&self, view: &ConnectionView, tool: &ToolDefinition, rule: Option<&Rule>) -> ToolPermission {
+        let place = if view.tools_from == Origin::Fallback { BUILT_IN } else { &view.url };
+        let is_good = rule.is_none_or(|rule| {
+            let is_same = rule.pin.as_ref().is_some_and(|allowed| allowed.hash == pin(tool).hash);
+            rule.permission != Permission::Always || (rule.url == place && is_same)
+        });
+        let permission = match rule {
+            None => self.default_for(&view.url, view.tools_from, tool),
+            Some(rule) if is_good => rule.permission,
+            Some(_) => Permission::Ask,
+        };
+        ToolPermission {
+            connection_id: view.id,
+            server_name: view.name.clone(),
+            tool: tool.name.clone(),
+            permission,
+            is_default: rule.is_none(),
+            changed: !is_good,
+        }
+    }
+
+    /// Makes a person's rule for a tool, about what the tool is now. `None` when the connection offers no such tool.
+    pub async fn allow(
+        &self,
+        app: &App,
+        user: UserId,
+        server: &store::servers::Server,
+        tool: &str,
+        permission: Permission,
+    ) -> Result<Option<ToolPermission>, store::Error> {
+        // What is allowed is what the server says now. A failure shows in the view.
+        drop(self.pool.open(app, user, server).await);
+        let view = self.pool.view(server, self);
+        let stored: Vec<ToolDefinition> = serde_json::from_value(server.tools.clone()).unwrap_or_default();
+        let named = |offered: &&ToolDefinition| offered.name == tool;
+        // What is to be forbidden need not be there at the moment.
+        let stored = stored.iter().find(named).filter(|_| permission != Permission::Always);
+        let Some(definition) = view.tools.iter().find(named).or(stored) else { return Ok(None) };
+        let place = if view.tools_from == Origin::Fallback { BUILT_IN } else { &view.url };
+        let rule = Rule {
+            server: server.id,
+            tool: tool.to_owned(),
+            permission,
+            url: place.to_owned(),
+            pin: (permission == Permission::Always).then(|| pin(definition)),
+        };
+        app.store.insert_permission(user, &rule, app.clock.now()).await?;
+        Ok(Some(self.permission_of(&view, definition, Some(&rule))))
+    }
+}
+
+/// A call on its way into the list of calls. It is written when this is dropped, so that a call that nobody waits for any
+/// more stands there too, with the outcome *unknown*.
+pub struct Audited {
+    app: App,
+    owner: UserId,
+    entry: AuditEntry,
+}
+
+impl Audited {
+    /// For a call that is about to be made, or that will not be.
+    pub fn new(app: &App, owner: UserId, server_name: &str, tool: &str, allowed_by: AllowedBy) -> Self {
+        let entry = AuditEntry {
+            id: domain::ids::fresh(),
+            server_name: server_name.to_owned(),
+            tool: tool.to_owned(),
+            allowed_by,
+            outcome: Outcome::Unknown,
+            created_at: app.clock.now(),
+        };
+        Self { app: app.clone(), owner, entry }
+    }
+
+    /// Says what came of it.
+    pub fn end(mut self, outcome: Outcome) {
+        self.entry.outcome = outcome;
+    }
+}
+
+impl Drop for Audited {
+    fn drop(&mut self) {
+        let (app, owner, entry) = (self.app.clone(), self.owner, self.entry.clone());
+        self.app.tasks.spawn("audit", async move {
+            if let Err(error) = app.store.insert_audit(owner, &entry).await {
+                tracing::error!(%error, "a call could not be added to the list of calls");
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn definition(value: Value) -> ToolDefinition {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn every_part_of_a_definition_counts_and_the_order_of_fields_does_not() {
+        let base = json!({
+            "name": "send", "title": "Send", "description": "Sends.", "annotations": { "readOnlyHint": false },
+            "inputSchema": { "type": "object", "properties": { "a": { "type": "string" }, "b": {} } },
+            "outputSchema": { "type": "object" }, "_meta": { "ui": { "resourceUri": "ui://a" }, "other": 1 },
+        });
+        let hash = |value: &Value| pin(&definition(value.clone())).hash;
+        let same = json!({
+            "inputSchema": { "properties": { "b": {}, "a": { "type": "string" } }, "type": "object" },
+            "_meta": { "other": 2, "ui": { "resourceUri": "ui://a" } }, "outputSchema": { "type": "object" },
+            "annotations": { "readOnlyHint": false }, "description": "Sends.", "title": "Send", "name": "send",
+        });
+        assert_eq!(hash(&base), hash(&same));
+        for (path, value) in [
+            ("/name", json!("sent")),
+            ("/title", json!("Send!")),
+            ("/description", json!("Sends. Also reads your files.")),
+            ("/annotations/readOnlyHint", json!(true)),
+            ("/inputSchema/properties/a/type", json!("number")),
+            ("/outputSchema/type", json!("array")),
+            ("/_meta/ui/resourceUri", json!("ui://b")),
+        ] {
+            let mut changed = base.clone();
+            *changed.pointer_mut(path).unwrap() = value;
+            assert_ne!(hash(&base), hash(&changed), "{path}");
+        }
+    }
+}

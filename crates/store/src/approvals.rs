@@ -1,0 +1,172 @@
+//! Calls that wait for their person's consent. The row is what is decided, once; the run only follows it.
+
+use domain::permission::Decision;
+use domain::text::without_nul;
+use domain::{ApprovalId, ChatId, RunId, ServerId, Timestamp, UserId};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::dispatch::{read, transaction, write};
+use crate::permissions::{Rule, UPSERT};
+use crate::{Error, JsonText, Store};
+
+const INSERT: &str = "INSERT INTO tool_approvals
+      (id, run_id, user_id, tool_call_id, server_id, tool, url, definition, created_at)
+    SELECT $1, id, user_id, $4, $5, $6, $7, $8, $9 FROM runs WHERE id = $2 AND user_id = $3 AND status = 'running'";
+
+const GET: &str =
+    "SELECT a.id, a.run_id, a.tool_call_id, a.server_id, a.tool, a.url, a.definition, a.decision, a.arguments
+    FROM tool_approvals a JOIN runs r ON r.id = a.run_id WHERE a.id = $1 AND a.user_id = $2 AND r.session_id = $3";
+
+const LIST: &str = "SELECT id, run_id, tool_call_id, server_id, tool, url, definition, decision, arguments
+    FROM tool_approvals WHERE run_id = $1 AND user_id = $2 ORDER BY id";
+
+const DECIDE: &str = "UPDATE tool_approvals SET decision = $3, arguments = $4, decided_at = $5
+    WHERE id = $1 AND user_id = $2 AND decision IS NULL
+      AND EXISTS (SELECT 1 FROM runs WHERE runs.id = tool_approvals.run_id AND runs.status = 'running')";
+
+/// A call that a person is, or was, asked about.
+#[derive(Debug, Clone)]
+pub struct Approval {
+    /// Its id.
+    pub id: ApprovalId,
+    /// The run that waits.
+    pub run: RunId,
+    /// The call within the run.
+    pub tool_call: String,
+    /// The connection.
+    pub server: ServerId,
+    /// The tool.
+    pub tool: String,
+    /// Where the server was when it was asked.
+    pub url: String,
+    /// What the person is asked about, canonical JSON.
+    pub definition: String,
+    /// What was decided, once it was.
+    pub decided: Option<Decided>,
+}
+
+/// What a person decided.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decided {
+    /// In a word.
+    pub decision: Decision,
+    /// The arguments, where the person changed them.
+    pub arguments: Option<Map<String, Value>>,
+}
+
+#[derive(sqlx::FromRow)]
+struct ApprovalRow {
+    id: Uuid,
+    run_id: Uuid,
+    tool_call_id: String,
+    server_id: Uuid,
+    tool: String,
+    url: String,
+    definition: String,
+    decision: Option<String>,
+    arguments: Option<JsonText<Map<String, Value>>>,
+}
+
+impl TryFrom<ApprovalRow> for Approval {
+    type Error = Error;
+
+    fn try_from(row: ApprovalRow) -> Result<Self, Error> {
+        let arguments = row.arguments.map(|arguments| arguments.0);
+        let decided = row.decision.map(|word| match Decision::from_word(&word) {
+            Some(decision) => Ok(Decided { decision, arguments }),
+            None => Err(Error::Corrupt(format!("the decision {word}"))),
+        });
+        Ok(Self {
+            id: ApprovalId(row.id),
+            run: RunId(row.run_id),
+            tool_call: row.tool_call_id,
+            server: ServerId(row.server_id),
+            tool: row.tool,
+            url: row.url,
+            definition: row.definition,
+            decided: decided.transpose()?,
+        })
+    }
+}
+
+impl Store {
+    /// Opens a question. `NotFound` when the run has ended.
+    pub async fn insert_approval(&self, owner: UserId, approval: &Approval, now: Timestamp) -> Result<(), Error> {
+        let (tool_call, tool) = (without_nul(approval.tool_call.clone()), without_nul(approval.tool.clone()));
+        let definition = without_nul(approval.definition.clone());
+        let made = write!(self, |c| sqlx::query(INSERT)
+            .bind(approval.id.0)
+            .bind(approval.run.0)
+            .bind(owner.0)
+            .bind(&tool_call)
+            .bind(approval.server.0)
+            .bind(&tool)
+            .bind(&approval.url)
+            .bind(&definition)
+            .bind(now.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        if made == 0 { Err(Error::NotFound) } else { Ok(()) }
+    }
+
+    /// A question in a chat of the person's.
+    pub async fn get_approval(&self, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Option<Approval>, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, ApprovalRow>(GET)
+            .bind(id.0)
+            .bind(owner.0)
+            .bind(chat.0)
+            .fetch_optional(c)
+            .await)?;
+        row.map(Approval::try_from).transpose()
+    }
+
+    /// The questions of a run, in the order in which they were asked.
+    pub async fn list_approvals(&self, owner: UserId, run: RunId) -> Result<Vec<Approval>, Error> {
+        let rows =
+            read!(self, |c| sqlx::query_as::<_, ApprovalRow>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
+        rows.into_iter().map(Approval::try_from).collect()
+    }
+
+    /// Decides a question, and makes the rule that goes with it, both or neither. `false` when it was decided before,
+    /// or its run has ended: then nothing changes.
+    pub async fn decide_approval(
+        &self,
+        owner: UserId,
+        id: ApprovalId,
+        decided: &Decided,
+        rule: Option<&Rule>,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        let arguments = decided.arguments.as_ref().map(JsonText);
+        transaction!(self, |tx| {
+            let changed = sqlx::query(DECIDE)
+                .bind(id.0)
+                .bind(owner.0)
+                .bind(decided.decision.as_str())
+                .bind(arguments.as_ref())
+                .bind(now.0)
+                .execute(&mut *tx)
+                .await?
+                .rows_affected();
+            if changed == 1
+                && let Some(rule) = rule
+            {
+                let pin = rule.pin.as_ref();
+                sqlx::query(UPSERT)
+                    .bind(rule.server.0)
+                    .bind(owner.0)
+                    .bind(&rule.tool)
+                    .bind(rule.permission.as_str())
+                    .bind(&rule.url)
+                    .bind(pin.map(|pin| pin.hash.as_str()))
+                    .bind(pin.map(|pin| pin.definition.as_str()))
+                    .bind(now.0)
+                    .execute(&mut *tx)
+                    .await?;
+            }
+            Ok(changed == 1)
+        })
+    }
+}

@@ -1,0 +1,183 @@
+//! What people allow the tools of their connections, and what became of every call.
+
+use domain::permission::{AllowedBy, Permission};
+use domain::text::without_nul;
+use domain::tool::Outcome;
+use domain::{ServerId, Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::dispatch::{read, write};
+use crate::{Error, Store};
+
+pub(crate) const UPSERT: &str = "INSERT INTO tool_permissions
+      (server_id, tool, user_id, permission, url, definition_hash, definition, updated_at)
+    SELECT id, $3, user_id, $4, $5, $6, $7, $8 FROM mcp_servers WHERE id = $1 AND user_id = $2
+    ON CONFLICT (server_id, tool) DO UPDATE SET permission = excluded.permission, url = excluded.url,
+      definition_hash = excluded.definition_hash, definition = excluded.definition, updated_at = excluded.updated_at";
+
+const GET: &str = "SELECT server_id, tool, permission, url, definition_hash, definition FROM tool_permissions
+    WHERE server_id = $1 AND tool = $2 AND user_id = $3";
+
+const LIST: &str = "SELECT server_id, tool, permission, url, definition_hash, definition FROM tool_permissions
+    WHERE user_id = $1 ORDER BY server_id, tool";
+
+const INSERT_AUDIT: &str = "INSERT INTO tool_audit (id, user_id, server_name, tool, allowed_by, outcome, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)";
+
+const LIST_AUDIT: &str = "SELECT id, server_name, tool, allowed_by, outcome, created_at FROM tool_audit
+    WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+
+/// A definition that a person has allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pin {
+    /// SHA-256 of `definition`, hexadecimal.
+    pub hash: String,
+    /// The definition, canonical JSON.
+    pub definition: String,
+}
+
+/// A rule that a person made for one tool of one connection.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// The connection.
+    pub server: ServerId,
+    /// The tool.
+    pub tool: String,
+    /// What it says.
+    pub permission: Permission,
+    /// Where the server was when the rule was made.
+    pub url: String,
+    /// For what definition it holds; only with [`Permission::Always`].
+    pub pin: Option<Pin>,
+}
+
+#[derive(sqlx::FromRow)]
+struct RuleRow {
+    server_id: Uuid,
+    tool: String,
+    permission: String,
+    url: String,
+    definition_hash: Option<String>,
+    definition: Option<String>,
+}
+
+impl TryFrom<RuleRow> for Rule {
+    type Error = Error;
+
+    fn try_from(row: RuleRow) -> Result<Self, Error> {
+        let permission = Permission::from_word(&row.permission)
+            .ok_or_else(|| Error::Corrupt(format!("the permission {}", row.permission)))?;
+        let pin = row.definition_hash.zip(row.definition).map(|(hash, definition)| Pin { hash, definition });
+        Ok(Self { server: ServerId(row.server_id), tool: row.tool, permission, url: row.url, pin })
+    }
+}
+
+/// One call of a tool, for the list that its person reads.
+#[derive(Debug, Clone)]
+pub struct AuditEntry {
+    /// Sorts by time.
+    pub id: Uuid,
+    /// The connection, by the name it had.
+    pub server_name: String,
+    /// The tool.
+    pub tool: String,
+    /// Who allowed the call.
+    pub allowed_by: AllowedBy,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// When it ended.
+    pub created_at: Timestamp,
+}
+
+#[derive(sqlx::FromRow)]
+struct AuditRow {
+    id: Uuid,
+    server_name: String,
+    tool: String,
+    allowed_by: String,
+    outcome: String,
+    created_at: i64,
+}
+
+impl TryFrom<AuditRow> for AuditEntry {
+    type Error = Error;
+
+    fn try_from(row: AuditRow) -> Result<Self, Error> {
+        let corrupt = |what: &str, word: &str| Error::Corrupt(format!("the {what} {word}"));
+        Ok(Self {
+            allowed_by: AllowedBy::from_word(&row.allowed_by).ok_or_else(|| corrupt("consent", &row.allowed_by))?,
+            outcome: Outcome::from_word(&row.outcome).ok_or_else(|| corrupt("outcome", &row.outcome))?,
+            id: row.id,
+            server_name: row.server_name,
+            tool: row.tool,
+            created_at: Timestamp(row.created_at),
+        })
+    }
+}
+
+impl Store {
+    /// The person's rule for a tool, if they made one.
+    pub async fn get_permission(&self, owner: UserId, server: ServerId, tool: &str) -> Result<Option<Rule>, Error> {
+        let tool = without_nul(tool.to_owned());
+        let row = read!(self, |c| sqlx::query_as::<_, RuleRow>(GET)
+            .bind(server.0)
+            .bind(&tool)
+            .bind(owner.0)
+            .fetch_optional(c)
+            .await)?;
+        row.map(Rule::try_from).transpose()
+    }
+
+    /// All rules of a person.
+    pub async fn list_permissions(&self, owner: UserId) -> Result<Vec<Rule>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, RuleRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+        rows.into_iter().map(Rule::try_from).collect()
+    }
+
+    /// Makes a rule, in the place of an older one. `NotFound` when the connection is not the owner's.
+    pub async fn insert_permission(&self, owner: UserId, rule: &Rule, now: Timestamp) -> Result<(), Error> {
+        let tool = without_nul(rule.tool.clone());
+        let made = write!(self, |c| sqlx::query(UPSERT)
+            .bind(rule.server.0)
+            .bind(owner.0)
+            .bind(&tool)
+            .bind(rule.permission.as_str())
+            .bind(&rule.url)
+            .bind(rule.pin.as_ref().map(|pin| pin.hash.as_str()))
+            .bind(rule.pin.as_ref().map(|pin| pin.definition.as_str()))
+            .bind(now.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        if made == 0 { Err(Error::NotFound) } else { Ok(()) }
+    }
+
+    /// Adds a call to the list of calls.
+    pub async fn insert_audit(&self, owner: UserId, entry: &AuditEntry) -> Result<(), Error> {
+        let (server_name, tool) = (without_nul(entry.server_name.clone()), without_nul(entry.tool.clone()));
+        write!(self, |c| sqlx::query(INSERT_AUDIT)
+            .bind(entry.id)
+            .bind(owner.0)
+            .bind(&server_name)
+            .bind(&tool)
+            .bind(entry.allowed_by.as_str())
+            .bind(entry.outcome.as_str())
+            .bind(entry.created_at.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(())
+    }
+
+    /// The newest `limit` calls of a person, newest first; those before the call `before` where one is named.
+    pub async fn list_audit(&self, owner: UserId, before: Option<Uuid>, limit: i64) -> Result<Vec<AuditEntry>, Error> {
+        let before = before.unwrap_or(Uuid::max());
+        let rows = read!(self, |c| sqlx::query_as::<_, AuditRow>(LIST_AUDIT)
+            .bind(owner.0)
+            .bind(before)
+            .bind(limit)
+            .fetch_all(c)
+            .await)?;
+        rows.into_iter().map(AuditEntry::try_from).collect()
+    }
+}

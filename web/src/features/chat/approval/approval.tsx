@@ -1,0 +1,130 @@
+import { PencilLine } from "lucide-react";
+import { use, useId, useLayoutEffect, useRef, useState } from "react";
+import { isObject, parseJson, stringifyJson } from "@/lib/json";
+import { useMutation } from "@/lib/query/use-mutation";
+import { showInvisible } from "@/lib/show-invisible";
+import { TextBlock } from "@/tool-result/text-block";
+import { Button } from "@/ui/button";
+import { Field, Textarea } from "@/ui/field";
+import { ChatId } from "../chat-id";
+import type { ApprovalQuestion, ToolPart } from "../stream/message";
+import { t } from "./approval-text";
+import { Changes } from "./changes";
+import { type Decision, decide } from "./decide";
+import { claimsOf } from "./definition";
+
+interface ApprovalProps {
+  part: ToolPart;
+  question: ApprovalQuestion;
+}
+
+/** A call that waits: what it would do, and the ways to answer. It takes no focus, and no key answers by itself. */
+export function Approval({ part, question }: ApprovalProps) {
+  const chatId = use(ChatId);
+  const panel = useRef<HTMLElement>(null);
+  const titleId = useId();
+  const [draft, setDraft] = useState<string>();
+  const [draftError, setDraftError] = useState<string>();
+  const answer = useMutation({
+    mutationFn: ({ decision, args }: { decision: Decision; args: unknown }) =>
+      decide(chatId, question.id, decision, args),
+  });
+  useLayoutEffect(() => {
+    const own = panel.current;
+    const card = own?.parentElement?.querySelector("button");
+    // It goes away when it is decided; who came to it with the keyboard goes on from the card.
+    return () => {
+      if (own?.contains(document.activeElement) === true) card?.focus();
+    };
+  }, []);
+  const { description } = question.definition;
+  const claims = claimsOf(question.definition);
+  const server = part.serverName ?? "";
+
+  function say(decision: Decision): void {
+    if (answer.isPending) return;
+    const read = draft === undefined || decision === "deny" ? {} : argumentsIn(draft);
+    setDraftError(read.error);
+    if (read.error === undefined) answer.mutate({ decision, args: read.value });
+  }
+
+  return (
+    <section
+      ref={panel}
+      aria-labelledby={titleId}
+      className="grid grid-cols-[minmax(0,1fr)] gap-3 border-t border-line px-3.5 pt-3 pb-3.5"
+    >
+      <h4 id={titleId} className="text-md wrap-anywhere">
+        {t("approval.title", { tool: part.toolName, server })}
+      </h4>
+      {question.before !== undefined && <Changes before={question.before} now={question.definition} />}
+      {typeof description === "string" && description !== "" && (
+        <p
+          className="max-h-40 overflow-y-auto text-sm whitespace-pre-line text-ink-2 wrap-anywhere"
+          tabIndex={0}
+        >
+          {showInvisible(description)}
+        </p>
+      )}
+      {claims.length > 0 && (
+        <p className="text-sm text-ink-2">
+          {t("approval.claims", { server, claims: claims.map((claim) => t(claim)).join(", ") })}
+        </p>
+      )}
+      {draft === undefined ? (
+        <div>
+          <p className="mb-1 text-xs text-ink-2">{t("approval.arguments")}</p>
+          <TextBlock text={stringifyJson(part.input, 2)} />
+        </div>
+      ) : (
+        <Field label={t("approval.arguments")} error={draftError}>
+          {(ids) => (
+            <Textarea
+              {...ids}
+              value={draft}
+              onChange={(event) => setDraft(event.target.value)}
+              spellCheck={false}
+              className="min-h-28 font-mono text-sm"
+            />
+          )}
+        </Field>
+      )}
+      {answer.status === "error" && (
+        <p role="alert" className="text-sm text-err wrap-anywhere first-letter:uppercase">
+          {answer.error.message}
+        </p>
+      )}
+      <div className="flex flex-wrap gap-2">
+        <Button size="sm" aria-disabled={answer.isPending} onClick={() => say("once")}>
+          {t("approval.once")}
+        </Button>
+        <Button size="sm" aria-disabled={answer.isPending} onClick={() => say("always")}>
+          {t("approval.always")}
+        </Button>
+        <Button size="sm" variant="danger" aria-disabled={answer.isPending} onClick={() => say("deny")}>
+          {t("approval.deny")}
+        </Button>
+        {draft === undefined && (
+          <Button
+            size="sm"
+            variant="quiet"
+            className="ml-auto"
+            onClick={() => setDraft(stringifyJson(part.input, 2))}
+          >
+            <PencilLine aria-hidden="true" />
+            {t("approval.edit")}
+          </Button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function argumentsIn(text: string): { value?: unknown; error?: string } {
+  try {
+    const value = parseJson(text);
+    return isObject(value) ? { value } : { error: t("approval.notObject") };
+  } catch (cause) {
+    return { error: t("approval.notJson", { reason: cause instanceof Error ? cause.message : "" }) };
+  }
+}

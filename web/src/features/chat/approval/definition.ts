@@ -1,0 +1,43 @@
+import { isObject, type JsonObject, sameJson } from "@/lib/json";
+import type { t } from "./approval-text";
+
+type ApprovalKey = Parameters<typeof t>[0];
+
+/** What the server says about a tool's behaviour: its own claim, in words. */
+export function claimsOf(definition: JsonObject): ApprovalKey[] {
+  const hints = isObject(definition["annotations"]) ? definition["annotations"] : {};
+  const claims: ApprovalKey[] = [];
+  if (hints["readOnlyHint"] === true) claims.push("approval.claim.reads");
+  else if (hints["destructiveHint"] === true) claims.push("approval.claim.destroys");
+  else if (hints["readOnlyHint"] === false) claims.push("approval.claim.writes");
+  if (hints["openWorldHint"] === true) claims.push("approval.claim.open");
+  return claims;
+}
+
+const NAMES: Readonly<Record<string, ApprovalKey>> = {
+  title: "approval.part.title",
+  description: "approval.part.description",
+  inputSchema: "approval.part.inputSchema",
+  outputSchema: "approval.part.outputSchema",
+  annotations: "approval.part.annotations",
+  _meta: "approval.part.meta",
+};
+
+/** A part of a definition that is not what it was. */
+export interface Change {
+  name: ApprovalKey;
+  before: string;
+  now: string;
+}
+
+/** What a server has changed about a tool. */
+export function changesOf(before: JsonObject, now: JsonObject): Change[] {
+  return Object.entries(NAMES)
+    .filter(([field]) => !sameJson(before[field], now[field]))
+    .map(([field, name]) => ({ name, before: textOf(before[field]), now: textOf(now[field]) }));
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined) return "–";
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}

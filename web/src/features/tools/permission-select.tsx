@@ -1,0 +1,37 @@
+import { useMutation } from "@/lib/query/use-mutation";
+import { Select } from "@/ui/field";
+import { toast } from "@/ui/toast";
+import { t } from "./permission-text";
+import { allowTool, type Permission, PERMISSIONS, type ToolPermission } from "./permissions";
+
+interface PermissionSelectProps {
+  permission: ToolPermission;
+  onChanged: () => Promise<void>;
+}
+
+/** What the assistant may do with a tool, to be seen and changed. */
+export function PermissionSelect({ permission, onChanged }: PermissionSelectProps) {
+  const change = useMutation({
+    mutationFn: (wanted: Permission) => allowTool(permission, wanted),
+    onSuccess: onChanged,
+    onError: (error) => toast({ title: t("permission.failed"), description: error.message, tone: "err" }),
+  });
+  return (
+    <div className="grid gap-1">
+      {permission.changed && <p className="text-sm text-warn">{t("permission.changed")}</p>}
+      <Select
+        aria-label={t("permission.label", { tool: permission.tool })}
+        value={permission.permission}
+        disabled={change.isPending}
+        onChange={(event) => change.mutate(event.target.value as Permission)}
+        className="text-sm"
+      >
+        {PERMISSIONS.map((one) => (
+          <option key={one} value={one}>
+            {t(`permission.${one}`)}
+          </option>
+        ))}
+      </Select>
+    </div>
+  );
+}
