@@ -131,7 +131,13 @@ for (const database of databases) {
           400,
           "Only the token_hash and type should be provided",
         ],
-        ["/verify", { type: "sms", token: "1", phone: "1" }, 403, "Token has expired or is invalid"],
+        [
+          "/verify",
+          { type: "sms", token: "1", phone: "1" },
+          400,
+          "Invalid phone number format (E.164 required)",
+        ],
+        ["/verify", { type: "sms", token: "1", phone: "123456789" }, 403, "Token has expired or is invalid"],
       ];
       for (const [path, body, status, message] of table) {
         assert.deepEqual(await post(path, body), [status, message], `${path} ${JSON.stringify(body)}`);
