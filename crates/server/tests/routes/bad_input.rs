@@ -32,7 +32,9 @@ async fn bad_bodies(call: &Call<'_>) {
         let (status, answer) = call.send(&spoilt.name, request).await;
         let at = format!("{} with {}: {status} {answer}", call.example.name(), spoilt.name);
         let takes_a_body = call.example.body.is_some() && call.example.status < 400;
-        if takes_a_body && spoilt.is_bad {
+        // The auth protocol takes null for an object without fields, and not every call of it wants one.
+        let is_empty = spoilt.name == "null" && call.example.path.starts_with("/auth/v1/");
+        if takes_a_body && spoilt.is_bad && !is_empty {
             assert!((400..500).contains(&status), "{at}");
         }
         let is_house = call.example.path.starts_with("/api/") || call.example.path.starts_with("/functions/");

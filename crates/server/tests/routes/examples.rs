@@ -64,12 +64,12 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         }
         ("PUT", "/auth/v1/user") => (path.clone(), Some(json!({ "data": { "colour": "blue" } })), 200),
         ("POST", "/auth/v1/logout") => (format!("{path}?scope=local"), None, 204),
-        ("POST", "/auth/v1/recover" | "/auth/v1/magiclink") => {
-            (path.clone(), Some(json!({ "email": "a@example.com" })), 400)
-        }
+        ("POST", "/auth/v1/recover") => (path.clone(), Some(json!({ "email": "a@example.com" })), 400),
         ("POST", "/auth/v1/resend") => (path.clone(), Some(json!({ "type": "signup", "email": "a@example.com" })), 400),
         ("GET", "/auth/v1/reauthenticate") => (path.clone(), None, 400),
-        ("POST", "/auth/v1/otp") => (path.clone(), Some(json!({ "email": "a@example.com" })), 422),
+        ("POST", "/auth/v1/otp" | "/auth/v1/magiclink") => {
+            (path.clone(), Some(json!({ "email": "a@example.com" })), 422)
+        }
         ("GET", "/auth/v1/verify") => (format!("{path}?type=signup&token=abc"), None, 303),
         ("POST", "/auth/v1/verify") => {
             (path.clone(), Some(json!({ "type": "signup", "token": "123456", "email": "a@example.com" })), 403)
