@@ -33,6 +33,7 @@ test("the main job with the built-in model, without a key or a network", async (
   const card = visitor.toolCall("calculate");
   assert.equal(await card.getAttribute("data-state"), "done");
   await card.getByRole("button", { expanded: false }).click();
+  await card.getByRole("heading", { name: "Result" }).waitFor();
   assert.match((await card.textContent()) ?? "", /12\.5 ?\* ?8.*Result.*100/u);
   assert.match((await visitor.answers.last().innerText()).replace(/^.*Done/su, ""), /100/u);
 
