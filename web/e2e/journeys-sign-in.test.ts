@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { closeToasts, inspect, looks } from "./look.ts";
 import { type Peer, startPeer } from "./peer.ts";
+import { allowAll } from "./permission.ts";
 import { call, say } from "./scripted-model.ts";
 import { openStage } from "./stage.ts";
 import { eventually, type Visitor } from "./visitor.ts";
@@ -55,6 +56,7 @@ test("signs in to a server, uses its tools in a chat, and signs out of it", asyn
   await row.getByText("You are signed in to this server.").waitFor();
   await visitor.card("Available Tools").getByText("read_notes").waitFor();
   assert.equal(new URL(visitor.page.url()).search, "?tab=servers", "a reload does not tell it again");
+  await allowAll(account, "notes");
 
   await visitor.openTab("Chat");
   stage.model.answer(call("read_notes", {}));
@@ -78,10 +80,12 @@ test("signs in to a server, uses its tools in a chat, and signs out of it", asyn
 });
 
 test("a call whose sign-in has ended says where to sign in, and the connection does, too", async (t) => {
-  const { visitor } = await stage.member(t);
+  const { account, visitor } = await stage.member(t);
   await connect(visitor, notes);
   await decide(visitor, notes, "Allow");
   await visitor.connection("notes").getByText("connected", { exact: true }).waitFor();
+  await visitor.card("Available Tools").getByText("read_notes").waitFor();
+  await allowAll(account, "notes");
   await control(notes, { forgetAccess: true, refuseRefresh: true });
   t.after(() => control(notes, { refuseRefresh: false }));
   await visitor.openTab("Chat");
