@@ -205,8 +205,14 @@ test("words for files are held back until a tool is there, and stay in the input
   await visitor.questions.getByText("Show DOCUMENTS please").waitFor();
 });
 
-test("a message that mentions files waits until it is known whether tools are connected", async (t) => {
-  for (const connected of [true, false]) {
+test("a message waits until the tools are known that it goes out with", async (t) => {
+  const cases = [
+    { question: "Where are my files?", connected: true, taken: true },
+    { question: "Where are my files?", connected: false, taken: false },
+    { question: "What is 2 times 3?", connected: true, taken: true },
+    { question: "What is 2 times 3?", connected: false, taken: true },
+  ];
+  for (const { question, connected, taken } of cases) {
     const { account, visitor } = await stage.member(t);
     if (connected) await account.connectToolbox();
     const held = Promise.withResolvers<void>();
@@ -215,13 +221,15 @@ test("a message that mentions files waits until it is known whether tools are co
       await route.continue();
     });
     await visitor.open();
-    await visitor.ask("Where are my files?");
-    assert.equal(await visitor.composer.inputValue(), "Where are my files?");
+    await visitor.ask(question);
+    assert.equal(await visitor.composer.inputValue(), question);
     held.resolve();
-    await (connected
-      ? visitor.questions.getByText("Where are my files?").waitFor()
-      : visitor.toast("No MCP Tools Connected", noTools));
-    assert.equal(await visitor.composer.inputValue(), connected ? "" : "Where are my files?");
+    if (taken) await visitor.answered();
+    else await visitor.toast("No MCP Tools Connected", noTools);
+    assert.equal(await visitor.composer.inputValue(), taken ? "" : question);
+    if (!taken) continue;
+    const offered = (stage.model.requests.at(-1)?.tools ?? []).map((tool) => tool.function.name);
+    assert.equal(offered.includes("calculate"), connected);
   }
 });
 

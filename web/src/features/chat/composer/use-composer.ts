@@ -22,7 +22,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
   const field = useRef<HTMLTextAreaElement>(null);
   const [text, setText] = useState(() => readDraft(chatId));
 
-  /** A message that waits until it is known whether tools are connected. */
+  /** A message that waits until the tools are known that it goes out with. */
   const waits = useRef(false);
 
   const write = (next: string) => {
@@ -55,7 +55,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
   };
 
   const submit = async (): Promise<void> => {
-    waits.current = toolsConnected === undefined && mentionsFiles(text);
+    waits.current = toolsConnected === undefined && text.trim() !== "";
     if (waits.current || !maySend(text)) return;
     setText("");
     field.current?.focus();

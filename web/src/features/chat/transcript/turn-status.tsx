@@ -10,7 +10,7 @@ export function TurnStatus({ status }: { status: ChatStatus }) {
   return (
     <p className="flex flex-wrap items-center gap-x-2.5 text-ink-2">
       <span aria-hidden="true" className="size-2 animate-pulse rounded-full bg-accent" />
-      {t(reconnecting ? "chat.reconnecting" : waiting > 0 ? "chat.waits" : "chat.thinking")}
+      <span>{t(reconnecting ? "chat.reconnecting" : waiting > 0 ? "chat.waits" : "chat.thinking")}</span>
       {modelStatus && !reconnecting && <ModelWork status={modelStatus} />}
     </p>
   );
