@@ -18,3 +18,13 @@ declare module "*/en.json?permission" {
   const texts: import("@/lib/t").Texts<"permission">;
   export default texts;
 }
+
+declare module "*/en.json?servers" {
+  const texts: import("@/lib/t").Texts<"servers">;
+  export default texts;
+}
+
+declare module "*/en.json?tools" {
+  const texts: import("@/lib/t").Texts<"tools">;
+  export default texts;
+}

@@ -23,7 +23,7 @@ export function HomePage({ user }: HomePageProps) {
   const tools = useMemo(() => availableTools(connections.list), [connections.list]);
 
   function takeToChat(toolName: string): void {
-    setPrefill({ text: t("tools.prefill", { tool: toolName }), nonce: Date.now() });
+    setPrefill({ text: t("chat.prefill", { tool: toolName }), nonce: Date.now() });
     selectTab("chat");
   }
 

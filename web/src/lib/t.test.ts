@@ -6,11 +6,11 @@ import { t } from "./t";
 const messages = JSON.parse(readFileSync("messages/en.json", "utf8")) as Record<string, string>;
 
 test("fills in the parameters, each as often as it occurs", () => {
-  expect(t("servers.connected.text", { name: "notes", n: 14 })).toBe("Connected to notes with 14 tools");
+  expect(t("error.status", { status: 502 })).toBe("The server answered 502.");
 });
 
 test("leaves a slot without parameter visible", () => {
-  expect(t("tools.prefill", {})).toBe("Use {tool} to ");
+  expect(t("chat.prefill", {})).toBe("Use {tool} to ");
 });
 
 test("the texts about the account are apart, and just as complete", () => {

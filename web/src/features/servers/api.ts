@@ -3,32 +3,11 @@ import { callApi, jsonBody, rows } from "@/lib/api-client";
 import { ApiError } from "@/lib/api-error";
 import type { ToolDefinition } from "@/lib/available-tool";
 import type { Connection } from "@/lib/connection";
-import { t } from "@/lib/t";
 import type { Probe, ProxyAnswer } from "./connect-rule";
-import type { StoredServer } from "./server-connection";
+import { t } from "./servers-text";
 
 /** PostgreSQL's code for a value that has to be unique and is not. */
 const uniqueViolation = "23505";
-
-/** The user's stored connections. */
-export function storedServers(userId: string) {
-  return queryOptions({
-    queryKey: ["mcp_servers", userId],
-    queryFn: async () => {
-      const { data, error, status } = await rows.from("mcp_servers").select("*").eq("user_id", userId);
-      if (error !== null) throw new ApiError(error.message, status, error.code);
-      return data as StoredServer[];
-    },
-  });
-}
-
-/** The live state of the user's connections. */
-export function liveConnections(userId: string) {
-  return queryOptions({
-    queryKey: ["connections", userId],
-    queryFn: async () => (await callApi<{ connections: Connection[] }>("/api/connections")).connections,
-  });
-}
 
 /** Asks the proxy to open a server and to list its tools. */
 export async function probeServer(url: string, headers: Record<string, string> | undefined): Promise<Probe> {

@@ -1,7 +1,7 @@
 import type { AvailableTool } from "@/lib/available-tool";
-import { t } from "@/lib/t";
 import { Badge } from "@/ui/badge";
 import { Card, CardHead } from "@/ui/card";
+import { t } from "./servers-text";
 
 interface AvailableToolsCardProps {
   tools: readonly AvailableTool[];

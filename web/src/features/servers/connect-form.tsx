@@ -1,7 +1,6 @@
 import { useMutation } from "@/lib/query/use-mutation";
 import { useQueryClient } from "@/lib/query/use-query";
 import { type FormEvent, type KeyboardEvent, useRef } from "react";
-import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
 import { Field, Input } from "@/ui/field";
@@ -9,6 +8,7 @@ import { toast } from "@/ui/toast";
 import { connectedToast, connectServer } from "./connect";
 import { type ConnectDraft, emptyDraft, isComplete } from "./connect-draft";
 import { foldAway, HeaderFields } from "./header-fields";
+import { t } from "./servers-text";
 import { reloadConnections } from "./use-connections";
 
 interface ConnectFormProps {

@@ -1,9 +1,9 @@
 import { boot } from "@/lib/boot";
-import { t } from "@/lib/t";
 import type { Toast } from "@/ui/toast";
 import { insertServer, probeServer } from "./api";
 import { type ConnectDraft, headersOf } from "./connect-draft";
 import { decideConnection } from "./connect-rule";
+import { t } from "./servers-text";
 
 /** What to tell about a connection that was made. */
 export interface Connected {

@@ -2,7 +2,7 @@ import { useMutation } from "@/lib/query/use-mutation";
 import { useQueryClient } from "@/lib/query/use-query";
 import { RotateCw, Trash2 } from "lucide-react";
 import { lazy, Suspense } from "react";
-import { t } from "@/lib/t";
+import { t as common } from "@/lib/t";
 import { Badge, Dot } from "@/ui/badge";
 import { IconButton } from "@/ui/button";
 import { toast } from "@/ui/toast";
@@ -10,6 +10,7 @@ import { deleteServer, refreshConnection } from "./api";
 import { connectionsTitleId } from "./connections-title";
 import { DriveLink } from "./drive-link";
 import { type ServerConnection, statusTone } from "./server-connection";
+import { t } from "./servers-text";
 import { reloadConnections, storeLiveState } from "./use-connections";
 
 /** Few servers want it. */
@@ -90,7 +91,7 @@ function useRemove(userId: string, name: string) {
     },
     onError: (error) => {
       console.error("Removing a connection failed:", error);
-      toast({ title: t("error.title"), description: t("servers.removeFailed"), tone: "err" });
+      toast({ title: common("error.title"), description: t("servers.removeFailed"), tone: "err" });
     },
   });
 }
@@ -100,6 +101,6 @@ function useRefresh(userId: string, id: string) {
   return useMutation({
     mutationFn: () => refreshConnection(id),
     onSuccess: (connection) => storeLiveState(client, userId, connection),
-    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
+    onError: (error) => toast({ title: common("error.title"), description: error.message, tone: "err" }),
   });
 }

@@ -1,9 +1,9 @@
-import { t } from "@/lib/t";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
 import { ConnectionRow } from "./connection-row";
 import { connectionsTitleId } from "./connections-title";
+import { t } from "./servers-text";
 import { SkeletonRows } from "./skeleton-rows";
 import type { Connections } from "./use-connections";
 

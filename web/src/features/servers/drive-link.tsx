@@ -2,17 +2,18 @@ import { useMutation } from "@/lib/query/use-mutation";
 import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { Check } from "lucide-react";
 import { boot } from "@/lib/boot";
-import { t } from "@/lib/t";
+import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
 import { googleDrive, googleDriveLink, unlinkGoogleDrive } from "./api";
+import { t } from "./servers-text";
 
 /** Whether the user's Google Drive is linked, and the way to link it; nothing where the operator has not set it up. */
 export function DriveLink({ userId }: { userId: string }) {
   const client = useQueryClient();
   const drive = useQuery({ ...googleDrive(userId), enabled: boot.googleDrive });
   const onError = (error: Error) =>
-    toast({ title: t("error.title"), description: error.message, tone: "err" });
+    toast({ title: common("error.title"), description: error.message, tone: "err" });
   const link = useMutation({
     mutationFn: googleDriveLink,
     onSuccess: (url) => location.assign(url),
@@ -27,16 +28,16 @@ export function DriveLink({ userId }: { userId: string }) {
   if (!drive.data.linked) {
     return (
       <Button size="sm" className="mt-2" disabled={link.isPending} onClick={() => link.mutate()}>
-        {t("drive.link")}
+        {t("servers.drive.link")}
       </Button>
     );
   }
   return (
     <p className="mt-1 flex items-center gap-1.5">
       <Check aria-hidden="true" className="size-4 text-ok" />
-      {t("drive.linked")}
+      {t("servers.drive.linked")}
       <Button variant="quiet" size="sm" disabled={unlink.isPending} onClick={() => unlink.mutate()}>
-        {t("drive.unlink")}
+        {t("servers.drive.unlink")}
       </Button>
     </p>
   );

@@ -1,9 +1,9 @@
 import { ChevronRight, LockKeyhole, Plus, X } from "lucide-react";
 import type { Ref } from "react";
-import { t } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import type { ConnectDraft, HeaderDraft } from "./connect-draft";
+import { t } from "./servers-text";
 
 interface HeaderFieldsProps {
   ref: Ref<HTMLDetailsElement>;

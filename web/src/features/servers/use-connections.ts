@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { useEffect, useMemo } from "react";
 import type { Connection } from "@/lib/connection";
 import { type PageEvent, subscribeEvents } from "@/lib/events";
-import { liveConnections, storedServers } from "./api";
+import { liveConnections, storedServers } from "./connection-queries";
 import { mergeConnections, type ServerConnection } from "./server-connection";
 
 export interface Connections {

@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { showInvisible } from "@/lib/show-invisible";
-import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
+import { t } from "./tools-text";
 
 interface ToolCardProps {
   tool: AvailableTool;

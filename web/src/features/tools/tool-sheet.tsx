@@ -1,12 +1,13 @@
 import { useMutation } from "@/lib/query/use-mutation";
 import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
 import { showInvisible } from "@/lib/show-invisible";
-import { type MessageKey, t } from "@/lib/t";
+import type { PartKey } from "@/lib/t";
 import { ToolResult } from "@/tool-result/tool-result";
 import { Button } from "@/ui/button";
 import { Sheet } from "@/ui/sheet";
 import { ArgumentsEditor } from "./arguments-editor";
 import { runTool } from "./run-tool";
+import { t } from "./tools-text";
 import { useArguments } from "./use-arguments";
 
 interface ToolSheetProps {
@@ -57,7 +58,7 @@ function hintOf(annotations: ToolAnnotations | undefined): string {
   return key === undefined ? "" : t(key);
 }
 
-function hintKey(annotations: ToolAnnotations | undefined): MessageKey | undefined {
+function hintKey(annotations: ToolAnnotations | undefined): PartKey<"tools"> | undefined {
   if (annotations === undefined) return undefined;
   if (annotations.readOnlyHint === true) return "tools.readsOnly";
   if (annotations.destructiveHint === true) return "tools.destroys";

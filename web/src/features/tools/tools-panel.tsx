@@ -2,7 +2,6 @@ import { Search } from "lucide-react";
 import { useDeferredValue, useEffect, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
-import { t } from "@/lib/t";
 import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { Input } from "@/ui/field";
 import { findTools } from "./find-tools";
@@ -10,6 +9,7 @@ import { PermissionSelect } from "./permission-select";
 import { permissionsQuery } from "./permissions";
 import { ToolCard } from "./tool-card";
 import { ToolSheet } from "./tool-sheet";
+import { t } from "./tools-text";
 
 interface ToolsPanelProps {
   userId: string;

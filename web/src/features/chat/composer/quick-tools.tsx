@@ -21,7 +21,7 @@ export function QuickTools({ tools, onFill }: QuickToolsProps) {
         <button
           key={`${serverName}/${name}`}
           type="button"
-          onClick={() => onFill(t("tools.prefill", { tool: name }))}
+          onClick={() => onFill(t("chat.prefill", { tool: name }))}
           className="flex max-w-60 min-w-20 items-center rounded-full text-sm whitespace-nowrap text-ink-2 transition-colors duration-150 hover:text-ink touch:h-11 max-wide:shrink-0"
         >
           <span className="flex h-[30px] min-w-0 flex-1 items-center gap-[7px] rounded-full border border-line-strong bg-surface px-3">

@@ -50,6 +50,6 @@ function rank({ name, annotations }: AvailableTool): number {
 function toSuggestion({ name, title, serverName }: AvailableTool): Suggestion {
   const own = Object.hasOwn(OWN, name) ? OWN[name as keyof typeof OWN] : undefined;
   // What another tool could be asked is not ours to guess: its user ends the sentence.
-  const words = own ?? { label: title ?? name, prompt: t("tools.prefill", { tool: name }) };
+  const words = own ?? { label: title ?? name, prompt: t("chat.prefill", { tool: name }) };
   return { ...words, tool: name, serverName };
 }
