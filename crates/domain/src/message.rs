@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::Seal;
 use crate::tool::ToolCall;
 
 /// Who speaks.
@@ -35,8 +36,11 @@ pub enum Part {
     },
     /// What the model thought first, where the provider shows it.
     Reasoning {
-        /// The words.
+        /// The words; may be empty when there is a seal.
         text: String,
+        /// What the provider wants back with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seal: Option<Seal>,
     },
     /// A tool call, with what came of it.
     ToolCall {

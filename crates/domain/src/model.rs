@@ -41,6 +41,8 @@ pub enum ModelMessage {
     User(String),
     /// The model's words and the calls it made in the same breath.
     Assistant {
+        /// The thoughts that its provider wants back; may be empty.
+        thoughts: Vec<Thought>,
         /// What it said; may be empty.
         text: String,
         /// What it called; may be empty.
@@ -57,6 +59,43 @@ pub enum ModelMessage {
         /// The tool failed.
         is_error: bool,
     },
+}
+
+impl ModelMessage {
+    /// What a model said and called, without thoughts.
+    pub fn assistant(text: impl Into<String>, calls: Vec<ModelCall>) -> Self {
+        Self::Assistant { thoughts: Vec::new(), text: text.into(), calls }
+    }
+}
+
+/// A thought that its provider wants back, as it was.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Thought {
+    /// How many of the message's calls stand before it.
+    pub calls_before: usize,
+    /// The words that were shown of it; may be empty.
+    pub text: String,
+    /// What the provider put on it.
+    pub seal: Seal,
+}
+
+/// What a provider puts on a thought (a signature, or the thought itself in its cipher) and wants back unchanged.
+/// Only the model that made it can read it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Seal {
+    /// The wire it came over.
+    pub wire: String,
+    /// The model that made it, by its name at its provider.
+    pub model: String,
+    /// In the shape that the wire chose.
+    pub data: Value,
+}
+
+impl Seal {
+    /// Whether `model` can read it over `wire`.
+    pub fn is_for(&self, wire: &str, model: &str) -> bool {
+        self.wire == wire && self.model == model
+    }
 }
 
 /// A call as a model made it.
@@ -104,6 +143,13 @@ pub enum ModelEvent {
         part: u32,
         /// What is added.
         text: String,
+    },
+    /// A thought, still open, has something on it that must be kept and sent back with it. At most once for a part.
+    Seal {
+        /// The part's number.
+        part: u32,
+        /// What is to be kept.
+        seal: Seal,
     },
     /// A part is complete. Every part that opened closes before `Finish`.
     PartEnd {
@@ -158,6 +204,14 @@ pub struct Usage {
     pub output_tokens: u64,
     /// Of the tokens read, those that came from a cache.
     pub cached_input_tokens: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+        self.cached_input_tokens += other.cached_input_tokens;
+    }
 }
 
 /// Why a model stopped.

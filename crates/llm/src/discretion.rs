@@ -47,8 +47,9 @@ fn clean(mut message: String, key: Option<&SecretString>, request: Option<&Reque
 fn texts_of(request: &Request) -> impl Iterator<Item = &str> {
     let messages = request.messages.iter().flat_map(|message| match message {
         ModelMessage::User(text) | ModelMessage::ToolResult { text, .. } => vec![text.as_str()],
-        ModelMessage::Assistant { text, calls } => {
-            calls.iter().map(|call| call.arguments.as_str()).chain([text.as_str()]).collect()
+        ModelMessage::Assistant { thoughts, text, calls } => {
+            let thoughts = thoughts.iter().map(|thought| thought.text.as_str());
+            thoughts.chain(calls.iter().map(|call| call.arguments.as_str())).chain([text.as_str()]).collect()
         }
     });
     std::iter::once(request.system.as_str()).chain(messages)

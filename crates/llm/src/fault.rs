@@ -13,7 +13,7 @@ const MAX_MESSAGE_BYTES: usize = 500;
 const MAX_DEPTH: u8 = 6;
 
 /// How providers say that a conversation is too long, in lower case.
-const TOO_LONG: [&str; 11] = [
+const TOO_LONG: [&str; 13] = [
     "context_length_exceeded",
     "exceed_context_size",
     "maximum context length",
@@ -25,10 +25,16 @@ const TOO_LONG: [&str; 11] = [
     "too many tokens",
     "reduce the length",
     "request too large",
+    "exceed context limit",
+    "exceeds the maximum number of tokens",
 ];
 
 /// How providers say that no more is paid for: waiting does not help.
-const UNPAID: [&str; 4] = ["insufficient_quota", "insufficient_balance", "insufficient balance", "billing_"];
+const UNPAID: [&str; 5] =
+    ["insufficient_quota", "insufficient_balance", "insufficient balance", "billing_", "credit balance is too low"];
+
+/// How providers say that the key is wrong, where the status does not.
+const WRONG_KEY: [&str; 2] = ["api key not valid", "api_key_invalid"];
 
 /// A refusal or a failure, as the provider tells it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -126,10 +132,17 @@ impl Fault {
             signs.iter().any(|sign| message.contains(sign) || self.words.contains(sign))
         };
         let too_long = status == 413 || ((400..500).contains(&status) && says(&TOO_LONG));
-        let unpaid = says(&UNPAID);
-        let message = if self.message.is_empty() { words_for(status) } else { self.message };
+        let (unpaid, wrong_key) = (says(&UNPAID), says(&WRONG_KEY));
+        // Anthropic's words for an unknown model are its name alone.
+        let unknown = self.message.strip_prefix("model: ").filter(|_| status == 404);
+        let message = match unknown {
+            Some(model) => format!("it does not know the model {model}"),
+            None if self.message.is_empty() => words_for(status),
+            None => self.message,
+        };
         match status {
             401 | 403 => ModelError::Unauthorized(message),
+            400 if wrong_key => ModelError::Unauthorized(message),
             _ if too_long => ModelError::TooLong(message),
             429 | 529 if !unpaid => ModelError::RateLimited { message, retry_after },
             400..500 => ModelError::Refused(message),
@@ -230,6 +243,40 @@ mod tests {
     fn an_unpaid_account_is_a_refusal_not_a_pause() {
         let body = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota"}}"#;
         assert!(matches!(error_of(429, body), ModelError::Refused(_)));
+    }
+
+    #[test]
+    fn every_provider_is_understood() {
+        let anthropic = |kind: &str, message: &str| {
+            format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"{message}"}},"request_id":"req_1"}}"#)
+        };
+        let low = "Your credit balance is too low to access the Anthropic API.";
+        for (status, body, want) in [
+            (401, anthropic("authentication_error", "invalid x-api-key"), "refused the key: invalid x-api-key"),
+            (400, anthropic("invalid_request_error", low), low),
+            (404, anthropic("not_found_error", "model: claude-9"), "it does not know the model claude-9"),
+            (400, anthropic("invalid_request_error", "prompt is too long: 9 > 8"), "too long for this model"),
+            (413, anthropic("request_too_large", "Request too large"), "too long for this model"),
+            (529, anthropic("overloaded_error", "Overloaded"), "is busy: Overloaded"),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}"#.to_owned(),
+                "refused the key: API key not valid",
+            ),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"The input token count (9) exceeds the maximum number of tokens allowed (8).","status":"INVALID_ARGUMENT"}}"#.to_owned(),
+                "too long for this model",
+            ),
+            (
+                503,
+                r#"{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}"#.to_owned(),
+                "failed: The model is overloaded.",
+            ),
+        ] {
+            let told = error_of(status, &body).to_string();
+            assert!(told.contains(want), "{told}");
+        }
     }
 
     #[test]

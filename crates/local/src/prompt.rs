@@ -153,7 +153,7 @@ fn recent(messages: &[ModelMessage]) -> &[ModelMessage] {
     for (index, message) in messages.iter().enumerate().rev() {
         let size = match message {
             ModelMessage::User(text) => text.len().min(EARLIER_TEXT),
-            ModelMessage::Assistant { text, calls } => {
+            ModelMessage::Assistant { text, calls, .. } => {
                 text.len().min(EARLIER_TEXT)
                     + calls.iter().map(|call| call.arguments.len().min(EARLIER_TEXT)).sum::<usize>()
             }
@@ -171,7 +171,7 @@ fn recent(messages: &[ModelMessage]) -> &[ModelMessage] {
 fn earlier_turn(turns: &mut Turns<'_>, message: &ModelMessage, with_calls: bool) {
     match message {
         ModelMessage::User(text) => turns.turn("user", cut_to(text, EARLIER_TEXT)),
-        ModelMessage::Assistant { text, calls } => {
+        ModelMessage::Assistant { text, calls, .. } => {
             if with_calls {
                 for call in calls {
                     turns.open("assistant");
@@ -273,7 +273,7 @@ mod tests {
     }
 
     fn said(text: &str) -> ModelMessage {
-        ModelMessage::Assistant { text: text.to_owned(), calls: Vec::new() }
+        ModelMessage::assistant(text, Vec::new())
     }
 
     fn called() -> [ModelMessage; 2] {
@@ -285,7 +285,7 @@ mod tests {
             text: "12:30".to_owned(),
             is_error: false,
         };
-        [ModelMessage::Assistant { text: String::new(), calls: vec![call] }, result]
+        [ModelMessage::assistant("", vec![call]), result]
     }
 
     fn request(messages: Vec<ModelMessage>) -> Request {

@@ -1,6 +1,7 @@
 //! Every setting, its default and its meaning. Read once, at start; a name or value that is not understood is refused.
 
 mod origin;
+mod providers;
 mod source;
 
 use std::net::SocketAddr;
@@ -34,8 +35,9 @@ pub struct Config {
     /// `CHAT_MODEL`: the default model, `provider/name`. Default: the first provider that is configured, else the
     /// built-in one.
     pub model: Option<String>,
-    /// `OPENAI_API_KEY`, `OPENAI_BASE_URL`: either is enough.
-    pub openai: Option<OpenAi>,
+    /// `ANTHROPIC_API_KEY`, `OPENAI_BASE_URL` and the like: where models are, in the order in which a default is looked
+    /// for.
+    pub providers: Vec<llm::Provider>,
     /// `CHAT_LOCAL_MODEL`: a GGUF file, or `off`.
     pub local_model: LocalModel,
     /// `CHAT_LOCAL_THREADS`: threads of the built-in model. Default: the cores.
@@ -74,15 +76,6 @@ pub struct Config {
     pub master_key: Option<SecretString>,
     /// `RUST_LOG`: what is logged.
     pub log: String,
-}
-
-/// A server that speaks OpenAI's wire.
-#[derive(Debug, Clone)]
-pub struct OpenAi {
-    /// Its key; many servers of one's own need none.
-    pub key: Option<SecretString>,
-    /// Its base, with `/v1`.
-    pub base_url: Url,
 }
 
 /// A mail server.
@@ -139,17 +132,7 @@ impl Config {
         let database_url = source
             .text("DATABASE_URL")
             .unwrap_or_else(|| format!("sqlite://{}", data_dir.join("ai-chat-mcp.db").display()));
-        let openai_key = source.secret("OPENAI_API_KEY");
-        let openai_base = source.url("OPENAI_BASE_URL")?;
-        let openai = (openai_key.is_some() || openai_base.is_some())
-            .then(|| -> Result<OpenAi, ConfigError> {
-                let base_url = match openai_base {
-                    Some(url) => url,
-                    None => source::parse_url("OPENAI_BASE_URL", "https://api.openai.com/v1")?,
-                };
-                Ok(OpenAi { key: openai_key, base_url })
-            })
-            .transpose()?;
+        let providers = providers::read(&mut source)?;
         let google = match (source.text("GOOGLE_CLIENT_ID"), source.secret("GOOGLE_CLIENT_SECRET")) {
             (Some(id), Some(secret)) => Some(GoogleClient { id, secret }),
             (None, None) => None,
@@ -174,7 +157,7 @@ impl Config {
             site_url: source.url("CHAT_SITE_URL")?,
             database_url,
             model: source.text("CHAT_MODEL"),
-            openai,
+            providers,
             local_model: match source.text("CHAT_LOCAL_MODEL") {
                 None => LocalModel::Default,
                 Some(word) if word == "off" => LocalModel::Off,

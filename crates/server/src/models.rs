@@ -2,19 +2,19 @@
 
 #[cfg(feature = "local")]
 mod built_in;
+mod listing;
 
 use domain::UserId;
 use domain::model::{ModelError, ModelEvent, Request};
 use futures_util::StreamExt;
+use futures_util::future::join_all;
 use futures_util::stream::BoxStream;
 use serde::Serialize;
-use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
+use listing::Listing;
 
-/// The name of the provider behind `OPENAI_API_KEY` and `OPENAI_BASE_URL`.
-const OPENAI: &str = "openai";
 /// The name of the provider that is built in.
 const BUILT_IN: &str = "built-in";
 
@@ -83,10 +83,9 @@ pub struct About {
 #[derive(Debug)]
 pub struct Models {
     client: llm::Client,
-    openai: Option<llm::Provider>,
+    /// The configured providers, each with what it offers.
+    providers: Vec<Listing>,
     chosen: Option<ModelId>,
-    /// The first model an OpenAI-wire server lists, when nobody chose one.
-    first_listed: OnceCell<ModelId>,
     #[cfg(feature = "local")]
     built_in: Option<built_in::BuiltIn>,
 }
@@ -94,12 +93,6 @@ pub struct Models {
 impl Models {
     /// From the settings. A chosen model of a provider that is not configured is refused.
     pub fn new(config: &Config) -> anyhow::Result<Self> {
-        let openai = config.openai.as_ref().map(|openai| llm::Provider {
-            name: OPENAI.to_owned(),
-            wire: llm::Wire::OpenAiChat,
-            base_url: openai.base_url.clone(),
-            key: openai.key.clone(),
-        });
         #[cfg(feature = "local")]
         let built_in = built_in::BuiltIn::start(config)?;
         let chosen = match config.model.as_deref() {
@@ -107,43 +100,48 @@ impl Models {
             Some(text) => {
                 let id = ModelId::parse(text);
                 let id = id.ok_or_else(|| anyhow::anyhow!("CHAT_MODEL must look like provider/name, not {text:?}"))?;
-                match id.provider.as_str() {
-                    OPENAI if openai.is_none() => {
-                        anyhow::bail!("CHAT_MODEL is {id}: set OPENAI_API_KEY or OPENAI_BASE_URL too")
-                    }
-                    OPENAI | BUILT_IN => {}
-                    other => {
-                        anyhow::bail!("CHAT_MODEL names the provider {other:?}; known are {OPENAI} and {BUILT_IN}")
-                    }
+                let mut known: Vec<&str> = config.providers.iter().map(|provider| provider.name.as_str()).collect();
+                known.push(BUILT_IN);
+                if !known.contains(&id.provider.as_str()) {
+                    let known = known.join(" and ");
+                    anyhow::bail!(
+                        "CHAT_MODEL names the provider {:?}, but configured are {known}; set its key or its base URL too",
+                        id.provider
+                    );
                 }
                 Some(id)
             }
         };
         Ok(Self {
             client: llm::Client::new(),
-            openai,
+            providers: config.providers.iter().cloned().map(Listing::new).collect(),
             chosen,
-            first_listed: OnceCell::new(),
             #[cfg(feature = "local")]
             built_in,
         })
     }
 
-    /// The model that answers when nobody chose one: `CHAT_MODEL`, else the first of the configured provider, else the
-    /// built-in one.
+    /// The model that answers when nobody chose one: `CHAT_MODEL`, else the first of the first configured provider that
+    /// answers, else, when none is configured, the built-in one.
     pub async fn default(&self) -> Result<ModelId, ModelError> {
         if let Some(chosen) = &self.chosen {
             return Ok(chosen.clone());
         }
-        if let Some(provider) = &self.openai {
-            let first = self.first_listed.get_or_try_init(|| async {
-                let names = self.client.list_models(provider).await?;
-                let first = names.into_iter().next().map(|name| ModelId::new(OPENAI, name));
-                first.ok_or_else(|| ModelError::Unavailable("the model server lists no models; set CHAT_MODEL".into()))
-            });
-            return first.await.cloned();
+        let mut why = None;
+        for listing in &self.providers {
+            match listing.names(&self.client).await {
+                Ok(names) => {
+                    if let Some(first) = names.into_iter().next() {
+                        return Ok(ModelId::new(&listing.provider.name, first));
+                    }
+                    why.get_or_insert(ModelError::Unavailable(NO_MODELS.to_owned()));
+                }
+                Err(error) => {
+                    why.get_or_insert(error);
+                }
+            }
         }
-        self.built_in_id()
+        why.map_or_else(|| self.built_in_id(), Err)
     }
 
     #[cfg(feature = "local")]
@@ -169,46 +167,58 @@ impl Models {
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
         request.model.clone_from(&model.name);
-        match (model.provider.as_str(), &self.openai) {
-            (OPENAI, Some(provider)) => {
-                self.client.stream(provider, request).take_until(cancel.cancelled_owned()).boxed()
+        #[cfg(feature = "local")]
+        if model.provider == BUILT_IN
+            && let Some(built_in) = &self.built_in
+        {
+            return built_in.stream(request, user, cancel);
+        }
+        #[cfg(not(feature = "local"))]
+        let _ = user;
+        match self.providers.iter().find(|listing| listing.provider.name == model.provider) {
+            Some(listing) => {
+                self.client.stream(&listing.provider, request).take_until(cancel.cancelled_owned()).boxed()
             }
-            #[cfg(feature = "local")]
-            (BUILT_IN, _) if self.built_in.is_some() => match &self.built_in {
-                Some(built_in) => built_in.stream(request, user, cancel),
-                None => fail(no_model()),
-            },
-            _ => fail(no_model()),
+            None => futures_util::stream::once(async { Err(no_model()) }).boxed(),
         }
     }
 
-    /// What the page shows.
+    /// What the page shows: the models of all providers. One that is away is told as such and hides no other.
     pub async fn list(&self) -> (Option<String>, Vec<ModelView>) {
+        let asked = self.providers.iter().map(|listing| async move { (listing, listing.names(&self.client).await) });
         let mut models = Vec::new();
-        let default = self.default().await;
-        if self.openai.is_some() {
-            models.push(match &default {
-                Ok(id) if id.provider == OPENAI => wire_view(id, None),
-                Ok(_) => wire_view(&ModelId::new(OPENAI, ""), None),
-                Err(error) => wire_view(&ModelId::new(OPENAI, ""), Some(error.to_string())),
-            });
+        for (listing, names) in join_all(asked).await {
+            let provider = &listing.provider.name;
+            let chosen = self.chosen.as_ref().filter(|chosen| chosen.provider == *provider);
+            let (names, reason) = match names {
+                Ok(names) if names.is_empty() && chosen.is_none() => (names, Some(NO_MODELS.to_owned())),
+                Ok(names) => (names, None),
+                // A server without a list may have the model all the same.
+                Err(ModelError::Refused(_) | ModelError::Malformed(_)) if chosen.is_some() => (Vec::new(), None),
+                Err(error) => (Vec::new(), Some(error.to_string())),
+            };
+            let unlisted = chosen.filter(|chosen| !names.contains(&chosen.name)).map(|chosen| chosen.name.clone());
+            let mut names: Vec<String> = unlisted.into_iter().chain(names).collect();
+            if names.is_empty() {
+                names.push(String::new());
+            }
+            models.extend(names.into_iter().map(|name| wire_view(&ModelId::new(provider, name), reason.clone())));
         }
         #[cfg(feature = "local")]
         models.extend(self.built_in.as_ref().map(built_in::BuiltIn::view));
-        (default.ok().map(|id| id.to_string()), models)
+        (self.default().await.ok().map(|id| id.to_string()), models)
     }
 }
 
+/// Why a provider that answers is of no use.
+const NO_MODELS: &str = "the model server lists no models; set CHAT_MODEL";
+
 fn no_model() -> ModelError {
     ModelError::Unavailable(
-        "No model is configured. Run `cargo xtask model` to fetch the built-in one, or set OPENAI_API_KEY or \
-         OPENAI_BASE_URL, and start again."
+        "No model is configured. Run `cargo xtask model` to fetch the built-in one, or set the key or the base URL of a \
+         provider, such as OPENAI_API_KEY or ANTHROPIC_API_KEY, and start again."
             .into(),
     )
-}
-
-fn fail(error: ModelError) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
-    futures_util::stream::once(async { Err(error) }).boxed()
 }
 
 fn wire_view(id: &ModelId, reason: Option<String>) -> ModelView {

@@ -10,3 +10,4 @@ mod rest;
 mod routes;
 mod sign_in;
 mod turns;
+mod wires;

@@ -1,4 +1,9 @@
-//! A model server that says what it is told to, over OpenAI's wire.
+//! A model server that says what it is told to, over every wire: the path of a request tells which one it speaks.
+
+mod anthropic;
+mod gemini;
+mod openai_chat;
+mod openai_responses;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -7,7 +12,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use futures_util::stream::{self, StreamExt};
@@ -28,6 +33,15 @@ pub enum Step {
     },
     /// It calls tools: name and arguments.
     Calls(Vec<(String, Value)>),
+    /// It thinks first, and wants the seal back where its wire has seals.
+    Thinks {
+        /// What it shows of the thought.
+        thought: String,
+        /// What it wants back.
+        seal: String,
+        /// What it says or calls then.
+        then: Box<Step>,
+    },
     /// It refuses.
     Status(u16, String),
     /// It breaks off after some text.
@@ -41,6 +55,7 @@ struct Script {
     steps: VecDeque<Step>,
     fallback: Option<Step>,
     requests: Vec<Value>,
+    keys: Vec<String>,
     open: Arc<()>,
 }
 
@@ -49,6 +64,8 @@ struct Script {
 pub struct ScriptedModel {
     /// For `OPENAI_BASE_URL`.
     pub base_url: String,
+    /// For the base URLs of the other wires.
+    pub origin: String,
     script: Arc<Mutex<Script>>,
     stop: CancellationToken,
 }
@@ -59,10 +76,17 @@ impl ScriptedModel {
         let script = Arc::new(Mutex::new(Script { steps: steps.into_iter().collect(), ..Script::default() }));
         let routes = Router::new()
             .route("/v1/models", get(|| async { axum::Json(json!({ "data": [{ "id": "scripted" }] })) }))
-            .route("/v1/chat/completions", post(complete))
+            .route(
+                "/v1/chat/completions",
+                post(async |state, head, body| answer(state, head, body, openai_chat::frames)),
+            )
+            .route("/v1/responses", post(async |state, head, body| answer(state, head, body, openai_responses::frames)))
+            .route("/v1beta/models", get(|| async { axum::Json(json!({ "models": [{ "name": "models/scripted" }] })) }))
+            .route("/v1beta/models/{call}", post(async |state, head, body| answer(state, head, body, gemini::frames)))
+            .route("/v1/messages", post(async |state, head, body| answer(state, head, body, anthropic::frames)))
             .with_state(Arc::clone(&script));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let origin = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
         let stopped = stop.clone();
         #[expect(clippy::disallowed_methods, reason = "it ends when the scripted model is dropped")]
@@ -72,7 +96,7 @@ impl ScriptedModel {
                 () = stopped.cancelled() => {}
             }
         }));
-        Self { base_url, script, stop }
+        Self { base_url: format!("{origin}/v1"), origin, script, stop }
     }
 
     /// Adds a step.
@@ -90,6 +114,11 @@ impl ScriptedModel {
         self.script.lock().unwrap().requests.clone()
     }
 
+    /// The keys that came with the requests, in whatever header; empty where there was none.
+    pub fn keys(&self) -> Vec<String> {
+        self.script.lock().unwrap().keys.clone()
+    }
+
     /// How many answers are being written.
     pub fn open_streams(&self) -> usize {
         Arc::strong_count(&self.script.lock().unwrap().open) - 1
@@ -102,86 +131,108 @@ impl Drop for ScriptedModel {
     }
 }
 
-async fn complete(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Response {
-    let (step, open) = {
-        let mut script = script.lock().unwrap();
-        script.requests.push(serde_json::from_slice(&body).unwrap());
-        let step = script.steps.pop_front().or_else(|| script.fallback.clone());
-        (step, Arc::clone(&script.open))
-    };
-    let step = step.unwrap_or_else(|| Step::Status(500, "the script is at its end".into()));
-    let (chunks, pace, end): (Vec<Value>, Duration, End) = match step {
-        Step::Status(status, message) => {
-            let body = json!({ "error": { "message": message } });
-            return (StatusCode::from_u16(status).unwrap(), axum::Json(body)).into_response();
-        }
-        Step::Text(text) => (text_chunks(&text, Some("stop")), Duration::ZERO, End::Done),
-        Step::Words { count, pace } => {
-            let mut words: Vec<Value> = (0..count).map(|_| delta(&json!({ "content": "word " }), None)).collect();
-            words.push(delta(&json!({}), Some("stop")));
-            (words, pace, End::Done)
-        }
-        Step::Calls(calls) => (call_chunks(&calls), Duration::ZERO, End::Done),
-        Step::BreakOff(text) => (text_chunks(&text, None), Duration::ZERO, End::Close),
-        Step::Hang(text) => (text_chunks(&text, None), Duration::ZERO, End::Never),
-    };
-    let lines = chunks.into_iter().map(|chunk| format!("data: {chunk}\n\n"));
-    let lines = stream::iter(lines).then(move |line| async move {
-        if !pace.is_zero() {
-            tokio::time::sleep(pace).await;
-        }
-        line
-    });
-    let tail = match end {
-        End::Done => stream::iter(vec!["data: [DONE]\n\n".to_owned()]).boxed(),
-        End::Close => stream::empty().boxed(),
-        End::Never => stream::pending().boxed(),
-    };
-    // Each line passes by the count of open streams, which therefore lives as long as the stream.
-    let frames = lines.chain(tail).map(move |line| Ok::<_, std::convert::Infallible>((open.as_ref(), line).1));
-    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(frames)).into_response()
+/// Something that a model says.
+enum Said {
+    Thought {
+        text: String,
+        seal: String,
+    },
+    /// A piece of text; pieces that follow each other are one text.
+    Text(String),
+    Call {
+        id: String,
+        name: String,
+        arguments: String,
+    },
 }
 
+/// How an answer ends.
+#[derive(PartialEq)]
 enum End {
     Done,
     Close,
     Never,
 }
 
-fn delta(delta: &Value, finish: Option<&str>) -> Value {
-    json!({
-        "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted",
-        "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }]
+/// What every whole answer costs, as the house counts it.
+struct Cost {
+    /// All that was read, with what came from a cache.
+    input: u64,
+    cached: u64,
+    output: u64,
+}
+
+const COST: Cost = Cost { input: 120, cached: 20, output: 10 };
+
+/// Writes what is said, and the end of it when it is whole.
+type Frames = fn(&[Said], bool) -> Vec<String>;
+
+fn answer(State(script): State<Arc<Mutex<Script>>>, head: HeaderMap, body: Bytes, frames: Frames) -> Response {
+    let (step, open) = {
+        let mut script = script.lock().unwrap();
+        script.requests.push(serde_json::from_slice(&body).unwrap());
+        let key = ["authorization", "x-api-key", "x-goog-api-key"].iter().find_map(|name| head.get(*name));
+        script.keys.push(key.map_or_else(String::new, |key| key.to_str().unwrap().to_owned()));
+        let step = script.steps.pop_front().or_else(|| script.fallback.clone());
+        (step, Arc::clone(&script.open))
+    };
+    let step = step.unwrap_or_else(|| Step::Status(500, "the script is at its end".into()));
+    let (said, pace, end) = match spoken(step) {
+        Ok(spoken) => spoken,
+        Err((status, message)) => {
+            let body = json!({ "error": { "message": message } });
+            return (StatusCode::from_u16(status).unwrap(), axum::Json(body)).into_response();
+        }
+    };
+    let frames = stream::iter(frames(&said, end == End::Done)).then(move |frame| async move {
+        if !pace.is_zero() {
+            tokio::time::sleep(pace).await;
+        }
+        frame
+    });
+    let tail = if end == End::Never { stream::pending().boxed() } else { stream::empty().boxed() };
+    // Each frame passes by the count of open streams, which therefore lives as long as the stream.
+    let frames = frames.chain(tail).map(move |frame| Ok::<_, std::convert::Infallible>((open.as_ref(), frame).1));
+    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(frames)).into_response()
+}
+
+/// What a step says, how fast, and how it ends; or the status and the words of a refusal.
+fn spoken(step: Step) -> Result<(Vec<Said>, Duration, End), (u16, String)> {
+    Ok(match step {
+        Step::Status(status, message) => return Err((status, message)),
+        Step::Text(text) => (pieces(&text), Duration::ZERO, End::Done),
+        Step::Words { count, pace } => ((0..count).map(|_| Said::Text("word ".into())).collect(), pace, End::Done),
+        Step::Calls(calls) => {
+            let calls = calls.into_iter().map(|(name, arguments)| Said::Call {
+                id: format!("call_{}", domain::ids::fresh().simple()),
+                name,
+                arguments: match arguments {
+                    Value::String(text) => text,
+                    other => other.to_string(),
+                },
+            });
+            (calls.collect(), Duration::ZERO, End::Done)
+        }
+        Step::Thinks { thought, seal, then } => {
+            let (mut said, pace, end) = spoken(*then)?;
+            said.insert(0, Said::Thought { text: thought, seal });
+            (said, pace, end)
+        }
+        Step::BreakOff(text) => (pieces(&text), Duration::ZERO, End::Close),
+        Step::Hang(text) => (pieces(&text), Duration::ZERO, End::Never),
     })
 }
 
-fn text_chunks(text: &str, finish: Option<&str>) -> Vec<Value> {
-    let letters: Vec<char> = text.chars().collect();
-    let mut chunks: Vec<Value> =
-        letters.chunks(7).map(|piece| delta(&json!({ "content": piece.iter().collect::<String>() }), None)).collect();
-    if finish.is_some() {
-        chunks.push(delta(&json!({}), finish));
-    }
-    chunks
+fn pieces(text: &str) -> Vec<Said> {
+    cut(text, 7).into_iter().map(Said::Text).collect()
 }
 
-fn call_chunks(calls: &[(String, Value)]) -> Vec<Value> {
-    let mut chunks = Vec::new();
-    for (index, (name, arguments)) in calls.iter().enumerate() {
-        let id = format!("call_{}", domain::ids::fresh().simple());
-        let function = json!({ "name": name, "arguments": "" });
-        let call = json!({ "index": index, "id": id, "type": "function", "function": function });
-        chunks.push(delta(&json!({ "tool_calls": [call] }), None));
-        let arguments = match arguments {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        let letters: Vec<char> = arguments.chars().collect();
-        for piece in letters.chunks(5) {
-            let function = json!({ "arguments": piece.iter().collect::<String>() });
-            chunks.push(delta(&json!({ "tool_calls": [{ "index": index, "function": function }] }), None));
-        }
-    }
-    chunks.push(delta(&json!({}), Some("tool_calls")));
-    chunks
+/// The text in pieces of some letters each.
+fn cut(text: &str, letters: usize) -> Vec<String> {
+    let all: Vec<char> = text.chars().collect();
+    all.chunks(letters).map(|piece| piece.iter().collect()).collect()
+}
+
+fn frame(data: &Value) -> String {
+    format!("data: {data}\n\n")
 }

@@ -46,11 +46,12 @@ struct Answer {
 
 impl Exchange {
     pub fn new(http: Arc<Http>, provider: Provider, request: Request) -> Self {
+        let concessions = http.conceded(&provider, &request.model);
         Self {
             http,
             provider,
             request,
-            concessions: Concessions::default(),
+            concessions,
             backoff: Backoff::default(),
             has_begun: false,
             said: VecDeque::new(),
@@ -83,8 +84,11 @@ impl Exchange {
         let wire = self.provider.wire;
         loop {
             let encoded = wire.encode(&self.request, self.concessions).map_err(Failure::lasting)?;
-            match self.http.post(&self.provider, encoded.path, encoded.body.into()).await {
+            match self.http.post(&self.provider, &encoded.path, encoded.body.into()).await {
                 Ok(response) => {
+                    if self.concessions != self.http.conceded(&self.provider, &self.request.model) {
+                        self.http.remember(&self.provider, &self.request.model, self.concessions);
+                    }
                     let reader = Reader::new(wire, &self.request);
                     return Ok(State::Read(Box::new(Answer { response, reader })));
                 }

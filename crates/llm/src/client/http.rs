@@ -1,11 +1,12 @@
 //! One request and its answer, over HTTP.
 
+use std::collections::HashMap;
 use std::error::Error;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use domain::model::ModelError;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use reqwest::{RequestBuilder, Response};
 use secrecy::ExposeSecret;
 use tokio::time::timeout;
@@ -14,6 +15,7 @@ use crate::client::Settings;
 use crate::client::backoff::asked_wait;
 use crate::fault::Fault;
 use crate::provider::Provider;
+use crate::wire::Concessions;
 
 /// The most bytes that are read of a refusal.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
@@ -47,11 +49,25 @@ pub(super) struct Http {
     pub settings: Settings,
     /// Made when it is first needed: it reads the certificates of the system.
     client: OnceLock<Result<reqwest::Client, String>>,
+    /// What models have refused, by the names of the provider and the model, so that they are asked only once.
+    conceded: Mutex<HashMap<(String, String), Concessions>>,
 }
 
 impl Http {
     pub fn new(settings: Settings) -> Self {
-        Self { settings, client: OnceLock::new() }
+        Self { settings, ..Self::default() }
+    }
+
+    /// What a model has refused so far.
+    pub fn conceded(&self, provider: &Provider, model: &str) -> Concessions {
+        let conceded = self.conceded.lock().unwrap_or_else(PoisonError::into_inner);
+        conceded.get(&(provider.name.clone(), model.to_owned())).copied().unwrap_or_default()
+    }
+
+    /// Remembers what a model refused and that it took the request then.
+    pub fn remember(&self, provider: &Provider, model: &str, concessions: Concessions) {
+        let mut conceded = self.conceded.lock().unwrap_or_else(PoisonError::into_inner);
+        conceded.insert((provider.name.clone(), model.to_owned()), concessions);
     }
 
     fn client(&self) -> Result<&reqwest::Client, ModelError> {
@@ -90,14 +106,18 @@ impl Http {
     }
 
     async fn send(&self, provider: &Provider, mut request: RequestBuilder) -> Result<Response, Failure> {
+        let head = provider.wire.head();
+        for (name, value) in head.others {
+            request = request.header(*name, *value);
+        }
         if let Some(key) = &provider.key {
-            let mut bearer =
-                HeaderValue::from_str(&format!("Bearer {}", key.expose_secret().trim())).map_err(|_| {
+            let mut value = HeaderValue::from_str(&format!("{}{}", head.key_prefix, key.expose_secret().trim()))
+                .map_err(|_| {
                     let message = "it holds characters that cannot be sent".to_owned();
                     Failure::lasting(ModelError::Unauthorized(message))
                 })?;
-            bearer.set_sensitive(true);
-            request = request.header(AUTHORIZATION, bearer);
+            value.set_sensitive(true);
+            request = request.header(head.key_name, value);
         }
         let sent = timeout(self.settings.idle, request.send()).await;
         let mut response = match sent {

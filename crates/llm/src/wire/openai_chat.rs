@@ -9,21 +9,22 @@ mod encode;
 mod models;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
-use domain::model::{FinishReason, ModelError, ModelEvent, ModelMessage, PartKind, Request, Usage};
+use domain::model::{FinishReason, ModelError, ModelEvent, PartKind, Request, Usage};
 use serde_json::Value;
 
 use crate::fault::Fault;
 use crate::sse::Event;
 use crate::wire::Progress;
+use crate::wire::leaf::{number_in, text_in};
+use crate::wire::parts::ids_in;
 
 pub(crate) use encode::concede;
 pub use encode::encode;
 pub(crate) use models::{MODELS_PATH, model_names};
 
 use calls::Calls;
-use chunk::{Choice, Chunk, Delta, number_in, text_in};
+use chunk::{Choice, Chunk, Delta};
 
 /// Reads one answer.
 #[derive(Debug, Default)]
@@ -43,12 +44,7 @@ pub struct Decoder {
 impl Decoder {
     /// A decoder for the answer to `request`, whose calls' ids it will not use again.
     pub fn new(request: &Request) -> Self {
-        let taken = request.messages.iter().flat_map(|message| match message {
-            ModelMessage::Assistant { calls, .. } => calls.as_slice(),
-            _ => &[],
-        });
-        let taken: HashSet<String> = taken.map(|call| call.id.clone()).collect();
-        Self { calls: Calls::new(taken), ..Self::default() }
+        Self { calls: Calls::new(ids_in(request)), ..Self::default() }
     }
 
     fn take_choice(&mut self, choice: &Choice<'_>, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {

@@ -10,8 +10,8 @@ const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// Reads the body of one answer, cut anywhere.
 ///
-/// Headers are not asked what the body is, because servers err there: a body that begins with a brace is one JSON
-/// document (a server that cannot stream, or a failure told with status 200), one that begins with `<` is a web page.
+/// Headers are not asked what the body is, because servers err there: a body that begins with a brace or a bracket is
+/// one JSON document (a server that cannot stream, or a failure told with status 200), one that begins with `<` is a web page.
 pub struct Reader {
     decoder: Box<dyn Decoder>,
     form: Form,
@@ -36,7 +36,7 @@ impl Reader {
             self.form = match bytes.first() {
                 None => Form::Unknown,
                 Some(b'<') => return Err(ModelError::Malformed("a web page; check the base URL".to_owned())),
-                Some(b'{') => Form::Document(Vec::new()),
+                Some(b'{' | b'[') => Form::Document(Vec::new()),
                 Some(_) => Form::Events(Parser::default()),
             };
         }

@@ -8,8 +8,16 @@ use proptest::prelude::*;
 
 use super::{Reader, Wire};
 
-fn fixtures() -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/openai_chat");
+/// The wires and the folders of their fixtures.
+const WIRES: [(Wire, &str); 4] = [
+    (Wire::OpenAiChat, "openai_chat"),
+    (Wire::OpenAiResponses, "openai_responses"),
+    (Wire::Anthropic, "anthropic"),
+    (Wire::Gemini, "gemini"),
+];
+
+fn fixtures_in(folder: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(folder);
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "sse"));
     paths.sort();
@@ -17,15 +25,26 @@ fn fixtures() -> Vec<(String, Vec<u8>)> {
     paths.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
 }
 
-fn fixture(name: &str) -> Vec<u8> {
-    fixtures().into_iter().find(|(stem, _)| stem == name).unwrap().1
+/// Every fixture, under the name of its folder and its own.
+fn fixtures() -> Vec<(Wire, String, Vec<u8>)> {
+    let all = WIRES.into_iter().flat_map(|(wire, folder)| {
+        let fixtures = fixtures_in(folder);
+        assert!(!fixtures.is_empty(), "{folder}");
+        fixtures.into_iter().map(move |(name, bytes)| (wire, format!("{folder}/{name}"), bytes))
+    });
+    all.collect()
+}
+
+fn chat_fixture(name: &str) -> Vec<u8> {
+    fixtures_in("openai_chat").into_iter().find(|(stem, _)| stem == name).unwrap().1
 }
 
 fn read_for<'a>(
+    wire: Wire,
     request: &Request,
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> (Vec<ModelEvent>, Result<(), ModelError>) {
-    let mut reader = Reader::new(Wire::OpenAiChat, request);
+    let mut reader = Reader::new(wire, request);
     let mut events = Vec::new();
     for piece in pieces {
         if let Err(error) = reader.push(piece, &mut events) {
@@ -36,8 +55,12 @@ fn read_for<'a>(
     (events, end)
 }
 
-fn read(bytes: &[u8]) -> (Vec<ModelEvent>, Result<(), ModelError>) {
-    read_for(&Request::default(), [bytes])
+fn read(wire: Wire, bytes: &[u8]) -> (Vec<ModelEvent>, Result<(), ModelError>) {
+    read_for(wire, &asked(), [bytes])
+}
+
+fn asked() -> Request {
+    Request { model: "m".to_owned(), ..Request::default() }
 }
 
 /// One line for each event.
@@ -51,6 +74,10 @@ fn told((events, end): &(Vec<ModelEvent>, Result<(), ModelError>)) -> String {
             }
             ModelEvent::PartStart { part, kind } => writeln!(lines, "{part} {kind:?}"),
             ModelEvent::Delta { part, text } => writeln!(lines, "{part} + {text:?}"),
+            ModelEvent::Seal { part, seal } => {
+                assert_eq!(seal.model, "m");
+                writeln!(lines, "{part} seal {} {}", seal.wire, seal.data)
+            }
             ModelEvent::PartEnd { part } => writeln!(lines, "{part} end"),
             ModelEvent::Usage(Usage { input_tokens, output_tokens, cached_input_tokens }) => {
                 writeln!(lines, "usage in {input_tokens} ({cached_input_tokens} cached) out {output_tokens}")
@@ -86,6 +113,7 @@ fn assert_lawful(name: &str, (events, end): &(Vec<ModelEvent>, Result<(), ModelE
             ModelEvent::Delta { part, text } => {
                 assert!(open.contains(part) && !text.is_empty(), "{name}: {event:?}");
             }
+            ModelEvent::Seal { part, .. } => assert!(open.contains(part), "{name}: {event:?}"),
             ModelEvent::PartEnd { part } => {
                 let at = open.iter().position(|open| open == part).unwrap();
                 open.remove(at);
@@ -99,13 +127,12 @@ fn assert_lawful(name: &str, (events, end): &(Vec<ModelEvent>, Result<(), ModelE
 
 #[test]
 fn every_fixture_is_told_as_its_snapshot_says() {
-    let fixtures = fixtures();
-    assert!(!fixtures.is_empty());
-    for (name, bytes) in fixtures {
-        let answer = read(&bytes);
-        assert_lawful(&name, &answer);
+    for (wire, path, bytes) in fixtures() {
+        let answer = read(wire, &bytes);
+        assert_lawful(&path, &answer);
+        let (folder, name) = path.split_once('/').unwrap();
         insta::with_settings!({
-            snapshot_path => "../../fixtures/openai_chat",
+            snapshot_path => format!("../../fixtures/{folder}"),
             prepend_module_to_snapshot => false,
             omit_expression => true,
         }, { insta::assert_snapshot!(name, told(&answer)) });
@@ -114,21 +141,21 @@ fn every_fixture_is_told_as_its_snapshot_says() {
 
 #[test]
 fn every_fixture_survives_being_cut_at_every_byte() {
-    for (name, bytes) in fixtures() {
-        let want = read(&bytes);
-        assert_eq!(read_for(&Request::default(), bytes.chunks(1)), want, "{name}, byte by byte");
+    for (wire, name, bytes) in fixtures() {
+        let want = read(wire, &bytes);
+        assert_eq!(read_for(wire, &asked(), bytes.chunks(1)), want, "{name}, byte by byte");
         for cut in 0..bytes.len() {
             let (head, tail) = bytes.split_at(cut);
-            assert_eq!(read_for(&Request::default(), [head, tail]), want, "{name}, cut at {cut}");
+            assert_eq!(read_for(wire, &asked(), [head, tail]), want, "{name}, cut at {cut}");
         }
     }
 }
 
 #[test]
 fn an_answer_that_breaks_off_anywhere_is_still_lawful() {
-    for (name, bytes) in fixtures() {
+    for (wire, name, bytes) in fixtures() {
         for cut in 0..bytes.len() {
-            assert_lawful(&format!("{name} up to {cut}"), &read(&bytes[..cut]));
+            assert_lawful(&format!("{name} up to {cut}"), &read(wire, &bytes[..cut]));
         }
     }
 }
@@ -136,9 +163,8 @@ fn an_answer_that_breaks_off_anywhere_is_still_lawful() {
 #[test]
 fn ids_of_the_conversation_are_not_given_again() {
     let calls = vec![ModelCall { id: "call_9".to_owned(), name: "lookup".to_owned(), arguments: "{}".to_owned() }];
-    let request =
-        Request { messages: vec![ModelMessage::Assistant { text: String::new(), calls }], ..Request::default() };
-    let (events, _) = read_for(&request, [fixture("openrouter_two_finishes").as_slice()]);
+    let request = Request { messages: vec![ModelMessage::assistant("", calls)], ..Request::default() };
+    let (events, _) = read_for(Wire::OpenAiChat, &request, [chat_fixture("openrouter_two_finishes").as_slice()]);
     let id = events.iter().find_map(|event| match event {
         ModelEvent::PartStart { kind: PartKind::ToolCall { id, .. }, .. } => Some(id.as_str()),
         _ => None,
@@ -148,7 +174,7 @@ fn ids_of_the_conversation_are_not_given_again() {
 
 #[test]
 fn an_answer_without_end_mark_is_truncated() {
-    let (events, _) = read(&fixture("closed_without_finish"));
+    let (events, _) = read(Wire::OpenAiChat, &chat_fixture("closed_without_finish"));
     assert_eq!(events.last(), Some(&ModelEvent::Finish(FinishReason::Truncated)));
 }
 
@@ -181,19 +207,19 @@ proptest! {
         cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..40),
     ) {
         let fixtures = fixtures();
-        let (name, bytes) = which.get(&fixtures);
+        let (wire, name, bytes) = which.get(&fixtures);
         let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
         places.extend([0, bytes.len()]);
         places.sort_unstable();
         let pieces = places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]);
-        prop_assert_eq!(read_for(&Request::default(), pieces), read(bytes), "{}", name);
+        prop_assert_eq!(read_for(*wire, &asked(), pieces), read(*wire, bytes), "{}", name);
     }
 
     #[test]
     fn arguments_come_back_as_they_were_sent(
         arguments in proptest::collection::vec(("\\PC{0,40}", proptest::collection::vec(0usize..60, 0..6)), 1..5),
     ) {
-        let (events, end) = read(stream_of(&arguments).as_bytes());
+        let (events, end) = read(Wire::OpenAiChat, stream_of(&arguments).as_bytes());
         prop_assert_eq!(end, Ok(()));
         let mut got = vec![String::new(); arguments.len()];
         for event in &events {
@@ -207,7 +233,8 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-        let answer = read(&bytes);
-        assert_lawful("random bytes", &answer);
+        for (wire, name) in WIRES {
+            assert_lawful(name, &read(wire, &bytes));
+        }
     }
 }

@@ -72,6 +72,11 @@ impl Server {
         provider_at(self.address, key)
     }
 
+    /// The same server as one that speaks another wire.
+    pub fn over(&self, wire: Wire, key: Option<&str>) -> Provider {
+        Provider { wire, ..self.provider(key) }
+    }
+
     /// The requests so far.
     pub fn seen(&self) -> Vec<Seen> {
         std::mem::take(&mut self.seen.lock().unwrap())

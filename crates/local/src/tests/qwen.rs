@@ -49,7 +49,7 @@ fn turns(question: &str, answer: &Answer, result: &str, is_error: bool) -> Vec<M
     let (name, arguments) = answer.call.clone().unwrap();
     let made = ModelCall { id: "call_1".to_owned(), name: name.clone(), arguments };
     let result = ModelMessage::ToolResult { call_id: "call_1".to_owned(), name, text: result.to_owned(), is_error };
-    vec![user(question), ModelMessage::Assistant { text: String::new(), calls: vec![made] }, result]
+    vec![user(question), ModelMessage::assistant("", vec![made]), result]
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn it_calls_the_right_tool_and_answers_from_the_result() {
     assert!(told.text.contains("19:42") || told.text.contains("7:42"), "{told:?}");
     assert_eq!((&told.call, &told.finish), (&None, &Some(FinishReason::Stop)));
 
-    messages.push(ModelMessage::Assistant { text: told.text, calls: Vec::new() });
+    messages.push(ModelMessage::assistant(told.text, Vec::new()));
     messages.push(user("And in Paris?"));
     let paris = ask(&engine, asks(messages)).await;
     assert_eq!(call(&paris), ("current_time", json!({ "timezone": "Europe/Paris" })), "earlier turns count");

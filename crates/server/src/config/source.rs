@@ -194,13 +194,7 @@ mod tests {
         let config = Config::from_source(Source::default()).unwrap();
         assert_eq!(config.listen.to_string(), "127.0.0.1:3000");
         assert_eq!(config.database_url, "sqlite://./data/ai-chat-mcp.db");
-        assert!(config.fallback_tools && config.autoconfirm && config.openai.is_none());
-    }
-
-    #[test]
-    fn a_base_url_alone_is_a_provider() {
-        let source = Source::default().with("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1");
-        assert!(Config::from_source(source).unwrap().openai.unwrap().key.is_none());
+        assert!(config.fallback_tools && config.autoconfirm && config.providers.is_empty());
     }
 
     #[test]

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use domain::Timestamp;
 use domain::message::MessageStatus;
-use domain::model::{FinishReason, ModelError, ModelMessage, Request};
+use domain::model::{FinishReason, ModelError, ModelMessage, Request, Usage};
 use domain::tool::ToolCall;
 use futures_util::future::join_all;
 use store::approvals::Approval;
 use store::chats::Answer;
 
 use super::call::Caller;
-use super::event::{RunEvent, StartMetadata, TitleData};
+use super::event::{FinishMetadata, RunEvent, StartMetadata, TitleData};
 use super::recorder::Recorder;
 use super::recovery::INTERRUPTED;
 use super::reply::Reader;
@@ -48,6 +48,12 @@ pub struct Resumed {
     pub rounds: usize,
     /// The calls that wait, each with its question.
     pub waiting: Vec<(Approval, ToolCall)>,
+}
+
+/// How a turn ended that the model ended.
+struct Done {
+    reason: FinishReason,
+    usage: Usage,
 }
 
 /// Why a turn ended before the model was done.
@@ -105,7 +111,7 @@ fn begin(run: &Run, turn: &Turn, recorder: &Recorder) {
     }
 }
 
-async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Result<FinishReason, Break> {
+async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Result<Done, Break> {
     let caller = Caller::new(app, run, recorder, &turn.selection);
     let begun = match &turn.resumed {
         Some(resumed) => {
@@ -128,18 +134,24 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     let mut request =
         Request { model: String::new(), system: SYSTEM.to_owned(), messages, tools: toolset.specs(), max_tokens: None };
     let names = |name: &str| toolset.names(name);
+    let mut usage = Usage::default();
     for round in begun..ROUNDS {
         recorder.emit(&RunEvent::StartStep);
         let stream = app.models.stream(&turn.model, request.clone(), run.owner, run.stop.child_token());
         let reply = Reader::new(recorder, round, &names).read(stream).await?;
+        usage += reply.usage;
         if reply.calls.is_empty() {
             recorder.emit(&RunEvent::FinishStep);
-            return Ok(reply.finish.unwrap_or(FinishReason::Truncated));
+            return Ok(Done { reason: reply.finish.unwrap_or(FinishReason::Truncated), usage });
         }
         run.questions.begin(reply.calls.len());
         let results = join_all(reply.calls.iter().map(|call| caller.make(call))).await;
         recorder.emit(&RunEvent::FinishStep);
-        request.messages.push(ModelMessage::Assistant { text: reply.text, calls: reply.calls });
+        request.messages.push(ModelMessage::Assistant {
+            thoughts: reply.thoughts,
+            text: reply.text,
+            calls: reply.calls,
+        });
         request.messages.extend(results);
     }
     Err(Break::Failed(format!("the assistant called tools {ROUNDS} times in a row and was stopped")))
@@ -157,10 +169,14 @@ async fn go_on(caller: &Caller<'_>, resumed: &Resumed) {
 }
 
 /// Writes the answer, then tells the viewers: who loads the chat after the end finds the answer there.
-async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, outcome: Result<FinishReason, Break>) {
+async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, outcome: Result<Done, Break>) {
     let (status, error, last) = match outcome {
-        Ok(reason) => match cut_off(&reason) {
-            None => (MessageStatus::Done, None, RunEvent::Finish { finish_reason: finish_word(&reason).to_owned() }),
+        Ok(Done { reason, usage }) => match cut_off(&reason) {
+            None => {
+                let finish_reason = finish_word(&reason).to_owned();
+                let message_metadata = FinishMetadata { usage };
+                (MessageStatus::Done, None, RunEvent::Finish { finish_reason, message_metadata })
+            }
             Some(why) => (MessageStatus::Failed, Some(why.to_owned()), RunEvent::Error { error_text: why.to_owned() }),
         },
         Err(Break::Stopped) => (MessageStatus::Stopped, None, RunEvent::Abort { reason: "stopped".to_owned() }),

@@ -2,7 +2,7 @@
 //!
 //! The same events, read back from the database after a crash, make up the answer as far as it had come.
 
-use domain::model::ModelStatus;
+use domain::model::{ModelStatus, Seal, Usage};
 use domain::tool::{Outcome, ToolResult};
 use domain::{ApprovalId, ChatId, MessageId, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,8 @@ pub enum RunEvent {
     },
     ReasoningEnd {
         id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider_metadata: Option<ProviderMetadata>,
     },
     ToolInputStart {
         tool_call_id: String,
@@ -99,6 +101,7 @@ pub enum RunEvent {
     },
     Finish {
         finish_reason: String,
+        message_metadata: FinishMetadata,
     },
     Abort {
         reason: String,
@@ -120,6 +123,20 @@ pub struct StartMetadata {
     pub created_at: Timestamp,
     /// `provider/name`.
     pub model: String,
+}
+
+/// What is known of an answer when it has ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct FinishMetadata {
+    /// The tokens of all its calls of the model together.
+    pub usage: Usage,
+}
+
+/// What a provider put on a thought.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProviderMetadata {
+    /// To be sent back with the thought.
+    pub provider: Seal,
 }
 
 /// What goes with a tool call.

@@ -1,7 +1,7 @@
 //! A chat as the model gets to read it.
 
 use domain::message::{Part, Role};
-use domain::model::{ModelCall, ModelMessage};
+use domain::model::{ModelCall, ModelMessage, Thought};
 use domain::text::cut_to;
 use domain::tool::ToolCall;
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub fn conversation(messages: &[StoredMessage], name_of: impl Fn(&ToolCall) -> S
             Role::User => vec![ModelMessage::User(message.content.clone())],
             // An answer that a client wrote has its text and no parts.
             Role::Assistant if message.parts.is_empty() && !message.content.is_empty() => {
-                vec![ModelMessage::Assistant { text: message.content.clone(), calls: Vec::new() }]
+                vec![ModelMessage::assistant(message.content.clone(), Vec::new())]
             }
             Role::Assistant => answer(&message.parts, &name_of),
         };
@@ -39,42 +39,51 @@ pub fn conversation(messages: &[StoredMessage], name_of: impl Fn(&ToolCall) -> S
     turns.into_iter().rev().flatten().collect()
 }
 
-/// The model's own words, its calls and their results, in the order a wire wants them.
+/// The model's own words, its thoughts, its calls and their results, in the order a wire wants them.
 pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String) -> Vec<ModelMessage> {
     let mut messages = Vec::new();
-    let (mut text, mut calls) = (String::new(), Vec::new());
+    let mut breath = Breath::default();
     for part in parts {
+        // What follows a call was said when its result was known.
+        if !breath.calls.is_empty() && !matches!(part, Part::ToolCall { .. } | Part::Reasoning { seal: None, .. }) {
+            breath.close(&mut messages, name_of);
+        }
         match part {
-            Part::Text { text: more } => {
-                if !calls.is_empty() {
-                    close(&mut messages, &mut text, &mut calls, name_of);
-                }
-                text.push_str(more);
+            Part::Text { text } => breath.text.push_str(text),
+            Part::ToolCall { call } => breath.calls.push(call.as_ref()),
+            Part::Reasoning { text, seal: Some(seal) } => {
+                breath.thoughts.push(Thought { calls_before: 0, text: text.clone(), seal: seal.clone() });
             }
-            Part::ToolCall { call } => calls.push(call.as_ref()),
-            Part::Reasoning { .. } => {}
+            Part::Reasoning { seal: None, .. } => {}
         }
     }
-    close(&mut messages, &mut text, &mut calls, name_of);
+    breath.close(&mut messages, name_of);
     messages
 }
 
-fn close(
-    messages: &mut Vec<ModelMessage>,
-    text: &mut String,
-    calls: &mut Vec<&ToolCall>,
-    name_of: &impl Fn(&ToolCall) -> String,
-) {
-    if text.is_empty() && calls.is_empty() {
-        return;
+/// What a model said in one call of it.
+#[derive(Default)]
+struct Breath<'a> {
+    thoughts: Vec<Thought>,
+    text: String,
+    calls: Vec<&'a ToolCall>,
+}
+
+impl Breath<'_> {
+    fn close(&mut self, messages: &mut Vec<ModelMessage>, name_of: &impl Fn(&ToolCall) -> String) {
+        let Self { thoughts, text, calls } = std::mem::take(self);
+        // A thought that led to nothing, because the answer broke off, is refused by its provider.
+        if text.is_empty() && calls.is_empty() {
+            return;
+        }
+        let made = calls.iter().map(|call| ModelCall {
+            id: call.id.clone(),
+            name: name_of(call),
+            arguments: arguments_text(&call.arguments),
+        });
+        messages.push(ModelMessage::Assistant { thoughts, text, calls: made.collect() });
+        messages.extend(calls.into_iter().map(|call| tool_result(call, name_of(call))));
     }
-    let made = calls.iter().map(|call| ModelCall {
-        id: call.id.clone(),
-        name: name_of(call),
-        arguments: arguments_text(&call.arguments),
-    });
-    messages.push(ModelMessage::Assistant { text: std::mem::take(text), calls: made.collect() });
-    messages.extend(calls.drain(..).map(|call| tool_result(call, name_of(call))));
 }
 
 /// What a call gave back, as the model reads it, under the name by which the model knows the tool.
@@ -101,8 +110,9 @@ fn arguments_text(arguments: &Value) -> String {
 
 fn size(message: &ModelMessage) -> usize {
     match message {
-        ModelMessage::Assistant { text, calls } => {
-            text.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+        ModelMessage::Assistant { thoughts, text, calls } => {
+            let thoughts: usize = thoughts.iter().map(|thought| thought.text.len()).sum();
+            thoughts + text.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
         }
         ModelMessage::User(text) | ModelMessage::ToolResult { text, .. } => text.len(),
     }
@@ -111,6 +121,7 @@ fn size(message: &ModelMessage) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::model::Seal;
     use domain::tool::{Outcome, ToolResult};
     use domain::{MessageId, Timestamp};
     use serde_json::json;
@@ -146,7 +157,7 @@ mod tests {
             .iter()
             .map(|message| match message {
                 ModelMessage::User(text) => format!("user {text}"),
-                ModelMessage::Assistant { text, calls } => format!("assistant {text} +{}", calls.len()),
+                ModelMessage::Assistant { text, calls, .. } => format!("assistant {text} +{}", calls.len()),
                 ModelMessage::ToolResult { call_id, text, .. } => format!("result {call_id} {text}"),
             })
             .collect();
@@ -157,9 +168,43 @@ mod tests {
     }
 
     #[test]
+    fn a_sealed_thought_begins_the_message_that_it_led_to() {
+        let seal = |word: &str| Seal { wire: "w".into(), model: "m".into(), data: json!(word) };
+        let thought = |text: &str, seal| Part::Reasoning { text: text.into(), seal };
+        let parts = vec![
+            thought("", Some(seal("a"))),
+            call("1"),
+            thought("Only shown.", None),
+            call("2"),
+            thought("Then.", Some(seal("b"))),
+            call("3"),
+            text("Three."),
+        ];
+        let broken_off = vec![thought("It broke off here", Some(seal("c")))];
+        let messages = [
+            message(Role::User, "How many?", vec![]),
+            message(Role::Assistant, "", parts),
+            message(Role::Assistant, "", broken_off),
+        ];
+        let shape: Vec<String> = conversation(&messages, |call| call.name.clone())
+            .iter()
+            .map(|message| match message {
+                ModelMessage::User(_) => "user".to_owned(),
+                ModelMessage::Assistant { thoughts, text, calls } => {
+                    let seals: Vec<&Value> = thoughts.iter().map(|thought| &thought.seal.data).collect();
+                    format!("{seals:?} {text} +{}", calls.len())
+                }
+                ModelMessage::ToolResult { call_id, .. } => call_id.clone(),
+            })
+            .collect();
+        let want = ["user", r#"[String("a")]  +2"#, "1", "2", r#"[String("b")]  +1"#, "3", "[] Three. +0"];
+        assert_eq!(shape, want);
+    }
+
+    #[test]
     fn an_answer_that_a_client_wrote_is_part_of_the_conversation() {
         let messages = [message(Role::User, "Hello", vec![]), message(Role::Assistant, "Hi.", vec![])];
-        let wrote = ModelMessage::Assistant { text: "Hi.".into(), calls: vec![] };
+        let wrote = ModelMessage::assistant("Hi.", vec![]);
         assert_eq!(conversation(&messages, |call| call.name.clone()), [ModelMessage::User("Hello".into()), wrote]);
     }
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use domain::model::{FinishReason, ModelCall, ModelError, ModelEvent, PartKind};
+use domain::model::{FinishReason, ModelCall, ModelError, ModelEvent, PartKind, Seal, Thought, Usage};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use tokio::time::{Instant, sleep_until};
 
-use super::event::{RunEvent, ToolMetadata};
+use super::event::{ProviderMetadata, RunEvent, ToolMetadata};
 use super::recorder::Recorder;
 
 /// Words that come within this time go out together; the first ones of a part go out at once.
@@ -18,12 +18,16 @@ const PIECE: usize = 1024;
 /// What a model said in one call.
 #[derive(Debug, Default)]
 pub struct Reply {
+    /// The thoughts that its provider wants back, in order.
+    pub thoughts: Vec<Thought>,
     /// The calls it wants made, in order.
     pub calls: Vec<ModelCall>,
     /// Its words.
     pub text: String,
     /// Why it stopped.
     pub finish: Option<FinishReason>,
+    /// What it cost, as far as the provider told.
+    pub usage: Usage,
 }
 
 /// A part that is open: what it is, and what of it has not gone out.
@@ -32,7 +36,9 @@ struct Open {
     kind: PartKind,
     id: String,
     pending: String,
-    arguments: String,
+    /// All of a call's arguments or of a thought.
+    gathered: String,
+    seal: Option<Seal>,
 }
 
 /// Follows one stream.
@@ -92,7 +98,13 @@ impl<'a> Reader<'a> {
                     self.end(open);
                 }
             }
-            ModelEvent::Usage(_) | ModelEvent::Finish(_) => {}
+            ModelEvent::Seal { part, seal } => {
+                if let Some(open) = self.open.iter_mut().find(|open| open.number == part) {
+                    open.seal = Some(seal);
+                }
+            }
+            ModelEvent::Usage(usage) => self.reply.usage = usage,
+            ModelEvent::Finish(_) => {}
         }
     }
 
@@ -115,7 +127,7 @@ impl<'a> Reader<'a> {
                 });
             }
         }
-        self.open.push(Open { number, kind, id, pending: String::new(), arguments: String::new() });
+        self.open.push(Open { number, kind, id, pending: String::new(), gathered: String::new(), seal: None });
         self.last_sent = None;
     }
 
@@ -142,9 +154,17 @@ impl<'a> Reader<'a> {
         send(self.recorder, &mut self.reply.text, &mut open);
         match open.kind {
             PartKind::Text => self.recorder.emit(&RunEvent::TextEnd { id: open.id }),
-            PartKind::Reasoning => self.recorder.emit(&RunEvent::ReasoningEnd { id: open.id }),
+            PartKind::Reasoning => {
+                let provider_metadata = open.seal.clone().map(|provider| ProviderMetadata { provider });
+                self.recorder.emit(&RunEvent::ReasoningEnd { id: open.id, provider_metadata });
+                self.reply.thoughts.extend(open.seal.map(|seal| Thought {
+                    calls_before: self.reply.calls.len(),
+                    text: open.gathered,
+                    seal,
+                }));
+            }
             PartKind::ToolCall { name, .. } => {
-                self.reply.calls.push(ModelCall { id: open.id, name, arguments: open.arguments });
+                self.reply.calls.push(ModelCall { id: open.id, name, arguments: open.gathered });
             }
         }
     }
@@ -168,9 +188,12 @@ fn send(recorder: &Recorder, text: &mut String, open: &mut Open) {
             text.push_str(&delta);
             recorder.emit(&RunEvent::TextDelta { id, delta });
         }
-        PartKind::Reasoning => recorder.emit(&RunEvent::ReasoningDelta { id, delta }),
+        PartKind::Reasoning => {
+            open.gathered.push_str(&delta);
+            recorder.emit(&RunEvent::ReasoningDelta { id, delta });
+        }
         PartKind::ToolCall { .. } => {
-            open.arguments.push_str(&delta);
+            open.gathered.push_str(&delta);
             recorder.emit(&RunEvent::ToolInputDelta { tool_call_id: id, input_text_delta: delta });
         }
     }

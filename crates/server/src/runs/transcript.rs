@@ -32,10 +32,15 @@ impl Transcript {
     pub fn apply(&mut self, event: &RunEvent) {
         match event {
             RunEvent::TextStart { id } => self.push(id, Part::Text { text: String::new() }),
-            RunEvent::ReasoningStart { id } => self.push(id, Part::Reasoning { text: String::new() }),
+            RunEvent::ReasoningStart { id } => self.push(id, Part::Reasoning { text: String::new(), seal: None }),
             RunEvent::TextDelta { id, delta } | RunEvent::ReasoningDelta { id, delta } => {
-                if let Some(Part::Text { text } | Part::Reasoning { text }) = self.part(id) {
+                if let Some(Part::Text { text } | Part::Reasoning { text, .. }) = self.part(id) {
                     text.push_str(delta);
+                }
+            }
+            RunEvent::ReasoningEnd { id, provider_metadata: Some(metadata) } => {
+                if let Some(Part::Reasoning { seal, .. }) = self.part(id) {
+                    *seal = Some(metadata.provider.clone());
                 }
             }
             RunEvent::ToolInputStart { tool_call_id, tool_name, tool_metadata, .. } => {
@@ -107,7 +112,8 @@ impl Transcript {
     /// The parts that say something.
     pub fn into_parts(self) -> Vec<Part> {
         let says_something = |part: &Part| match part {
-            Part::Text { text } | Part::Reasoning { text } => !text.is_empty(),
+            Part::Text { text } => !text.is_empty(),
+            Part::Reasoning { text, seal } => !text.is_empty() || seal.is_some(),
             Part::ToolCall { .. } => true,
         };
         self.parts.into_iter().map(|slot| slot.part).filter(says_something).collect()

@@ -9,7 +9,9 @@ use std::collections::HashSet;
 
 use domain::model::{ModelEvent, PartKind};
 
-use super::chunk::{Piece, arguments_in, number_in, text_in};
+use super::chunk::Piece;
+use crate::wire::leaf::{arguments_in, number_in, text_in};
+use crate::wire::parts::unused_id;
 
 /// The calls of one answer, in the order in which they began.
 #[derive(Debug, Default)]
@@ -120,17 +122,6 @@ impl Call {
     }
 }
 
-fn unused_id(taken: &HashSet<String>) -> String {
-    let mut number = taken.len();
-    loop {
-        let id = format!("call_{number}");
-        if !taken.contains(&id) {
-            return id;
-        }
-        number += 1;
-    }
-}
-
 /// Knows whether a JSON object that comes in pieces is whole, without keeping it.
 #[derive(Debug, Default)]
 struct Nesting {
@@ -177,12 +168,5 @@ mod tests {
         }
         nesting.push("}");
         assert!(nesting.is_whole());
-    }
-
-    #[test]
-    fn a_made_id_is_one_that_nobody_has() {
-        let taken: HashSet<String> = ["call_1".to_owned()].into();
-        assert_eq!(unused_id(&taken), "call_2");
-        assert_eq!(unused_id(&HashSet::new()), "call_0");
     }
 }

@@ -1,17 +1,13 @@
-//! What a chunk holds. Leaves stay raw until they are needed, so that one of an unexpected type is only one that is
-//! missing, and nothing of a token is copied before it becomes an event.
+//! What a chunk holds.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use domain::model::{PartKind, Usage};
-use serde::de::{Deserializer, Visitor};
-use serde::{Deserialize, de};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A leaf as it stands in the text; `None` when missing or null.
-pub(super) type Raw<'a> = Option<&'a RawValue>;
+use crate::wire::leaf::{Raw, number_in, text_in};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Chunk<'a> {
@@ -98,22 +94,6 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// The string of a leaf, if it is one.
-pub(super) fn text_in(raw: Raw<'_>) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Text<'_>>(raw?.get()).ok().map(|text| text.0)
-}
-
-/// The number of a leaf, if it is one.
-pub(super) fn number_in(raw: Raw<'_>) -> Option<u64> {
-    serde_json::from_str::<u64>(raw?.get()).ok()
-}
-
-/// The text of arguments: the string, or the object that some servers send in its place.
-pub(super) fn arguments_in(raw: Raw<'_>) -> Cow<'_, str> {
-    let text = raw.map_or("", RawValue::get);
-    if text.starts_with(['{', '[']) { Cow::Borrowed(text) } else { text_in(raw).unwrap_or_default() }
-}
-
 /// The words in `content`: a string, or Mistral's list of parts.
 pub(super) fn content(raw: &RawValue) -> Vec<(PartKind, Cow<'_, str>)> {
     if let Some(text) = text_in(Some(raw)) {
@@ -169,31 +149,5 @@ pub(super) fn usage(raw: &RawValue) -> Usage {
         input_tokens: number_in(tokens.prompt_tokens).unwrap_or(0),
         output_tokens: number_in(tokens.completion_tokens).unwrap_or(0),
         cached_input_tokens: cached.or_else(|| number_in(tokens.prompt_cache_hit_tokens)).unwrap_or(0),
-    }
-}
-
-/// A string, borrowed when it holds no escapes. Read as bytes, because half of an escaped surrogate pair would
-/// otherwise be an error; it becomes the replacement character.
-struct Text<'a>(Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Text<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Bytes;
-        impl<'de> Visitor<'de> for Bytes {
-            type Value = Text<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_borrowed_bytes<E: de::Error>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-                Ok(Text(String::from_utf8_lossy(bytes)))
-            }
-
-            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(String::from_utf8_lossy(bytes).into_owned())))
-            }
-        }
-        deserializer.deserialize_bytes(Bytes)
     }
 }

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use domain::model::{ModelCall, ModelError, ModelMessage, Request, ToolSpec};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::wire::request::{arguments, object_schema, result_text};
 use crate::wire::{Concessions, Encoded};
 
 #[derive(Serialize)]
@@ -92,9 +93,7 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
         max_tokens: limit(!concessions.max_completion_tokens),
         max_completion_tokens: limit(concessions.max_completion_tokens),
     };
-    let body = serde_json::to_vec(&body)
-        .map_err(|error| ModelError::Refused(format!("the request cannot be written as JSON: {error}")))?;
-    Ok(Encoded { path: "chat/completions", body })
+    Encoded::new("chat/completions", &body)
 }
 
 /// What to write differently after a refusal in these words.
@@ -112,12 +111,12 @@ pub(crate) fn concede(refusal: &str, made: Concessions) -> Option<Concessions> {
 fn message(message: &ModelMessage) -> Message<'_> {
     match message {
         ModelMessage::User(content) => Message::User { content },
-        ModelMessage::Assistant { text, calls } => Message::Assistant {
+        ModelMessage::Assistant { text, calls, .. } => Message::Assistant {
             content: (calls.is_empty() || !text.is_empty()).then_some(text),
             tool_calls: calls.iter().map(call).collect(),
         },
         ModelMessage::ToolResult { call_id, text, is_error, .. } => {
-            Message::Tool { tool_call_id: call_id, content: result(text, *is_error) }
+            Message::Tool { tool_call_id: call_id, content: result_text(text, *is_error) }
         }
     }
 }
@@ -127,52 +126,16 @@ fn call(call: &ModelCall) -> Call<'_> {
     Call { id: &call.id, r#type: "function", function }
 }
 
-/// Servers that render a template parse the arguments of earlier calls and fail on what is not a JSON object.
-fn arguments(text: &str) -> Cow<'_, str> {
-    if text.trim().is_empty() {
-        return Cow::Borrowed("{}");
-    }
-    match serde_json::from_str::<serde_json::Map<String, Value>>(text) {
-        Ok(_) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(json!({ "invalid_json": text }).to_string()),
-    }
-}
-
-/// The wire has no mark for a failed tool and some servers refuse an empty result, so both are said in words.
-fn result(text: &str, is_error: bool) -> Cow<'_, str> {
-    match (text.trim().is_empty(), is_error) {
-        (true, true) => Cow::Borrowed("Error: the tool failed without saying why."),
-        (true, false) => Cow::Borrowed("(no output)"),
-        (false, true) => Cow::Owned(format!("Error: {text}")),
-        (false, false) => Cow::Borrowed(text),
-    }
-}
-
 fn tool(spec: &ToolSpec) -> Tool<'_> {
     let function =
-        Function { name: &spec.name, description: &spec.description, parameters: parameters(&spec.input_schema) };
+        Function { name: &spec.name, description: &spec.description, parameters: object_schema(&spec.input_schema) };
     Tool { r#type: "function", function }
-}
-
-/// OpenAI refuses an object schema without `properties`, which is how a tool without arguments is often listed.
-fn parameters(schema: &Value) -> Cow<'_, Value> {
-    match schema {
-        Value::Object(fields) if fields.contains_key("type") && fields.contains_key("properties") => {
-            Cow::Borrowed(schema)
-        }
-        Value::Object(fields) => {
-            let mut fields = fields.clone();
-            fields.entry("type").or_insert_with(|| json!("object"));
-            fields.entry("properties").or_insert_with(|| json!({}));
-            Cow::Owned(Value::Object(fields))
-        }
-        _ => Cow::Owned(json!({ "type": "object", "properties": {} })),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn body_of(request: &Request, concessions: Concessions) -> Value {
         let encoded = encode(request, concessions).unwrap();
@@ -196,14 +159,14 @@ mod tests {
             system: "Be brief.".to_owned(),
             messages: vec![
                 ModelMessage::User("What time is it?".to_owned()),
-                ModelMessage::Assistant {
-                    text: String::new(),
-                    calls: vec![called("a", r#"{"zone":"UTC"}"#), called("b", ""), called("c", "{zone")],
-                },
+                ModelMessage::assistant(
+                    "",
+                    vec![called("a", r#"{"zone":"UTC"}"#), called("b", ""), called("c", "{zone")],
+                ),
                 answered("a", "noon", false),
                 answered("b", "no zone", true),
                 answered("c", "", false),
-                ModelMessage::Assistant { text: "Noon.".to_owned(), calls: Vec::new() },
+                ModelMessage::assistant("Noon.", Vec::new()),
                 ModelMessage::User("Thanks".to_owned()),
             ],
             tools: vec![

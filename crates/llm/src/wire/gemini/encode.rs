@@ -1,0 +1,183 @@
+//! The request.
+
+use std::borrow::Cow;
+
+use domain::model::{ModelError, ModelMessage, Request, ToolSpec};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::WIRE;
+use crate::wire::request::{arguments_object, object_schema, result_text};
+use crate::wire::{Concessions, Encoded, Thoughts};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<Content<'a>>,
+    contents: Vec<Content<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tools<'a>>,
+    generation_config: Config,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Config {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<Thinking>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Thinking {
+    include_thoughts: bool,
+}
+
+#[derive(Serialize)]
+struct Content<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    role: &'static str,
+    parts: Vec<Part<'a>>,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Part<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function_call: Option<Call<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function_response: Option<Answer<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thought_signature: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    name: Cow<'a, str>,
+    args: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    id: &'a str,
+    name: Cow<'a, str>,
+    response: Value,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tools<'a> {
+    function_declarations: Vec<Function<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Function<'a> {
+    name: Cow<'a, str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    parameters_json_schema: Cow<'a, Value>,
+}
+
+/// The request as this wire writes it.
+pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, ModelError> {
+    let system = Some(request.system.as_str()).filter(|system| !system.trim().is_empty());
+    let functions: Vec<Function<'_>> = request.tools.iter().map(function).collect();
+    let shows_thoughts = concessions.thoughts == Thoughts::Newest;
+    let body = Body {
+        system_instruction: system.map(|text| Content { role: "", parts: words(text).into_iter().collect() }),
+        contents: contents(request),
+        tools: if functions.is_empty() { Vec::new() } else { vec![Tools { function_declarations: functions }] },
+        generation_config: Config {
+            max_output_tokens: request.max_tokens,
+            thinking_config: shows_thoughts.then_some(Thinking { include_thoughts: true }),
+        },
+    };
+    // The list of models names them with the folder; people write either.
+    let model = request.model.strip_prefix("models/").unwrap_or(&request.model);
+    Encoded::new(format!("v1beta/models/{model}:streamGenerateContent?alt=sse"), &body)
+}
+
+/// What to write differently after a refusal in these words.
+pub(crate) fn concede(refusal: &str, made: Concessions) -> Option<Concessions> {
+    let refusal = refusal.to_ascii_lowercase();
+    let names_thoughts = refusal.contains("thinking") || refusal.contains("include_thoughts");
+    (names_thoughts && made.thoughts == Thoughts::Newest).then_some(Concessions { thoughts: Thoughts::Off, ..made })
+}
+
+/// The wire wants a name to begin with a letter or a line.
+fn name(name: &str) -> Cow<'_, str> {
+    match name.chars().next() {
+        Some(first) if first.is_ascii_alphabetic() || first == '_' => Cow::Borrowed(name),
+        _ => Cow::Owned(format!("_{name}")),
+    }
+}
+
+fn function(spec: &ToolSpec) -> Function<'_> {
+    Function {
+        name: name(&spec.name),
+        description: &spec.description,
+        parameters_json_schema: object_schema(&spec.input_schema),
+    }
+}
+
+/// The turns; what follows each other from one side is one turn, and the results of parallel calls stand together.
+fn contents(request: &Request) -> Vec<Content<'_>> {
+    let mut contents: Vec<Content<'_>> = Vec::new();
+    for message in &request.messages {
+        let (role, parts) = match message {
+            ModelMessage::User(text) => ("user", words(text).into_iter().collect()),
+            ModelMessage::ToolResult { call_id, name: tool, text, is_error } => {
+                let key = if *is_error { "error" } else { "output" };
+                let response = json!({ key: result_text(text, false) });
+                let response = Answer { id: call_id, name: name(tool), response };
+                ("user", vec![Part { function_response: Some(response), ..Part::default() }])
+            }
+            ModelMessage::Assistant { .. } => ("model", said(message, request)),
+        };
+        match contents.last_mut() {
+            Some(last) if last.role == role => last.parts.extend(parts),
+            _ => contents.push(Content { role, parts }),
+        }
+    }
+    contents.retain(|content| !content.parts.is_empty());
+    contents
+}
+
+fn said<'a>(message: &'a ModelMessage, request: &Request) -> Vec<Part<'a>> {
+    let ModelMessage::Assistant { thoughts, text, calls } = message else { return Vec::new() };
+    let ours: Vec<_> = thoughts.iter().filter(|thought| thought.seal.is_for(WIRE, &request.model)).collect();
+    let signature = |place: usize, name: &str| {
+        let here = ours.iter().filter(|thought| thought.calls_before == place);
+        here.filter_map(|thought| thought.seal.data.get(name)?.as_str()).next_back()
+    };
+    let mut parts = Vec::new();
+    match (words(text), signature(0, "text")) {
+        (Some(words), signature) => parts.push(Part { thought_signature: signature, ..words }),
+        (None, Some(signature)) => {
+            parts.push(Part { text: Some(""), thought_signature: Some(signature), ..Part::default() });
+        }
+        (None, None) => {}
+    }
+    for (place, call) in calls.iter().enumerate() {
+        parts.push(Part {
+            function_call: Some(Call { id: &call.id, name: name(&call.name), args: arguments_object(&call.arguments) }),
+            thought_signature: signature(place, "call"),
+            ..Part::default()
+        });
+    }
+    parts
+}
+
+fn words(text: &str) -> Option<Part<'_>> {
+    (!text.is_empty()).then(|| Part { text: Some(text), ..Part::default() })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! What the requests of several wires have in common.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+/// Servers that render a template parse the arguments of earlier calls and fail on what is not a JSON object.
+pub(super) fn arguments(text: &str) -> Cow<'_, str> {
+    if text.trim().is_empty() {
+        return Cow::Borrowed("{}");
+    }
+    match serde_json::from_str::<serde_json::Map<String, Value>>(text) {
+        Ok(_) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(json!({ "invalid_json": text }).to_string()),
+    }
+}
+
+/// The wire has no mark for a failed tool and some servers refuse an empty result, so both are said in words.
+pub(super) fn result_text(text: &str, is_error: bool) -> Cow<'_, str> {
+    match (text.trim().is_empty(), is_error) {
+        (true, true) => Cow::Borrowed("Error: the tool failed without saying why."),
+        (true, false) => Cow::Borrowed("(no output)"),
+        (false, true) => Cow::Owned(format!("Error: {text}")),
+        (false, false) => Cow::Borrowed(text),
+    }
+}
+
+/// The arguments of an earlier call as the object that some wires want.
+pub(super) fn arguments_object(text: &str) -> Map<String, Value> {
+    if text.trim().is_empty() {
+        return Map::new();
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| Map::from_iter([("invalid_json".to_owned(), json!(text))]))
+}
+
+/// Providers refuse an object schema without `properties`, which is how a tool without arguments is often listed.
+pub(super) fn object_schema(schema: &Value) -> Cow<'_, Value> {
+    match schema {
+        Value::Object(fields) if fields.contains_key("type") && fields.contains_key("properties") => {
+            Cow::Borrowed(schema)
+        }
+        Value::Object(fields) => {
+            let mut fields = fields.clone();
+            fields.entry("type").or_insert_with(|| json!("object"));
+            fields.entry("properties").or_insert_with(|| json!({}));
+            Cow::Owned(Value::Object(fields))
+        }
+        _ => Cow::Owned(json!({ "type": "object", "properties": {} })),
+    }
+}
+
+/// The same without what the stricter providers refuse at the top of it.
+pub(super) fn plain_object_schema(schema: &Value) -> Cow<'_, Value> {
+    const REFUSED: [&str; 5] = ["oneOf", "anyOf", "allOf", "not", "enum"];
+    let mut schema = object_schema(schema);
+    if let Value::Object(fields) = schema.as_ref()
+        && (REFUSED.iter().any(|name| fields.contains_key(*name)) || fields.get("type") != Some(&json!("object")))
+        && let Value::Object(fields) = schema.to_mut()
+    {
+        fields.retain(|name, _| !REFUSED.contains(&name.as_str()));
+        fields.insert("type".to_owned(), json!("object"));
+    }
+    schema
+}
+
+/// An id that another provider may have given, in the letters and the length that the stricter ones take.
+pub(super) fn plain_id(id: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 64;
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    if id.chars().all(is_plain) && (1..=LONGEST).contains(&id.len()) {
+        return Cow::Borrowed(id);
+    }
+    let letters = id.chars().map(|letter| if is_plain(letter) { letter } else { '_' });
+    // The end of an id tells more ids apart than its beginning.
+    let letters: Vec<char> = letters.collect();
+    Cow::Owned(format!("_{}", letters[letters.len().saturating_sub(LONGEST - 1)..].iter().collect::<String>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_becomes_one_that_the_strict_take() {
+        let schema = json!({ "anyOf": [{ "required": ["a"] }], "properties": { "a": { "enum": [1] } } });
+        let want = json!({ "type": "object", "properties": { "a": { "enum": [1] } } });
+        assert_eq!(*plain_object_schema(&schema), want);
+        assert_eq!(*plain_object_schema(&Value::Null), json!({ "type": "object", "properties": {} }));
+        assert!(matches!(plain_object_schema(&want), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn foreign_ids_become_plain_ones_and_stay_apart() {
+        assert_eq!(plain_id("call_1-a"), "call_1-a");
+        assert_eq!(plain_id("functions.clock:0"), "_functions_clock_0");
+        let (one, two) = (format!("{}1", "x".repeat(80)), format!("{}2", "x".repeat(80)));
+        assert_ne!(plain_id(&one), plain_id(&two));
+        assert_eq!(plain_id(&one).len(), 64);
+        assert_eq!(plain_id(""), "_");
+    }
+
+    #[test]
+    fn arguments_that_are_no_object_become_one() {
+        assert_eq!(Value::Object(arguments_object(" ")), json!({}));
+        assert_eq!(Value::Object(arguments_object("{\"a\":1}")), json!({ "a": 1 }));
+        assert_eq!(Value::Object(arguments_object("[1]")), json!({ "invalid_json": "[1]" }));
+    }
+}

@@ -1,0 +1,88 @@
+//! Anthropic messages.
+
+use serde_json::{Value, json};
+
+use super::{COST, Said, cut};
+
+#[derive(Default)]
+struct Message {
+    frames: Vec<String>,
+    index: u32,
+    in_text: bool,
+}
+
+impl Message {
+    fn event(&mut self, kind: &str, mut data: Value) {
+        data["type"] = json!(kind);
+        self.frames.push(format!("event: {kind}\ndata: {data}\n\n"));
+    }
+
+    fn begin(&mut self, block: &Value) {
+        self.event("content_block_start", json!({ "index": self.index, "content_block": block }));
+    }
+
+    fn grow(&mut self, delta: &Value) {
+        self.event("content_block_delta", json!({ "index": self.index, "delta": delta }));
+    }
+
+    fn end(&mut self) {
+        self.event("content_block_stop", json!({ "index": self.index }));
+        self.index += 1;
+    }
+
+    fn end_text(&mut self) {
+        if std::mem::take(&mut self.in_text) {
+            self.end();
+        }
+    }
+}
+
+pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
+    let mut message = Message::default();
+    let usage = json!({
+        "input_tokens": COST.input - COST.cached, "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": COST.cached, "output_tokens": 1
+    });
+    message.event(
+        "message_start",
+        json!({ "message": {
+            "id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": [],
+            "stop_reason": null, "stop_sequence": null, "usage": usage
+        } }),
+    );
+    let mut reason = "end_turn";
+    for said in said {
+        if !matches!(said, Said::Text(_)) {
+            message.end_text();
+        }
+        match said {
+            Said::Thought { text, seal } => {
+                message.begin(&json!({ "type": "thinking", "thinking": "", "signature": "" }));
+                message.grow(&json!({ "type": "thinking_delta", "thinking": text }));
+                message.grow(&json!({ "type": "signature_delta", "signature": seal }));
+                message.end();
+            }
+            Said::Text(text) => {
+                if !std::mem::replace(&mut message.in_text, true) {
+                    message.begin(&json!({ "type": "text", "text": "" }));
+                }
+                message.grow(&json!({ "type": "text_delta", "text": text }));
+            }
+            Said::Call { id, name, arguments } => {
+                reason = "tool_use";
+                message.begin(&json!({ "type": "tool_use", "id": id, "name": name, "input": {} }));
+                for piece in cut(arguments, 5) {
+                    message.grow(&json!({ "type": "input_json_delta", "partial_json": piece }));
+                }
+                message.end();
+            }
+        }
+    }
+    if is_whole {
+        message.end_text();
+        let delta = json!({ "stop_reason": reason, "stop_sequence": null });
+        message.event("message_delta", json!({ "delta": delta, "usage": { "output_tokens": COST.output } }));
+        message.event("message_stop", json!({}));
+    }
+    message.frames
+}

@@ -1,0 +1,47 @@
+//! Gemini. A seal stands on the part that follows the thought.
+
+use serde_json::{Value, json};
+
+use super::{COST, Said, frame};
+
+/// Of the tokens written, those of thoughts, which this wire counts apart.
+const THOUGHT: u64 = 2;
+
+pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
+    let mut frames = Vec::new();
+    let mut signature = None;
+    for said in said {
+        let mut part = match said {
+            Said::Thought { text, seal } => {
+                signature = Some(seal);
+                frames.push(response(&json!([{ "text": text, "thought": true }]), None));
+                continue;
+            }
+            Said::Text(text) => json!({ "text": text }),
+            Said::Call { id, name, arguments } => {
+                let arguments: Value = serde_json::from_str(arguments).unwrap();
+                json!({ "functionCall": { "id": id, "name": name, "args": arguments } })
+            }
+        };
+        if let Some(signature) = signature.take() {
+            part["thoughtSignature"] = json!(signature);
+        }
+        frames.push(response(&json!([part]), None));
+    }
+    if is_whole {
+        frames.push(response(&json!([{ "text": "" }]), Some("STOP")));
+    }
+    frames
+}
+
+fn response(parts: &Value, finish: Option<&str>) -> String {
+    let mut candidate = json!({ "index": 0, "content": { "role": "model", "parts": parts } });
+    if let Some(finish) = finish {
+        candidate["finishReason"] = json!(finish);
+    }
+    let usage = json!({
+        "promptTokenCount": COST.input, "cachedContentTokenCount": COST.cached, "thoughtsTokenCount": THOUGHT,
+        "candidatesTokenCount": COST.output - THOUGHT, "totalTokenCount": COST.input + COST.output
+    });
+    frame(&json!({ "candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted" }))
+}

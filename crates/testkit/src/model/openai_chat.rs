@@ -1,0 +1,48 @@
+//! OpenAI chat completions.
+
+use serde_json::{Value, json};
+
+use super::{COST, Said, cut, frame};
+
+pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
+    let mut chunks = Vec::new();
+    let mut calls = 0;
+    for said in said {
+        match said {
+            Said::Thought { text, .. } => chunks.push(delta(&json!({ "reasoning_content": text }), None)),
+            Said::Text(text) => chunks.push(delta(&json!({ "content": text }), None)),
+            Said::Call { id, name, arguments } => {
+                let function = json!({ "name": name, "arguments": "" });
+                let call = json!({ "index": calls, "id": id, "type": "function", "function": function });
+                chunks.push(delta(&json!({ "tool_calls": [call] }), None));
+                for piece in cut(arguments, 5) {
+                    let piece = json!({ "index": calls, "function": { "arguments": piece } });
+                    chunks.push(delta(&json!({ "tool_calls": [piece] }), None));
+                }
+                calls += 1;
+            }
+        }
+    }
+    if is_whole {
+        chunks.push(delta(&json!({}), Some(if calls > 0 { "tool_calls" } else { "stop" })));
+        chunks.push(json!({
+            "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted", "choices": [],
+            "usage": {
+                "prompt_tokens": COST.input, "completion_tokens": COST.output, "total_tokens": COST.input + COST.output,
+                "prompt_tokens_details": { "cached_tokens": COST.cached }
+            }
+        }));
+    }
+    let mut frames: Vec<String> = chunks.iter().map(frame).collect();
+    if is_whole {
+        frames.push("data: [DONE]\n\n".to_owned());
+    }
+    frames
+}
+
+fn delta(delta: &Value, finish: Option<&str>) -> Value {
+    json!({
+        "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted",
+        "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }]
+    })
+}

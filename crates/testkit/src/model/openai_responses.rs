@@ -1,0 +1,88 @@
+//! OpenAI responses.
+
+use serde_json::{Value, json};
+
+use super::{COST, Said, cut};
+
+#[derive(Default)]
+struct Response {
+    frames: Vec<String>,
+    place: u32,
+    text: Option<String>,
+}
+
+impl Response {
+    fn event(&mut self, kind: &str, mut data: Value) {
+        data["type"] = json!(kind);
+        data["sequence_number"] = json!(self.frames.len());
+        self.frames.push(format!("event: {kind}\ndata: {data}\n\n"));
+    }
+
+    fn delta(&mut self, kind: &str, delta: &str) {
+        let data = json!({ "output_index": self.place, "content_index": 0, "summary_index": 0, "delta": delta });
+        self.event(kind, data);
+    }
+
+    fn begin(&mut self, item: &Value) {
+        self.event("response.output_item.added", json!({ "output_index": self.place, "item": item }));
+    }
+
+    fn end(&mut self, item: &Value) {
+        self.event("response.output_item.done", json!({ "output_index": self.place, "item": item }));
+        self.place += 1;
+    }
+
+    fn end_text(&mut self) {
+        if let Some(text) = self.text.take() {
+            let content = json!([{ "type": "output_text", "text": text, "annotations": [] }]);
+            self.end(&json!({ "type": "message", "id": "msg_1", "role": "assistant", "content": content }));
+        }
+    }
+}
+
+pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
+    let mut response = Response::default();
+    response.event("response.created", json!({ "response": { "id": "resp_1", "status": "in_progress" } }));
+    for said in said {
+        if !matches!(said, Said::Text(_)) {
+            response.end_text();
+        }
+        match said {
+            Said::Thought { text, seal } => {
+                response.begin(&json!({ "type": "reasoning", "id": "rs_1", "summary": [] }));
+                response.delta("response.reasoning_summary_text.delta", text);
+                let summary = json!([{ "type": "summary_text", "text": text }]);
+                let item = json!({ "type": "reasoning", "id": "rs_1", "summary": summary, "encrypted_content": seal });
+                response.end(&item);
+            }
+            Said::Text(text) => {
+                if response.text.is_none() {
+                    response.begin(&json!({ "type": "message", "id": "msg_1", "role": "assistant", "content": [] }));
+                }
+                response.text.get_or_insert_default().push_str(text);
+                response.delta("response.output_text.delta", text);
+            }
+            Said::Call { id, name, arguments } => {
+                let mut item = json!({ "type": "function_call", "id": "fc_1", "call_id": id, "name": name });
+                item["arguments"] = json!("");
+                response.begin(&item);
+                for piece in cut(arguments, 5) {
+                    response.delta("response.function_call_arguments.delta", &piece);
+                }
+                item["arguments"] = json!(arguments);
+                response.end(&item);
+            }
+        }
+    }
+    if is_whole {
+        response.end_text();
+        let usage = json!({
+            "input_tokens": COST.input, "input_tokens_details": { "cached_tokens": COST.cached },
+            "output_tokens": COST.output, "output_tokens_details": { "reasoning_tokens": 2 },
+            "total_tokens": COST.input + COST.output
+        });
+        let whole = json!({ "id": "resp_1", "status": "completed", "usage": usage });
+        response.event("response.completed", json!({ "response": whole }));
+    }
+    response.frames
+}
