@@ -11,7 +11,7 @@ struct Wire {
     key: Option<&'static str>,
     /// Whether the base URL ends with the version of the API.
     has_version: bool,
-    wire: Option<&'static str>,
+    dialect: Option<&'static str>,
     /// Whether it wants thoughts back.
     has_seals: bool,
 }
@@ -21,13 +21,13 @@ const CHAT: Wire = Wire {
     base: "OPENAI_BASE_URL",
     key: Some("OPENAI_API_KEY"),
     has_version: true,
-    wire: None,
+    dialect: None,
     has_seals: false,
 };
 
 const WIRES: [Wire; 5] = [
     CHAT,
-    Wire { wire: Some("responses"), has_seals: true, ..CHAT },
+    Wire { dialect: Some("responses"), has_seals: true, ..CHAT },
     Wire {
         provider: "anthropic",
         base: "ANTHROPIC_BASE_URL",
@@ -54,8 +54,8 @@ impl Wire {
         if let Some(key) = self.key {
             app = app.set(key, "sk-secret");
         }
-        if let Some(wire) = self.wire {
-            app = app.set("CHAT_OPENAI_WIRE", wire);
+        if let Some(dialect) = self.dialect {
+            app = app.set("CHAT_OPENAI_WIRE", dialect);
         }
         app.start().await
     }

@@ -6,6 +6,7 @@ mod openai_chat;
 mod openai_responses;
 
 use std::collections::VecDeque;
+use std::future::ready;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use futures_util::stream::{self, StreamExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -76,14 +77,11 @@ impl ScriptedModel {
         let script = Arc::new(Mutex::new(Script { steps: steps.into_iter().collect(), ..Script::default() }));
         let routes = Router::new()
             .route("/v1/models", get(|| async { axum::Json(json!({ "data": [{ "id": "scripted" }] })) }))
-            .route(
-                "/v1/chat/completions",
-                post(async |state, head, body| answer(state, head, body, openai_chat::frames)),
-            )
-            .route("/v1/responses", post(async |state, head, body| answer(state, head, body, openai_responses::frames)))
+            .route("/v1/chat/completions", speak(openai_chat::frames))
+            .route("/v1/responses", speak(openai_responses::frames))
             .route("/v1beta/models", get(|| async { axum::Json(json!({ "models": [{ "name": "models/scripted" }] })) }))
-            .route("/v1beta/models/{call}", post(async |state, head, body| answer(state, head, body, gemini::frames)))
-            .route("/v1/messages", post(async |state, head, body| answer(state, head, body, anthropic::frames)))
+            .route("/v1beta/models/{call}", speak(gemini::frames))
+            .route("/v1/messages", speak(anthropic::frames))
             .with_state(Arc::clone(&script));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -167,10 +165,17 @@ const COST: Cost = Cost { input: 120, cached: 20, output: 10 };
 /// Writes what is said, and the end of it when it is whole.
 type Frames = fn(&[Said], bool) -> Vec<String>;
 
-fn answer(State(script): State<Arc<Mutex<Script>>>, head: HeaderMap, body: Bytes, frames: Frames) -> Response {
+/// A door at which one wire is spoken.
+fn speak(frames: Frames) -> MethodRouter<Arc<Mutex<Script>>> {
+    post(move |State(script): State<Arc<Mutex<Script>>>, head: HeaderMap, body: Bytes| {
+        ready(answer(&script, &head, &body, frames))
+    })
+}
+
+fn answer(script: &Mutex<Script>, head: &HeaderMap, body: &Bytes, frames: Frames) -> Response {
     let (step, open) = {
         let mut script = script.lock().unwrap();
-        script.requests.push(serde_json::from_slice(&body).unwrap());
+        script.requests.push(serde_json::from_slice(body).unwrap());
         let key = ["authorization", "x-api-key", "x-goog-api-key"].iter().find_map(|name| head.get(*name));
         script.keys.push(key.map_or_else(String::new, |key| key.to_str().unwrap().to_owned()));
         let step = script.steps.pop_front().or_else(|| script.fallback.clone());

@@ -41,10 +41,8 @@ impl Listing {
         if let Some(known) = known.as_ref().filter(|known| Instant::now() < known.until) {
             return known.names.clone();
         }
-        let names = match timeout(PATIENCE, client.list_models(&self.provider)).await {
-            Ok(names) => names,
-            Err(_) => Err(ModelError::Silent(PATIENCE)),
-        };
+        let asked = timeout(PATIENCE, client.list_models(&self.provider)).await;
+        let names = asked.unwrap_or(Err(ModelError::Silent(PATIENCE)));
         let until = Instant::now() + if names.is_ok() { FRESH } else { FAILED };
         *known = Some(Known { names: names.clone(), until });
         names
