@@ -1,9 +1,10 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { t } from "@/lib/account-text";
 import { useMutation } from "@/lib/query/use-mutation";
 import { dropSession, type SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
+import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 import { deleteAccount, exportAccount } from "./api";
 import { forgetWhatIsKept } from "./forget";
@@ -66,13 +67,8 @@ function DeleteForm({ user, onLeave }: DataSectionProps) {
     },
   });
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    if (matches && !remove.isPending) remove.mutate();
-  }
-
   return (
-    <form className="grid gap-3" onSubmit={submit}>
+    <Form className="grid gap-3" busy={!matches || remove.isPending} onSend={() => remove.mutate()}>
       <p className="text-sm text-ink-2">{t("account.delete.what")}</p>
       <Field
         label={t("account.delete.type", { email: user.email })}
@@ -90,15 +86,14 @@ function DeleteForm({ user, onLeave }: DataSectionProps) {
           />
         )}
       </Field>
-      <Button
-        type="submit"
+      <SubmitButton
         variant="danger"
         className="justify-self-start border-line-strong!"
-        disabled={!matches || remove.isPending}
+        disabled={!matches}
         busy={remove.isPending}
       >
         {t("account.delete.confirm")}
-      </Button>
-    </form>
+      </SubmitButton>
+    </Form>
   );
 }

@@ -1,12 +1,12 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { boot } from "@/lib/boot";
 import { useMutation } from "@/lib/query/use-mutation";
 import { useQueryClient } from "@/lib/query/use-query";
 import { auth, type SignedInUser } from "@/lib/session";
-import { Button } from "@/ui/button";
-import { Field, Input } from "@/ui/field";
+import { EmailField } from "@/ui/email-field";
+import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 import { accountQuery } from "./account-query";
 
@@ -38,39 +38,18 @@ export function EmailForm({ user, onDone }: EmailFormProps) {
     },
   });
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    if (!change.isPending) change.mutate();
-  }
-
   return (
-    <form className="grid gap-3" onSubmit={submit}>
-      <Field
+    <Form className="grid gap-3" busy={change.isPending} onSend={() => change.mutate()}>
+      <EmailField
         label={t("account.email.field")}
         hint={t(boot.mail ? "account.email.both" : "account.email.atOnce")}
+        value={email}
+        onChange={setEmail}
         error={change.data?.error ? authErrorWords(change.data.error) : undefined}
-      >
-        {(ids) => (
-          <Input
-            {...ids}
-            name="email"
-            type="email"
-            autoComplete="email"
-            required
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-          />
-        )}
-      </Field>
-      <Button
-        variant="primary"
-        type="submit"
-        className="justify-self-start"
-        disabled={change.isPending}
-        busy={change.isPending}
-      >
+      />
+      <SubmitButton className="justify-self-start" busy={change.isPending}>
         {t("account.email.change")}
-      </Button>
-    </form>
+      </SubmitButton>
+    </Form>
   );
 }

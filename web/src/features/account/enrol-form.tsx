@@ -1,4 +1,4 @@
-import { type FormEvent, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { CodeField } from "@/account-parts/code-field";
 import { codeErrorWords, factorsQuery } from "@/account-parts/factors";
 import { t } from "@/lib/account-text";
@@ -7,8 +7,8 @@ import { useMutation } from "@/lib/query/use-mutation";
 import { useQueryClient } from "@/lib/query/use-query";
 import { auth, type SignedInUser } from "@/lib/session";
 import { CopyButton } from "@/markdown/copy-button";
-import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
+import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 import { beginEnrolment, type Enrolment, inGroups } from "./enrolment";
 
@@ -23,12 +23,8 @@ export function EnrolForm({ user, onDone }: EnrolFormProps) {
   const begin = useMutation({ mutationFn: () => beginEnrolment(name.trim()) });
   if (begin.data?.data) return <ProofForm user={user} enrolment={begin.data.data} onDone={onDone} />;
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    if (!begin.isPending) begin.mutate();
-  }
   return (
-    <form className="grid gap-3" onSubmit={submit}>
+    <Form className="grid gap-3" busy={begin.isPending} onSend={() => begin.mutate()}>
       <p className="text-sm text-ink-2">{t("account.totp.app")}</p>
       <Field
         label={t("account.totp.name")}
@@ -48,16 +44,10 @@ export function EnrolForm({ user, onDone }: EnrolFormProps) {
           />
         )}
       </Field>
-      <Button
-        variant="primary"
-        type="submit"
-        className="justify-self-start"
-        disabled={begin.isPending}
-        busy={begin.isPending}
-      >
+      <SubmitButton className="justify-self-start" busy={begin.isPending}>
         {t("account.continue")}
-      </Button>
-    </form>
+      </SubmitButton>
+    </Form>
   );
 }
 
@@ -89,13 +79,8 @@ function ProofForm({ user, enrolment, onDone }: ProofFormProps) {
     },
   });
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    if (!verify.isPending) verify.mutate();
-  }
-
   return (
-    <form className="grid gap-3.5" onSubmit={submit}>
+    <Form className="grid gap-3.5" busy={verify.isPending} onSend={() => verify.mutate()}>
       <p ref={bringUp} tabIndex={-1} className="scroll-mt-5 rounded-sm text-sm text-ink-2 outline-none">
         {t("account.totp.scan")}
       </p>
@@ -122,16 +107,10 @@ function ProofForm({ user, enrolment, onDone }: ProofFormProps) {
         onChange={setCode}
         error={verify.data ? codeErrorWords(verify.data) : undefined}
       />
-      <Button
-        variant="primary"
-        type="submit"
-        className="justify-self-start"
-        disabled={verify.isPending}
-        busy={verify.isPending}
-      >
+      <SubmitButton className="justify-self-start" busy={verify.isPending}>
         {t("account.code.verify")}
-      </Button>
-    </form>
+      </SubmitButton>
+    </Form>
   );
 }
 

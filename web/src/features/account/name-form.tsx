@@ -1,10 +1,10 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { useMutation } from "@/lib/query/use-mutation";
 import { auth, type SignedInUser } from "@/lib/session";
-import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
+import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 
 /** The longest name, in characters: more would not fit anywhere. */
@@ -27,13 +27,8 @@ export function NameForm({ user, onDone }: NameFormProps) {
     },
   });
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    if (!save.isPending) save.mutate();
-  }
-
   return (
-    <form className="grid gap-3" onSubmit={submit}>
+    <Form className="grid gap-3" busy={save.isPending} onSend={() => save.mutate()}>
       <Field
         label={t("account.name.field")}
         hint={t("account.name.hint")}
@@ -50,15 +45,9 @@ export function NameForm({ user, onDone }: NameFormProps) {
           />
         )}
       </Field>
-      <Button
-        variant="primary"
-        type="submit"
-        className="justify-self-start"
-        disabled={save.isPending}
-        busy={save.isPending}
-      >
+      <SubmitButton className="justify-self-start" busy={save.isPending}>
         {t("account.save")}
-      </Button>
-    </form>
+      </SubmitButton>
+    </Form>
   );
 }

@@ -1,5 +1,5 @@
 import type { AuthError } from "@supabase/auth-js";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { CodeField } from "@/account-parts/code-field";
 import { focusNow } from "@/account-parts/focus-now";
 import { PasswordField } from "@/account-parts/password-field";
@@ -8,7 +8,7 @@ import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { useMutation } from "@/lib/query/use-mutation";
 import { auth, type SignedInUser } from "@/lib/session";
-import { Button } from "@/ui/button";
+import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 
 interface PasswordFormProps {
@@ -46,13 +46,8 @@ export function PasswordForm({ user, onDone }: PasswordFormProps) {
   const place = error ? placeOf(error) : undefined;
   const at = (here: Place) => (error && place === here ? words(error) : undefined);
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    if (!change.isPending) change.mutate();
-  }
-
   return (
-    <form className="grid gap-3" onSubmit={submit}>
+    <Form className="grid gap-3" busy={change.isPending} onSend={() => change.mutate()}>
       {/* Password managers look for it, to know whose password this is. */}
       <input type="hidden" name="username" autoComplete="username" value={user.email} />
       <PasswordField
@@ -80,12 +75,10 @@ export function PasswordForm({ user, onDone }: PasswordFormProps) {
         />
       )}
       <div className="flex flex-wrap gap-2">
-        <Button variant="primary" type="submit" disabled={change.isPending} busy={change.isPending}>
-          {t("account.password.change")}
-        </Button>
+        <SubmitButton busy={change.isPending}>{t("account.password.change")}</SubmitButton>
         {code !== undefined && <ResendButton send={() => auth.reauthenticate()} mailed />}
       </div>
-    </form>
+    </Form>
   );
 }
 

@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
+import { EmailField } from "@/ui/email-field";
 import { Field, Input } from "@/ui/field";
 import type { AuthStep, StepProps } from "./auth-step";
 import type { Credentials } from "./credentials";
@@ -31,19 +32,7 @@ export function CredentialsForm({ email, onEmail, password, onPassword, ...props
 
   return (
     <form className="grid gap-4" onSubmit={(event) => void send(event)}>
-      <Field label={t("auth.email")}>
-        {(ids) => (
-          <Input
-            {...ids}
-            name="email"
-            type="email"
-            autoComplete="email"
-            required
-            value={email}
-            onChange={(event) => onEmail(event.target.value)}
-          />
-        )}
-      </Field>
+      <EmailField label={t("auth.email")} value={email} onChange={onEmail} />
       <Field label={t("auth.password")}>
         {(ids) => (
           <Input

@@ -1,4 +1,4 @@
-import { type FormEvent, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { CodeField } from "@/account-parts/code-field";
 import { codeErrorWords, factorName, factorsQuery } from "@/account-parts/factors";
 import { focusNow } from "@/account-parts/focus-now";
@@ -9,6 +9,7 @@ import { auth, dropSession, type SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Field, Select } from "@/ui/field";
+import { Form, SubmitButton } from "@/ui/form";
 import { StepHead } from "./step-head";
 
 /** Asks for the code of the second factor. The page moves on by itself, when the auth client reports the new level. */
@@ -34,9 +35,7 @@ export function CodeStep({ user }: { user: SignedInUser }) {
   }, [factors.data]);
   const error = verify.data ? codeErrorWords(verify.data) : undefined;
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    if (verify.isPending) return;
+  function send(): void {
     if (factorId === undefined) void client.invalidateQueries({ queryKey: factorsQuery(user.id).queryKey });
     else verify.mutate(factorId);
   }
@@ -44,7 +43,7 @@ export function CodeStep({ user }: { user: SignedInUser }) {
   return (
     <>
       <StepHead title={t("account.code.title")}>{t("account.code.text", { email: user.email })}</StepHead>
-      <form ref={form} className="grid gap-4" onSubmit={submit}>
+      <Form ref={form} className="grid gap-4" busy={verify.isPending} onSend={send}>
         {(factors.data?.length ?? 0) > 1 && (
           <Field label={t("account.code.which")}>
             {(ids) => (
@@ -65,13 +64,11 @@ export function CodeStep({ user }: { user: SignedInUser }) {
           onChange={setCode}
           error={error ?? (factors.error ? common("error.unreachable") : undefined)}
         />
-        <Button variant="primary" type="submit" disabled={verify.isPending} busy={verify.isPending}>
-          {t("account.code.verify")}
-        </Button>
+        <SubmitButton busy={verify.isPending}>{t("account.code.verify")}</SubmitButton>
         <Button variant="quiet" className="-mb-2" onClick={() => void dropSession()}>
           {t("account.otherAccount")}
         </Button>
-      </form>
+      </Form>
     </>
   );
 }

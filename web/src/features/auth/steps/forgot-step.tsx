@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { focusNow } from "@/account-parts/focus-now";
 import { ResendButton } from "@/account-parts/resend-button";
 import { t } from "@/lib/account-text";
@@ -6,8 +6,8 @@ import { authErrorWords } from "@/lib/auth-error-words";
 import { useMutation } from "@/lib/query/use-mutation";
 import { auth } from "@/lib/session";
 import { t as common } from "@/lib/t";
-import { Button } from "@/ui/button";
-import { Field, Input } from "@/ui/field";
+import { EmailField } from "@/ui/email-field";
+import { Form, SubmitButton } from "@/ui/form";
 import type { StepProps } from "../auth-step";
 import { BackButton } from "./back-button";
 import { StepHead } from "./step-head";
@@ -38,33 +38,20 @@ export function ForgotStep({ email, onEmail, onStep }: StepProps) {
     );
   }
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    if (!ask.isPending) ask.mutate();
-  }
   return (
     <>
       <StepHead title={t("account.forgot.title")}>{t("account.forgot.text")}</StepHead>
-      <form className="grid gap-4" onSubmit={submit}>
-        <Field label={common("auth.email")} error={ask.data ? authErrorWords(ask.data) : undefined}>
-          {(ids) => (
-            <Input
-              {...ids}
-              ref={focusNow}
-              name="email"
-              type="email"
-              autoComplete="email"
-              required
-              value={email}
-              onChange={(event) => onEmail(event.target.value)}
-            />
-          )}
-        </Field>
-        <Button variant="primary" type="submit" disabled={ask.isPending} busy={ask.isPending}>
-          {t("account.forgot.send")}
-        </Button>
+      <Form className="grid gap-4" busy={ask.isPending} onSend={() => ask.mutate()}>
+        <EmailField
+          ref={focusNow}
+          label={common("auth.email")}
+          value={email}
+          onChange={onEmail}
+          error={ask.data ? authErrorWords(ask.data) : undefined}
+        />
+        <SubmitButton busy={ask.isPending}>{t("account.forgot.send")}</SubmitButton>
         <BackButton onStep={onStep} />
-      </form>
+      </Form>
     </>
   );
 }

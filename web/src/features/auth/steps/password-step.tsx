@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { focusNow } from "@/account-parts/focus-now";
 import { PasswordField } from "@/account-parts/password-field";
 import { t } from "@/lib/account-text";
@@ -7,6 +7,7 @@ import { useMutation } from "@/lib/query/use-mutation";
 import { auth, dropSession, type SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
+import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 import { StepHead } from "./step-head";
 
@@ -25,17 +26,12 @@ export function PasswordStep({ user }: { user: SignedInUser }) {
     },
   });
 
-  function submit(event: FormEvent): void {
-    event.preventDefault();
-    if (!change.isPending) change.mutate();
-  }
-
   return (
     <>
       <StepHead title={t("account.newPassword.title")}>
         {t("account.newPassword.text", { email: user.email })}
       </StepHead>
-      <form className="grid gap-4" onSubmit={submit}>
+      <Form className="grid gap-4" busy={change.isPending} onSend={() => change.mutate()}>
         {/* Password managers look for it, to know whose password this is. */}
         <input type="hidden" name="username" autoComplete="username" value={user.email} />
         <PasswordField
@@ -46,13 +42,11 @@ export function PasswordStep({ user }: { user: SignedInUser }) {
           onChange={setPassword}
           error={change.data ? authErrorWords(change.data) : undefined}
         />
-        <Button variant="primary" type="submit" disabled={change.isPending} busy={change.isPending}>
-          {t("account.newPassword.save")}
-        </Button>
+        <SubmitButton busy={change.isPending}>{t("account.newPassword.save")}</SubmitButton>
         <Button variant="quiet" className="-mb-2" onClick={() => void dropSession()}>
           {t("account.otherAccount")}
         </Button>
-      </form>
+      </Form>
     </>
   );
 }
