@@ -1,7 +1,8 @@
 //! Who answers a server's question: the call that is in progress.
 //!
 //! Up to 2025-11-25 a question comes as a request of its own, and nothing in it tells which call it belongs to. It
-//! goes to the call that was begun last of those that can ask, and no call on the connection is hurried meanwhile.
+//! goes to the call that was begun last of those that can ask, unless it names the task of another, and no call on the
+//! connection is hurried meanwhile.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,6 +36,8 @@ struct Call {
     number: u64,
     asker: Arc<dyn Asker>,
     ended: CancellationToken,
+    /// The task at the server that it runs as.
+    task: Option<String>,
 }
 
 /// A call that can ask. It leaves the list when this is dropped, and its open questions go away with it.
@@ -49,15 +52,18 @@ impl Asking {
     pub(crate) fn list(&self, asker: Arc<dyn Asker>) -> Listed {
         self.with(|known| {
             known.number += 1;
-            let call = Call { number: known.number, asker, ended: CancellationToken::new() };
+            let call = Call { number: known.number, asker, ended: CancellationToken::new(), task: None };
             known.calls.push(call.clone());
             Listed { asking: self.clone(), call }
         })
     }
 
-    /// The answer to a request of a server; `Cancel` when there is nobody to ask or the question cannot be shown.
-    pub(crate) async fn answer(&self, params: &Value) -> Value {
-        let call = self.with(|known| known.calls.last().cloned()).filter(|_| *self.open.borrow() < OPEN);
+    /// The answer to a request of a server, which may say to which task it belongs; `Cancel` when there is nobody to ask
+    /// or the question cannot be shown.
+    pub(crate) async fn answer(&self, params: &Value, task: Option<&str>) -> Value {
+        let of_task = |call: &&Call| task.is_some() && call.task.as_deref() == task;
+        let find = |known: &mut Known| known.calls.iter().find(of_task).or(known.calls.last()).cloned();
+        let call = self.with(find).filter(|_| *self.open.borrow() < OPEN);
         let Some(call) = call else { return Answer::Cancel.to_result(false) };
         self.open.send_modify(|open| *open += 1);
         let _closed = Closed(&self.open);
@@ -102,6 +108,15 @@ impl Asking {
 }
 
 impl Listed {
+    /// Says which task at the server the call runs as.
+    pub(crate) fn runs_as(&self, task: &str) {
+        self.asking.with(|known| {
+            if let Some(call) = known.calls.iter_mut().find(|call| call.number == self.call.number) {
+                call.task = Some(task.to_owned());
+            }
+        });
+    }
+
     /// The answer to a question that came as the answer to this very call.
     pub(crate) async fn answer(&self, params: &Value) -> Value {
         self.asking.ask(&self.call, params).await

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use domain::tool::ToolResult;
 use rmcp::RoleClient;
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, ServerResult};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, ProgressToken, ServerResult};
 use rmcp::service::{PeerRequestOptions, RequestHandle, ServiceError};
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -20,9 +20,11 @@ use crate::connection::Inner;
 use crate::elicitation::{Answer, Asker};
 use crate::handler::Routes;
 use crate::{CallError, Error, tools};
+use long::Task;
 use rounds::Needed;
 use time::Time;
 
+pub(crate) mod long;
 mod rounds;
 mod time;
 
@@ -53,6 +55,10 @@ pub struct CallOptions {
     pub total: Duration,
     /// Where progress goes. A full channel loses reports and holds nothing up.
     pub on_progress: Option<mpsc::Sender<Progress>>,
+    /// Where a call that runs as a task at the server is told of, with what is known of it last.
+    pub on_task: Option<watch::Sender<Option<Task>>>,
+    /// The longest time for a task, in the place of `idle` and `total`. Default 24 hours; a server may give it less.
+    pub task_total: Duration,
     /// Who puts the server's questions before the person, if the client offers that
     /// ([`Client::with_questions`](crate::Client::with_questions)).
     pub asker: Option<Arc<dyn Asker>>,
@@ -66,6 +72,8 @@ impl Default for CallOptions {
             idle: Duration::from_mins(1),
             total: Duration::from_mins(10),
             on_progress: None,
+            on_task: None,
+            task_total: Duration::from_hours(24),
             asker: None,
             cancel: CancellationToken::new(),
         }
@@ -83,15 +91,25 @@ pub(crate) async fn call(
     let plain = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
     let mut params = plain.clone();
     let mut listed_again = false;
+    let as_task = connection.is_long_call(name);
     for _ in 0..ROUNDS {
-        match round(connection, params, &options, &mut time).await {
-            Ok(ServerResult::CreateTaskResult(_)) => {
-                return Err(unusable("it answered with a task, which was not offered"));
+        let request = if as_task {
+            long::request(&params, &options)
+        } else {
+            ClientRequest::CallToolRequest(CallToolRequest::new(params))
+        };
+        match round(connection, request, &options, &mut time).await {
+            Ok(Round { result, reports, route: _route }) => {
+                if let Some((task, said)) = long::begun(&result, as_task)? {
+                    let begun = (task, Some(said));
+                    return long::follow(connection, begun, Duration::ZERO, Some(reports), listed.as_ref(), &options)
+                        .await;
+                }
+                match rounds::needed(result)? {
+                    Ok(needed) => params = answer(needed, &plain, listed.as_ref(), &options, &mut time).await?,
+                    Err(result) => return tools::result(result).map_err(Into::into),
+                }
             }
-            Ok(result) => match rounds::needed(result)? {
-                Ok(needed) => params = answer(needed, &plain, listed.as_ref(), &options, &mut time).await?,
-                Err(result) => return tools::result(result).map_err(Into::into),
-            },
             Err(Failed::Visits { visits, error }) => {
                 params = plain.clone();
                 visit(visits, error, listed.as_ref(), &options, &mut time).await?;
@@ -109,6 +127,17 @@ pub(crate) async fn call(
         }
     }
     Err(unusable("it keeps asking to be asked again"))
+}
+
+/// Waits for a task that began `age` ago.
+pub(crate) async fn resume(
+    connection: &Inner,
+    task: Task,
+    age: Duration,
+    options: CallOptions,
+) -> Result<ToolResult, CallError> {
+    let listed = options.asker.clone().map(|asker| connection.asking.list(asker));
+    long::follow(connection, (task, None), age, None, listed.as_ref(), &options).await
 }
 
 /// The call with the person's answers to what the server needs.
@@ -152,6 +181,15 @@ fn unusable(why: &str) -> CallError {
     Error::Protocol(why.to_owned()).into()
 }
 
+/// What one round brought.
+struct Round {
+    result: ServerResult,
+    /// More may come as long as a task goes on.
+    reports: mpsc::Receiver<Progress>,
+    /// Open as long as this lives.
+    route: Route,
+}
+
 /// Why one round has no result.
 enum Failed {
     Call(CallError),
@@ -170,14 +208,13 @@ impl<E: Into<CallError>> From<E> for Failed {
 
 async fn round(
     connection: &Inner,
-    params: CallToolRequestParams,
+    request: ClientRequest,
     options: &CallOptions,
     time: &mut Time,
-) -> Result<ServerResult, Failed> {
+) -> Result<Round, Failed> {
     if options.cancel.is_cancelled() {
         return Err(CallError::Cancelled.into());
     }
-    let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
     let (route, mut reports) = mpsc::channel(REPORTS);
     let handle = {
         let mut routes = connection.routes.lock().await;
@@ -186,14 +223,14 @@ async fn round(
         routes.insert(handle.progress_token.clone(), route);
         handle
     };
-    let pending = Pending {
-        handle: Some(handle),
-        reason: "nobody waits for it any more",
+    let route = Route {
+        token: handle.progress_token.clone(),
         routes: connection.routes.clone(),
         tasks: connection.tasks.clone(),
     };
     time.heard();
-    wait(connection, pending, options, time, &mut reports).await
+    let result = wait(connection, Pending::new(connection, handle), options, time, &mut reports).await?;
+    Ok(Round { result, reports, route })
 }
 
 async fn wait(
@@ -208,7 +245,7 @@ async fn wait(
         tokio::select! {
             biased;
             answer = &mut handle.rx => {
-                pending.answered().await;
+                pending.answered();
                 let error = match answer {
                     Ok(Ok(result)) => return Ok(result),
                     Ok(Err(error)) => error,
@@ -242,32 +279,48 @@ async fn wait(
     }
 }
 
-/// A call that the server has not answered. Let go of, it is cancelled there: a notice in the legacy era, a closed
+/// A request that the server has not answered. Let go of, it is cancelled there: a notice in the legacy era, a closed
 /// stream in the modern one.
 struct Pending {
     handle: Option<RequestHandle<RoleClient>>,
     reason: &'static str,
-    routes: Routes,
     tasks: TaskTracker,
 }
 
 impl Pending {
-    async fn answered(&mut self) {
-        if let Some(handle) = self.handle.take() {
-            self.routes.lock().await.remove(&handle.progress_token);
-        }
+    fn new(connection: &Inner, handle: RequestHandle<RoleClient>) -> Self {
+        Self { handle: Some(handle), reason: "nobody waits for it any more", tasks: connection.tasks.clone() }
+    }
+
+    fn answered(&mut self) {
+        self.handle = None;
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
         let (Some(handle), Ok(runtime)) = (self.handle.take(), Handle::try_current()) else { return };
-        let (routes, reason) = (self.routes.clone(), self.reason.to_owned());
-        let notice = async move {
-            routes.lock().await.remove(&handle.progress_token);
-            // A dead wire must not keep the task.
-            tokio::time::timeout(NOTICE, handle.cancel(Some(reason))).await.ok();
-        };
+        let reason = self.reason.to_owned();
+        // A dead wire must not keep the task.
+        let notice = async move { drop(tokio::time::timeout(NOTICE, handle.cancel(Some(reason))).await) };
         self.tasks.spawn_on(notice, &runtime);
+    }
+}
+
+/// The way of a call's progress reports. It is open until this is dropped.
+struct Route {
+    token: ProgressToken,
+    routes: Routes,
+    tasks: TaskTracker,
+}
+
+impl Drop for Route {
+    fn drop(&mut self) {
+        if let Ok(mut routes) = self.routes.try_lock() {
+            routes.remove(&self.token);
+        } else if let Ok(runtime) = Handle::try_current() {
+            let (token, routes) = (self.token.clone(), self.routes.clone());
+            self.tasks.spawn_on(async move { drop(routes.lock().await.remove(&token)) }, &runtime);
+        }
     }
 }

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::asking::Asking;
+use crate::call::long::Told;
 use crate::connection::{Era, Parts};
 use crate::eras::Eras;
 use crate::handler::{Handler, Routes};
@@ -118,13 +119,15 @@ impl Client {
         let routes = Routes::default();
         let asking = Asking::default();
         let tools_changed = Arc::new(watch::Sender::new(0));
-        let handler = Handler::new(routes.clone(), tools_changed.clone(), self.asks.then(|| asking.clone()));
+        let told = Told::default();
+        let asks = self.asks.then(|| asking.clone());
+        let handler = Handler::new(routes.clone(), tools_changed.clone(), asks, told.clone());
         let stop = CancellationToken::new();
         let serving = Box::pin(serve_client_with_lifecycle_and_ct(handler, Gate::new(wire), mode, stop.clone()));
         let service: RunningService<RoleClient, Handler> = serving
             .await
             .map_err(|error| Unserved { is_legacy: speaks_as_legacy(&error), error: explain_start(&error, &fault) })?;
-        let parts = Parts { transport, fault, routes, asking, tools_changed, stop, limits: self.limits };
+        let parts = Parts { transport, fault, routes, asking, told, tools_changed, stop, limits: self.limits };
         Ok(Connection::start(service, parts).await?)
     }
 }

@@ -1,6 +1,7 @@
 //! An open connection to one server.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::tool::{ToolDefinition, ToolResult};
@@ -13,6 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::asking::Asking;
+use crate::call::long::{self, Task, Told};
 use crate::call::{self, CallOptions};
 use crate::handler::{Handler, Routes};
 use crate::transport::{Fault, Transport};
@@ -64,6 +66,10 @@ pub(crate) struct Inner {
     pub(crate) routes: Routes,
     pub(crate) asking: Asking,
     pub(crate) offers_tools: bool,
+    /// Whether it takes calls as tasks (2025-11-25).
+    pub(crate) offers_long_calls: bool,
+    long_calls: Mutex<HashSet<String>>,
+    pub(crate) told: Told,
     info: ServerInfo,
     tools_changed: Arc<watch::Sender<u64>>,
     stop: CancellationToken,
@@ -78,9 +84,22 @@ pub(crate) struct Parts {
     pub(crate) fault: Fault,
     pub(crate) routes: Routes,
     pub(crate) asking: Asking,
+    pub(crate) told: Told,
     pub(crate) tools_changed: Arc<watch::Sender<u64>>,
     pub(crate) stop: CancellationToken,
     pub(crate) limits: Limits,
+}
+
+impl Inner {
+    /// Remembers which tools are to be called as tasks, as they were listed last.
+    pub(crate) fn set_long_calls(&self, names: HashSet<String>) {
+        *self.long_calls.lock().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+
+    /// Whether a tool is to be called as a task.
+    pub(crate) fn is_long_call(&self, name: &str) -> bool {
+        self.long_calls.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+    }
 }
 
 impl Connection {
@@ -117,6 +136,9 @@ impl Connection {
             routes: parts.routes,
             asking: parts.asking,
             offers_tools: about.capabilities.tools.is_some(),
+            offers_long_calls: long::is_offered(&about.capabilities),
+            long_calls: Mutex::default(),
+            told: parts.told,
             info,
             tools_changed: parts.tools_changed,
             _stop_on_drop: parts.stop.clone().drop_guard(),
@@ -146,6 +168,12 @@ impl Connection {
         options: CallOptions,
     ) -> Result<ToolResult, CallError> {
         Box::pin(call::call(&self.0, name, arguments, options)).await
+    }
+
+    /// Goes on waiting for a call that runs as a task at the server and was begun over this or another connection, `age`
+    /// ago. The call is not made again.
+    pub async fn resume_task(&self, task: Task, age: Duration, options: CallOptions) -> Result<ToolResult, CallError> {
+        Box::pin(call::resume(&self.0, task, age, options)).await
     }
 
     /// Waits until the connection is gone. Streamable HTTP holds no connection between requests, so there it ends only

@@ -83,6 +83,15 @@ pub enum Error {
     /// No revision of the protocol is known to both sides.
     #[error("speaks no revision of the protocol that is known here")]
     Version,
+    /// It does not know a long call any more whose result was not read yet.
+    #[error("no longer knows the task that it was working on")]
+    TaskGone,
+    /// It did not finish a long call in the time that it had set itself, or in the longest time that is waited for.
+    #[error("did not finish its task in time")]
+    TaskExpired,
+    /// It ended a long call without a result; the text says why, if it did.
+    #[error("ended the task without a result{0}")]
+    TaskCancelled(String),
     /// The connection ended without an answer.
     #[error("closed the connection")]
     Closed,
@@ -113,6 +122,9 @@ impl Error {
             Self::Protocol(_) => "protocol",
             Self::Server { .. } => "server",
             Self::Version => "version",
+            Self::TaskGone => "task-gone",
+            Self::TaskExpired => "task-expired",
+            Self::TaskCancelled(_) => "task-cancelled",
             Self::Closed => "closed",
             Self::Cancelled => "cancelled",
         }
@@ -124,6 +136,21 @@ impl Error {
         match self {
             Self::Unauthorized { challenge } | Self::InsufficientScope { challenge } => Some(challenge),
             _ => None,
+        }
+    }
+
+    /// Whether the same may succeed later, because the server or the way to it is only away for the moment.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::NameNotFound
+            | Self::ConnectionRefused
+            | Self::Unreachable(_)
+            | Self::Unauthorized { .. }
+            | Self::Renewal(_)
+            | Self::Timeout(_)
+            | Self::Closed => true,
+            Self::Status { status } => matches!(status, 404 | 408 | 429 | 500..=599),
+            _ => false,
         }
     }
 
@@ -149,6 +176,9 @@ impl Error {
             | Self::Protocol(_)
             | Self::Server { .. }
             | Self::Version
+            | Self::TaskGone
+            | Self::TaskExpired
+            | Self::TaskCancelled(_)
             | Self::Closed
             | Self::Cancelled => false,
         }
@@ -247,6 +277,9 @@ pub enum CallError {
         /// The server's words, cut and cleaned.
         message: String,
     },
+    /// The server gave the call up.
+    #[error("{0}")]
+    Ended(Error),
     /// The caller cancelled, and the server was told so.
     #[error("was stopped")]
     Cancelled,
@@ -256,7 +289,7 @@ impl CallError {
     /// What the server wants from a person before it makes the call; see [`Error::challenge`].
     pub fn challenge(&self) -> Option<&Challenge> {
         match self {
-            Self::NotSent(error) | Self::Unknown(error) => error.challenge(),
+            Self::NotSent(error) | Self::Unknown(error) | Self::Ended(error) => error.challenge(),
             Self::Server { .. } | Self::Cancelled => None,
         }
     }
@@ -266,7 +299,7 @@ impl CallError {
         match self {
             Self::NotSent(_) | Self::Server { .. } => Outcome::Error,
             Self::Unknown(_) => Outcome::Unknown,
-            Self::Cancelled => Outcome::Stopped,
+            Self::Ended(_) | Self::Cancelled => Outcome::Stopped,
         }
     }
 }
@@ -276,6 +309,7 @@ impl From<Error> for CallError {
         match error {
             Error::Server { code, message } => Self::Server { code, message },
             Error::Cancelled => Self::Cancelled,
+            error @ Error::TaskCancelled(_) => Self::Ended(error),
             error if error.precedes_work() => Self::NotSent(error),
             error => Self::Unknown(error),
         }

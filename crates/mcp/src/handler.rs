@@ -9,16 +9,16 @@ use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, CustomNotification,
     CustomRequest, CustomResult, ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorCode, ErrorData,
-    FormElicitationCapability, Implementation, ListRootsResult, ProgressNotificationParam, ProgressToken,
-    UrlElicitationCapability,
+    FormElicitationCapability, Implementation, JsonObject, ListRootsResult, ProgressNotificationParam, ProgressToken,
+    TASKS_EXTENSION_ID, TaskStatusNotificationParams, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
 use tokio::sync::{Mutex, mpsc, watch};
-use tokio_util::sync::CancellationToken;
 
 use crate::asking::Asking;
 use crate::call::Progress;
+use crate::call::long::{RELATED, Told};
 use crate::elicitation::Answer;
 
 /// Progress reports on their way to the calls they belong to. The lock is held while a call is handed to the wire,
@@ -29,6 +29,8 @@ pub(crate) type Routes = Arc<Mutex<HashMap<ProgressToken, mpsc::Sender<Progress>
 const ELICIT: &str = "elicitation/create";
 /// Told by servers of 2025-11-25 when a visit is done.
 const VISITED: &str = "notifications/elicitation/complete";
+/// Told by servers of 2025-11-25 when a task changed.
+const TASK_CHANGED: &str = "notifications/tasks/status";
 
 /// Answers a server: pings yes; questions to the person, if the client offers to put them; everything else no.
 #[derive(Debug, Clone)]
@@ -36,17 +38,25 @@ pub(crate) struct Handler {
     routes: Routes,
     tools_changed: Arc<watch::Sender<u64>>,
     asking: Option<Asking>,
+    told: Told,
 }
 
 impl Handler {
     /// Without `asking`, no questions are offered to be put.
-    pub(crate) fn new(routes: Routes, tools_changed: Arc<watch::Sender<u64>>, asking: Option<Asking>) -> Self {
-        Self { routes, tools_changed, asking }
+    pub(crate) fn new(
+        routes: Routes,
+        tools_changed: Arc<watch::Sender<u64>>,
+        asking: Option<Asking>,
+        told: Told,
+    ) -> Self {
+        Self { routes, tools_changed, asking, told }
     }
 
-    async fn ask(&self, params: &Value, withdrawn: &CancellationToken) -> Result<Value, ErrorData> {
+    async fn ask(&self, params: &Value, context: &RequestContext<RoleClient>) -> Result<Value, ErrorData> {
         let Some(asking) = &self.asking else { return Err(not_offered("elicitation")) };
-        let answer = withdrawn.run_until_cancelled(asking.answer(params)).await;
+        let of_context = || context.meta.get(RELATED).and_then(|task| task.get("taskId")?.as_str());
+        let task = params["_meta"][RELATED]["taskId"].as_str().or_else(of_context);
+        let answer = context.ct.run_until_cancelled(asking.answer(params, task)).await;
         Ok(answer.unwrap_or_else(|| Answer::Cancel.to_result(false)))
     }
 }
@@ -73,7 +83,7 @@ impl ClientHandler for Handler {
         params: ElicitRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let answer = self.ask(&to_value(&params)?, &context.ct).await?;
+        let answer = self.ask(&to_value(&params)?, &context).await?;
         serde_json::from_value(answer).map_err(|_| ErrorData::internal_error("the answer cannot be written", None))
     }
 
@@ -83,13 +93,17 @@ impl ClientHandler for Handler {
         context: RequestContext<RoleClient>,
     ) -> Result<CustomResult, ErrorData> {
         match (request.method.as_str(), &request.params) {
-            (ELICIT, Some(params)) => self.ask(params, &context.ct).await.map(CustomResult::new),
+            (ELICIT, Some(params)) => self.ask(params, &context).await.map(CustomResult::new),
             _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "this client does not know that", None)),
         }
     }
 
     async fn on_custom_notification(&self, notification: CustomNotification, _: NotificationContext<RoleClient>) {
-        let id = notification.params.as_ref().and_then(|params| params.get("elicitationId")).and_then(Value::as_str);
+        let field = |name: &str| notification.params.as_ref()?.get(name)?.as_str();
+        if let (TASK_CHANGED, Some(id)) = (notification.method.as_str(), field("taskId")) {
+            self.told.tell(id);
+        }
+        let id = field("elicitationId");
         if let (VISITED, Some(id), Some(asking)) = (notification.method.as_str(), id, &self.asking) {
             asking.done(id);
         }
@@ -104,6 +118,10 @@ impl ClientHandler for Handler {
         }
     }
 
+    async fn on_task_status(&self, report: TaskStatusNotificationParams, _: NotificationContext<RoleClient>) {
+        self.told.tell(&report.task.task.task_id);
+    }
+
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.tools_changed.send_modify(|count| *count += 1);
     }
@@ -111,6 +129,8 @@ impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let client = Implementation::new("ai-chat-mcp", env!("CARGO_PKG_VERSION")).with_title("AI Chat MCP");
         let mut capabilities = ClientCapabilities::default();
+        let extensions = [(TASKS_EXTENSION_ID.to_owned(), JsonObject::new())];
+        capabilities.extensions = Some(extensions.into());
         if self.asking.is_some() {
             let form = FormElicitationCapability::default();
             let url = UrlElicitationCapability::default();

@@ -23,6 +23,7 @@ mod target;
 mod tools;
 mod transport;
 
+pub use call::long::{Form as TaskForm, Status as TaskStatus, Task};
 pub use call::{CallOptions, Progress};
 pub use client::Client;
 pub use connection::{Connection, Era, ServerInfo};

@@ -8,6 +8,7 @@ use rmcp::service::PeerRequestOptions;
 use serde_json::Value;
 
 use crate::Error;
+use crate::call::long;
 use crate::client::explain_request;
 use crate::connection::Inner;
 
@@ -21,6 +22,7 @@ pub(crate) async fn list(connection: &Inner) -> Result<Vec<ToolDefinition>, Erro
     let limits = connection.limits;
     let mut tools: Vec<ToolDefinition> = Vec::new();
     let mut names = HashSet::new();
+    let mut long_calls = HashSet::new();
     let mut bytes = 0;
     let mut cursor = None;
     for _ in 0..PAGES {
@@ -38,6 +40,9 @@ pub(crate) async fn list(connection: &Inner) -> Result<Vec<ToolDefinition>, Erro
             if bytes > limits.tools_bytes {
                 return Err(Error::TooLarge(limits.tools_bytes));
             }
+            if connection.offers_long_calls && long::is_wanted(&tool) {
+                long_calls.extend(tool["name"].as_str().map(str::to_owned));
+            }
             // One bad tool is no reason to lose the others.
             let Some(tool) = definition(tool) else {
                 tracing::warn!("a tool was left out: its definition cannot be read");
@@ -50,10 +55,11 @@ pub(crate) async fn list(connection: &Inner) -> Result<Vec<ToolDefinition>, Erro
                 return Err(Error::Protocol(format!("it lists more than {} tools", limits.tools)));
             }
         }
-        match next {
-            Some(next) => cursor = Some(next),
-            None => return Ok(tools),
+        if next.is_none() {
+            connection.set_long_calls(long_calls);
+            return Ok(tools);
         }
+        cursor = next;
     }
     Err(Error::Protocol("its list of tools does not end".to_owned()))
 }

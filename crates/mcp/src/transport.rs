@@ -12,6 +12,7 @@ pub(crate) mod answer;
 mod events;
 pub(crate) mod gate;
 pub(crate) mod http;
+pub(crate) mod kept;
 pub(crate) mod sse;
 pub(crate) mod websocket;
 

@@ -46,11 +46,15 @@ pub(super) fn needed(result: ServerResult) -> Result<Result<Needed, ServerResult
         Some(Value::Object(requests)) => requests,
         _ => Map::new(),
     };
-    if questions.len() > QUESTIONS {
+    Ok(Ok(Needed { questions: self::questions(questions)?, state }))
+}
+
+/// The parameters of the questions, by the server's keys.
+pub(super) fn questions(requests: Map<String, Value>) -> Result<BTreeMap<String, Value>, Error> {
+    if requests.len() > QUESTIONS {
         return Err(Error::Protocol("it asks too many questions at once".to_owned()));
     }
-    let questions = questions.into_iter().map(|(key, request)| Ok((key, parameters(request)?)));
-    Ok(Ok(Needed { questions: questions.collect::<Result<_, Error>>()?, state }))
+    requests.into_iter().map(|(key, request)| Ok((key, parameters(request)?))).collect()
 }
 
 /// The parameters of a question. Everything else that could be asked for was not offered.

@@ -95,7 +95,7 @@ mod tests {
         let options = CallOptions { idle: MINUTE, total: 2 * MINUTE, ..CallOptions::default() };
         let mut time = Time::new(&options, asking.open());
         let question = json!({ "message": "?", "requestedSchema": { "type": "object" } });
-        let mut asked = std::pin::pin!(asking.answer(&question));
+        let mut asked = std::pin::pin!(asking.answer(&question, None));
         loop {
             // What else happens meanwhile, such as progress, begins the wait anew.
             let other = tokio::time::sleep(7 * MINUTE);

@@ -8,6 +8,7 @@ use futures_util::{Stream, StreamExt};
 use sse_stream::{Error as SseError, Sse, SseStream};
 
 use super::Fault;
+use super::kept::keep;
 use crate::Error;
 
 /// A server may ask to be polled, but not as fast as the network allows.
@@ -31,6 +32,7 @@ pub(super) fn events(
         .map(move |event| {
             let mut event = event.inspect_err(|error| fault.set(reason(error)))?;
             event.retry = event.retry.map(|retry| retry.max(LEAST_RETRY.as_millis() as u64));
+            event.data = event.data.map(|data| keep(&data).into_owned());
             Ok(event)
         })
         // The parser gives one error after the other for what follows a broken stretch; the first ends it.

@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::Fault;
 use super::answer::{self, Content};
 use super::events::{events, reason};
+use super::kept::keep;
 use crate::net::GuardedHttp;
 use crate::oauth::Session;
 use crate::{Error, Limits, Target};
@@ -222,8 +223,9 @@ fn read_error(body: &[u8]) -> Option<ErrorData> {
 
 /// The answer to request `id` in a JSON body. Anything else there would leave the caller waiting for nothing.
 fn read_answer(body: &[u8], id: &RequestId) -> Result<ServerJsonRpcMessage, Error> {
-    let message = serde_json::from_slice(body)
-        .map_err(|_| Error::NotMcp("it answered JSON that is not a JSON-RPC message".to_owned()))?;
+    let unreadable = || Error::NotMcp("it answered JSON that is not a JSON-RPC message".to_owned());
+    let text = std::str::from_utf8(body).map_err(|_| unreadable())?;
+    let message = serde_json::from_str(&keep(text)).map_err(|_| unreadable())?;
     match message {
         ServerJsonRpcMessage::Response(response) if response.id.to_string() == id.to_string() => {
             Ok(ServerJsonRpcMessage::Response(response))

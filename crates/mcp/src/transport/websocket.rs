@@ -18,6 +18,7 @@ use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
 
 use super::answer::{self, Content};
+use super::kept::keep;
 use super::{Fault, Incoming, Outgoing, parse};
 use crate::net::GuardedHttp;
 use crate::oauth::{Secret, bearer};
@@ -196,7 +197,7 @@ impl rmcp::transport::Transport<RoleClient> for Wire {
                     return self.fail(error);
                 }
             };
-            return match parse(&text) {
+            return match parse(&keep(&text)) {
                 Ok(message) => Some(message),
                 Err(error) => self.fail(error),
             };

@@ -9,8 +9,11 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp::net::{GuardedHttp, Policy};
 use mcp::oauth::{App, Callback, OAuth, Owner, SignIn};
-use mcp::{Answer, Asker, CallOptions, Client, Connection, Content, Error, Kind, Limits, Question, Target};
+use mcp::{
+    Answer, Asker, CallOptions, Client, Connection, Content, Error, Kind, Limits, Question, Target, Task, TaskForm,
+};
 use serde_json::{Map, Value, json};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -82,6 +85,51 @@ async fn everything_asks_in_forms_and_in_visits() {
     let [Question::Url(before), Question::Url(then)] = &asked[1..] else { panic!("{asked:?}") };
     assert!(before.makes_call_again && !then.makes_call_again);
     assert_eq!(then.url.as_str(), "https://pay.example/1");
+}
+
+#[tokio::test]
+async fn everything_works_on_a_task_and_asks_in_the_middle_of_it() {
+    let peer = Peer::start("mcp-server-everything", &["streamableHttp"], &[("PORT", "{port}")]);
+    let url: Url = format!("http://127.0.0.1:{}/mcp", peer.port).parse().unwrap();
+    let connection = connect(Target::new(url)).await.unwrap();
+    connection.list_tools().await.unwrap();
+    let arguments = |ambiguous: bool| json!({ "topic": "python", "ambiguous": ambiguous }).as_object().unwrap().clone();
+
+    // Somebody who only comes for the result gets it.
+    let (sender, mut task) = watch::channel(None);
+    let options = CallOptions { on_task: Some(sender), ..CallOptions::default() };
+    let begun = {
+        let call = connection.call_tool("simulate-research-query", arguments(false), options);
+        tokio::select! {
+            ended = call => panic!("it ended: {ended:?}"),
+            _ = task.changed() => task.borrow().clone().unwrap(),
+        }
+    };
+    assert_eq!((begun.form, begun.ttl), (TaskForm::Core, Some(Duration::from_mins(5))));
+    let known = Task::known(begun.id, begun.form, begun.ttl);
+    let result = connection.resume_task(known, Duration::from_secs(1), CallOptions::default()).await.unwrap();
+    assert!(result.to_model_text().contains("# Research Report: python"));
+
+    let person = Arc::new(Person::default());
+    let (sender, mut task) = watch::channel(None::<Task>);
+    let options = CallOptions { asker: Some(person.clone()), on_task: Some(sender), ..CallOptions::default() };
+    let messages = async {
+        let mut messages = Vec::new();
+        while task.changed().await.is_ok() {
+            messages.extend(task.borrow_and_update().as_ref().and_then(|task| task.message.clone()));
+        }
+        messages.join("\n")
+    };
+    let call = async { connection.call_tool("simulate-research-query", arguments(true), options).await };
+    let (result, messages) = tokio::join!(call, messages);
+    let report = result.unwrap().to_model_text();
+    assert!(report.contains("User declined") || report.contains("python ("), "{report}");
+    assert_eq!(person.0.lock().unwrap().len(), 1);
+    assert!(messages.contains("Gathering sources") && messages.contains("Requesting clarification"), "{messages}");
+
+    let unknown = Task::known("nobody's".to_owned(), TaskForm::Core, None);
+    let gone = connection.resume_task(unknown, Duration::ZERO, CallOptions::default()).await.unwrap_err();
+    assert_eq!(gone.to_string(), "no longer knows the task that it was working on");
 }
 
 #[tokio::test]

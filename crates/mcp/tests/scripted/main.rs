@@ -8,6 +8,7 @@ mod http;
 mod oauth;
 mod questions;
 mod refusals;
+mod tasks;
 mod websocket;
 
 use std::time::Duration;

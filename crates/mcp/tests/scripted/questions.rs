@@ -106,7 +106,7 @@ async fn a_modern_call_is_made_again_with_the_answers_and_the_state_as_it_was() 
     assert_eq!(second.body["params"]["requestState"], STATE);
     assert_ne!(first.body["id"], second.body["id"]);
     let capabilities = &first.body["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
-    assert_eq!(capabilities, &json!({ "elicitation": { "form": {}, "url": {} } }));
+    assert_eq!(capabilities["elicitation"], json!({ "form": {}, "url": {} }));
     let asked = person.asked.lock().unwrap();
     assert!(
         matches!(&asked[1], Question::Url(visit) if !visit.makes_call_again && visit.url.as_str() == "https://pay.example/")
