@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test kit fails by panicking")]
 
 mod app;
+mod background;
 mod database;
 mod mcp_server;
 mod model;

@@ -9,7 +9,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
+
+use crate::background::Background;
 
 #[derive(Debug, Default)]
 struct Script {
@@ -24,7 +25,7 @@ pub struct ScriptedMcp {
     /// Where it is.
     pub url: String,
     script: Arc<Mutex<Script>>,
-    stop: CancellationToken,
+    _server: Background,
 }
 
 impl ScriptedMcp {
@@ -32,18 +33,8 @@ impl ScriptedMcp {
     pub async fn start(tools: impl IntoIterator<Item = Value>) -> Self {
         let script = Arc::new(Mutex::new(Script { tools: complete(tools), ..Script::default() }));
         let routes = Router::new().route("/mcp", post(answer)).with_state(Arc::clone(&script));
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let stop = CancellationToken::new();
-        let stopped = stop.clone();
-        #[expect(clippy::disallowed_methods, reason = "it ends when the scripted server is dropped")]
-        drop(tokio::spawn(async move {
-            tokio::select! {
-                _ = axum::serve(listener, routes) => {}
-                () = stopped.cancelled() => {}
-            }
-        }));
-        Self { url, script, stop }
+        let server = Background::serve(routes).await;
+        Self { url: format!("{}/mcp", server.origin), script, _server: server }
     }
 
     /// From now on it has these tools.
@@ -59,12 +50,6 @@ impl ScriptedMcp {
     /// What was called, with what.
     pub fn calls(&self) -> Vec<(String, Value)> {
         self.script.lock().unwrap().calls.clone()
-    }
-}
-
-impl Drop for ScriptedMcp {
-    fn drop(&mut self) {
-        self.stop.cancel();
     }
 }
 

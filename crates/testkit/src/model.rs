@@ -18,7 +18,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use futures_util::stream::{self, StreamExt};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
+
+use crate::background::Background;
 
 /// What the model does when it is asked the next time.
 #[derive(Debug, Clone)]
@@ -68,7 +69,7 @@ pub struct ScriptedModel {
     /// For the base URLs of the other wires.
     pub origin: String,
     script: Arc<Mutex<Script>>,
-    stop: CancellationToken,
+    _server: Background,
 }
 
 impl ScriptedModel {
@@ -83,18 +84,9 @@ impl ScriptedModel {
             .route("/v1beta/models/{call}", speak(gemini::frames))
             .route("/v1/messages", speak(anthropic::frames))
             .with_state(Arc::clone(&script));
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let origin = format!("http://{}", listener.local_addr().unwrap());
-        let stop = CancellationToken::new();
-        let stopped = stop.clone();
-        #[expect(clippy::disallowed_methods, reason = "it ends when the scripted model is dropped")]
-        drop(tokio::spawn(async move {
-            tokio::select! {
-                _ = axum::serve(listener, routes) => {}
-                () = stopped.cancelled() => {}
-            }
-        }));
-        Self { base_url: format!("{origin}/v1"), origin, script, stop }
+        let server = Background::serve(routes).await;
+        let origin = server.origin.clone();
+        Self { base_url: format!("{origin}/v1"), origin, script, _server: server }
     }
 
     /// Adds a step.
@@ -120,12 +112,6 @@ impl ScriptedModel {
     /// How many answers are being written.
     pub fn open_streams(&self) -> usize {
         Arc::strong_count(&self.script.lock().unwrap().open) - 1
-    }
-}
-
-impl Drop for ScriptedModel {
-    fn drop(&mut self) {
-        self.stop.cancel();
     }
 }
 

@@ -1,0 +1,30 @@
+//! Servers that run until they are dropped.
+
+use axum::Router;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// A server in the background. It stops when it is dropped.
+#[derive(Debug)]
+pub struct Background {
+    /// Where it is, without a slash at the end.
+    pub origin: String,
+    _stop: DropGuard,
+}
+
+impl Background {
+    /// Serves `routes` on a free port.
+    pub async fn serve(routes: Router) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let stop = CancellationToken::new();
+        let stopped = stop.clone().cancelled_owned();
+        #[expect(clippy::disallowed_methods, reason = "it ends when the guard is dropped")]
+        drop(tokio::spawn(async move {
+            tokio::select! {
+                _ = axum::serve(listener, routes) => {}
+                () = stopped => {}
+            }
+        }));
+        Self { origin, _stop: stop.drop_guard() }
+    }
+}
