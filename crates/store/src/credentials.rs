@@ -39,6 +39,23 @@ pub struct Authorization {
     pub expires_at: Timestamp,
 }
 
+/// A row of `authorizations` as it is taken out.
+#[derive(sqlx::FromRow)]
+pub(crate) struct TakenRow {
+    user_id: Uuid,
+    secret: Vec<u8>,
+    expires_at: i64,
+}
+
+impl TakenRow {
+    /// What is in it, unless it has expired.
+    pub(crate) fn valid_at(self, now: Timestamp) -> Option<Authorization> {
+        let Self { user_id, secret, expires_at } = self;
+        let taken = Authorization { owner: UserId(user_id), secret, expires_at: Timestamp(expires_at) };
+        (taken.expires_at > now).then_some(taken)
+    }
+}
+
 impl Store {
     /// A person's authorisation at a service.
     pub async fn get_credential(&self, owner: UserId, provider: &str) -> Result<Option<Vec<u8>>, Error> {
@@ -145,16 +162,11 @@ impl Store {
         provider: &str,
         now: Timestamp,
     ) -> Result<Option<Authorization>, Error> {
-        let row = write!(self, |c| sqlx::query_as::<_, (Uuid, Vec<u8>, i64)>(TAKE_AUTHORIZATION)
+        let row = write!(self, |c| sqlx::query_as::<_, TakenRow>(TAKE_AUTHORIZATION)
             .bind(state)
             .bind(provider)
             .fetch_optional(c)
             .await)?;
-        let taken = row.map(|(owner, secret, expires_at)| Authorization {
-            owner: UserId(owner),
-            secret,
-            expires_at: Timestamp(expires_at),
-        });
-        Ok(taken.filter(|authorization| authorization.expires_at > now))
+        Ok(row.and_then(|row| row.valid_at(now)))
     }
 }

@@ -5,7 +5,7 @@
 use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::credentials::Authorization;
+use crate::credentials::{Authorization, TakenRow};
 use crate::dispatch::{read, transaction, write};
 use crate::{Error, Store};
 
@@ -179,15 +179,7 @@ impl Store {
     /// Takes out the sign-in to a server that this state began: once, and only before it expires. Whoever comes back
     /// cannot say who they are; the state says it for them, and the owner is in the answer.
     pub async fn take_server_sign_in(&self, state: &str, now: Timestamp) -> Result<Option<Authorization>, Error> {
-        let row = write!(self, |c| sqlx::query_as::<_, (Uuid, Vec<u8>, i64)>(TAKE_SIGN_IN)
-            .bind(state)
-            .fetch_optional(c)
-            .await)?;
-        let taken = row.map(|(owner, secret, expires_at)| Authorization {
-            owner: UserId(owner),
-            secret,
-            expires_at: Timestamp(expires_at),
-        });
-        Ok(taken.filter(|authorization| authorization.expires_at > now))
+        let row = write!(self, |c| sqlx::query_as::<_, TakenRow>(TAKE_SIGN_IN).bind(state).fetch_optional(c).await)?;
+        Ok(row.and_then(|row| row.valid_at(now)))
     }
 }
