@@ -4,6 +4,7 @@ pub mod account;
 pub mod assets;
 pub mod auth;
 pub mod body;
+mod browser_cookie;
 pub mod connections;
 mod cors;
 pub mod description;

@@ -7,12 +7,12 @@ use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
+use crate::http::browser_cookie::BrowserCookie;
 use crate::http::error::ApiError;
 use crate::http::extract::{Query, SignedIn};
 use crate::tools::google_drive::{self, DriveError, LINK_LIFETIME, LinkError};
 
-/// Ties a link to the browser in which it was begun, so that nobody can end it in another person's.
-const COOKIE: &str = "google-drive-link";
+const COOKIE: BrowserCookie = BrowserCookie { name: "google-drive-link", path: "/api/google-drive" };
 
 /// `{configured, linked}`.
 #[derive(Debug, Serialize)]
@@ -44,13 +44,13 @@ pub async fn status(State(app): State<App>, who: SignedIn) -> Result<Json<Status
 /// Begins a link and says where to send the browser.
 pub async fn link(State(app): State<App>, who: SignedIn) -> Result<Response, ApiError> {
     let begun = google_drive::begin(&app, who.user).await?;
-    let cookie = [(header::SET_COOKIE, cookie(&app, &begun.browser, LINK_LIFETIME))];
+    let cookie = [(header::SET_COOKIE, COOKIE.set(&app, &begun.browser, LINK_LIFETIME))];
     Ok((AppendHeaders(cookie), Json(Link { url: begun.url.into() })).into_response())
 }
 
 /// Where Google sends the browser when the person has decided. The page says what came of it.
 pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(returned): Query<Returned>) -> Response {
-    let browser = browser(&headers).unwrap_or_default();
+    let browser = COOKIE.read(&headers).unwrap_or_default();
     let state = returned.state.as_deref().unwrap_or_default();
     let ended = google_drive::complete(&app, state, returned.code.as_deref(), browser).await;
     let outcome = match ended {
@@ -62,7 +62,7 @@ pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(returned
             "failed"
         }
     };
-    let cookie = [(header::SET_COOKIE, cookie(&app, "", 0))];
+    let cookie = [(header::SET_COOKIE, COOKIE.set(&app, "", 0))];
     (AppendHeaders(cookie), Redirect::to(&format!("/?tab=servers&google-drive={outcome}"))).into_response()
 }
 
@@ -70,16 +70,6 @@ pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(returned
 pub async fn unlink(State(app): State<App>, who: SignedIn) -> Result<StatusCode, ApiError> {
     google_drive::unlink(&app, who.user).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-fn cookie(app: &App, value: &str, seconds: i64) -> String {
-    let secure = if app.site_url.scheme() == "https" { "; Secure" } else { "" };
-    format!("{COOKIE}={value}; Path=/api/google-drive; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
-}
-
-fn browser(headers: &HeaderMap) -> Option<&str> {
-    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-    cookies.flat_map(|line| line.split(';')).find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
 }
 
 impl From<DriveError> for ApiError {

@@ -10,13 +10,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use store::servers::Server;
 
+use super::browser_cookie::BrowserCookie;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, Query, SignedIn};
 use crate::app::App;
 use crate::tools::sign_in::{Failure, LIFETIME};
 
-/// Ties a sign-in to the browser in which it was begun, so that nobody can end it in another person's.
-const COOKIE: &str = "server-sign-in";
+const COOKIE: BrowserCookie = BrowserCookie { name: "server-sign-in", path: "/api/connections" };
 /// Characters of a client's id or secret, at most.
 const LONGEST: usize = 4096;
 
@@ -37,18 +37,18 @@ pub async fn begin(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let server = connection(&app, caller.user, &id).await?;
-    let begun = app.tools.begin_sign_in(&app, caller.user, &server, browser(&headers)).await;
+    let begun = app.tools.begin_sign_in(&app, caller.user, &server, COOKIE.read(&headers)).await;
     let begun = begun.map_err(|failure| match failure {
         Failure::SignIn(SignInError::NeedsClient) => client_needed(&app, &server),
         other => other.into(),
     })?;
-    let cookie = [(header::SET_COOKIE, cookie(&app, &begun.browser))];
+    let cookie = [(header::SET_COOKIE, COOKIE.set(&app, &begun.browser, LIFETIME))];
     Ok((AppendHeaders(cookie), Json(json!({ "url": begun.url }))).into_response())
 }
 
 /// Where an authorization server sends the browser when the person has decided. The page says what came of it.
 pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(answer): Query<Callback>) -> Response {
-    let browser = browser(&headers).unwrap_or_default();
+    let browser = COOKIE.read(&headers).unwrap_or_default();
     let outcome = match app.tools.complete_sign_in(&app, browser, answer).await {
         Ok(()) => "connected",
         Err(Failure::SignIn(SignInError::Denied(_))) => "denied",
@@ -106,16 +106,6 @@ async fn connection(app: &App, user: UserId, id: &str) -> Result<Server, ApiErro
     let not_found = || ApiError::NotFound("connection");
     let id = id.parse().map_err(|_| not_found())?;
     app.store.get_server(user, id).await?.ok_or_else(not_found)
-}
-
-fn cookie(app: &App, value: &str) -> String {
-    let secure = if app.site_url.scheme() == "https" { "; Secure" } else { "" };
-    format!("{COOKIE}={value}; Path=/api/connections; Max-Age={LIFETIME}; HttpOnly; SameSite=Lax{secure}")
-}
-
-fn browser(headers: &HeaderMap) -> Option<&str> {
-    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-    cookies.flat_map(|line| line.split(';')).find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
 }
 
 impl From<Failure> for ApiError {
