@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::text::show_hidden_writing;
+
 /// What a server says about a tool's behaviour. A claim, not a fact: shown as such, never relied on.
 /// The defaults are the protocol's (a tool that says nothing may write, may destroy, and reaches outside).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -108,13 +110,14 @@ impl ToolResult {
     }
 
     /// What the model gets to read: the texts, links and embedded texts in order, a word in place of what is not
-    /// text, and the structured result when there is no text at all.
+    /// text, and the structured result when there is no text at all. Nothing in it is written so that only a model reads it.
     pub fn to_model_text(&self) -> String {
         let pieces: Vec<String> = self.content.iter().filter_map(piece_as_text).collect();
-        match &self.structured_content {
+        let text = match &self.structured_content {
             Some(value) if pieces.is_empty() => value.to_string(),
             _ => pieces.join("\n"),
-        }
+        };
+        show_hidden_writing(&text).into_owned()
     }
 }
 
@@ -213,6 +216,12 @@ mod tests {
             ..ToolResult::default()
         };
         assert_eq!(result.to_model_text(), "two files\n[image, image/png]\nfile:///a:\nA");
+    }
+
+    #[test]
+    fn nothing_is_written_for_the_model_alone() {
+        let result = ToolResult::text("two files\u{e0048}\u{e0069}, \u{feff}one of them empty");
+        assert_eq!(result.to_model_text(), "two files⟨U+E0048⟩⟨U+E0069⟩, \u{feff}one of them empty");
     }
 
     #[test]

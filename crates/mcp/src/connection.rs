@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use domain::text::cut_to;
 use domain::tool::{ToolDefinition, ToolResult};
 use rmcp::RoleClient;
 use rmcp::model::{ErrorCode, ServerNotification, ServerPeerInfo, SubscriptionFilter};
@@ -16,12 +17,15 @@ use tokio_util::task::TaskTracker;
 use crate::asking::Asking;
 use crate::call::long::{self, Task, Told};
 use crate::call::{self, CallOptions};
+use crate::error::quote;
 use crate::handler::{Handler, Routes};
 use crate::transport::{Fault, Transport};
 use crate::{CallError, Error, Limits, tools};
 
 /// For ending a session on the server and closing the wire.
 const CLOSE: Duration = Duration::from_secs(8);
+/// What is read of a server's instructions, in bytes: far more than a person would.
+const INSTRUCTIONS: usize = 64 * 1024;
 /// Waits between attempts to listen for changes again.
 const RELISTEN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_mins(5));
 
@@ -203,9 +207,13 @@ impl Connection {
 fn describe(about: &ServerPeerInfo, transport: Transport) -> ServerInfo {
     let server = about.server_info.as_ref();
     ServerInfo {
-        name: server.map(|server| server.name.clone()).unwrap_or_default(),
-        version: server.map(|server| server.version.clone()).unwrap_or_default(),
-        instructions: about.instructions.clone().filter(|text| !text.trim().is_empty()),
+        name: server.map(|server| quote(&server.name)).unwrap_or_default(),
+        version: server.map(|server| quote(&server.version)).unwrap_or_default(),
+        instructions: about
+            .instructions
+            .as_deref()
+            .map(|text| cut_to(text, INSTRUCTIONS).to_owned())
+            .filter(|text| !text.trim().is_empty()),
         protocol_version: about.protocol_version.to_string(),
         transport,
         era: if about.protocol_version.has_initialize() { Era::Legacy } else { Era::Modern },

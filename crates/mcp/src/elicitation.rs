@@ -147,7 +147,7 @@ mod tests {
         assert!(matches!(form, Question::Form(Form { fields, .. }) if fields.is_empty()));
         assert!(matches!(
             Question::read(&json!({ "mode": "url", "message": "a\u{1b}b\nc", "url": "https://a.example" })),
-            Ok(Question::Url(Visit { message, .. })) if message == "a b\nc"
+            Ok(Question::Url(Visit { message, .. })) if message == "a⟨U+001B⟩b\nc"
         ));
         assert!(Question::read(&json!({ "mode": "telepathy", "message": "x" })).is_err());
     }

@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 use std::time::Duration;
 
+use domain::text::show_invisible;
 use domain::tool::Outcome;
 
 use crate::net::Refused;
@@ -316,13 +317,12 @@ impl From<Error> for CallError {
     }
 }
 
-/// A server's own words, made fit for one line: no control characters, and not long.
+/// A server's own words, made fit for one line: nothing in them is invisible, and they are not long.
 pub(crate) fn quote(text: &str) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(QUOTE + 1).collect();
-    match clean.char_indices().nth(QUOTE) {
-        Some((end, _)) => format!("{}…", &clean[..end]),
-        None => clean,
-    }
+    let mut end = text.char_indices().map(|(at, _)| at);
+    let (cut, dots) = end.nth(QUOTE).map_or((text, ""), |end| (&text[..end], "…"));
+    let line = cut.replace(['\t', '\n', '\r'], " ");
+    format!("{}{dots}", show_invisible(&line))
 }
 
 fn status_word(status: u16) -> String {
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn a_servers_words_are_cleaned_and_cut() {
-        assert_eq!(quote("a\u{1b}[31m\nb"), "a [31m b");
+        assert_eq!(quote("a\u{1b}[31m\nb\u{202e}"), "a⟨U+001B⟩[31m b⟨U+202E⟩");
         let long = quote(&"ä".repeat(5000));
         assert_eq!(long.chars().count(), QUOTE + 1);
         assert!(long.ends_with('…'));

@@ -20,6 +20,7 @@ use crate::asking::Asking;
 use crate::call::Progress;
 use crate::call::long::{RELATED, Told};
 use crate::elicitation::Answer;
+use crate::error::quote;
 
 /// Progress reports on their way to the calls they belong to. The lock is held while a call is handed to the wire,
 /// because its token is known only afterwards and a report may be faster.
@@ -113,7 +114,11 @@ impl ClientHandler for Handler {
         let routes = self.routes.lock().await;
         if let Some(route) = routes.get(&report.progress_token) {
             // A full channel means that newer news is waiting already.
-            let progress = Progress { progress: report.progress, total: report.total, message: report.message };
+            let progress = Progress {
+                progress: report.progress,
+                total: report.total,
+                message: report.message.as_deref().map(quote),
+            };
             route.try_send(progress).ok();
         }
     }

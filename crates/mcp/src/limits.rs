@@ -9,6 +9,8 @@ pub struct Limits {
     pub connect: Duration,
     /// For one page of the tool list.
     pub page: Duration,
+    /// For all pages of it.
+    pub list: Duration,
     /// For one message of the server, in bytes. Images come in messages, so this is far above any text.
     pub message_bytes: usize,
     /// For a whole tool list, counted as JSON.
@@ -22,9 +24,10 @@ impl Default for Limits {
         Self {
             connect: Duration::from_secs(15),
             page: Duration::from_secs(30),
+            list: Duration::from_mins(1),
             message_bytes: 16 * 1024 * 1024,
-            tools_bytes: 8 * 1024 * 1024,
-            tools: 2000,
+            tools_bytes: 16 * 1024 * 1024,
+            tools: 20_000,
         }
     }
 }

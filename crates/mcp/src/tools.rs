@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use domain::text::is_invisible;
 use domain::tool::{ToolDefinition, ToolResult};
 use rmcp::model::{ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams, ServerResult};
 use rmcp::service::PeerRequestOptions;
@@ -19,6 +20,11 @@ const PAGES: usize = 200;
 
 /// All pages of the server's list.
 pub(crate) async fn list(connection: &Inner) -> Result<Vec<ToolDefinition>, Error> {
+    let patience = connection.limits.list;
+    tokio::time::timeout(patience, pages(connection)).await.unwrap_or(Err(Error::Timeout(patience)))
+}
+
+async fn pages(connection: &Inner) -> Result<Vec<ToolDefinition>, Error> {
     let limits = connection.limits;
     let mut tools: Vec<ToolDefinition> = Vec::new();
     let mut names = HashSet::new();
@@ -99,7 +105,13 @@ fn definition(mut tool: Value) -> Option<ToolDefinition> {
     // A field that is null means the same as one that is not there.
     fields.retain(|_, value| !value.is_null());
     let tool: ToolDefinition = serde_json::from_value(tool).ok()?;
-    (NAME.contains(&tool.name.chars().count()) && tool.input_schema.is_object()).then_some(tool)
+    // A name is called by and cannot be shown as another, so that one with something invisible in it is none.
+    let is_named = NAME.contains(&tool.name.chars().count()) && !tool.name.contains(is_not_for_names);
+    (is_named && tool.input_schema.is_object()).then_some(tool)
+}
+
+fn is_not_for_names(character: char) -> bool {
+    character.is_control() || is_invisible(character)
 }
 
 /// The result of a call.
@@ -137,6 +149,9 @@ mod tests {
         for tool in [
             json!({ "name": "", "inputSchema": {} }),
             json!({ "name": "x".repeat(129), "inputSchema": {} }),
+            json!({ "name": "sen\u{200b}d", "inputSchema": {} }),
+            json!({ "name": "send\nit", "inputSchema": {} }),
+            json!({ "name": "\u{202e}dnes", "inputSchema": {} }),
             json!({ "name": "a", "inputSchema": "string" }),
             json!({ "name": 1, "inputSchema": {} }),
             json!("a"),

@@ -197,6 +197,10 @@ impl Runs {
         self.active().get(&(owner, chat)).cloned()
     }
 
+    fn get_by_id(&self, owner: UserId, id: RunId) -> Option<Arc<Run>> {
+        self.active().values().find(|run| run.owner == owner && run.id == id).cloned()
+    }
+
     /// Ends the turn that goes on in a chat; what it has said is kept. Says whether there was one.
     pub fn stop_run(&self, owner: UserId, chat: ChatId) -> bool {
         let run = self.get(owner, chat);

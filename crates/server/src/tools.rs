@@ -62,6 +62,8 @@ pub struct BoundTool {
     pub model_name: String,
     /// What the server says about it.
     pub definition: ToolDefinition,
+    /// What the server says about itself; empty where it says nothing.
+    pub instructions: String,
     /// The connection it belongs to.
     pub server: store::servers::Server,
     /// Who runs it.
@@ -368,6 +370,14 @@ pub struct Opened {
     pub origin: Origin,
     /// Why the fallback stands in; reads on from the server's name.
     pub reason: Option<String>,
+}
+
+impl Opened {
+    /// What the server says about how it wants to be used; empty where it says nothing, or something stands in for it.
+    pub fn instructions(&self) -> String {
+        let info = self.connection.as_ref().map(mcp::Connection::info);
+        info.and_then(|info| info.instructions.clone()).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod asking;
+mod pins;
 mod rules;
 mod waiting;
 
@@ -50,6 +51,11 @@ impl Scene {
         let (status, answer) = self.person.ask(&self.chat, "Send it", choice()).await;
         assert_eq!((status.as_u16(), &answer["status"]), (200, &json!("waiting")), "{answer}");
         answer["approvals"].clone()
+    }
+
+    /// Has the server asked anew.
+    async fn refresh(&self) {
+        self.person.post(&format!("/api/connections/{}/refresh", self.connection), &json!({})).await;
     }
 
     async fn decide(&self, approval: &Value, body: Value) -> (u16, Value) {

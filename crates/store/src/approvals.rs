@@ -7,19 +7,27 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::dispatch::{read, transaction, write};
-use crate::permissions::{Rule, UPSERT};
+use crate::permissions::{Rule, make_rule};
 use crate::{Error, JsonText, Store};
 
 const INSERT: &str = "INSERT INTO tool_approvals
-      (id, run_id, user_id, tool_call_id, server_id, tool, url, definition, created_at)
-    SELECT $1, id, user_id, $4, $5, $6, $7, $8, $9 FROM runs WHERE id = $2 AND user_id = $3 AND status = 'running'";
+      (id, run_id, user_id, tool_call_id, server_id, tool, url, definition, instructions, created_at)
+    SELECT $1, id, user_id, $4, $5, $6, $7, $8, $9, $10 FROM runs WHERE id = $2 AND user_id = $3 AND status = 'running'";
 
-const GET: &str =
-    "SELECT a.id, a.run_id, a.tool_call_id, a.server_id, a.tool, a.url, a.definition, a.decision, a.arguments
+const GET: &str = "SELECT a.id, a.run_id, a.tool_call_id, a.server_id, a.tool, a.url, a.definition, a.instructions,
+      a.decision, a.arguments
     FROM tool_approvals a JOIN runs r ON r.id = a.run_id WHERE a.id = $1 AND a.user_id = $2 AND r.session_id = $3";
 
-const LIST: &str = "SELECT id, run_id, tool_call_id, server_id, tool, url, definition, decision, arguments
+const LIST: &str =
+    "SELECT id, run_id, tool_call_id, server_id, tool, url, definition, instructions, decision, arguments
     FROM tool_approvals WHERE run_id = $1 AND user_id = $2 ORDER BY id";
+
+const LIST_OPEN: &str =
+    "SELECT a.id, a.run_id, a.tool_call_id, a.server_id, a.tool, a.url, a.definition, a.instructions,
+      a.decision, a.arguments
+    FROM tool_approvals a JOIN runs r ON r.id = a.run_id
+    WHERE a.user_id = $1 AND a.server_id = $2 AND a.tool = $3 AND a.decision IS NULL AND r.status = 'running'
+    ORDER BY a.id";
 
 const DECIDE: &str = "UPDATE tool_approvals SET decision = $3, arguments = $4, decided_at = $5
     WHERE id = $1 AND user_id = $2 AND decision IS NULL
@@ -42,6 +50,8 @@ pub struct Approval {
     pub url: String,
     /// What the person is asked about, canonical JSON.
     pub definition: String,
+    /// The server's instructions at that time; empty where it gave none.
+    pub instructions: String,
     /// What was decided, once it was.
     pub decided: Option<Decided>,
 }
@@ -64,6 +74,7 @@ struct ApprovalRow {
     tool: String,
     url: String,
     definition: String,
+    instructions: String,
     decision: Option<String>,
     arguments: Option<JsonText<Map<String, Value>>>,
 }
@@ -85,6 +96,7 @@ impl TryFrom<ApprovalRow> for Approval {
             tool: row.tool,
             url: row.url,
             definition: row.definition,
+            instructions: row.instructions,
             decided: decided.transpose()?,
         })
     }
@@ -95,6 +107,7 @@ impl Store {
     pub async fn insert_approval(&self, owner: UserId, approval: &Approval, now: Timestamp) -> Result<(), Error> {
         let (tool_call, tool) = (without_nul(approval.tool_call.clone()), without_nul(approval.tool.clone()));
         let definition = without_nul(approval.definition.clone());
+        let instructions = without_nul(approval.instructions.clone());
         let made = write!(self, |c| sqlx::query(INSERT)
             .bind(approval.id.0)
             .bind(approval.run.0)
@@ -104,6 +117,7 @@ impl Store {
             .bind(&tool)
             .bind(&approval.url)
             .bind(&definition)
+            .bind(&instructions)
             .bind(now.0)
             .execute(c)
             .await
@@ -126,6 +140,22 @@ impl Store {
     pub async fn list_approvals(&self, owner: UserId, run: RunId) -> Result<Vec<Approval>, Error> {
         let rows =
             read!(self, |c| sqlx::query_as::<_, ApprovalRow>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
+        rows.into_iter().map(Approval::try_from).collect()
+    }
+
+    /// The questions about one tool of a connection that nobody has answered, in all chats of the person.
+    pub async fn list_open_approvals(
+        &self,
+        owner: UserId,
+        server: ServerId,
+        tool: &str,
+    ) -> Result<Vec<Approval>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, ApprovalRow>(LIST_OPEN)
+            .bind(owner.0)
+            .bind(server.0)
+            .bind(tool)
+            .fetch_all(c)
+            .await)?;
         rows.into_iter().map(Approval::try_from).collect()
     }
 
@@ -153,18 +183,7 @@ impl Store {
             if changed == 1
                 && let Some(rule) = rule
             {
-                let pin = rule.pin.as_ref();
-                sqlx::query(UPSERT)
-                    .bind(rule.server.0)
-                    .bind(owner.0)
-                    .bind(&rule.tool)
-                    .bind(rule.permission.as_str())
-                    .bind(&rule.url)
-                    .bind(pin.map(|pin| pin.hash.as_str()))
-                    .bind(pin.map(|pin| pin.definition.as_str()))
-                    .bind(now.0)
-                    .execute(&mut *tx)
-                    .await?;
+                make_rule!(tx, owner, rule, now);
             }
             Ok(changed == 1)
         })

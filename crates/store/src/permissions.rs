@@ -6,7 +6,7 @@ use domain::tool::Outcome;
 use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, write};
+use crate::dispatch::{read, transaction, write};
 use crate::{Error, Store};
 
 pub(crate) const UPSERT: &str = "INSERT INTO tool_permissions
@@ -15,11 +15,21 @@ pub(crate) const UPSERT: &str = "INSERT INTO tool_permissions
     ON CONFLICT (server_id, tool) DO UPDATE SET permission = excluded.permission, url = excluded.url,
       definition_hash = excluded.definition_hash, definition = excluded.definition, updated_at = excluded.updated_at";
 
-const GET: &str = "SELECT server_id, tool, permission, url, definition_hash, definition FROM tool_permissions
-    WHERE server_id = $1 AND tool = $2 AND user_id = $3";
+pub(crate) const PIN_INSTRUCTIONS: &str = "INSERT INTO server_instructions
+      (server_id, user_id, hash, instructions, updated_at)
+    SELECT id, user_id, $3, $4, $5 FROM mcp_servers WHERE id = $1 AND user_id = $2
+    ON CONFLICT (server_id) DO UPDATE SET hash = excluded.hash, instructions = excluded.instructions,
+      updated_at = excluded.updated_at";
 
-const LIST: &str = "SELECT server_id, tool, permission, url, definition_hash, definition FROM tool_permissions
-    WHERE user_id = $1 ORDER BY server_id, tool";
+const GET: &str = "SELECT p.server_id, p.tool, p.permission, p.url, p.definition_hash, p.definition,
+      i.hash AS instructions_hash, i.instructions
+    FROM tool_permissions p LEFT JOIN server_instructions i ON i.server_id = p.server_id
+    WHERE p.server_id = $1 AND p.tool = $2 AND p.user_id = $3";
+
+const LIST: &str = "SELECT p.server_id, p.tool, p.permission, p.url, p.definition_hash, p.definition,
+      i.hash AS instructions_hash, i.instructions
+    FROM tool_permissions p LEFT JOIN server_instructions i ON i.server_id = p.server_id
+    WHERE p.user_id = $1 ORDER BY p.server_id, p.tool";
 
 const INSERT_AUDIT: &str = "INSERT INTO tool_audit (id, user_id, server_name, tool, allowed_by, outcome, created_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7)";
@@ -27,13 +37,45 @@ const INSERT_AUDIT: &str = "INSERT INTO tool_audit (id, user_id, server_name, to
 const LIST_AUDIT: &str = "SELECT id, server_name, tool, allowed_by, outcome, created_at FROM tool_audit
     WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
 
-/// A definition that a person has allowed.
+/// Makes a rule within a transaction, in the place of an older one, and pins what goes with it. Gives how many rows are
+/// the owner's: none or one. It is typed where it is used, once for each database.
+macro_rules! make_rule {
+    ($tx:expr, $owner:expr, $rule:expr, $now:expr) => {{
+        let (owner, rule, now) = ($owner, $rule, $now);
+        if let Some(seen) = &rule.instructions {
+            sqlx::query($crate::permissions::PIN_INSTRUCTIONS)
+                .bind(rule.server.0)
+                .bind(owner.0)
+                .bind(&seen.hash)
+                .bind(domain::text::without_nul(seen.text.clone()))
+                .bind(now.0)
+                .execute(&mut *$tx)
+                .await?;
+        }
+        sqlx::query($crate::permissions::UPSERT)
+            .bind(rule.server.0)
+            .bind(owner.0)
+            .bind(domain::text::without_nul(rule.tool.clone()))
+            .bind(rule.permission.as_str())
+            .bind(&rule.url)
+            .bind(rule.pin.as_ref().map(|pin| pin.hash.as_str()))
+            .bind(rule.pin.as_ref().map(|pin| pin.text.as_str()))
+            .bind(now.0)
+            .execute(&mut *$tx)
+            .await?
+            .rows_affected()
+    }};
+}
+
+pub(crate) use make_rule;
+
+/// Something that a person has allowed as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
-    /// SHA-256 of `definition`, hexadecimal.
+    /// SHA-256 of `text`, hexadecimal.
     pub hash: String,
-    /// The definition, canonical JSON.
-    pub definition: String,
+    /// A definition as canonical JSON, or a server's instructions.
+    pub text: String,
 }
 
 /// A rule that a person made for one tool of one connection.
@@ -49,6 +91,8 @@ pub struct Rule {
     pub url: String,
     /// For what definition it holds; only with [`Permission::Always`].
     pub pin: Option<Pin>,
+    /// The instructions of the server when one of its tools was last allowed for good, this one or another.
+    pub instructions: Option<Pin>,
 }
 
 #[derive(sqlx::FromRow)]
@@ -59,6 +103,8 @@ struct RuleRow {
     url: String,
     definition_hash: Option<String>,
     definition: Option<String>,
+    instructions_hash: Option<String>,
+    instructions: Option<String>,
 }
 
 impl TryFrom<RuleRow> for Rule {
@@ -67,8 +113,15 @@ impl TryFrom<RuleRow> for Rule {
     fn try_from(row: RuleRow) -> Result<Self, Error> {
         let permission = Permission::from_word(&row.permission)
             .ok_or_else(|| Error::Corrupt(format!("the permission {}", row.permission)))?;
-        let pin = row.definition_hash.zip(row.definition).map(|(hash, definition)| Pin { hash, definition });
-        Ok(Self { server: ServerId(row.server_id), tool: row.tool, permission, url: row.url, pin })
+        let pin = |(hash, text)| Pin { hash, text };
+        Ok(Self {
+            server: ServerId(row.server_id),
+            tool: row.tool,
+            permission,
+            url: row.url,
+            pin: row.definition_hash.zip(row.definition).map(pin),
+            instructions: row.instructions_hash.zip(row.instructions).map(pin),
+        })
     }
 }
 
@@ -136,19 +189,7 @@ impl Store {
 
     /// Makes a rule, in the place of an older one. `NotFound` when the connection is not the owner's.
     pub async fn insert_permission(&self, owner: UserId, rule: &Rule, now: Timestamp) -> Result<(), Error> {
-        let tool = without_nul(rule.tool.clone());
-        let made = write!(self, |c| sqlx::query(UPSERT)
-            .bind(rule.server.0)
-            .bind(owner.0)
-            .bind(&tool)
-            .bind(rule.permission.as_str())
-            .bind(&rule.url)
-            .bind(rule.pin.as_ref().map(|pin| pin.hash.as_str()))
-            .bind(rule.pin.as_ref().map(|pin| pin.definition.as_str()))
-            .bind(now.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
+        let made = transaction!(self, |tx| { Ok(make_rule!(tx, owner, rule, now)) })?;
         if made == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 

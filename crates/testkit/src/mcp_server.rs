@@ -15,6 +15,7 @@ use crate::background::Background;
 #[derive(Debug, Default)]
 struct Script {
     tools: Vec<Value>,
+    instructions: Option<String>,
     calls: Vec<(String, Value)>,
     hangs: bool,
 }
@@ -40,6 +41,11 @@ impl ScriptedMcp {
     /// From now on it has these tools.
     pub fn change(&self, tools: impl IntoIterator<Item = Value>) {
         self.script.lock().unwrap().tools = complete(tools);
+    }
+
+    /// From now on it tells whoever connects how it wants to be used.
+    pub fn instruct(&self, instructions: &str) {
+        self.script.lock().unwrap().instructions = Some(instructions.to_owned());
     }
 
     /// From now on its calls do not end.
@@ -71,7 +77,7 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Respon
         let result = match request["method"].as_str().unwrap() {
             "initialize" => Some(json!({
                 "protocolVersion": params["protocolVersion"], "capabilities": { "tools": {} },
-                "serverInfo": { "name": "scripted", "version": "1.0.0" },
+                "serverInfo": { "name": "scripted", "version": "1.0.0" }, "instructions": script.instructions,
             })),
             "ping" => Some(json!({})),
             "tools/list" => Some(json!({ "tools": script.tools })),

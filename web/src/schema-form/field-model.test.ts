@@ -65,3 +65,14 @@ test("lists each option once and offers null where it is allowed", () => {
   });
   expect(field).toMatchObject({ kind: "choice", options: ["C", "F", null] });
 });
+
+test("shows what a server has hidden in its words, and takes nothing but words for words", () => {
+  const properties = {
+    "to\u200B": { type: "string", description: "Whom.\u202E\u{E0041}" },
+    count: { type: "integer", title: 7, description: {} },
+  };
+  expect(fieldsOf({ type: "object", properties })).toMatchObject([
+    { name: "to\u200B", label: "to⟨U+200B⟩", description: "Whom.⟨U+202E⟩⟨U+E0041⟩" },
+    { name: "count", label: "count", description: undefined },
+  ]);
+});

@@ -1,3 +1,4 @@
+import { showInvisible } from "@/lib/show-invisible";
 import { isSchema, type JsonSchema, plainSchema } from "./schema";
 
 /** What every kind of field has. */
@@ -77,8 +78,8 @@ function fieldOf(schema: JsonSchema, root: JsonSchema, place: Place): Field {
   const shown = plain?.schema ?? schema;
   const base: FieldBase = {
     name: place.name,
-    label: shown.title ?? place.name,
-    description: shown.description,
+    label: readable(shown.title) ?? showInvisible(place.name),
+    description: readable(shown.description),
     required: place.required,
     nullable: plain?.nullable ?? false,
     default: shown.default,
@@ -86,6 +87,11 @@ function fieldOf(schema: JsonSchema, root: JsonSchema, place: Place): Field {
   if (plain === undefined || plain.schema.allOf !== undefined || place.depth > deepest)
     return { ...base, kind: "json" };
   return typedField(plain.schema, root, place, base);
+}
+
+/** A server's words, if that is what stands there. */
+function readable(words: unknown): string | undefined {
+  return typeof words === "string" ? showInvisible(words) : undefined;
 }
 
 function typedField(schema: JsonSchema, root: JsonSchema, place: Place, base: FieldBase): Field {

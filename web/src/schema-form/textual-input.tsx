@@ -1,4 +1,5 @@
 import { t } from "./form-text";
+import { showInvisible } from "@/lib/show-invisible";
 import { type FieldIds, Input, Select, Textarea } from "@/ui/field";
 import type { ChoiceField, Field, NumberField, TextField } from "./field-model";
 
@@ -52,7 +53,7 @@ function ChoiceOptions({ field }: { field: ChoiceField }) {
       <option value="">{t("form.notSet")}</option>
       {field.options.map((option, index) => (
         <option key={JSON.stringify(option)} value={String(index)}>
-          {typeof option === "string" ? option : JSON.stringify(option)}
+          {showInvisible(typeof option === "string" ? option : JSON.stringify(option))}
         </option>
       ))}
     </>

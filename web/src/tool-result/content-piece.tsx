@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "@/lib/json";
+import { showInvisible } from "@/lib/show-invisible";
 import { t } from "@/lib/t";
 import { InlineImage } from "./inline-image";
 import { TextBlock } from "./text-block";
@@ -27,8 +28,8 @@ function ResourceLink({ piece }: { piece: JsonObject }) {
   const uri = asText(piece["uri"]) ?? "";
   return (
     <p className="text-sm wrap-anywhere">
-      {asText(piece["title"]) ?? asText(piece["name"])}{" "}
-      <span className="font-mono text-xs text-ink-2">{uri}</span>
+      {showInvisible(asText(piece["title"]) ?? asText(piece["name"]) ?? "")}{" "}
+      <span className="font-mono text-xs text-ink-2">{showInvisible(uri)}</span>
     </p>
   );
 }
@@ -37,7 +38,9 @@ function Resource({ resource }: { resource: JsonObject }) {
   const text = asText(resource["text"]);
   return (
     <div>
-      <p className="mb-1 font-mono text-xs wrap-anywhere text-ink-2">{asText(resource["uri"])}</p>
+      <p className="mb-1 font-mono text-xs wrap-anywhere text-ink-2">
+        {showInvisible(asText(resource["uri"]) ?? "")}
+      </p>
       {text === undefined ? (
         <p className="text-ink-2">{t("result.binary")}</p>
       ) : (

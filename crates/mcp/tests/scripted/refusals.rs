@@ -14,6 +14,7 @@ use crate::{client, connect, connect_within, legacy, modern, refusal, tool};
 const SMALL: Limits = Limits {
     connect: crate::PATIENCE,
     page: crate::PATIENCE,
+    list: crate::PATIENCE,
     message_bytes: 64 * 1024,
     tools_bytes: 32 * 1024,
     tools: 50,
@@ -201,7 +202,7 @@ async fn a_failed_listing_is_an_error_and_never_an_empty_list() {
         Server::start(|seen| legacy(seen).unwrap_or_else(|| seen.error(200, -32603, "the\ndatabase\u{7} is down")))
             .await;
     let failed = connect(server.url("/mcp")).await.unwrap().list_tools().await.unwrap_err();
-    assert_eq!(failed.to_string(), "answered with an error: the database  is down (-32603)");
+    assert_eq!(failed.to_string(), "answered with an error: the database⟨U+0007⟩ is down (-32603)");
     let lost = Server::start(|seen| {
         legacy(seen).unwrap_or_else(|| Reply::new(200, "text/event-stream", event(&json!({ "jsonrpc": "2.0" }))))
     })

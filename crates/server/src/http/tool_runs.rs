@@ -44,7 +44,7 @@ pub async fn run(
         });
     };
     // Pressing Run is a consent to this call, whatever the rule for the assistant is; only `never` stands above it.
-    if app.tools.verdict(&app, caller.user, tool).await == Verdict::Never {
+    if app.tools.look_up(&app, caller.user, tool).await? == Verdict::Never {
         Audited::new(&app, caller.user, &body.server_name, &body.name, AllowedBy::Nobody).end(Outcome::Denied);
         let message = "you do not allow this tool; change its permission first".to_owned();
         return Err(ApiError::Unprocessable { code: "tool_not_allowed", message });

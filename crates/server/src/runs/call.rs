@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 use store::approvals::Approval;
 use tokio::sync::OnceCell;
 
-use super::event::{ApprovalDescriptor, NoticeData, ProgressData, RunEvent, ToolMetadata};
+use super::event::{ApprovalDescriptor, InstructionsChange, NoticeData, ProgressData, RunEvent, ToolMetadata};
 use super::questions::Waiting;
 use super::recorder::Recorder;
 use super::transcript::DECLINED;
 use super::{Run, history};
 use crate::app::App;
-use crate::tools::permission::{Audited, Verdict, pin, place};
+use crate::tools::permission::{Audited, Changed, Verdict, pin, place};
 use crate::tools::{BoundTool, CallEnd, Selection, Toolset};
 
 /// What is said of a call that its person allows never.
@@ -104,7 +104,12 @@ impl<'a> Caller<'a> {
     /// Goes on with a call that waited when the program was stopped.
     pub async fn make_waiting(&self, approval: &Approval, record: ToolCall) {
         let definition = serde_json::from_str(&approval.definition).unwrap_or_default();
-        let descriptor = ApprovalDescriptor { server_name: record.server_name.clone(), definition, before: None };
+        let descriptor = ApprovalDescriptor {
+            server_name: record.server_name.clone(),
+            definition,
+            before: None,
+            instructions: None,
+        };
         let ended = match &record.arguments {
             Value::Object(arguments) => self.asked(&record, approval, descriptor, arguments.clone()).await,
             _ => Ended::refused("The arguments are not a JSON object."),
@@ -129,18 +134,12 @@ impl<'a> Caller<'a> {
                 Ended::denied(NEVER)
             }
             Verdict::Allowed(by) => self.call(record, &tool, arguments, by).await,
-            Verdict::Ask { before } => self.ask(record, &tool, before, arguments).await,
+            Verdict::Ask(changed) => self.ask(record, &tool, changed, arguments).await,
         }
     }
 
-    async fn ask(
-        &self,
-        record: &ToolCall,
-        tool: &BoundTool,
-        before: Option<Value>,
-        arguments: Map<String, Value>,
-    ) -> Ended {
-        let definition = pin(&tool.definition).definition;
+    async fn ask(&self, record: &ToolCall, tool: &BoundTool, changed: Changed, arguments: Map<String, Value>) -> Ended {
+        let definition = pin(&tool.definition).text;
         let approval = Approval {
             id: ApprovalId::fresh(),
             run: self.run.id,
@@ -149,6 +148,7 @@ impl<'a> Caller<'a> {
             tool: tool.definition.name.clone(),
             url: place(tool).to_owned(),
             definition: definition.clone(),
+            instructions: tool.instructions.clone(),
             decided: None,
         };
         if let Err(error) = self.app.store.insert_approval(self.run.owner, &approval, self.app.clock.now()).await {
@@ -156,7 +156,14 @@ impl<'a> Caller<'a> {
             return Ended::refused("The person could not be asked, so the call was not made.");
         }
         let definition = serde_json::from_str(&definition).unwrap_or_default();
-        let descriptor = ApprovalDescriptor { server_name: record.server_name.clone(), definition, before };
+        let descriptor = ApprovalDescriptor {
+            server_name: record.server_name.clone(),
+            definition,
+            before: changed.definition,
+            instructions: changed
+                .instructions
+                .map(|before| InstructionsChange { before, now: tool.instructions.clone() }),
+        };
         let request = RunEvent::ToolApprovalRequest {
             approval_id: approval.id,
             tool_call_id: record.id.clone(),
@@ -164,6 +171,10 @@ impl<'a> Caller<'a> {
         };
         if !self.recorder.emit_durably(&request).await {
             return Ended::refused("The database does not answer, so the call was not made.");
+        }
+        // The same tool may have been allowed for good meanwhile, where another call of it waited.
+        if let Verdict::Allowed(_) = self.app.tools.verdict(self.app, self.run.owner, tool).await {
+            self.app.runs.allow_as_well(self.app, self.run.owner, &approval).await;
         }
         self.asked(record, &approval, descriptor, arguments).await
     }
@@ -213,7 +224,8 @@ impl<'a> Caller<'a> {
             return Ended::refused(format!("{} cannot be used any more.", approval.tool));
         };
         let tool = app.tools.current(app, owner, tool).await;
-        if place(&tool) != approval.url || pin(&tool.definition).definition != approval.definition {
+        let is_same = pin(&tool.definition).text == approval.definition && tool.instructions == approval.instructions;
+        if place(&tool) != approval.url || !is_same {
             return Ended::refused("The server changed the tool after the person was asked. The call was not made.");
         }
         self.call(record, &tool, arguments, by).await

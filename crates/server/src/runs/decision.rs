@@ -68,6 +68,7 @@ impl Runs {
             permission: Permission::Always,
             url: approval.url.clone(),
             pin: Some(pin_of(approval.definition.clone())),
+            instructions: Some(pin_of(approval.instructions.clone())),
         });
         let first = app.store.decide_approval(owner, id, &decided, rule.as_ref(), app.clock.now()).await?;
         let decided = if first {
@@ -75,10 +76,41 @@ impl Runs {
         } else {
             self.question(app, owner, chat, id).await?.decided.ok_or(DecideError::Ended)?
         };
-        if let Some(run) = self.get(owner, chat).filter(|run| run.id == approval.run) {
+        if let Some(run) = self.get_by_id(owner, approval.run) {
             run.questions.decide(id, decided.clone());
         }
+        if first && decided.decision == Decision::Always {
+            self.allow_the_others(app, owner, &approval).await;
+        }
         Ok(outcome(decided, first))
+    }
+
+    /// What is allowed for good need not be asked in other places where it waits, in this chat or another. A question that
+    /// cannot be found now stays open: it can still be answered by itself.
+    async fn allow_the_others(&self, app: &App, owner: UserId, approval: &Approval) {
+        let open = app.store.list_open_approvals(owner, approval.server, &approval.tool).await;
+        let open = open.inspect_err(|error| tracing::error!(%error, "open questions could not be read"));
+        let is_alike = |other: &&Approval| {
+            (&other.url, &other.definition, &other.instructions)
+                == (&approval.url, &approval.definition, &approval.instructions)
+        };
+        for other in open.unwrap_or_default().iter().filter(is_alike) {
+            self.allow_as_well(app, owner, other).await;
+        }
+    }
+
+    /// Answers a question whose tool has been allowed for good in another place.
+    pub(super) async fn allow_as_well(&self, app: &App, owner: UserId, approval: &Approval) {
+        let decided = Decided { decision: Decision::Always, arguments: None };
+        match app.store.decide_approval(owner, approval.id, &decided, None, app.clock.now()).await {
+            Ok(true) => {
+                if let Some(run) = self.get_by_id(owner, approval.run) {
+                    run.questions.decide(approval.id, decided);
+                }
+            }
+            Ok(false) => {}
+            Err(error) => tracing::error!(%error, "an open question could not be answered"),
+        }
     }
 
     async fn question(&self, app: &App, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Approval, DecideError> {

@@ -158,6 +158,18 @@ pub struct ApprovalDescriptor {
     /// The definition that the person had allowed for good, where the server has changed it since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
+    /// The instructions of the server, where it has changed them since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<InstructionsChange>,
+}
+
+/// What a server says about how it wants to be used, when the person allowed its tools and now. Empty for nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InstructionsChange {
+    /// What it said.
+    pub before: String,
+    /// What it says.
+    pub now: String,
 }
 
 /// A chat's new name.

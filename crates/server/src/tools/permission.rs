@@ -3,6 +3,7 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::HEXLOWER;
 use domain::permission::{AllowedBy, Permission};
+use domain::text::without_nul;
 use domain::tool::{Outcome, ToolDefinition};
 use domain::{ServerId, UserId};
 use serde::Serialize;
@@ -18,16 +19,22 @@ const OWN_PATHS: [&str; 2] = ["/mcp/toolbox", "/mcp/google-drive"];
 /// In the place of an address, for the tools that stand in for a server: a rule for them is none for the server's own.
 const BUILT_IN: &str = "built-in";
 
+/// What a person had allowed for good, as far as the server has changed it since.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Changed {
+    /// The definition of the tool.
+    pub definition: Option<Value>,
+    /// The instructions of the server; empty where it gave none.
+    pub instructions: Option<String>,
+}
+
 /// Whether a call may be made.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// It may.
     Allowed(AllowedBy),
     /// Its person is to be asked.
-    Ask {
-        /// What they had allowed before the server changed it.
-        before: Option<Value>,
-    },
+    Ask(Changed),
     /// It may not.
     Never,
 }
@@ -52,13 +59,13 @@ pub struct ToolPermission {
 
 /// A definition in the one form in which it is compared and hashed: fields sorted, what is absent left out.
 pub fn pin(definition: &ToolDefinition) -> Pin {
-    let canonical = sorted(serde_json::to_value(definition).unwrap_or_default()).to_string();
-    pin_of(canonical)
+    pin_of(sorted(serde_json::to_value(definition).unwrap_or_default()).to_string())
 }
 
-/// The pin of a definition that is in its canonical form already.
-pub fn pin_of(definition: String) -> Pin {
-    Pin { hash: HEXLOWER.encode(digest(&SHA256, definition.as_bytes()).as_ref()), definition }
+/// The pin of a definition that is in its canonical form already, or of a server's instructions.
+pub fn pin_of(text: String) -> Pin {
+    let text = without_nul(text);
+    Pin { hash: HEXLOWER.encode(digest(&SHA256, text.as_bytes()).as_ref()), text }
 }
 
 /// The address that a rule or a question is bound to.
@@ -81,32 +88,36 @@ fn sorted(value: Value) -> Value {
 impl Tools {
     /// Whether a tool may run unasked. What cannot be looked up is asked.
     pub async fn verdict(&self, app: &App, user: UserId, tool: &BoundTool) -> Verdict {
-        match app.store.get_permission(user, tool.server.id, &tool.definition.name).await {
-            Ok(rule) => self.judge(rule.as_ref(), tool),
-            Err(error) => {
-                tracing::error!(%error, "a permission could not be read; the person is asked");
-                Verdict::Ask { before: None }
-            }
-        }
+        self.look_up(app, user, tool).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a permission could not be read; the person is asked");
+            Verdict::Ask(Changed::default())
+        })
+    }
+
+    /// The same, for those whose person has agreed already and who have to know whether they once said never.
+    pub async fn look_up(&self, app: &App, user: UserId, tool: &BoundTool) -> Result<Verdict, store::Error> {
+        let rule = app.store.get_permission(user, tool.server.id, &tool.definition.name).await?;
+        Ok(self.judge(rule.as_ref(), tool))
     }
 
     fn judge(&self, rule: Option<&Rule>, tool: &BoundTool) -> Verdict {
         let Some(rule) = rule else {
             return match self.default_for(&tool.server.url, tool.origin, &tool.definition) {
                 Permission::Always => Verdict::Allowed(AllowedBy::Default),
-                _ => Verdict::Ask { before: None },
+                _ => Verdict::Ask(Changed::default()),
             };
         };
-        match (rule.permission, &rule.pin) {
-            (Permission::Never, _) => Verdict::Never,
-            (Permission::Always, Some(allowed)) if rule.url == place(tool) => {
-                if allowed.hash == pin(&tool.definition).hash {
-                    Verdict::Allowed(AllowedBy::Rule)
-                } else {
-                    Verdict::Ask { before: serde_json::from_str(&allowed.definition).ok() }
-                }
+        match (rule.permission, &rule.pin, &rule.instructions) {
+            (Permission::Never, ..) => Verdict::Never,
+            (Permission::Always, Some(allowed), Some(heard)) if rule.url == place(tool) => {
+                let changed = Changed {
+                    definition: (allowed.hash != pin(&tool.definition).hash)
+                        .then(|| serde_json::from_str(&allowed.text).unwrap_or_default()),
+                    instructions: (heard.hash != pin_of(tool.instructions.clone()).hash).then(|| heard.text.clone()),
+                };
+                if changed == Changed::default() { Verdict::Allowed(AllowedBy::Rule) } else { Verdict::Ask(changed) }
             }
-            _ => Verdict::Ask { before: None },
+            _ => Verdict::Ask(Changed::default()),
         }
     }
 
@@ -133,6 +144,7 @@ impl Tools {
             && let Some(now) = opened.tools.iter().find(|now| now.name == tool.definition.name)
         {
             tool.definition = now.clone();
+            tool.instructions = opened.instructions();
         }
         tool
     }
@@ -143,22 +155,33 @@ impl Tools {
         let mut all = Vec::new();
         for server in app.store.list_servers(user).await? {
             let view = self.pool.view(&server, self);
+            let instructions = self.pool.instructions(&server);
             let stored: Vec<ToolDefinition> = serde_json::from_value(server.tools).unwrap_or_default();
             // As long as the server is being asked, what it had when it was connected is the best answer.
             let tools = if view.tools.is_empty() { &stored } else { &view.tools };
             all.extend(tools.iter().map(|tool| {
                 let rule = rules.iter().find(|rule| rule.server == view.id && rule.tool == tool.name);
-                self.permission_of(&view, tool, rule)
+                self.permission_of(&view, tool, rule, instructions.as_deref())
             }));
         }
         Ok(all)
     }
 
-    fn permission_of(&self, view: &ConnectionView, tool: &ToolDefinition, rule: Option<&Rule>) -> ToolPermission {
+    /// `instructions` are the server's, where it has been asked.
+    fn permission_of(
+        &self,
+        view: &ConnectionView,
+        tool: &ToolDefinition,
+        rule: Option<&Rule>,
+        instructions: Option<&str>,
+    ) -> ToolPermission {
         let place = if view.tools_from == Origin::Fallback { BUILT_IN } else { &view.url };
         let is_good = rule.is_none_or(|rule| {
             let is_same = rule.pin.as_ref().is_some_and(|allowed| allowed.hash == pin(tool).hash);
-            rule.permission != Permission::Always || (rule.url == place && is_same)
+            let is_told_the_same = instructions.is_none_or(|now| {
+                rule.instructions.as_ref().is_some_and(|heard| heard.hash == pin_of(now.to_owned()).hash)
+            });
+            rule.permission != Permission::Always || (rule.url == place && is_same && is_told_the_same)
         });
         let permission = match rule {
             None => self.default_for(&view.url, view.tools_from, tool),
@@ -187,6 +210,7 @@ impl Tools {
         // What is allowed is what the server says now. A failure shows in the view.
         drop(self.pool.open(app, user, server).await);
         let view = self.pool.view(server, self);
+        let instructions = self.pool.instructions(server);
         let stored: Vec<ToolDefinition> = serde_json::from_value(server.tools.clone()).unwrap_or_default();
         let named = |offered: &&ToolDefinition| offered.name == tool;
         // What is to be forbidden need not be there at the moment.
@@ -199,9 +223,10 @@ impl Tools {
             permission,
             url: place.to_owned(),
             pin: (permission == Permission::Always).then(|| pin(definition)),
+            instructions: (permission == Permission::Always).then(|| pin_of(instructions.clone().unwrap_or_default())),
         };
         app.store.insert_permission(user, &rule, app.clock.now()).await?;
-        Ok(Some(self.permission_of(&view, definition, Some(&rule))))
+        Ok(Some(self.permission_of(&view, definition, Some(&rule), instructions.as_deref())))
     }
 }
 

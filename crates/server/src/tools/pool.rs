@@ -169,6 +169,13 @@ impl Pool {
         }
     }
 
+    /// The instructions of a row's server, empty where it gave none; `None` as long as it has not been asked.
+    pub fn instructions(&self, server: &Server) -> Option<String> {
+        let slot = self.slots().get(&server.id).filter(|slot| slot.made_from == made_from(server)).cloned()?;
+        let connection = slot.known().connection?;
+        Some(connection.info().instructions.clone().unwrap_or_default())
+    }
+
     /// Forgets what is known of a connection and closes it.
     pub async fn forget(&self, id: ServerId) {
         let slot = self.slots().remove(&id);

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use domain::ServerId;
 use domain::model::ToolSpec;
+use domain::text::show_invisible;
 use domain::tool::ToolDefinition;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use store::servers::Server;
 
 use super::{BoundTool, Opened};
@@ -126,6 +128,7 @@ impl Toolset {
                     self.tools.push(BoundTool {
                         model_name,
                         definition: definition.clone(),
+                        instructions: opened.instructions(),
                         server: server.clone(),
                         origin: opened.origin,
                     });
@@ -188,7 +191,29 @@ fn away(server: &Server, reason: &str) -> String {
 
 fn spec(tool: &BoundTool) -> ToolSpec {
     let ToolDefinition { description, input_schema, .. } = &tool.definition;
-    ToolSpec { name: tool.model_name.clone(), description: description.clone(), input_schema: input_schema.clone() }
+    let mut input_schema = input_schema.clone();
+    show_texts(&mut input_schema);
+    let description = show_invisible(description).into_owned();
+    ToolSpec { name: tool.model_name.clone(), description, input_schema }
+}
+
+/// Shows a model what a person is shown: no text of a schema says something that is not seen. What arguments are made of
+/// (names, choices, defaults) stays.
+fn show_texts(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(text) if matches!(name.as_str(), "title" | "description" | "$comment") => {
+                        *text = show_invisible(text).into_owned();
+                    }
+                    value => show_texts(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(show_texts),
+        _ => {}
+    }
 }
 
 /// A name that every provider accepts and no other tool of the turn has: the tool's own; where that is taken, with the
@@ -250,6 +275,27 @@ mod tests {
         assert_eq!(selection.by_server[0].1.len(), MOST);
         let set = Toolset::bind(&selection, Vec::new());
         assert_eq!(set.notices, ["A turn can use 512 tools; 3 are left out."]);
+    }
+
+    #[test]
+    fn a_model_reads_no_text_of_a_definition_that_a_person_does_not_see() {
+        let hidden = "Adds.\u{e0048}\u{202e}";
+        let definition = json!({
+            "name": "add", "description": hidden,
+            "inputSchema": { "properties": { "n\u{200b}": { "title": hidden, "enum": [hidden], "anyOf": [{ "description": hidden }] } } },
+        });
+        let tool = BoundTool {
+            model_name: "add".into(),
+            definition: serde_json::from_value(definition).unwrap(),
+            instructions: String::new(),
+            server: server("a"),
+            origin: super::super::Origin::Server,
+        };
+        let (spec, shown) = (spec(&tool), "Adds.⟨U+E0048⟩⟨U+202E⟩");
+        let argument = &spec.input_schema["properties"]["n\u{200b}"];
+        assert_eq!(spec.description, shown);
+        assert_eq!((&argument["title"], &argument["anyOf"][0]["description"]), (&json!(shown), &json!(shown)));
+        assert_eq!(argument["enum"], json!([hidden]), "values are sent as they are");
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use serde_json::{Value, json};
-use testkit::{Database, ScriptedMcp, Step, databases};
+use testkit::{ScriptedMcp, Step, databases};
 
 use crate::permissions::{Scene, call_of_send, choice, send_tool};
 
@@ -68,8 +68,7 @@ async fn a_tool_that_its_server_changes_asks_again_and_shows_both() {
         let (_, rule) = scene.person.allow(&scene.connection, "send", "always").await;
         assert_eq!((&rule["permission"], &rule["changed"]), (&json!("always"), &json!(false)));
         scene.server.change([send_tool("Sends a letter, and your files.")]);
-        let refresh = format!("/api/connections/{}/refresh", scene.connection);
-        scene.person.post(&refresh, &json!({})).await;
+        scene.refresh().await;
         let entry = scene.person.get("/api/tools/permissions").await["permissions"][0].clone();
         assert_eq!((&entry["permission"], &entry["changed"]), (&json!("ask"), &json!(true)));
         let waiting = scene.ask().await;
@@ -84,15 +83,31 @@ async fn a_tool_that_its_server_changes_asks_again_and_shows_both() {
     }
 }
 
+/// Takes the table of the rules away, as a broken database would.
+fn hide_the_rules(app: &testkit::TestApp) {
+    const STATEMENT: &str = "ALTER TABLE tool_permissions RENAME TO hidden";
+    const ON_SQLITE: &str = "import sqlite3, sys; sqlite3.connect(sys.argv[1], 10).execute(sys.argv[2])";
+    let mut command = if let Some(file) = app.database_url.strip_prefix("sqlite://") {
+        let mut python = Command::new("python3");
+        python.args(["-c", ON_SQLITE, file.split('?').next().unwrap(), STATEMENT]);
+        python
+    } else {
+        let mut psql = Command::new("psql");
+        psql.args([&app.database_url, "-c", STATEMENT]);
+        psql
+    };
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
 #[tokio::test]
 async fn a_rule_that_cannot_be_looked_up_asks() {
-    for database in databases().into_iter().filter(|database| *database == Database::Postgres) {
+    for database in databases() {
         let scene = Scene::new(database, [call_of_send()]).await;
         scene.person.allow(&scene.connection, "send", "always").await;
-        let hidden = ["-c", "ALTER TABLE tool_permissions RENAME TO hidden"];
-        let done = Command::new("psql").arg(&scene.app.database_url).args(hidden).output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        hide_the_rules(&scene.app);
         scene.ask().await;
+        assert_eq!(run_by_hand(&scene).await.0, 500, "the rule may be never, which stands above a consent");
         assert!(scene.server.calls().is_empty());
         scene.app.stop().await;
     }
@@ -103,7 +118,7 @@ async fn a_tool_that_changes_while_its_person_thinks_is_not_called() {
     let scene = Scene::new(databases()[0], [call_of_send(), Step::Text("Hm.".into())]).await;
     let waiting = scene.ask().await;
     scene.server.change([send_tool("Sends everything to everybody.")]);
-    scene.person.post(&format!("/api/connections/{}/refresh", scene.connection), &json!({})).await;
+    scene.refresh().await;
     scene.decide(&waiting[0], json!({ "decision": "once" })).await;
     let call = scene.answered().await["tool_calls"][0].clone();
     assert_eq!(call["outcome"], "error");

@@ -1,4 +1,5 @@
 import type { AvailableTool } from "@/lib/available-tool";
+import { showInvisible } from "@/lib/show-invisible";
 import { Badge } from "@/ui/badge";
 import { Card, CardHead } from "@/ui/card";
 import { t } from "./servers-text";
@@ -24,7 +25,7 @@ export function AvailableToolsCard({ tools }: AvailableToolsCardProps) {
             <Badge className="max-w-40 self-start">
               <span className="truncate leading-4">{tool.serverName}</span>
             </Badge>
-            <p className="mt-0.5 line-clamp-3 text-ink-2 wrap-anywhere">{tool.description}</p>
+            <p className="mt-0.5 line-clamp-3 text-ink-2 wrap-anywhere">{showInvisible(tool.description)}</p>
           </li>
         ))}
       </ul>

@@ -57,7 +57,7 @@ export function Approval({ part, question }: ApprovalProps) {
       <h4 id={titleId} className="text-md wrap-anywhere">
         {t("approval.title", { tool: part.toolName, server })}
       </h4>
-      {question.before !== undefined && <Changes before={question.before} now={question.definition} />}
+      {(question.before ?? question.instructions) !== undefined && <Changes question={question} />}
       {typeof description === "string" && description !== "" && (
         <p
           className="max-h-40 overflow-y-auto text-sm whitespace-pre-line text-ink-2 wrap-anywhere"

@@ -30,14 +30,24 @@ export interface Change {
   now: string;
 }
 
-/** What a server has changed about a tool. */
-export function changesOf(before: JsonObject, now: JsonObject): Change[] {
-  return Object.entries(NAMES)
-    .filter(([field]) => !sameJson(before[field], now[field]))
-    .map(([field, name]) => ({ name, before: textOf(before[field]), now: textOf(now[field]) }));
+/** What a server has changed: about a tool, where it had been allowed as `before`, and in its instructions. */
+export function changesOf(
+  now: JsonObject,
+  before: JsonObject | undefined,
+  instructions: JsonObject | undefined,
+): Change[] {
+  const parts = before === undefined ? [] : Object.entries(NAMES);
+  const changes = parts
+    .filter(([field]) => !sameJson(before?.[field], now[field]))
+    .map(([field, name]) => ({ name, before: textOf(before?.[field]), now: textOf(now[field]) }));
+  if (instructions !== undefined) {
+    const { before: old, now: fresh } = instructions;
+    changes.push({ name: "approval.part.instructions", before: textOf(old), now: textOf(fresh) });
+  }
+  return changes;
 }
 
 function textOf(value: unknown): string {
-  if (value === undefined) return "–";
+  if (value === undefined || value === "") return "–";
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }

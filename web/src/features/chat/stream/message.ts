@@ -35,6 +35,8 @@ export interface ApprovalQuestion {
   readonly definition: JsonObject;
   /** What the person had allowed for good, where the server has changed it since. */
   readonly before?: JsonObject;
+  /** The instructions of the server, `before` and `now`, where it has changed them since. */
+  readonly instructions?: JsonObject;
 }
 
 export interface ToolPart {

@@ -208,11 +208,12 @@ function toolFields(chunk: ToolChunk, fields: Partial<ToolPart>): ToolUpdate {
 
 function questionOf(chunk: ChunkOf<"tool-approval-request">): ApprovalQuestion {
   const about = isObject(chunk.approvalDescriptor) ? chunk.approvalDescriptor : {};
-  const { definition, before } = about;
+  const { definition, before, instructions } = about;
   return {
     id: chunk.approvalId,
     definition: isObject(definition) ? definition : {},
     ...(isObject(before) ? { before } : {}),
+    ...(isObject(instructions) ? { instructions } : {}),
   };
 }
 
