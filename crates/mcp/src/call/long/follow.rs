@@ -231,7 +231,7 @@ impl Following<'_> {
     }
 
     /// Sends the person's answers.
-    async fn send(&self, answers: Answers) -> Result<(), CallError> {
+    async fn send(&mut self, answers: Answers) -> Result<(), CallError> {
         let params = UpdateTaskParams::new(&self.task.id, answers);
         let mut sends = 1;
         loop {
