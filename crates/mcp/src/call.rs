@@ -55,7 +55,8 @@ pub struct CallOptions {
     pub total: Duration,
     /// Where progress goes. A full channel loses reports and holds nothing up.
     pub on_progress: Option<mpsc::Sender<Progress>>,
-    /// Where a call that runs as a task at the server is told of, with what is known of it last.
+    /// Where a call that runs as a task at the server is told of, with what is known of it last, if it can be taken up
+    /// again: then a task outlives the future, unless it was cancelled.
     pub on_task: Option<watch::Sender<Option<Task>>>,
     /// The longest time for a task, in the place of `idle` and `total`. Default 24 hours; a server may give it less.
     pub task_total: Duration,

@@ -69,6 +69,7 @@ fn table() -> Vec<Section> {
                 get("/sessions/{id}/stream", Owner, sessions::stream),
                 post("/sessions/{id}/stop", Owner, sessions::stop),
                 post("/sessions/{id}/approvals/{approval}", Owner, sessions::decide),
+                post("/sessions/{id}/calls/{call}/cancel", Owner, sessions::cancel_call),
                 get("/connections", SignedIn, connections::list),
                 post("/connections/{id}/refresh", Owner, connections::refresh),
                 post("/connections/{id}/sign-in", Owner, sign_in::begin),

@@ -9,6 +9,7 @@ mod engine;
 mod history;
 mod journal;
 mod log;
+mod long_calls;
 mod questions;
 mod recorder;
 mod recovery;
@@ -30,6 +31,7 @@ use crate::events::{Event, RunState};
 use crate::tasks::Tasks;
 use crate::tools::Selection;
 
+use long_calls::LiveCalls;
 use questions::Questions;
 use transcript::Transcript;
 
@@ -63,6 +65,8 @@ pub struct Run {
     said: Mutex<Transcript>,
     /// The calls that wait for the person.
     questions: Questions,
+    /// The calls that go on.
+    calls: LiveCalls,
     /// Cancelled by Stop.
     pub stop: CancellationToken,
     /// How it ended, once it has.
@@ -152,6 +156,7 @@ impl Runs {
             log: RunLog::default(),
             said: Mutex::default(),
             questions: Questions::default(),
+            calls: LiveCalls::default(),
             stop: CancellationToken::new(),
             end: OnceLock::new(),
         });
@@ -208,6 +213,11 @@ impl Runs {
             run.stop.cancel();
         }
         run.is_some()
+    }
+
+    /// Stops one call of the turn that goes on in a chat; the turn goes on without its result. Says whether there was one.
+    pub fn cancel_call(&self, owner: UserId, chat: ChatId, call: &str) -> bool {
+        self.get(owner, chat).is_some_and(|run| run.calls.cancel(call))
     }
 
     /// Ends every turn of a person, and waits a little until it has ended.

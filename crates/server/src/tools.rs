@@ -11,6 +11,7 @@ pub mod schema;
 mod selection;
 pub mod sign_in;
 mod view;
+mod watcher;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,9 +22,8 @@ use domain::tool::{Outcome, ToolDefinition, ToolResult};
 use futures_util::future::join_all;
 use mcp::net::{GuardedHttp, Policy};
 use mcp::oauth::OAuth;
-use mcp::{CallError, CallOptions, Client, Progress, Target};
+use mcp::{CallError, Client, Target};
 use serde_json::{Map, Value};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -34,6 +34,7 @@ use crate::config::Config;
 pub use pool::{Origin, Pool};
 pub use selection::{Selection, SelectionError, Toolset, Wanted};
 pub use view::{ConnectionStatus, ConnectionView};
+pub use watcher::Watcher;
 
 /// How long a turn waits for servers that are not connected yet. Those that take longer are left out of the turn.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -223,9 +224,9 @@ impl Tools {
         user: UserId,
         tool: &BoundTool,
         arguments: Map<String, Value>,
-        mut on_progress: impl FnMut(Progress),
-        cancel: CancellationToken,
+        mut watcher: Watcher<'_>,
     ) -> CallEnd {
+        let (cancel, began) = (watcher.cancel.clone(), app.clock.now());
         let name = &tool.definition.name;
         // A turn can outlast the connection it began with.
         match app.store.get_server(user, tool.server.id).await {
@@ -254,11 +255,17 @@ impl Tools {
                 }
                 Err(reason) => return CallEnd::refused(format!("The server {} {reason}.", tool.server.name)),
             };
-            let called = call_once(&connection, name, arguments.clone(), &mut on_progress, cancel.child_token()).await;
+            let called = watcher.attend(|options| connection.call_tool(name, arguments.clone(), options)).await;
             let error = match called {
                 Ok(result) => return CallEnd::Result(result),
                 Err(error) => error,
             };
+            if let (Some(task), CallError::Unknown(passing)) = (watcher.task(), &error)
+                && passing.is_passing()
+            {
+                let place = (tool.server.id, tool.server.url.as_str());
+                return self.resume(app, user, place, (task, began), watcher).await;
+            }
             // A server that was restarted has forgotten us. A call that never reached the tool is made once more, over
             // a new connection.
             let never_sent = matches!(error, CallError::NotSent(_));
@@ -323,25 +330,6 @@ fn in_words(server: &str, error: &CallError) -> String {
     match error {
         CallError::Cancelled => STOPPED.to_owned(),
         error => format!("The server {server} {error}."),
-    }
-}
-
-async fn call_once(
-    connection: &mcp::Connection,
-    name: &str,
-    arguments: Map<String, Value>,
-    on_progress: &mut impl FnMut(Progress),
-    cancel: CancellationToken,
-) -> Result<ToolResult, CallError> {
-    let (sender, mut reports) = mpsc::channel(REPORTS);
-    let options = CallOptions { on_progress: Some(sender), cancel, ..CallOptions::default() };
-    let mut call = std::pin::pin!(connection.call_tool(name, arguments, options));
-    loop {
-        tokio::select! {
-            biased;
-            result = &mut call => return result,
-            Some(progress) = reports.recv() => on_progress(progress),
-        }
     }
 }
 

@@ -4,6 +4,7 @@ mod account;
 mod auth;
 mod google_drive;
 mod http;
+mod long_calls;
 mod mcp_servers;
 mod permissions;
 mod rest;

@@ -2,7 +2,7 @@
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use server::tools::{CallEnd, Selection, Wanted};
+use server::tools::{CallEnd, Selection, Wanted, Watcher};
 use std::time::Duration;
 use testkit::{Database, ScriptedModel, Step, StreamEvent, TestApp, databases};
 use tokio_util::sync::CancellationToken;
@@ -308,7 +308,8 @@ async fn a_turn_does_not_call_a_connection_that_was_removed_meanwhile() {
     let tool = toolset.find("toolbox", "calculate").unwrap();
     let call = async || {
         let arguments = json!({ "expression": "1+1" }).as_object().unwrap().clone();
-        inner.tools.call(inner, user, tool, arguments, |_| {}, CancellationToken::new()).await
+        let watcher = Watcher::of_end(CancellationToken::new());
+        inner.tools.call(inner, user, tool, arguments, watcher).await
     };
     assert!(matches!(call().await, CallEnd::Result(_)));
     let path = format!("/rest/v1/mcp_servers?id=eq.{}", tool.server.id);

@@ -23,6 +23,7 @@ pub mod runs;
 pub mod server_sign_ins;
 pub mod servers;
 pub mod signing_keys;
+pub mod tool_tasks;
 pub mod users;
 
 use sqlx::{PgPool, SqlitePool};

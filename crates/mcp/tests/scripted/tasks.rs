@@ -242,9 +242,10 @@ async fn stop_reaches_the_task_and_going_away_does_not() {
     let server = modern_server(|_| task("working")).await;
     let connection = connect(&server).await;
     {
-        let waiting = call(&connection, CallOptions::default());
+        let (sender, _known) = watch::channel(None);
+        let options = CallOptions { on_task: Some(sender), ..CallOptions::default() };
         tokio::select! {
-            ended = waiting => panic!("it ended: {ended:?}"),
+            ended = call(&connection, options) => panic!("it ended: {ended:?}"),
             _ = until_seen(&server, "tasks/get") => {}
         }
     }
@@ -264,6 +265,17 @@ async fn stop_reaches_the_task_and_going_away_does_not() {
     let cancelled = until_seen(&server, "tasks/cancel").await;
     assert_eq!((cancelled.header("mcp-name"), &cancelled.body["params"]["taskId"]), (Some("job 1"), &json!("job 1")));
     assert!(!server.methods().contains(&"notifications/cancelled".to_owned()));
+}
+
+#[tokio::test]
+async fn a_task_that_nobody_can_take_up_again_ends_with_whoever_waits_for_it() {
+    let server = modern_server(|_| task("working")).await;
+    let connection = connect(&server).await;
+    tokio::select! {
+        ended = call(&connection, CallOptions::default()) => panic!("it ended: {ended:?}"),
+        _ = until_seen(&server, "tasks/get") => {}
+    }
+    until_seen(&server, "tasks/cancel").await;
 }
 
 #[tokio::test]

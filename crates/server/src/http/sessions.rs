@@ -51,6 +51,16 @@ pub async fn stop(State(app): State<App>, caller: SignedIn, Named(chat): Named) 
     Ok(Json(json!({ "stopped": app.runs.stop_run(caller.user, chat) })))
 }
 
+/// Stops one call of the running turn of a chat; the turn goes on without its result. Safe to repeat.
+pub async fn cancel_call(
+    State(app): State<App>,
+    caller: SignedIn,
+    NamedTwo(chat, call): NamedTwo,
+) -> Result<Json<Value>, ApiError> {
+    let chat = own_chat(&app, &caller, &chat).await?;
+    Ok(Json(json!({ "cancelled": app.runs.cancel_call(caller.user, chat, &call) })))
+}
+
 /// The body.
 #[derive(Debug, Deserialize)]
 pub struct Answer {

@@ -12,7 +12,7 @@ use super::error::ApiError;
 use super::extract::{JsonBody, SignedIn};
 use crate::app::App;
 use crate::tools::permission::{Audited, Verdict};
-use crate::tools::{CallEnd, Selection, Wanted};
+use crate::tools::{CallEnd, Selection, Wanted, Watcher};
 
 /// The body.
 #[derive(Debug, Deserialize)]
@@ -52,7 +52,8 @@ pub async fn run(
     let audited = Audited::new(&app, caller.user, &body.server_name, &body.name, AllowedBy::Form);
     let began = app.clock.now();
     // Who closes the sheet while the tool runs drops this future, and with it the call.
-    let end = app.tools.call(&app, caller.user, tool, body.arguments, |_| {}, CancellationToken::new()).await;
+    let watcher = Watcher::of_end(CancellationToken::new());
+    let end = app.tools.call(&app, caller.user, tool, body.arguments, watcher).await;
     audited.end(end.outcome());
     match end {
         CallEnd::Result(result) => {

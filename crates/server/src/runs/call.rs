@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use store::approvals::Approval;
 use tokio::sync::OnceCell;
 
-use super::event::{ApprovalDescriptor, InstructionsChange, NoticeData, ProgressData, RunEvent, ToolMetadata};
+use super::event::{ApprovalDescriptor, InstructionsChange, NoticeData, RunEvent, ToolMetadata};
+use super::long_calls::Made;
 use super::questions::Waiting;
 use super::recorder::Recorder;
 use super::transcript::DECLINED;
@@ -33,11 +34,11 @@ pub struct Caller<'a> {
 }
 
 /// What came of a call, and how.
-struct Ended {
-    end: CallEnd,
-    duration_ms: u64,
+pub struct Ended {
+    pub end: CallEnd,
+    pub duration_ms: u64,
     /// The person said no to this very call.
-    declined: bool,
+    pub declined: bool,
 }
 
 impl Ended {
@@ -232,20 +233,13 @@ impl<'a> Caller<'a> {
     }
 
     async fn call(&self, record: &ToolCall, tool: &BoundTool, arguments: Map<String, Value>, by: AllowedBy) -> Ended {
-        let (app, run) = (self.app, self.run);
-        let on_progress = |progress: mcp::Progress| {
-            let data = ProgressData { progress: progress.progress, total: progress.total, message: progress.message };
-            self.recorder.emit(&RunEvent::DataMcpProgress { id: record.id.clone(), data, transient: true });
-        };
-        let audited = Audited::new(app, run.owner, &record.server_name, &record.name, by);
-        let began = app.clock.now();
-        let end = app.tools.call(app, run.owner, tool, arguments, on_progress, run.stop.child_token()).await;
-        audited.end(end.outcome());
-        Ended { end, duration_ms: app.clock.now().millis_since(began), declined: false }
+        let (app, owner, began) = (self.app, self.run.owner, self.app.clock.now());
+        let made = Made { record, server: tool.server.id, url: &tool.server.url, by, began };
+        self.attend(made, |watcher| app.tools.call(app, owner, tool, arguments, watcher)).await
     }
 
     /// Tells the viewers what came of a call.
-    fn tell(&self, mut record: ToolCall, ended: Ended) -> ToolCall {
+    pub fn tell(&self, mut record: ToolCall, ended: Ended) -> ToolCall {
         let Ended { end, duration_ms, declined } = ended;
         record.outcome = end.outcome();
         record.duration_ms = duration_ms;

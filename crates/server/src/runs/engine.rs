@@ -9,6 +9,7 @@ use domain::tool::ToolCall;
 use futures_util::future::join_all;
 use store::approvals::Approval;
 use store::chats::Answer;
+use store::tool_tasks::ToolTask;
 
 use super::call::Caller;
 use super::event::{FinishMetadata, RunEvent, StartMetadata, TitleData};
@@ -38,7 +39,7 @@ pub struct Turn {
     /// The chat's new name, when its first message named it.
     pub title: Option<String>,
     pub began: Timestamp,
-    /// Where it goes on, when the program was stopped while it waited for its person.
+    /// Where it goes on, when the program was stopped while it waited for its person or for a task.
     pub resumed: Option<Resumed>,
 }
 
@@ -48,6 +49,8 @@ pub struct Resumed {
     pub rounds: usize,
     /// The calls that wait, each with its question.
     pub waiting: Vec<(Approval, ToolCall)>,
+    /// The calls that run as tasks at their servers.
+    pub tasks: Vec<(ToolTask, ToolCall)>,
 }
 
 /// How a turn ended that the model ended.
@@ -82,7 +85,7 @@ pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
         biased;
         () = run.stop.cancelled() => Err(Break::Stopped),
         () = app.tasks.stopping().cancelled() => {
-            if run.questions.is_any_open() {
+            if run.questions.is_any_open() || run.calls.is_any_task() {
                 // It goes on when the program runs again. The journal has everything up to here, or will before it ends.
                 app.runs.leave(&run);
                 run.log.leave();
@@ -157,15 +160,19 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     Err(Break::Failed(format!("the assistant called tools {ROUNDS} times in a row and was stopped")))
 }
 
-/// Ends the round in which the program was stopped: the calls that wait are made when they are allowed, and those that
-/// were under way are given up.
+/// Ends the round in which the program was stopped: the calls that wait are made when they are allowed, those that run
+/// as tasks are taken up again, and the others that were under way are given up.
 async fn go_on(caller: &Caller<'_>, resumed: &Resumed) {
     let unsettled = caller.run.transcript().unsettled();
     caller.run.questions.begin(resumed.waiting.len() + unsettled.len());
     for call in unsettled {
-        caller.give_up(call);
+        if !resumed.tasks.iter().any(|(_, task)| task.id == call.id) {
+            caller.give_up(call);
+        }
     }
-    join_all(resumed.waiting.iter().map(|(approval, call)| caller.make_waiting(approval, call.clone()))).await;
+    let waiting = resumed.waiting.iter().map(|(approval, call)| caller.make_waiting(approval, call.clone()));
+    let tasks = resumed.tasks.iter().map(|(task, call)| caller.take_up(task, call.clone()));
+    tokio::join!(join_all(waiting), join_all(tasks));
 }
 
 /// Writes the answer, then tells the viewers: who loads the chat after the end finds the answer there.

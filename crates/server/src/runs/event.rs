@@ -96,6 +96,11 @@ pub enum RunEvent {
         data: ProgressData,
         transient: bool,
     },
+    DataMcpTask {
+        id: String,
+        data: TaskData,
+        transient: bool,
+    },
     DataNotice {
         data: NoticeData,
     },
@@ -199,12 +204,29 @@ pub struct ProgressData {
     pub message: Option<String>,
 }
 
+/// A call that runs as a task at its server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskData {
+    /// When the call was made.
+    pub started_at: Timestamp,
+    /// Whether the server waits for answers to its questions.
+    pub asks: bool,
+    /// What is going on, in the server's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
 impl RunEvent {
     /// Whether the event belongs to the answer, or only to the moment.
     pub fn is_lasting(&self) -> bool {
         !matches!(
             self,
-            Self::DataModelStatus { .. } | Self::DataTitle { .. } | Self::DataMcpProgress { .. } | Self::Finish { .. }
+            Self::DataModelStatus { .. }
+                | Self::DataTitle { .. }
+                | Self::DataMcpProgress { .. }
+                | Self::DataMcpTask { transient: true, .. }
+                | Self::Finish { .. }
         )
     }
 }

@@ -1,5 +1,5 @@
-//! What a former process left open: turns that wait for their person go on, and all others are closed with what had been
-//! written.
+//! What a former process left open: turns that wait for their person, or for a task at a server, go on, and all others are
+//! closed with what had been written.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -10,11 +10,13 @@ use store::Store;
 use store::approvals::Approval;
 use store::chats::Answer;
 use store::runs::UnfinishedRun;
+use store::tool_tasks::ToolTask;
 use tokio_util::sync::CancellationToken;
 
 use super::engine::{Resumed, Turn, drive};
 use super::event::RunEvent;
 use super::journal::events_of;
+use super::long_calls::LiveCalls;
 use super::questions::Questions;
 use super::transcript::Transcript;
 use super::{Run, RunLog};
@@ -25,7 +27,7 @@ use crate::tools::{Selection, Wanted};
 /// What the person reads under an answer that the end of a process cut off.
 pub const INTERRUPTED: &str = "The server stopped before the answer was complete.";
 
-/// A turn that waits for its person.
+/// A turn that waits for its person, or for a task at a server.
 #[derive(Debug)]
 pub struct Suspended {
     run: UnfinishedRun,
@@ -33,9 +35,11 @@ pub struct Suspended {
     events: Vec<(u64, RunEvent)>,
     transcript: Transcript,
     waiting: Vec<(Approval, ToolCall)>,
+    tasks: Vec<(ToolTask, ToolCall)>,
 }
 
-/// Folds every run without an end into its answer, marked as interrupted, but for those that wait for their person.
+/// Folds every run without an end into its answer, marked as interrupted, but for those that wait for their person or
+/// for a task.
 pub async fn close_unfinished(store: &Store, now: Timestamp) -> Result<Vec<Suspended>, store::Error> {
     let mut suspended = Vec::new();
     let mut closed = 0;
@@ -46,8 +50,10 @@ pub async fn close_unfinished(store: &Store, now: Timestamp) -> Result<Vec<Suspe
             transcript.apply(event);
         }
         let waiting = waiting(store.list_approvals(run.owner, run.id).await?, &transcript);
-        if let (false, Some(model)) = (waiting.is_empty(), ModelId::parse(&run.model)) {
-            suspended.push(Suspended { run, model, events, transcript, waiting });
+        let tasks = tasks(store.list_tool_tasks(run.owner, run.id).await?, &transcript);
+        let is_over = waiting.is_empty() && tasks.is_empty();
+        if let (false, Some(model)) = (is_over, ModelId::parse(&run.model)) {
+            suspended.push(Suspended { run, model, events, transcript, waiting, tasks });
             continue;
         }
         let answer = Answer {
@@ -76,9 +82,19 @@ fn waiting(approvals: Vec<Approval>, transcript: &Transcript) -> Vec<(Approval, 
     approvals.into_iter().filter_map(pair).collect()
 }
 
+/// The calls that run as tasks, where the database and what the viewers were told agree.
+fn tasks(tasks: Vec<ToolTask>, transcript: &Transcript) -> Vec<(ToolTask, ToolCall)> {
+    let mut calls = transcript.unsettled();
+    let pair = |task: ToolTask| {
+        let index = calls.iter().position(|call| call.id == task.tool_call)?;
+        Some((task, calls.swap_remove(index)))
+    };
+    tasks.into_iter().filter_map(pair).collect()
+}
+
 /// Goes on with a turn: it waits again, under the numbers that its viewers know.
 pub fn resume(app: &App, suspended: Suspended) {
-    let Suspended { run: row, model, events, transcript, waiting } = suspended;
+    let Suspended { run: row, model, events, transcript, waiting, tasks } = suspended;
     let rounds = events.iter().filter(|(_, event)| matches!(event, RunEvent::StartStep)).count();
     let frames = events.iter().map(|(number, event)| (*number, serde_json::to_string(event).unwrap_or_default()));
     let run = Arc::new(Run {
@@ -89,6 +105,7 @@ pub fn resume(app: &App, suspended: Suspended) {
         log: RunLog::restore(frames),
         said: Mutex::new(transcript),
         questions: Questions::default(),
+        calls: LiveCalls::default(),
         stop: CancellationToken::new(),
         end: OnceLock::new(),
     });
@@ -107,7 +124,7 @@ pub fn resume(app: &App, suspended: Suspended) {
             Err(error) => tracing::error!(%error, run = %run.id, "the decisions about a run could not be read"),
         }
         let selection = selection(&inner, &run, row.tools).await;
-        let resumed = Some(Resumed { rounds, waiting });
+        let resumed = Some(Resumed { rounds, waiting, tasks });
         let turn = Turn { model, selection, title: None, began: row.created_at, resumed };
         drive(inner, run, turn).await;
     });

@@ -236,6 +236,8 @@ pub struct Audited {
     app: App,
     owner: UserId,
     entry: AuditEntry,
+    /// When this program stops, another one goes on with it.
+    goes_on: bool,
 }
 
 impl Audited {
@@ -249,17 +251,26 @@ impl Audited {
             outcome: Outcome::Unknown,
             created_at: app.clock.now(),
         };
-        Self { app: app.clone(), owner, entry }
+        Self { app: app.clone(), owner, entry, goes_on: false }
+    }
+
+    /// Says that the call outlives this program. Then whoever sees its end writes it down.
+    pub fn goes_on(&mut self) {
+        self.goes_on = true;
     }
 
     /// Says what came of it.
     pub fn end(mut self, outcome: Outcome) {
+        self.goes_on = false;
         self.entry.outcome = outcome;
     }
 }
 
 impl Drop for Audited {
     fn drop(&mut self) {
+        if self.goes_on && self.app.tasks.stopping().is_cancelled() {
+            return;
+        }
         let (app, owner, entry) = (self.app.clone(), self.owner, self.entry.clone());
         self.app.tasks.spawn("audit", async move {
             if let Err(error) = app.store.insert_audit(owner, &entry).await {

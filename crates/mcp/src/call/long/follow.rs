@@ -91,7 +91,8 @@ struct Following<'a> {
 impl Drop for Following<'_> {
     /// Who stops the call stops the task. Who only does not wait any more may come back for it.
     fn drop(&mut self) {
-        if self.is_useless || !self.is_over && self.options.cancel.is_cancelled() {
+        let nobody_returns = self.options.cancel.is_cancelled() || self.options.on_task.is_none();
+        if self.is_useless || !self.is_over && nobody_returns {
             give_up(self.connection, &self.task.id);
         }
     }

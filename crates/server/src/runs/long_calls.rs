@@ -1,0 +1,174 @@
+//! The calls of a run that go on: each can be stopped for itself, and those that run as tasks at their server outlive this
+//! program.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use domain::Timestamp;
+use domain::permission::AllowedBy;
+use domain::tool::ToolCall;
+use mcp::{Progress, Task, TaskForm, TaskStatus};
+use store::tool_tasks::ToolTask;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::call::{Caller, Ended};
+use super::event::{ProgressData, RunEvent, TaskData};
+use crate::tools::permission::Audited;
+use crate::tools::{CallEnd, Watcher};
+
+/// The viewers are told this often at most what a task does.
+const NEWS: Duration = Duration::from_secs(1);
+/// So much news of one task is told. After that, only the time tells that it goes on.
+const MOST_NEWS: usize = 2_000;
+
+/// The calls of a run that go on, by their ids.
+#[derive(Debug, Default)]
+pub struct LiveCalls(Mutex<HashMap<String, Live>>);
+
+#[derive(Debug)]
+struct Live {
+    cancel: CancellationToken,
+    /// It runs as a task, and can be taken up again.
+    is_task: bool,
+}
+
+impl LiveCalls {
+    fn enter(&self, id: &str, cancel: CancellationToken) {
+        self.calls().insert(id.to_owned(), Live { cancel, is_task: false });
+    }
+
+    fn leave(&self, id: &str) {
+        self.calls().remove(id);
+    }
+
+    fn runs_as_task(&self, id: &str) {
+        if let Some(live) = self.calls().get_mut(id) {
+            live.is_task = true;
+        }
+    }
+
+    /// Stops one call. Says whether it goes on.
+    pub fn cancel(&self, id: &str) -> bool {
+        let calls = self.calls();
+        let live = calls.get(id);
+        if let Some(live) = live {
+            live.cancel.cancel();
+        }
+        live.is_some()
+    }
+
+    /// Whether one of them runs as a task.
+    pub fn is_any_task(&self) -> bool {
+        self.calls().values().any(|live| live.is_task)
+    }
+
+    fn calls(&self) -> MutexGuard<'_, HashMap<String, Live>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that is being made, and what has to be known to take it up again.
+pub struct Made<'a> {
+    pub record: &'a ToolCall,
+    pub server: domain::ServerId,
+    pub url: &'a str,
+    pub by: AllowedBy,
+    pub began: Timestamp,
+}
+
+impl Caller<'_> {
+    /// Attends a call while `make` makes it: its progress is told, it can be stopped, and it stands in the list of calls.
+    pub async fn attend<'c, C: Future<Output = CallEnd>>(
+        &'c self,
+        made: Made<'c>,
+        make: impl FnOnce(Watcher<'c>) -> C,
+    ) -> Ended {
+        let (app, run, record) = (self.app, self.run, made.record);
+        let mut audited = Audited::new(app, run.owner, &record.server_name, &record.name, made.by);
+        let cancel = run.stop.child_token();
+        run.calls.enter(&record.id, cancel.clone());
+        let on_progress = |progress: Progress| {
+            let data = ProgressData { progress: progress.progress, total: progress.total, message: progress.message };
+            self.recorder.emit(&RunEvent::DataMcpProgress { id: record.id.clone(), data, transient: true });
+        };
+        let (sender, task) = watch::channel(None);
+        let watcher = Watcher { on_progress: Box::new(on_progress), on_task: Some(sender), cancel };
+        let end = tokio::select! {
+            biased;
+            end = make(watcher) => end,
+            end = self.tell_of_task(&made, task, &mut audited) => end,
+        };
+        run.calls.leave(&record.id);
+        audited.end(end.outcome());
+        Ended { end, duration_ms: app.clock.now().millis_since(made.began), declined: false }
+    }
+
+    /// Goes on with a call that ran as a task when the program was stopped.
+    pub async fn take_up(&self, row: &ToolTask, record: ToolCall) {
+        let ended = match TaskForm::from_word(&row.form) {
+            Some(form) => {
+                let task = Task::known(row.task.clone(), form, row.ttl_ms.map(Duration::from_millis));
+                let (by, began) = (row.allowed_by, row.created_at);
+                let made = Made { record: &record, server: row.server, url: &row.url, by, began };
+                let place = (row.server, row.url.as_str());
+                self.attend(made, |watcher| {
+                    self.app.tools.resume(self.app, self.run.owner, place, (task, began), watcher)
+                })
+                .await
+            }
+            // Written by another version.
+            None => return self.give_up(record),
+        };
+        self.tell(record, ended);
+    }
+
+    /// Writes down that a call runs as a task, and tells what it does. Does not end.
+    async fn tell_of_task(
+        &self,
+        made: &Made<'_>,
+        mut known: watch::Receiver<Option<Task>>,
+        audited: &mut Audited,
+    ) -> CallEnd {
+        for number in 0..MOST_NEWS {
+            let Ok(()) = known.changed().await else { break };
+            let Some(task) = known.borrow_and_update().clone() else { continue };
+            let data = TaskData {
+                started_at: made.began,
+                asks: task.status == TaskStatus::InputRequired,
+                message: task.message.clone(),
+            };
+            let event = RunEvent::DataMcpTask { id: made.record.id.clone(), data, transient: number > 0 };
+            if number == 0 && self.write_down(made, &task).await {
+                self.run.calls.runs_as_task(&made.record.id);
+                audited.goes_on();
+                // Whether it could be written or not: the task goes on, and is told of.
+                let _ = self.recorder.emit_durably(&event).await;
+            } else {
+                self.recorder.emit(&event);
+            }
+            tokio::time::sleep(NEWS).await;
+        }
+        std::future::pending().await
+    }
+
+    /// Whether a task can be taken up again after the program was stopped.
+    async fn write_down(&self, made: &Made<'_>, task: &Task) -> bool {
+        let row = ToolTask {
+            tool_call: made.record.id.clone(),
+            server: made.server,
+            url: made.url.to_owned(),
+            allowed_by: made.by,
+            task: task.id.clone(),
+            form: task.form.as_str().to_owned(),
+            ttl_ms: task.ttl.map(|ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)),
+            created_at: made.began,
+        };
+        let written = self.app.store.insert_tool_task(self.run.owner, self.run.id, &row).await;
+        if let Err(error) = &written {
+            tracing::error!(%error, run = %self.run.id, "a task could not be written down");
+        }
+        written.is_ok()
+    }
+}
