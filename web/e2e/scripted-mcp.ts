@@ -8,6 +8,8 @@ export interface ScriptedTool {
   description?: string;
   inputSchema?: object;
   annotations?: object;
+  /** It is called as a task, which says this of itself as long as it runs. */
+  task?: { message: string };
   /** What it answers; it may take its time or throw. */
   run?: (args: Record<string, unknown>) => Promise<string> | string;
 }
@@ -15,7 +17,14 @@ export interface ScriptedTool {
 interface RpcRequest {
   id?: number | string;
   method: string;
-  params?: { protocolVersion?: string; name?: string; arguments?: Record<string, unknown> };
+  params?: { protocolVersion?: string; name?: string; arguments?: Record<string, unknown>; taskId?: string };
+}
+
+/** A call that runs as a task. */
+interface RunningTask {
+  tool: ScriptedTool;
+  status: "working" | "completed" | "cancelled";
+  answer?: object;
 }
 
 /** A server under test by its address; it ends with `stop`. */
@@ -26,6 +35,7 @@ export interface Served {
 
 /** The smallest MCP server over streamable HTTP: it has tools, and that is all. */
 export async function serveTools(tools: ScriptedTool[]): Promise<Served> {
+  const tasks = new Map<string, RunningTask>();
   return serve(async (request, response) => {
     if (request.method !== "POST") {
       response.writeHead(405).end();
@@ -36,7 +46,7 @@ export async function serveTools(tools: ScriptedTool[]): Promise<Served> {
       response.writeHead(202).end();
       return;
     }
-    const answer = await answerTo(rpc, tools);
+    const answer = taskAnswer(rpc, tools, tasks) ?? (await answerTo(rpc, tools));
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify({ jsonrpc: "2.0", id: rpc.id, ...answer }));
   });
@@ -56,22 +66,57 @@ export async function deadAddress(): Promise<string> {
   return server.url;
 }
 
+/** What is said of tasks; nothing where the request is about something else. */
+function taskAnswer(
+  rpc: RpcRequest,
+  tools: ScriptedTool[],
+  tasks: Map<string, RunningTask>,
+): object | undefined {
+  const { method, params } = rpc;
+  const tool = tools.find(({ name, task }) => method === "tools/call" && name === params?.name && task);
+  if (tool) {
+    const running: RunningTask = { tool, status: "working" };
+    const id = crypto.randomUUID();
+    tasks.set(id, running);
+    void answerTo(rpc, tools).then((answer) => {
+      if (running.status === "working") Object.assign(running, { status: "completed", answer });
+    });
+    return { result: { task: stateOf(id, running) } };
+  }
+  if (!method.startsWith("tasks/")) return undefined;
+  const id = params?.taskId ?? "";
+  const task = tasks.get(id);
+  if (!task) return { error: { code: -32602, message: "Task not found" } };
+  if (method === "tasks/cancel") task.status = "cancelled";
+  return method === "tasks/result" ? task.answer : { result: stateOf(id, task) };
+}
+
+function stateOf(taskId: string, { tool, status }: RunningTask): object {
+  const at = "2026-11-21T10:00:00Z";
+  const times = { createdAt: at, lastUpdatedAt: at, ttl: 3_600_000, pollInterval: 250 };
+  return { taskId, status, statusMessage: tool.task?.message, ...times };
+}
+
 async function answerTo({ method, params }: RpcRequest, tools: ScriptedTool[]): Promise<object> {
   if (method === "initialize") {
     const serverInfo = { name: "scripted", version: "1.0.0" };
     const protocolVersion = params?.protocolVersion ?? "2025-06-18";
-    return { result: { protocolVersion, capabilities: { tools: {} }, serverInfo } };
+    const capabilities = { tools: {}, tasks: { cancel: {}, requests: { tools: { call: {} } } } };
+    return { result: { protocolVersion, capabilities, serverInfo } };
   }
   if (method === "ping") return { result: {} };
   if (method === "tools/list") {
     return {
       result: {
-        tools: tools.map(({ name, description = "", inputSchema = { type: "object" }, annotations }) => ({
-          name,
-          description,
-          inputSchema,
-          ...(annotations && { annotations }),
-        })),
+        tools: tools.map(
+          ({ name, description = "", inputSchema = { type: "object" }, annotations, task }) => ({
+            name,
+            description,
+            inputSchema,
+            ...(annotations && { annotations }),
+            ...(task && { execution: { taskSupport: "required" } }),
+          }),
+        ),
       },
     };
   }

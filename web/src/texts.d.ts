@@ -24,6 +24,11 @@ declare module "*/en.json?servers" {
   export default texts;
 }
 
+declare module "*/en.json?task" {
+  const texts: import("@/lib/t").Texts<"task">;
+  export default texts;
+}
+
 declare module "*/en.json?tools" {
   const texts: import("@/lib/t").Texts<"tools">;
   export default texts;

@@ -13,6 +13,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
+use crate::tools::discovery::Capacity;
 use listing::Listing;
 
 /// The name of the provider that is built in.
@@ -180,6 +181,15 @@ impl Models {
                 self.client.stream(&listing.provider, request).take_until(cancel.cancelled_owned()).boxed()
             }
             None => futures_util::stream::once(async { Err(no_model()) }).boxed(),
+        }
+    }
+
+    /// What a model can do with tools. What providers' models read at once is not known from them; nearly all of today's
+    /// read this much, and those that read more lose nothing but a search.
+    pub fn capacity(model: &ModelId) -> Capacity {
+        match model.provider.as_str() {
+            BUILT_IN => Capacity { context: 8_192, searches: false },
+            _ => Capacity { context: 128_000, searches: true },
         }
     }
 

@@ -4,6 +4,7 @@ pub mod google_drive;
 pub mod toolbox;
 
 mod arguments;
+pub mod discovery;
 pub mod headers;
 pub mod permission;
 mod pool;
@@ -64,9 +65,9 @@ pub struct BoundTool {
     /// What the server says about it.
     pub definition: ToolDefinition,
     /// What the server says about itself; empty where it says nothing.
-    pub instructions: String,
+    pub instructions: Arc<str>,
     /// The connection it belongs to.
-    pub server: store::servers::Server,
+    pub server: Arc<store::servers::Server>,
     /// Who runs it.
     pub origin: Origin,
 }

@@ -5,6 +5,7 @@ mod auth;
 mod google_drive;
 mod http;
 mod long_calls;
+mod many_tools;
 mod mcp_servers;
 mod permissions;
 mod rest;

@@ -15,6 +15,8 @@ use super::recorder::Recorder;
 use super::transcript::DECLINED;
 use super::{Run, history};
 use crate::app::App;
+use crate::models::{ModelId, Models};
+use crate::tools::discovery::Offer;
 use crate::tools::permission::{Audited, Changed, Verdict, pin, place};
 use crate::tools::{BoundTool, CallEnd, Selection, Toolset};
 
@@ -31,6 +33,8 @@ pub struct Caller<'a> {
     pub selection: &'a Selection,
     /// Opened when it is first needed: a run that waits after a restart needs no server until it is answered.
     toolset: OnceCell<Toolset>,
+    /// What the model gets to read of it.
+    offer: OnceCell<Offer>,
 }
 
 /// What came of a call, and how.
@@ -57,7 +61,7 @@ impl Ended {
 
 impl<'a> Caller<'a> {
     pub fn new(app: &'a App, run: &'a Run, recorder: &'a Recorder, selection: &'a Selection) -> Self {
-        Self { app, run, recorder, selection, toolset: OnceCell::new() }
+        Self { app, run, recorder, selection, toolset: OnceCell::new(), offer: OnceCell::new() }
     }
 
     /// The tools of the turn. What cannot be used is told the first time.
@@ -70,6 +74,23 @@ impl<'a> Caller<'a> {
             toolset
         };
         self.toolset.get_or_init(open).await
+    }
+
+    /// What the model gets to read of the tools, for the person's last words in a conversation.
+    pub async fn offer(&self, model: &ModelId, conversation: &[ModelMessage]) -> &Offer {
+        let toolset = self.toolset().await;
+        let make = async || {
+            let words = conversation.iter().rev().find_map(|message| match message {
+                ModelMessage::User(text) => Some(text.as_str()),
+                _ => None,
+            });
+            let offer = Offer::new(toolset, Models::capacity(model), words.unwrap_or_default(), conversation);
+            if let Some(text) = offer.notice(toolset) {
+                self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
+            }
+            offer
+        };
+        self.offer.get_or_init(make).await
     }
 
     /// Makes one call, tells the viewers, and gives back what the model reads. A call that fails is a result too.
@@ -96,7 +117,13 @@ impl<'a> Caller<'a> {
         let ended = match (parsed, toolset.get(&call.name)) {
             _ if !announced => Ended::refused("The database does not answer, so the call was not made."),
             (Err(reason), _) => Ended::refused(format!("The arguments are not a JSON object: {reason}")),
-            (_, None) => Ended::refused(format!("There is no tool called {}.", call.name)),
+            // Ours only read the list.
+            (Ok(arguments), None) => {
+                match self.offer.get().and_then(|offer| offer.call(toolset, &call.name, arguments)) {
+                    Some(found) => Ended::unmade(CallEnd::Result(found)),
+                    None => Ended::refused(format!("There is no tool called {}.", call.name)),
+                }
+            }
             (Ok(arguments), Some(tool)) => self.through_permission(&record, tool, arguments).await,
         };
         history::tool_result(&self.tell(record, ended), call.name.clone())
@@ -149,7 +176,7 @@ impl<'a> Caller<'a> {
             tool: tool.definition.name.clone(),
             url: place(tool).to_owned(),
             definition: definition.clone(),
-            instructions: tool.instructions.clone(),
+            instructions: tool.instructions.to_string(),
             decided: None,
         };
         if let Err(error) = self.app.store.insert_approval(self.run.owner, &approval, self.app.clock.now()).await {
@@ -163,7 +190,7 @@ impl<'a> Caller<'a> {
             before: changed.definition,
             instructions: changed
                 .instructions
-                .map(|before| InstructionsChange { before, now: tool.instructions.clone() }),
+                .map(|before| InstructionsChange { before, now: tool.instructions.to_string() }),
         };
         let request = RunEvent::ToolApprovalRequest {
             approval_id: approval.id,
@@ -225,7 +252,7 @@ impl<'a> Caller<'a> {
             return Ended::refused(format!("{} cannot be used any more.", approval.tool));
         };
         let tool = app.tools.current(app, owner, tool).await;
-        let is_same = pin(&tool.definition).text == approval.definition && tool.instructions == approval.instructions;
+        let is_same = pin(&tool.definition).text == approval.definition && *tool.instructions == *approval.instructions;
         if place(&tool) != approval.url || !is_same {
             return Ended::refused("The server changed the tool after the person was asked. The call was not made.");
         }

@@ -134,8 +134,9 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     let mut messages = history::conversation(&stored, name_of);
     drop(stored);
     messages.extend(history::answer(&recorder.parts(), &name_of));
-    let mut request =
-        Request { model: String::new(), system: SYSTEM.to_owned(), messages, tools: toolset.specs(), max_tokens: None };
+    let offer = caller.offer(&turn.model, &messages).await;
+    let tools = offer.specs(toolset);
+    let mut request = Request { model: String::new(), system: SYSTEM.to_owned(), messages, tools, max_tokens: None };
     let names = |name: &str| toolset.names(name);
     let mut usage = Usage::default();
     for round in begun..ROUNDS {
@@ -156,6 +157,7 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
             calls: reply.calls,
         });
         request.messages.extend(results);
+        request.tools = offer.specs(toolset);
     }
     Err(Break::Failed(format!("the assistant called tools {ROUNDS} times in a row and was stopped")))
 }

@@ -113,7 +113,8 @@ impl Tools {
                 let changed = Changed {
                     definition: (allowed.hash != pin(&tool.definition).hash)
                         .then(|| serde_json::from_str(&allowed.text).unwrap_or_default()),
-                    instructions: (heard.hash != pin_of(tool.instructions.clone()).hash).then(|| heard.text.clone()),
+                    instructions: (heard.hash != pin_of(tool.instructions.to_string()).hash)
+                        .then(|| heard.text.clone()),
                 };
                 if changed == Changed::default() { Verdict::Allowed(AllowedBy::Rule) } else { Verdict::Ask(changed) }
             }
@@ -144,7 +145,7 @@ impl Tools {
             && let Some(now) = opened.tools.iter().find(|now| now.name == tool.definition.name)
         {
             tool.definition = now.clone();
-            tool.instructions = opened.instructions();
+            tool.instructions = opened.instructions().into();
         }
         tool
     }

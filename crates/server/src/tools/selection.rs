@@ -1,6 +1,7 @@
 //! Which tools a turn may use: a choice among the tools of the person's own connections, and nothing else.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use domain::ServerId;
 use domain::model::ToolSpec;
@@ -10,12 +11,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::servers::Server;
 
+use super::discovery::{DETAILS, SEARCH};
 use super::{BoundTool, Opened};
 
 /// Characters of a tool's name in a model's request: the narrowest rule among the providers.
 const MODEL_NAME: usize = 64;
 /// Tools of one turn. Whoever has connected more can still ask, with those that come first.
-const MOST: usize = 512;
+const MOST: usize = 20_000;
 
 /// One entry of the `tools` list of a request. Whatever else stands in it is ignored: what a tool is and does is what
 /// its server says.
@@ -55,9 +57,10 @@ impl Selection {
         offers: impl Fn(&Server) -> Vec<String>,
     ) -> Result<Self, SelectionError> {
         let (wanted, rest) = wanted.split_at(wanted.len().min(MOST));
-        let offered: HashMap<ServerId, Vec<String>> =
-            servers.iter().map(|server| (server.id, offers(server))).collect();
+        let offered: HashMap<ServerId, HashSet<String>> =
+            servers.iter().map(|server| (server.id, offers(server).into_iter().collect())).collect();
         let mut chosen: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        let mut known = HashSet::new();
         for Wanted { name, server_name } in wanted {
             let named = |server: &Server| match server_name.as_deref().filter(|name| !name.is_empty()) {
                 Some(wanted) => server.name == wanted,
@@ -68,9 +71,8 @@ impl Selection {
             if matching.next().is_some() {
                 return Err(SelectionError::Ambiguous(name.clone()));
             }
-            let names = chosen.entry(index).or_default();
-            if !names.contains(name) {
-                names.push(name.clone());
+            if known.insert((index, name)) {
+                chosen.entry(index).or_default().push(name.clone());
             }
         }
         let by_server = chosen.into_iter().map(|(index, names)| (servers[index].clone(), names)).collect();
@@ -96,6 +98,8 @@ impl Selection {
 #[derive(Debug, Default)]
 pub struct Toolset {
     tools: Vec<BoundTool>,
+    /// The places of the tools by the names that the model uses.
+    places: HashMap<String, usize>,
     /// What the person should know: servers that could not be used, tools that are gone.
     pub notices: Vec<String>,
     /// Whether a server could not be asked.
@@ -109,7 +113,8 @@ impl Toolset {
         if selection.left_out > 0 {
             set.notices.push(format!("A turn can use {MOST} tools; {} are left out.", selection.left_out));
         }
-        let mut taken: HashMap<String, usize> = HashMap::new();
+        // Ours have their names whether they are used or not, so that no other tool's name depends on it.
+        let mut taken: HashMap<String, usize> = [SEARCH, DETAILS].map(|name| (name.to_owned(), 1)).into();
         for ((server, opened), (_, names)) in opened.into_iter().zip(&selection.by_server) {
             match opened {
                 Ok(opened) => set.bind_server(&server, &opened, names, &mut taken),
@@ -121,15 +126,21 @@ impl Toolset {
 
     fn bind_server(&mut self, server: &Server, opened: &Opened, names: &[String], taken: &mut HashMap<String, usize>) {
         let mut gone = Vec::new();
+        let offered: HashMap<&str, &ToolDefinition> =
+            opened.tools.iter().map(|tool| (tool.name.as_str(), tool)).collect();
+        let instructions: Arc<str> = opened.instructions().into();
+        // What was found when the connection was made is not needed, and would be kept once for every turn.
+        let server = Arc::new(Server { tools: Value::Null, ..server.clone() });
         for name in names {
-            match opened.tools.iter().find(|tool| tool.name == *name) {
-                Some(definition) => {
+            match offered.get(name.as_str()) {
+                Some(&definition) => {
                     let model_name = model_name(&definition.name, &server.name, taken);
+                    self.places.insert(model_name.clone(), self.tools.len());
                     self.tools.push(BoundTool {
                         model_name,
                         definition: definition.clone(),
-                        instructions: opened.instructions(),
-                        server: server.clone(),
+                        instructions: Arc::clone(&instructions),
+                        server: Arc::clone(&server),
                         origin: opened.origin,
                     });
                 }
@@ -138,7 +149,7 @@ impl Toolset {
         }
         match &opened.reason {
             _ if gone.is_empty() => {}
-            Some(reason) => self.miss(server, reason),
+            Some(reason) => self.miss(&server, reason),
             None => self.notices.push(format!("{} no longer offers {}.", server.name, gone.join(", "))),
         }
     }
@@ -150,7 +161,17 @@ impl Toolset {
 
     /// The tool behind a name that the model used.
     pub fn get(&self, model_name: &str) -> Option<&BoundTool> {
-        self.tools.iter().find(|tool| tool.model_name == model_name)
+        self.index(model_name).map(|index| &self.tools[index])
+    }
+
+    /// The place of the tool behind a name that the model uses.
+    pub fn index(&self, model_name: &str) -> Option<usize> {
+        self.places.get(model_name).copied()
+    }
+
+    /// All of them, those of a connection together.
+    pub fn tools(&self) -> &[BoundTool] {
+        &self.tools
     }
 
     /// The tool of a connection.
@@ -178,18 +199,14 @@ impl Toolset {
             None => clean(name),
         }
     }
-
-    /// What the model is told about the tools, in an order that stays the same from turn to turn.
-    pub fn specs(&self) -> Vec<ToolSpec> {
-        self.tools.iter().map(spec).collect()
-    }
 }
 
 fn away(server: &Server, reason: &str) -> String {
     format!("{}: the server {reason}. Its tools are left out.", server.name)
 }
 
-fn spec(tool: &BoundTool) -> ToolSpec {
+/// What the model is told about a tool.
+pub fn spec(tool: &BoundTool) -> ToolSpec {
     let ToolDefinition { description, input_schema, .. } = &tool.definition;
     let mut input_schema = input_schema.clone();
     show_texts(&mut input_schema);
@@ -274,7 +291,7 @@ mod tests {
         let selection = Selection::resolve(&wanted, &[server("a")], |_| Vec::new()).unwrap();
         assert_eq!(selection.by_server[0].1.len(), MOST);
         let set = Toolset::bind(&selection, Vec::new());
-        assert_eq!(set.notices, ["A turn can use 512 tools; 3 are left out."]);
+        assert_eq!(set.notices, ["A turn can use 20000 tools; 3 are left out."]);
     }
 
     #[test]
@@ -287,8 +304,8 @@ mod tests {
         let tool = BoundTool {
             model_name: "add".into(),
             definition: serde_json::from_value(definition).unwrap(),
-            instructions: String::new(),
-            server: server("a"),
+            instructions: "".into(),
+            server: Arc::new(server("a")),
             origin: super::super::Origin::Server,
         };
         let (spec, shown) = (spec(&tool), "Adds.⟨U+E0048⟩⟨U+202E⟩");

@@ -7,6 +7,9 @@ import type { ChatStore } from "../stream/chat-store";
 import { readDraft, writeDraft } from "./draft";
 import { mentionsFiles } from "./drive-words";
 
+/** More tools than these go out by their names alone: the server knows what they do, and a request has its limit. */
+const DESCRIBED = 512;
+
 export interface ComposerOptions {
   chatId: string;
   store: ChatStore;
@@ -40,7 +43,11 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
   /** Sends a message as it is; whether the server took it. */
   const deliver = async (message: string): Promise<boolean> => {
     onSend(message);
-    const choices = tools.map(({ name, description, serverName }) => ({ name, description, serverName }));
+    const choices = tools.map(({ name, description, serverName }) => ({
+      name,
+      description: tools.length > DESCRIBED ? "" : description,
+      serverName,
+    }));
     const result = await store.send(message, choices);
     if (!result.accepted) toast({ title: t("error.title"), ...refusalWords(result.error), tone: "err" });
     return result.accepted;

@@ -13,6 +13,15 @@ export interface ToolProgress {
   readonly message?: string;
 }
 
+/** What a server says of a call that runs as a task there. */
+export interface ToolTask {
+  /** Milliseconds since 1970 at which the call was made. */
+  readonly startedAt: number;
+  /** It waits for answers to its questions. */
+  readonly asks: boolean;
+  readonly message?: string;
+}
+
 export interface TextPart {
   readonly type: "text";
   readonly text: string;
@@ -63,6 +72,8 @@ export interface ToolPart {
   readonly approval?: ApprovalQuestion;
   readonly durationMs?: number;
   readonly progress?: ToolProgress;
+  /** The call runs as a task at its server. */
+  readonly task?: ToolTask;
   /** Milliseconds since 1970 at which the call was seen to start here. */
   readonly startedAt?: number;
 }

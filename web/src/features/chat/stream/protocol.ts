@@ -64,6 +64,11 @@ export type StreamChunk =
       readonly id: string;
       readonly data: { readonly progress: number; readonly total?: number; readonly message?: string };
     }
+  | {
+      readonly type: "data-mcp-task";
+      readonly id: string;
+      readonly data: { readonly startedAt: string; readonly asks?: unknown; readonly message?: unknown };
+    }
   | { readonly type: "finish"; readonly finishReason?: string }
   | { readonly type: "abort"; readonly reason?: string }
   | { readonly type: "error"; readonly errorText: string };
@@ -93,6 +98,7 @@ const REQUIRED: { readonly [T in StreamChunk["type"]]: Readonly<Record<string, "
   "data-model-status": { data: "object" },
   "data-title": { data: "object" },
   "data-mcp-progress": { id: "string", data: "object" },
+  "data-mcp-task": { id: "string", data: "object" },
   finish: {},
   abort: {},
   error: { errorText: "string" },
@@ -126,6 +132,8 @@ function isPlausibleData(type: string, data: unknown): boolean {
   if (type === "data-model-status") return isModelStatus(data);
   if (type === "data-title") return typeof data["title"] === "string";
   if (type === "data-mcp-progress") return isCount(data["progress"]);
+  if (type === "data-mcp-task")
+    return typeof data["startedAt"] === "string" && !Number.isNaN(Date.parse(data["startedAt"]));
   return true;
 }
 

@@ -167,6 +167,7 @@ test("never throws and never loses the message, whatever arrives", () => {
     "tool-output-available",
     "data-model-status",
     "data-mcp-progress",
+    "data-mcp-task",
     "data-title",
     "reset-step",
     "finish",
@@ -200,6 +201,19 @@ test("never throws and never loses the message, whatever arrives", () => {
     }),
     { numRuns: 500 },
   );
+});
+
+test("a call that runs as a task keeps its beginning and what its server says of it last", () => {
+  const task = (data: unknown) => ({ type: "data-mcp-task", id: "c", data });
+  const state = run([
+    { type: "start", messageId: "m" },
+    { type: "tool-input-available", toolCallId: "c", toolName: "t", input: {} },
+    task({ startedAt: "2026-01-01T00:00:00Z", asks: false }),
+    task({ startedAt: "2026-01-01T00:00:00Z", asks: true, message: "Which one?" }),
+    task({ startedAt: "soon", message: "unreadable" }),
+  ]);
+  const startedAt = Date.UTC(2026, 0, 1);
+  expect(state.message?.parts).toMatchObject([{ task: { startedAt, asks: true, message: "Which one?" } }]);
 });
 
 test("dates reasoning, shows progress and ends with how the run ended", () => {

@@ -1,6 +1,6 @@
 import { isObject } from "@/lib/json";
 import { toToolOutput } from "@/tool-result/tool-output";
-import type { ApprovalQuestion, ChatMessage, Part, ToolPart } from "./message";
+import type { ApprovalQuestion, ChatMessage, Part, ToolPart, ToolTask } from "./message";
 import type { ModelStatus, StreamChunk } from "./protocol";
 
 /** What is known of a run so far. */
@@ -99,6 +99,8 @@ export function reduceChunk(run: RunState, chunk: StreamChunk, now: number): Run
       return updateTool(run, chunk.toolCallId, () => ({ state: "output-denied" }));
     case "data-mcp-progress":
       return updateTool(run, chunk.id, () => ({ progress: chunk.data }));
+    case "data-mcp-task":
+      return updateTool(run, chunk.id, () => ({ task: taskOf(chunk.data) }));
     case "source-url":
       return appendPart(
         run,
@@ -203,6 +205,14 @@ function toolFields(chunk: ToolChunk, fields: Partial<ToolPart>): ToolUpdate {
     toolName: chunk.toolName,
     ...(typeof serverName === "string" ? { serverName } : {}),
     ...fields,
+  };
+}
+
+function taskOf({ startedAt, asks, message }: ChunkOf<"data-mcp-task">["data"]): ToolTask {
+  return {
+    startedAt: Date.parse(startedAt),
+    asks: asks === true,
+    ...(typeof message === "string" ? { message } : {}),
   };
 }
 

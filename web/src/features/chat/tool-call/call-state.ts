@@ -22,6 +22,13 @@ export function callState(part: ToolPart, message: MessageStatus): CallState {
   return part.state === "input-available" && message !== "stopped" ? "unknown" : "stopped";
 }
 
+/** The tools by which a model finds others, which belong to this product and to no connection. */
+const OWN: ReadonlySet<string> = new Set(["search_tools", "get_tool_details"]);
+
+export function isBuiltIn({ toolName, serverName }: ToolPart): boolean {
+  return (serverName === undefined || serverName === "") && OWN.has(toolName);
+}
+
 /** The arguments in one line. */
 export function argumentsLine(part: ToolPart): string {
   const text = part.input === undefined ? part.inputText : JSON.stringify(part.input);

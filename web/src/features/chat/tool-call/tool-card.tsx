@@ -1,16 +1,18 @@
 import { Activity as Pulse, ChevronDown } from "lucide-react";
 import { lazy, memo, Suspense, useId, useState } from "react";
 import { formatDuration } from "@/lib/format";
+import { t } from "@/lib/t";
 import { Badge } from "@/ui/badge";
 import { ProgressBar } from "../progress-bar";
 import type { MessageStatus, ToolPart } from "../stream/message";
-import { argumentsLine, callState } from "./call-state";
+import { argumentsLine, callState, isBuiltIn } from "./call-state";
 import { CallStateView } from "./call-state-view";
 import { Elapsed } from "./elapsed";
 
 // Most cards stay closed; whoever is about to open one finds it loaded.
 const loadBody = () => import("./tool-body");
 const ToolBody = lazy(async () => ({ default: (await loadBody()).ToolBody }));
+const RunningTask = lazy(async () => ({ default: (await import("./running-task")).RunningTask }));
 const Approval = lazy(async () => ({ default: (await import("../approval/approval")).Approval }));
 
 interface ToolCardProps {
@@ -24,6 +26,8 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
   const bodyId = useId();
   const state = callState(part, messageStatus);
   const progress = state === "running" ? part.progress : undefined;
+  const origin = isBuiltIn(part) ? t("chat.tool.builtIn") : part.serverName;
+  const startedAt = part.task?.startedAt ?? part.startedAt;
   return (
     <div
       data-tool={part.toolName}
@@ -41,10 +45,10 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
       >
         <Pulse aria-hidden="true" className="size-4 shrink-0" />
         <span className="truncate font-medium whitespace-nowrap max-wide:flex-1">{part.toolName}</span>
-        {part.serverName !== undefined && (
+        {origin !== undefined && origin !== "" && (
           <span className="max-w-40 max-wide:hidden">
             <Badge className="max-w-full">
-              <span className="truncate leading-4">{part.serverName}</span>
+              <span className="truncate leading-4">{origin}</span>
             </Badge>
           </span>
         )}
@@ -62,7 +66,7 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
         )}
         <CallStateView state={state} />
         <span className="text-sm whitespace-nowrap text-ink-3 tabular-nums">
-          {state === "running" && part.startedAt !== undefined && <Elapsed since={part.startedAt} />}
+          {state === "running" && startedAt !== undefined && <Elapsed since={startedAt} />}
           {part.durationMs !== undefined && formatDuration(part.durationMs)}
         </span>
         <ChevronDown
@@ -70,6 +74,11 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
           className={`size-4 shrink-0 transition-transform duration-150 ${open ? "rotate-180" : ""}`}
         />
       </button>
+      {state === "running" && part.task !== undefined && (
+        <Suspense>
+          <RunningTask part={part} task={part.task} />
+        </Suspense>
+      )}
       {state === "waiting" && part.approval !== undefined && (
         <Suspense>
           <Approval part={part} question={part.approval} />

@@ -1,0 +1,192 @@
+use std::sync::Arc;
+
+use domain::ServerId;
+use domain::model::ModelCall;
+use domain::tool::ToolDefinition;
+use proptest::prelude::*;
+use store::servers::Server;
+
+use super::*;
+use crate::tools::{Opened, Origin, Selection, Wanted};
+
+const ROOMY: Capacity = Capacity { context: 128_000, searches: true };
+
+/// The tools of these connections, as a turn has them.
+fn toolset(servers: &[(&str, Vec<ToolDefinition>)]) -> Toolset {
+    let rows: Vec<Server> = servers.iter().map(|(name, _)| server(name)).collect();
+    let wanted: Vec<Wanted> = servers
+        .iter()
+        .flat_map(|(server, tools)| tools.iter().map(|tool| (tool.name.clone(), (*server).to_owned())))
+        .map(|(name, server_name)| Wanted { name, server_name: Some(server_name) })
+        .collect();
+    let selection = Selection::resolve(&wanted, &rows, |_| Vec::new()).unwrap();
+    let opened = rows.iter().zip(servers).map(|(row, (_, tools))| {
+        let tools = Arc::new(tools.clone());
+        (row.clone(), Ok(Opened { connection: None, tools, origin: Origin::Server, reason: None }))
+    });
+    Toolset::bind(&selection, opened.collect())
+}
+
+fn server(name: &str) -> Server {
+    Server { id: ServerId::fresh(), name: name.into(), url: String::new(), tools: json!([]), headers: None }
+}
+
+fn tool(name: &str, description: &str) -> ToolDefinition {
+    serde_json::from_value(json!({ "name": name, "description": description })).unwrap()
+}
+
+/// So many tools that nobody reads them all, with some that are told apart in the middle.
+fn many(count: usize) -> Toolset {
+    let mut tools: Vec<ToolDefinition> =
+        (0..count).map(|number| tool(&format!("widget_{number}"), &"Turns a widget. ".repeat(8))).collect();
+    tools.insert(count / 2, tool("create_issue", "Opens a new ticket in the tracker."));
+    tools.insert(count / 3, tool("listFiles", "Shows what is in a folder."));
+    toolset(&[("factory", tools), ("desk", vec![tool("search_tools", "Somebody else's search.")])])
+}
+
+fn names(offer: &Offer, toolset: &Toolset) -> Vec<String> {
+    offer.specs(toolset).into_iter().map(|spec| spec.name).collect()
+}
+
+fn call(offer: &Offer, toolset: &Toolset, name: &str, arguments: Value) -> String {
+    offer.call(toolset, name, arguments.as_object().unwrap().clone()).unwrap().to_model_text()
+}
+
+fn search_names(toolset: &Toolset, query: &str) -> Vec<String> {
+    let found = search::search(toolset.tools(), query, None);
+    found.into_iter().map(|index| toolset.tools()[index].model_name.clone()).collect()
+}
+
+#[test]
+fn a_small_list_is_given_whole_however_little_a_model_reads() {
+    let toolset = many(20);
+    for context in [0, 8_192, 1_000_000] {
+        let offer = Offer::new(&toolset, Capacity { context, ..ROOMY }, "hello", &[]);
+        assert_eq!(names(&offer, &toolset).len(), toolset.tools().len(), "{context}");
+        assert!(offer.call(&toolset, SEARCH, Map::new()).is_none(), "there is nothing to search");
+    }
+}
+
+#[test]
+fn what_is_long_depends_on_what_the_model_reads() {
+    let toolset = many(300);
+    let is_whole = |context| matches!(Offer::new(&toolset, Capacity { context, ..ROOMY }, "", &[]), Offer::Whole);
+    assert!(!is_whole(128_000));
+    assert!(is_whole(1_000_000));
+}
+
+#[test]
+fn what_is_found_joins_the_list_behind_what_was_there() {
+    let toolset = many(1_000);
+    let offer = Offer::new(&toolset, ROOMY, "please", &[]);
+    let before = offer.specs(&toolset);
+    assert_eq!(names(&offer, &toolset), [SEARCH, DETAILS]);
+    assert!(before[0].description.contains("1003 tools of these connections: factory (1002), desk (1)"), "{before:?}");
+
+    let said = call(&offer, &toolset, SEARCH, json!({ "query": "ticket new" }));
+    assert!(said.contains("- create_issue (factory): Opens a new ticket in the tracker."), "{said}");
+    assert_eq!(names(&offer, &toolset), [SEARCH, DETAILS, "create_issue"]);
+    let said = call(&offer, &toolset, DETAILS, json!({ "names": ["listFiles", "nothing", "create_issue"] }));
+    assert!(said.contains(r#""inputSchema":{"type":"object"}"#) && said.contains("There is no such tool."), "{said}");
+    assert_eq!(names(&offer, &toolset), [SEARCH, DETAILS, "create_issue", "listFiles"]);
+    assert_eq!(offer.specs(&toolset)[..2], before[..], "the beginning stays as it was");
+
+    let said = call(&offer, &toolset, SEARCH, json!({ "query": "zebra" }));
+    assert!(said.starts_with("No tool fits. 1003 tools"), "{said}");
+    let said = offer.call(&toolset, SEARCH, Map::new()).unwrap();
+    assert!(said.is_error && said.to_model_text().contains("query"), "the model learns what is wrong");
+}
+
+#[test]
+fn a_search_gives_no_more_than_there_is_room_for() {
+    let heavy = (0..60).map(|number| tool(&format!("widget_{number}"), &"Turns a widget. ".repeat(40)));
+    let ticket = tool("create_issue", "Opens a new ticket in the tracker.");
+    let toolset = toolset(&[("factory", heavy.chain([ticket]).collect())]);
+    let offer = Offer::new(&toolset, Capacity { context: 0, searches: true }, "please", &[]);
+    let said = call(&offer, &toolset, SEARCH, json!({ "query": "widget", "limit": 50 }));
+    assert!(
+        said.contains("by their names:\n- widget_0") && said.contains("before you call them:\n- widget_2"),
+        "{said}"
+    );
+    let given = offer.specs(&toolset);
+    let bytes: usize = given[2..].iter().map(|spec| spec.description.len()).sum();
+    assert!(given.len() > 20 && bytes <= FLOOR * TOKEN, "{} tools of {bytes} bytes", given.len());
+    call(&offer, &toolset, DETAILS, json!({ "names": ["widget_49"] }));
+    assert_eq!(names(&offer, &toolset).last().unwrap(), "widget_49", "what is asked for by name is given");
+}
+
+#[test]
+fn a_tool_that_the_person_names_or_that_was_called_before_needs_no_search() {
+    let toolset = many(1_000);
+    for message in ["Use the widget_777 tool to turn it.", "widget_777", "Try `WIDGET_777`, please."] {
+        let offer = Offer::new(&toolset, ROOMY, message, &[]);
+        assert_eq!(names(&offer, &toolset)[2..], ["widget_777"], "{message}");
+    }
+    let used = ["widget_5", "gone", "create_issue", "widget_5"].map(|name| ModelCall {
+        id: String::new(),
+        name: name.into(),
+        arguments: "{}".into(),
+    });
+    let said = ModelMessage::Assistant { thoughts: Vec::new(), text: String::new(), calls: used.to_vec() };
+    let offer = Offer::new(&toolset, ROOMY, "and widget_9", &[said]);
+    assert_eq!(names(&offer, &toolset)[2..], ["widget_5", "create_issue", "widget_9"]);
+}
+
+#[test]
+fn a_model_that_cannot_search_gets_what_fits_the_persons_words() {
+    let toolset = many(1_000);
+    let small = Capacity { context: 8_192, searches: false };
+    let offer = Offer::new(&toolset, small, "Open an issue about the files", &[]);
+    assert_eq!(names(&offer, &toolset), ["create_issue", "listFiles"]);
+    let notice =
+        "1003 tools are more than this model can read. It gets those that fit your words: create_issue, listFiles.";
+    assert_eq!(offer.notice(&toolset).unwrap(), notice);
+    let offer = Offer::new(&toolset, small, "widget", &[]);
+    assert!((3..50).contains(&names(&offer, &toolset).len()), "as many as it can read soon");
+}
+
+#[test]
+fn our_tools_keep_their_names() {
+    let toolset = many(1_000);
+    assert!(toolset.get(SEARCH).is_none());
+    let theirs = toolset.find("desk", SEARCH).unwrap();
+    assert_eq!(theirs.model_name, "desk__search_tools");
+}
+
+#[test]
+fn words_are_found_in_any_order_as_beginnings_and_in_every_spelling() {
+    let toolset = toolset(&[
+        (
+            "git",
+            vec![
+                tool("get_issue", "Reads one."),
+                tool("listIssues", "Reads them all."),
+                tool("close", "Ends an issue."),
+            ],
+        ),
+        ("mail", vec![tool("send-letter", "Sends a letter."), tool("get", "Gets.")]),
+    ]);
+    for query in ["get issue", "issue get", "getIssue", "GET_ISSUE", "get the issue", "iss ge"] {
+        assert_eq!(search_names(&toolset, query)[0], "get_issue", "{query}");
+    }
+    assert_eq!(search_names(&toolset, "issues"), ["listIssues", "get_issue", "close"], "a plural finds the singular");
+    assert_eq!(search_names(&toolset, "mail letter")[0], "send-letter", "the connection's name counts");
+    assert_eq!(search_names(&toolset, "get")[0], "get", "a whole name comes first");
+    assert!(search_names(&toolset, "x").is_empty() && search_names(&toolset, " ").is_empty());
+    assert_eq!(search::search(toolset.tools(), "", Some("MAIL")), [3, 4], "all of a connection's");
+}
+
+proptest! {
+    /// Whatever a tool is called, its name finds it first.
+    #[test]
+    fn a_whole_name_finds_its_tool(name in "[A-Za-z0-9_.-]{1,64}") {
+        let toolset = toolset(&[("other", vec![tool("one", &name), tool("two", &name)]), ("a", vec![tool(&name, "")])]);
+        let found = search::search(toolset.tools(), &name, None);
+        prop_assert_eq!(&toolset.tools()[found[0]].definition.name, &name);
+    }
+
+    #[test]
+    fn no_query_is_too_odd(query in "\\PC{0,200}") {
+        search_names(&many(10), &query);
+    }
+}

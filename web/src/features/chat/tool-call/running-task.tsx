@@ -1,0 +1,63 @@
+import { use, useLayoutEffect, useRef } from "react";
+import { callApi } from "@/lib/api-client";
+import { useMutation } from "@/lib/query/use-mutation";
+import { showInvisible } from "@/lib/show-invisible";
+import { Button } from "@/ui/button";
+import { ChatId } from "../chat-id";
+import type { ToolPart, ToolTask } from "../stream/message";
+import { t } from "./task-text";
+
+interface RunningTaskProps {
+  part: ToolPart;
+  task: ToolTask;
+}
+
+/** What a long call does at its server, and the way to end it alone. */
+export function RunningTask({ part, task }: RunningTaskProps) {
+  const chatId = use(ChatId);
+  const panel = useRef<HTMLDivElement>(null);
+  const cancel = useMutation({ mutationFn: () => cancelCall(chatId, part.toolCallId) });
+  useLayoutEffect(() => {
+    const own = panel.current;
+    const card = own?.parentElement?.querySelector("button");
+    // It goes away when the call ends; who came to it with the keyboard goes on from the card.
+    return () => {
+      if (own?.contains(document.activeElement) === true) card?.focus();
+    };
+  }, []);
+  const server = part.serverName ?? "";
+  // The answer of the server is an end of the call, which takes this away.
+  const isCancelling = cancel.status === "pending" || cancel.status === "success";
+  return (
+    <div
+      ref={panel}
+      className="flex flex-wrap items-center gap-x-4 gap-y-2 border-t border-line px-3.5 py-2.5 text-sm"
+    >
+      <div className="min-w-0 flex-1 basis-56">
+        <p className="text-ink-2 wrap-anywhere">{t(task.asks ? "task.asks" : "task.running", { server })}</p>
+        {task.message !== undefined && <p className="wrap-anywhere">{showInvisible(task.message)}</p>}
+        {cancel.status === "error" && (
+          <p role="alert" className="text-err wrap-anywhere first-letter:uppercase">
+            {cancel.error.message}
+          </p>
+        )}
+      </div>
+      <Button
+        size="sm"
+        aria-disabled={isCancelling}
+        onClick={() => {
+          if (!isCancelling) cancel.mutate();
+        }}
+      >
+        {t(isCancelling ? "task.cancelling" : "task.cancel")}
+      </Button>
+    </div>
+  );
+}
+
+/** Ends one call; the turn goes on without its result.
+ * @throws {ApiError} */
+async function cancelCall(chatId: string, toolCallId: string): Promise<void> {
+  const path = `/api/sessions/${encodeURIComponent(chatId)}/calls/${encodeURIComponent(toolCallId)}/cancel`;
+  await callApi(path, { method: "POST" });
+}
