@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { serveTools } from "./scripted-mcp.ts";
+import { say } from "./scripted-model.ts";
 import { openStage } from "./stage.ts";
+import { eventually } from "./visitor.ts";
 
 const stage = await openStage();
 const schema = {
@@ -88,4 +90,33 @@ test("Use in chat takes the tool to the composer", async (t) => {
   await visitor.composer.waitFor();
   assert.equal(await visitor.composer.inputValue(), "Use calculate to ");
   assert.ok(await visitor.composer.evaluate((field) => field === document.activeElement));
+});
+
+test("ten thousand tools are a page at a time, found at once, and go with a message", async (t) => {
+  const tools = Array.from({ length: 10_000 }, (_, number) => ({
+    name: `entry-${number}`,
+    description: `Looks up entry ${number} of the register, and says what stands there. `.repeat(6),
+    run: () => "found",
+  }));
+  const register = await serveTools(tools);
+  t.after(() => register.stop());
+  const { account, visitor } = await stage.member(t);
+  await account.connect("register", register.url);
+  await visitor.open();
+  await visitor.page.getByRole("tab", { name: "Tools (10000)", exact: true }).click();
+  const cards = visitor.button("Use Tool");
+  await visitor.toolCard("entry-99").waitFor();
+  assert.equal(await cards.count(), 100);
+  await visitor.button("Show 100 more").click();
+  await visitor.toolCard("entry-199").waitFor();
+  assert.equal(await cards.count(), 200);
+  const began = performance.now();
+  await visitor.page.getByRole("searchbox", { name: "Find a tool" }).fill("entry 7777");
+  await eventually(async () => assert.equal(await cards.count(), 1));
+  t.diagnostic(`found after ${Math.round(performance.now() - began)} ms`);
+  await visitor.toolCard("entry-7777").waitFor();
+  await visitor.page.getByRole("tab", { name: "Chat", exact: true }).click();
+  stage.model.answer(say("So many tools."));
+  await visitor.ask("What can you do?");
+  await visitor.answered();
 });

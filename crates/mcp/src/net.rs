@@ -7,9 +7,11 @@
 mod address;
 mod allow;
 mod guard;
+mod names;
 mod policy;
 mod tls;
 
 pub use allow::{Allow, AllowError};
 pub use guard::GuardedHttp;
+pub use names::Names;
 pub use policy::{Policy, Refused};

@@ -3,10 +3,12 @@
 mod account;
 mod auth;
 mod google_drive;
+mod hostile;
 mod http;
 mod long_calls;
 mod many_tools;
 mod mcp_servers;
+mod network;
 mod permissions;
 mod rest;
 mod routes;

@@ -35,6 +35,7 @@ pub struct Builder {
     settings: Vec<(String, String)>,
     clock: Option<Arc<MockClock>>,
     folder: Option<(Arc<TempDir>, String)>,
+    is_exposed: bool,
 }
 
 impl Builder {
@@ -62,6 +63,13 @@ impl Builder {
         self
     }
 
+    /// As one that other machines can reach: people may not connect it to places on its own machine. (It listens on
+    /// loopback all the same.)
+    pub fn exposed(mut self) -> Self {
+        self.is_exposed = true;
+        self
+    }
+
     /// Starts it.
     pub async fn start(self) -> TestApp {
         let (folder, database_url) = self.folder.unwrap_or_else(|| {
@@ -81,7 +89,8 @@ impl Builder {
         let listener = server::http::listen(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
         let address = listener.local_addr().unwrap();
         let clock: Arc<dyn Clock> = self.clock.map_or_else(|| Arc::new(SystemClock) as _, |clock| clock as _);
-        let app = App::start_at(config, address, clock).await.unwrap();
+        let told = if self.is_exposed { SocketAddr::from(([0, 0, 0, 0], address.port())) } else { address };
+        let app = App::start_at(config, told, clock).await.unwrap();
         let (stop, stopped) = oneshot::channel();
         let serving = app.clone();
         #[expect(clippy::disallowed_methods, reason = "the handle is awaited in stop")]
@@ -109,7 +118,13 @@ impl TestApp {
 
     /// For other settings.
     pub fn builder() -> Builder {
-        Builder { database: Database::of_environment(), settings: Vec::new(), clock: None, folder: None }
+        Builder {
+            database: Database::of_environment(),
+            settings: Vec::new(),
+            clock: None,
+            folder: None,
+            is_exposed: false,
+        }
     }
 
     /// On this kind of database.

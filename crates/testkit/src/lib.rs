@@ -14,6 +14,7 @@ mod person;
 mod sse;
 
 pub use app::{Builder, MockClock, TestApp, http_client};
+pub use background::Background;
 pub use database::{Database, databases};
 pub use mcp_server::ScriptedMcp;
 pub use model::{ScriptedModel, Step};

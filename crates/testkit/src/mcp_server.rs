@@ -17,6 +17,7 @@ use crate::background::Background;
 struct Script {
     tools: Vec<Value>,
     instructions: Option<String>,
+    requests: HashMap<String, usize>,
     calls: Vec<(String, Value)>,
     hangs: bool,
     away: bool,
@@ -96,6 +97,11 @@ impl ScriptedMcp {
         self.script.lock().unwrap().tasks.cancelled.clone()
     }
 
+    /// How often it was asked with this method.
+    pub fn requests(&self, method: &str) -> usize {
+        self.script.lock().unwrap().requests.get(method).copied().unwrap_or(0)
+    }
+
     /// What was called, with what.
     pub fn calls(&self) -> Vec<(String, Value)> {
         self.script.lock().unwrap().calls.clone()
@@ -145,7 +151,9 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Respon
         if script.away {
             return StatusCode::SERVICE_UNAVAILABLE.into_response();
         }
-        let result = match request["method"].as_str().unwrap() {
+        let method = request["method"].as_str().unwrap();
+        *script.requests.entry(method.to_owned()).or_default() += 1;
+        let result = match method {
             "initialize" => Some(json!({
                 "protocolVersion": params["protocolVersion"],
                 "capabilities": { "tools": {}, "tasks": { "cancel": {}, "requests": { "tools": { "call": {} } } } },

@@ -58,12 +58,18 @@ fn reach_v6(ip: Ipv6Addr) -> Reach {
         return Reach::Loopback;
     }
     match ip.segments() {
+        // ISATAP: the last four bytes are an IPv4 address to which a router inside takes the packets.
+        [.., 0 | 0x200, 0x5efe, high, low] if reach_v4(v4(high, low)) != Reach::Public => Reach::Special,
         // Protocol assignments with Teredo, documentation (both), 6to4: each is special or hides an IPv4 address.
         [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] | [0x2002, ..] => Reach::Special,
         // Global unicast is 2000::/3, and nothing outside it is public.
         [0x2000..=0x3fff, ..] => Reach::Public,
         _ => Reach::Special,
     }
+}
+
+fn v4(high: u16, low: u16) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(high) << 16 | u32::from(low))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use url::{Host, Url};
 
 use super::address::{Reach, reach};
 use super::allow::Allow;
+use super::names::{Names, System, is_local};
 use crate::Error;
 
 /// A resolver that does not answer is a server that does not answer.
@@ -32,7 +33,10 @@ pub enum Refused {
 
 /// What may be reached. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Policy(Arc<Rules>);
+pub struct Policy {
+    rules: Arc<Rules>,
+    names: Arc<dyn Names>,
+}
 
 #[derive(Debug)]
 struct Rules {
@@ -46,7 +50,13 @@ impl Policy {
     /// machine can reach anyway); and the product's own origins, each as `host:port` with the port written out.
     pub fn new(allow: &[Allow], loopback: bool, own: Vec<String>) -> Self {
         let own = own.into_iter().map(|origin| origin.to_ascii_lowercase()).collect();
-        Self(Arc::new(Rules { allow: allow.to_vec(), loopback, own }))
+        let rules = Arc::new(Rules { allow: allow.to_vec(), loopback, own });
+        Self { rules, names: Arc::new(System) }
+    }
+
+    /// The same rules for names that `names` resolves.
+    pub fn with_names(self, names: Arc<dyn Names>) -> Self {
+        Self { names, ..self }
     }
 
     /// Judges what can be judged before resolving a name: scheme, credentials and literal addresses. The URL parser
@@ -76,12 +86,20 @@ impl Policy {
             Some(Host::Ipv6(ip)) => reach(ip.into()) != Reach::Public,
             Some(Host::Domain(_)) => {
                 host == "localhost"
-                    || self.0.own.iter().any(|origin| *origin == format!("{host}:{port}"))
-                    || self.0.allow.iter().any(|entry| entry.names(&host, port))
+                    || self.rules.own.iter().any(|origin| *origin == format!("{host}:{port}"))
+                    || self.rules.allow.iter().any(|entry| entry.names(&host, port))
             }
             None => false,
         };
         url.scheme() == "https" || (url.scheme() == "http" && inside)
+    }
+
+    /// Judges an address that a person's browser is sent to. A name that this machine does not know may be known there.
+    pub(crate) async fn check_visit(&self, url: &Url) -> Result<(), Error> {
+        match self.resolve(url).await {
+            Ok(_) | Err(Error::NameNotFound) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Resolves the host of `url`, once, and gives those of its addresses that may be reached.
@@ -100,11 +118,10 @@ impl Policy {
     }
 
     pub(super) async fn lookup(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {
-        let found = tokio::time::timeout(RESOLVE, tokio::net::lookup_host((host, port)))
+        let found = tokio::time::timeout(RESOLVE, self.names.addresses(host, port))
             .await
             .map_err(|_| Error::NameNotFound)?
             .map_err(|_| Error::NameNotFound)?;
-        let found: Vec<SocketAddr> = found.collect();
         if found.is_empty() {
             return Err(Error::NameNotFound);
         }
@@ -115,13 +132,13 @@ impl Policy {
 
     fn permits(&self, host: &str, port: u16, ip: IpAddr) -> bool {
         let allowed = match reach(ip) {
-            Reach::Public => true,
-            Reach::Loopback => self.0.loopback,
+            Reach::Public => !is_local(host),
+            Reach::Loopback => self.rules.loopback,
             Reach::Special => false,
         };
         allowed
-            || self.0.own.iter().any(|origin| *origin == format!("{host}:{port}"))
-            || self.0.allow.iter().any(|entry| entry.covers(host, port, ip))
+            || self.rules.own.iter().any(|origin| *origin == format!("{host}:{port}"))
+            || self.rules.allow.iter().any(|entry| entry.covers(host, port, ip))
     }
 }
 

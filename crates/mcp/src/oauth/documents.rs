@@ -6,6 +6,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::SignInError;
+use crate::Error;
 use crate::net::Policy;
 
 /// What an MCP server says about itself.
@@ -67,7 +68,7 @@ impl ServerMetadata {
         })
     }
 
-    /// Refuses endpoints that would give secrets away. The browser goes to the first, this server to the others.
+    /// Refuses endpoints that would give secrets away, or that lead where nobody may go. The browser goes to the first, this server to the others.
     pub(super) fn check_endpoints(&self, policy: &Policy) -> Result<(), SignInError> {
         let endpoints = [
             self.authorization_endpoint.as_ref(),
@@ -75,8 +76,13 @@ impl ServerMetadata {
             self.registration_endpoint.as_ref(),
             self.revocation_endpoint.as_ref(),
         ];
-        let safe = endpoints.into_iter().flatten().all(|url| policy.is_confidential(url));
-        if safe { Ok(()) } else { Err(SignInError::Insecure) }
+        for endpoint in endpoints.into_iter().flatten() {
+            if !policy.is_confidential(endpoint) {
+                return Err(SignInError::Insecure);
+            }
+            policy.check_url(endpoint).map_err(Error::from)?;
+        }
+        Ok(())
     }
 
     pub(super) fn check_pkce(&self) -> Result<(), SignInError> {

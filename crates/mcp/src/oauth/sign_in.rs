@@ -114,6 +114,7 @@ impl OAuth {
         let (found, known) = self.find(&wish).await?;
         let endpoint = found.server.authorization_endpoint.clone();
         let endpoint = endpoint.ok_or(SignInError::Document("it has no page to sign in at"))?;
+        self.0.guard.policy().check_visit(&endpoint).await?;
         found.server.check_pkce()?;
         let known = known.iter().find(|known| known.issuer == found.server.issuer);
         let now = self.0.clock.now();

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::error::{ProtocolError, SubProtocolError, TlsError};
+use tokio_tungstenite::tungstenite::error::{CapacityError, ProtocolError, SubProtocolError, TlsError};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
@@ -128,6 +128,9 @@ fn explain(error: &WsError, limit: usize) -> Error {
         WsError::Io(error) => Error::from_io(error),
         WsError::Tls(TlsError::Rustls(error)) => Error::from_tls(error),
         WsError::Tls(_) => Error::Tls("the name is not valid in a certificate".to_owned()),
+        WsError::Capacity(CapacityError::TooManyHeaders) | WsError::AttackAttempt => {
+            Error::Protocol("its headers do not end".to_owned())
+        }
         WsError::Capacity(_) => Error::TooLarge(limit),
         WsError::Utf8(_) => Error::Protocol("it sent text that is not UTF-8".to_owned()),
         WsError::Http(response) => match answer::content(response.headers()) {

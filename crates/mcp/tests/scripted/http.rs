@@ -117,7 +117,12 @@ pub struct Server {
 impl Server {
     /// Answers each request with what `script` says.
     pub async fn start(script: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        Self::start_at(Ipv4Addr::LOCALHOST, 0, script).await
+    }
+
+    /// The same at an address of this machine and at a port; 0 is a free one.
+    pub async fn start_at(ip: Ipv4Addr, port: u16, script: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind((ip, port)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (gone, hung_up) = mpsc::unbounded_channel();

@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod calls;
+mod entrances;
 mod eras;
+mod hostile;
 mod http;
 mod oauth;
 mod questions;

@@ -2,6 +2,7 @@ import type { AvailableTool } from "@/lib/available-tool";
 import { showInvisible } from "@/lib/show-invisible";
 import { Badge } from "@/ui/badge";
 import { Card, CardHead } from "@/ui/card";
+import { More } from "@/ui/more";
 import { t } from "./servers-text";
 
 interface AvailableToolsCardProps {
@@ -15,20 +16,26 @@ export function AvailableToolsCard({ tools }: AvailableToolsCardProps) {
         {tools.length > 0 && <Badge>{tools.length}</Badge>}
       </CardHead>
       {tools.length === 0 && <p className="px-5 pt-1 pb-3 text-ink-2">{t("servers.noTools.hint")}</p>}
-      <ul className="divide-y divide-line pt-2">
-        {tools.map((tool) => (
-          <li
-            key={`${tool.serverName}/${tool.name}`}
-            className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 px-5 py-3.5 text-md"
-          >
-            <h3 className="self-center font-mono text-sm font-medium wrap-anywhere">{tool.name}</h3>
-            <Badge className="max-w-40 self-start">
-              <span className="truncate leading-4">{tool.serverName}</span>
-            </Badge>
-            <p className="mt-0.5 line-clamp-3 text-ink-2 wrap-anywhere">{showInvisible(tool.description)}</p>
-          </li>
-        ))}
-      </ul>
+      <More items={tools} label={(n) => t("servers.moreTools", { n })}>
+        {(shown) => (
+          <ul className="divide-y divide-line pt-2">
+            {shown.map((tool) => (
+              <li
+                key={`${tool.serverName}/${tool.name}`}
+                className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 px-5 py-3.5 text-md"
+              >
+                <h3 className="self-center font-mono text-sm font-medium wrap-anywhere">{tool.name}</h3>
+                <Badge className="max-w-40 self-start">
+                  <span className="truncate leading-4">{tool.serverName}</span>
+                </Badge>
+                <p className="mt-0.5 line-clamp-3 text-ink-2 wrap-anywhere">
+                  {showInvisible(tool.description)}
+                </p>
+              </li>
+            ))}
+          </ul>
+        )}
+      </More>
     </Card>
   );
 }

@@ -1,9 +1,10 @@
 import { Search } from "lucide-react";
-import { useDeferredValue, useEffect, useState } from "react";
+import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
 import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { Input } from "@/ui/field";
+import { More } from "@/ui/more";
 import { findTools } from "./find-tools";
 import { PermissionSelect } from "./permission-select";
 import { permissionsQuery } from "./permissions";
@@ -37,8 +38,13 @@ export function ToolsPanel({ userId, tools, loading, onUseInChat }: ToolsPanelPr
     [client, userId],
   );
 
+  const byTool = useMemo(
+    () => new Map(permissions?.map((one) => [keyOf(one.serverName, one.tool), one])),
+    [permissions],
+  );
+
   function permissionOf(tool: AvailableTool) {
-    const known = permissions?.find((one) => one.tool === tool.name && one.serverName === tool.serverName);
+    const known = byTool.get(keyOf(tool.serverName, tool.name));
     return known && <PermissionSelect permission={known} onChanged={reload} />;
   }
 
@@ -57,21 +63,29 @@ export function ToolsPanel({ userId, tools, loading, onUseInChat }: ToolsPanelPr
       {tools.length > 0 && found.length === 0 && (
         <p className="text-ink-2">{t("tools.noMatch", { query })}</p>
       )}
-      <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,19rem),1fr))] gap-3.5">
-        {found.map((tool) => (
-          <ToolCard
-            key={`${tool.serverName}/${tool.name}`}
-            tool={tool}
-            permission={permissionOf(tool)}
-            onUse={() => setOpen(tool)}
-          />
-        ))}
-      </ul>
+      <More items={found} label={(n) => t("tools.more", { n })}>
+        {(shown) => (
+          <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,19rem),1fr))] gap-3.5">
+            {shown.map((tool) => (
+              <ToolCard
+                key={keyOf(tool.serverName, tool.name)}
+                tool={tool}
+                permission={permissionOf(tool)}
+                onUse={() => setOpen(tool)}
+              />
+            ))}
+          </ul>
+        )}
+      </More>
       {open !== null && (
         <ToolSheet tool={open} onClose={() => setOpen(null)} onUseInChat={() => takeToChat(open)} />
       )}
     </div>
   );
+}
+
+function keyOf(serverName: string, tool: string): string {
+  return `${serverName}/${tool}`;
 }
 
 interface SearchFieldProps {

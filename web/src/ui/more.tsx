@@ -1,0 +1,35 @@
+import { type ReactNode, useRef, useState } from "react";
+import { Button } from "./button";
+
+/** Items that are shown at once: a few screens full, drawn in no time. */
+const page = 100;
+
+interface MoreProps<Item> {
+  items: readonly Item[];
+  /** The words on the button that shows the next ones, of which there are so many. */
+  label: (next: number) => string;
+  children: (shown: readonly Item[]) => ReactNode;
+}
+
+/** A list that may be very long: its first items, and a button for the next ones. */
+export function More<Item>({ items, label, children }: MoreProps<Item>) {
+  const [pages, setPages] = useState(1);
+  const list = useRef<HTMLDivElement>(null);
+  const shown = items.slice(0, pages * page);
+  const next = Math.min(page, items.length - shown.length);
+  function showNext(): void {
+    setPages(pages + 1);
+    // The button goes away with the last ones; who came with the keyboard goes on from the list.
+    if (next < page) list.current?.focus();
+  }
+  return (
+    <div ref={list} tabIndex={-1} className="outline-none">
+      {children(shown)}
+      {next > 0 && (
+        <p className="py-4 text-center">
+          <Button onClick={showNext}>{label(next)}</Button>
+        </p>
+      )}
+    </div>
+  );
+}
