@@ -14,6 +14,11 @@ export interface ScriptedTool {
   run?: (args: Record<string, unknown>) => Promise<string> | string;
 }
 
+/** What a scripted server says about itself to whoever connects. */
+export interface About {
+  instructions?: string;
+}
+
 interface RpcRequest {
   id?: number | string;
   method: string;
@@ -34,7 +39,7 @@ export interface Served {
 }
 
 /** The smallest MCP server over streamable HTTP: it has tools, and that is all. */
-export async function serveTools(tools: ScriptedTool[]): Promise<Served> {
+export async function serveTools(tools: ScriptedTool[], about: About = {}): Promise<Served> {
   const tasks = new Map<string, RunningTask>();
   return serve(async (request, response) => {
     if (request.method !== "POST") {
@@ -46,7 +51,7 @@ export async function serveTools(tools: ScriptedTool[]): Promise<Served> {
       response.writeHead(202).end();
       return;
     }
-    const answer = taskAnswer(rpc, tools, tasks) ?? (await answerTo(rpc, tools));
+    const answer = taskAnswer(rpc, tools, tasks) ?? (await answerTo(rpc, tools, about));
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify({ jsonrpc: "2.0", id: rpc.id, ...answer }));
   });
@@ -97,12 +102,16 @@ function stateOf(taskId: string, { tool, status }: RunningTask): object {
   return { taskId, status, statusMessage: tool.task?.message, ...times };
 }
 
-async function answerTo({ method, params }: RpcRequest, tools: ScriptedTool[]): Promise<object> {
+async function answerTo(
+  { method, params }: RpcRequest,
+  tools: ScriptedTool[],
+  about: About = {},
+): Promise<object> {
   if (method === "initialize") {
     const serverInfo = { name: "scripted", version: "1.0.0" };
     const protocolVersion = params?.protocolVersion ?? "2025-06-18";
     const capabilities = { tools: {}, tasks: { cancel: {}, requests: { tools: { call: {} } } } };
-    return { result: { protocolVersion, capabilities, serverInfo } };
+    return { result: { protocolVersion, capabilities, serverInfo, ...about } };
   }
   if (method === "ping") return { result: {} };
   if (method === "tools/list") {

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::UserId;
+use domain::text::without_nul;
 use domain::tool::{Outcome, ToolDefinition, ToolResult};
 use futures_util::future::join_all;
 use mcp::net::{GuardedHttp, Policy};
@@ -171,7 +172,7 @@ impl Tools {
 
     /// The names of the tools that a connection is known to offer.
     pub fn offered(&self, server: &store::servers::Server) -> Vec<String> {
-        self.pool.view(server, self).tools.into_iter().map(|tool| tool.name).collect()
+        self.pool.tools(server).iter().map(|tool| tool.name.clone()).collect()
     }
 
     /// Opens what is not open of a person's connections, in the background; their pages are told as it goes.
@@ -365,7 +366,7 @@ impl Opened {
     /// What the server says about how it wants to be used; empty where it says nothing, or something stands in for it.
     pub fn instructions(&self) -> String {
         let info = self.connection.as_ref().map(mcp::Connection::info);
-        info.and_then(|info| info.instructions.clone()).unwrap_or_default()
+        without_nul(info.and_then(|info| info.instructions.clone()).unwrap_or_default())
     }
 }
 

@@ -331,6 +331,15 @@ async fn a_body_larger_than_anybody_needs_is_refused() {
         let large = json!({ "title": "x".repeat(2 * 1024 * 1024) });
         let refused = answer(me.request(Method::POST, "/rest/v1/ai_chat_sessions").json(&large)).await;
         assert_eq!(refusal(&refused), (413, "PGRST102"));
+        // A connection brings the tools of its server, which may be many.
+        let tools: Vec<Value> =
+            (0..30_000).map(|n| json!({ "name": format!("tool-{n}"), "description": "x".repeat(100) })).collect();
+        let server = json!({ "name": "many", "url": "https://many.example/mcp", "tools": tools });
+        let stored = me.request(Method::POST, "/rest/v1/mcp_servers").json(&server).send().await.unwrap();
+        assert_eq!(stored.status(), 201);
+        let larger = json!({ "name": "x".repeat(16 * 1024 * 1024) });
+        let refused = answer(me.request(Method::POST, "/rest/v1/mcp_servers").json(&larger)).await;
+        assert_eq!(refusal(&refused), (413, "PGRST102"));
         let many = json!(vec![json!({ "title": "x" }); 1_001]);
         let refused = answer(me.request(Method::POST, "/rest/v1/ai_chat_sessions").json(&many)).await;
         assert_eq!(refusal(&refused), (400, "PGRST102"));

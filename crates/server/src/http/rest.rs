@@ -158,8 +158,14 @@ fn read(parts: &Parts, name: &str, query: &str, caller: Option<UserId>) -> Resul
 async fn answer(app: &App, asked: Asked, parts: &Parts, body: axum::body::Body) -> Result<Response, Refusal> {
     match asked.method {
         Method::GET | Method::HEAD => page(app, asked).await,
-        Method::POST => insert(app, asked, body::read(parts, body).await?).await,
-        Method::PATCH => update(app, asked, body::read(parts, body).await?).await,
+        Method::POST => {
+            let records = body::read(parts, body, asked.table).await?;
+            insert(app, asked, records).await
+        }
+        Method::PATCH => {
+            let records = body::read(parts, body, asked.table).await?;
+            update(app, asked, records).await
+        }
         Method::DELETE => delete(app, asked).await,
         Method::OPTIONS => Ok(reply::options()),
         method => Err(unsupported(&method).into()),

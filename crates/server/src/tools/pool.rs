@@ -138,6 +138,15 @@ impl Pool {
         })
     }
 
+    /// What a row's server is known to offer; as long as nobody has asked, what was found when the connection was made.
+    pub fn tools(&self, server: &Server) -> Arc<Vec<ToolDefinition>> {
+        let slot = self.slots().get(&server.id).filter(|slot| slot.made_from == made_from(server)).cloned();
+        match slot.map(|slot| slot.known()) {
+            Some(Known { status: Some(_), tools, .. }) => tools,
+            _ => Arc::new(serde_json::from_value(server.tools.clone()).unwrap_or_default()),
+        }
+    }
+
     /// What is known of a row's connection.
     pub fn view(&self, server: &Server, tools: &Tools) -> ConnectionView {
         let slot = self.slots().get(&server.id).filter(|slot| slot.made_from == made_from(server)).cloned();

@@ -5,7 +5,7 @@ use http::request::Parts;
 use http::{StatusCode, header};
 use serde_json::value::RawValue;
 use store::rest::ast::Record;
-use store::rest::{Fault, MAX_ROWS};
+use store::rest::{Fault, MAX_ROWS, Table};
 
 use super::refusal::Refusal;
 
@@ -15,7 +15,11 @@ pub(super) struct Records {
     pub(super) records: Vec<Record>,
 }
 
-pub(super) async fn read(parts: &Parts, body: Body) -> Result<Records, Refusal> {
+/// A connection is stored with what its server offers: as much as is read of a server, in bytes.
+const CONNECTION: usize = 16 * 1024 * 1024;
+
+/// Reads the rows that are to be written to `table`.
+pub(super) async fn read(parts: &Parts, body: Body, table: Table) -> Result<Records, Refusal> {
     if let Some(kind) = parts.headers.get(header::CONTENT_TYPE) {
         let kind = String::from_utf8_lossy(kind.as_bytes());
         let name = kind.split(';').next().unwrap_or_default().trim();
@@ -23,8 +27,9 @@ pub(super) async fn read(parts: &Parts, body: Body) -> Result<Records, Refusal> 
             return Err(Fault::new("PGRST102", format!("Content-Type not acceptable: {name}")).into());
         }
     }
-    let bytes = to_bytes(body, crate::http::BODY_LIMIT).await.map_err(|_| {
-        let fault = Fault::new("PGRST102", "The body is larger than 2 MiB, or broke off");
+    let limit = if table == Table::McpServers { CONNECTION } else { crate::http::BODY_LIMIT };
+    let bytes = to_bytes(body, limit).await.map_err(|_| {
+        let fault = Fault::new("PGRST102", format!("The body is larger than {} MiB, or broke off", limit >> 20));
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, fault)
     })?;
     Ok(Records { records: parse(&bytes)? })
