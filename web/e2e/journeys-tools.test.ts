@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { serveTools } from "./scripted-mcp.ts";
-import { say } from "./scripted-model.ts";
 import { openStage } from "./stage.ts";
 import { eventually } from "./visitor.ts";
 
@@ -92,7 +91,7 @@ test("Use in chat takes the tool to the composer", async (t) => {
   assert.ok(await visitor.composer.evaluate((field) => field === document.activeElement));
 });
 
-test("ten thousand tools are a page at a time, found at once, and go with a message", async (t) => {
+test("ten thousand tools are a page at a time, and found at once", async (t) => {
   const tools = Array.from({ length: 10_000 }, (_, number) => ({
     name: `entry-${number}`,
     description: `Looks up entry ${number} of the register, and says what stands there. `.repeat(6),
@@ -115,8 +114,4 @@ test("ten thousand tools are a page at a time, found at once, and go with a mess
   await eventually(async () => assert.equal(await cards.count(), 1));
   t.diagnostic(`found after ${Math.round(performance.now() - began)} ms`);
   await visitor.toolCard("entry-7777").waitFor();
-  await visitor.page.getByRole("tab", { name: "Chat", exact: true }).click();
-  stage.model.answer(say("So many tools."));
-  await visitor.ask("What can you do?");
-  await visitor.answered();
 });
