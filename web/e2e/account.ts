@@ -65,6 +65,20 @@ export class Account {
     return (text === "" ? null : JSON.parse(text)) as T;
   }
 
+  /** Messages of a chat, the person's and the assistant's in turn, a second apart. */
+  async fill(chat: string, texts: readonly string[]): Promise<void> {
+    const began = Date.parse("2026-01-01T00:00:00Z");
+    const rows = texts.map((content, index) => ({
+      session_id: chat,
+      role: index % 2 === 0 ? "user" : "assistant",
+      content,
+      created_at: new Date(began + index * 1_000).toISOString(),
+    }));
+    for (let at = 0; at < rows.length; at += 500) {
+      await this.call("/rest/v1/ai_chat_messages", rows.slice(at, at + 500));
+    }
+  }
+
   /** Connects a server as the page does. */
   async connect(name: string, url: string): Promise<ToolChoice[]> {
     const { success, data, error } = await this.call<{

@@ -164,7 +164,8 @@ export class Visitor {
   async openChats(): Promise<Locator> {
     const dropdown = this.page.getByRole("dialog", { name: "Recent Chats" });
     if (!(await dropdown.isVisible())) await this.chatsButton.click();
-    await dropdown.waitFor();
+    // What is in it comes when it is opened.
+    await dropdown.getByRole("listitem").first().waitFor();
     return dropdown;
   }
 

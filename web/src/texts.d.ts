@@ -33,3 +33,13 @@ declare module "*/en.json?tools" {
   const texts: import("@/lib/t").Texts<"tools">;
   export default texts;
 }
+
+declare module "*/en.json?history" {
+  const texts: import("@/lib/t").Texts<"history">;
+  export default texts;
+}
+
+declare module "*/en.json?share" {
+  const texts: import("@/lib/t").Texts<"share">;
+  export default texts;
+}

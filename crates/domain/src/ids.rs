@@ -67,4 +67,6 @@ ids! {
     RunId,
     /// A call that waits for its person's consent.
     ApprovalId,
+    /// A chat that its person shares as it was.
+    ShareId,
 }

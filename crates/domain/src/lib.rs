@@ -12,4 +12,4 @@ pub mod text;
 pub mod tool;
 
 pub use clock::{Clock, SystemClock, Timestamp};
-pub use ids::{ApprovalId, AuthSessionId, ChallengeId, ChatId, FactorId, MessageId, RunId, ServerId, UserId};
+pub use ids::{ApprovalId, AuthSessionId, ChallengeId, ChatId, FactorId, MessageId, RunId, ServerId, ShareId, UserId};

@@ -9,9 +9,11 @@ use anyhow::Context;
 use domain::{Clock, SystemClock};
 use secrecy::ExposeSecret;
 use store::Store;
+use tokio::sync::Semaphore;
 use url::Url;
 
 use crate::auth::Auth;
+use crate::chats::upkeep;
 use crate::config::Config;
 use crate::events::Events;
 use crate::mail::Mailer;
@@ -55,7 +57,12 @@ pub struct Parts {
     pub events: Events,
     /// Turns that go on.
     pub runs: Runs,
+    /// Files that are taken in at a time: each is in memory as a whole.
+    pub imports: Semaphore,
 }
+
+/// Files that are taken in at a time.
+const IMPORTS: usize = 2;
 
 impl std::ops::Deref for App {
     type Target = Parts;
@@ -110,8 +117,10 @@ impl App {
             google_drive,
             events,
             runs,
+            imports: Semaphore::new(IMPORTS),
         }));
         Runs::resume(&app, suspended);
+        app.tasks.spawn("upkeep", upkeep::run(app.clone()));
         tracing::info!(database = app.store.kind(), address = %address, "started");
         Ok(app)
     }

@@ -10,17 +10,21 @@ mod cors;
 pub mod description;
 pub mod error;
 pub mod events;
+pub mod export;
 pub mod extract;
 pub mod functions;
 pub mod google_drive;
 pub mod headers;
 pub mod health;
+pub mod history;
+pub mod import;
 pub mod mcp_servers;
 pub mod models;
 pub mod rest;
 pub mod route;
 mod serve;
 pub mod sessions;
+pub mod shares;
 pub mod sign_in;
 pub mod sse;
 pub mod tool_permissions;
@@ -70,6 +74,16 @@ fn table() -> Vec<Section> {
                 post("/sessions/{id}/stop", Owner, sessions::stop),
                 post("/sessions/{id}/approvals/{approval}", Owner, sessions::decide),
                 post("/sessions/{id}/calls/{call}/cancel", Owner, sessions::cancel_call),
+                post("/sessions/{id}/restore", Owner, history::restore),
+                get("/sessions/marks", SignedIn, history::marks),
+                put("/sessions/{id}/marks", Owner, history::mark),
+                get("/sessions/{id}/export", Owner, export::chat),
+                post("/sessions/{id}/shares", Owner, shares::create),
+                get("/shares", SignedIn, shares::list),
+                delete("/shares/{id}", Owner, shares::end),
+                // Whoever has the link.
+                get("/shared/{token}", Anyone, shares::show),
+                get("/search", SignedIn, history::search),
                 get("/connections", SignedIn, connections::list),
                 post("/connections/{id}/refresh", Owner, connections::refresh),
                 post("/connections/{id}/sign-in", Owner, sign_in::begin),
@@ -88,7 +102,8 @@ fn table() -> Vec<Section> {
                 get("/account/devices", SignedIn, account::devices),
                 delete("/account/devices/{id}", Owner, account::end_device),
                 post("/account/delete", SignedIn, account::delete),
-                get("/account/export", SignedIn, account::export),
+                get("/account/export", SignedIn, export::everything),
+                post("/account/import", SignedIn, import::import),
                 post("/google-drive/link", SignedIn, google_drive::link),
                 // Google sends the browser, which shows by its cookie who began.
                 get("/google-drive/callback", Anyone, google_drive::callback),

@@ -5,6 +5,7 @@
 
 pub mod app;
 pub mod auth;
+pub mod chats;
 pub mod config;
 pub mod events;
 pub mod http;

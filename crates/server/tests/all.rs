@@ -4,6 +4,7 @@ mod account;
 mod auth;
 mod google_drive;
 mod hostile;
+mod history;
 mod http;
 mod long_calls;
 mod many_tools;

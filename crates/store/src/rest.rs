@@ -13,6 +13,7 @@ mod cell;
 mod check;
 mod condition;
 mod fault;
+mod keep;
 mod keys;
 mod pattern;
 mod payload;
@@ -23,7 +24,7 @@ mod table;
 
 use std::collections::HashSet;
 
-use domain::UserId;
+use domain::{Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::Store;
@@ -164,18 +165,29 @@ impl Store {
         work.finish(table, result).await
     }
 
-    /// Removes the rows that pass the filters.
+    /// Removes the rows that pass the filters. Chats are kept aside for a while, from where they can come back.
     pub async fn rest_delete(
         &self,
         owner: UserId,
+        now: Timestamp,
         table: Table,
         filters: &[Filter],
         outcome: &Outcome,
     ) -> Result<Written, Error> {
         let shape = Shape::new(table, outcome.select.as_ref(), &settled(&outcome.order))?;
         let delete = Statement::delete(self.dialect(), owner, table, filters, shape.columns.clone())?;
+        let keep = match table {
+            Table::Sessions => keep::statements(self.dialect(), owner, now, filters)?,
+            Table::McpServers | Table::Messages => Vec::new(),
+        };
         let mut work = self.begin_writing().await?;
-        let result = work.fetch(&delete, most(outcome)).await.and_then(|rows| Ok(answer(&shape, outcome, rows)?));
+        let result = async {
+            for statement in &keep {
+                work.fetch(statement, 0).await?;
+            }
+            Ok(answer(&shape, outcome, work.fetch(&delete, most(outcome)).await?)?)
+        }
+        .await;
         work.finish(table, result).await
     }
 }

@@ -26,5 +26,9 @@ export const SettingsSheet = lazy(async () => ({
   default: (await import("@/features/account/settings-sheet")).SettingsSheet,
 }));
 
+export const SharedPage = lazy(async () => ({
+  default: (await import("@/features/share/shared-page")).SharedPage,
+}));
+
 /** Nothing has happened yet at the first paint that a toast could tell. */
 export const Toaster = lazy(async () => ({ default: (await import("@/ui/toaster")).Toaster }));

@@ -1,7 +1,7 @@
-import { Redirect, Route, Switch } from "wouter";
+import { Redirect, Route, Switch, useSearchParams } from "wouter";
 import { AuthPage } from "@/features/auth/auth-page";
 import type { SessionState } from "@/lib/session";
-import { HomePage, preloadHome } from "./lazy-parts";
+import { HomePage, preloadHome, SharedPage } from "./lazy-parts";
 import { LoadingPage } from "./loading-page";
 import { NotFoundPage } from "./not-found-page";
 import { placeToReturnTo, rememberPlace } from "./return-place";
@@ -28,6 +28,10 @@ export function Routes({ session }: RoutesProps) {
 }
 
 function HomeRoute({ session }: RoutesProps) {
+  const [params] = useSearchParams();
+  const shared = params.get("share");
+  // A chat that somebody shares is for everybody.
+  if (shared !== null) return <SharedPage token={shared} />;
   if (session.status === "checking") return <LoadingPage />;
   if (session.status === "signed-in") return <HomePage key={session.user.id} user={session.user} />;
   // Whoever still owes a code or a new password is not in yet.

@@ -3,7 +3,16 @@ import messages from "../../messages/en.json";
 type AnyKey = keyof typeof messages;
 
 /** The texts that are loaded apart, by the first word of their names. */
-type Apart = "account" | "approval" | "form" | "permission" | "servers" | "task" | "tools";
+type Apart =
+  | "account"
+  | "approval"
+  | "form"
+  | "history"
+  | "permission"
+  | "servers"
+  | "share"
+  | "task"
+  | "tools";
 
 /** The names of the texts that are loaded apart, each kind with the parts of the page that need it. */
 export type PartKey<Part extends Apart> = Extract<AnyKey, `${Part}.${string}`>;

@@ -2,6 +2,10 @@ import { type ReactNode, useId } from "react";
 import { cn } from "@/lib/cn";
 
 interface PopoverProps {
+  /** Names the trigger for others who open it. */
+  id?: string;
+  /** Told when it opens and when it closes. */
+  onToggle?: (open: boolean) => void;
   /** What opens the popover: a button's content and its look. */
   trigger: ReactNode;
   triggerClassName: string;
@@ -17,6 +21,8 @@ interface PopoverProps {
  * the focus are the browser's, and nothing is loaded for it.
  */
 export function Popover({
+  id: triggerId,
+  onToggle,
   trigger,
   triggerClassName,
   triggerLabel,
@@ -28,6 +34,7 @@ export function Popover({
   return (
     <>
       <button
+        id={triggerId}
         type="button"
         popoverTarget={id}
         aria-haspopup="dialog"
@@ -41,6 +48,7 @@ export function Popover({
         popover="auto"
         role="dialog"
         aria-label={label}
+        onToggle={(event) => onToggle?.(event.newState === "open")}
         className={cn(
           "m-0 my-1.5 max-h-[70dvh] overflow-auto rounded-lg border border-line bg-surface p-1.5 shadow-float open:animate-enter max-phone:mx-2.5",
           "[position-area:bottom_span-left] [position-try-fallbacks:flip-block,flip-inline]",

@@ -6,11 +6,15 @@ export interface Toast {
   description?: string;
   /** What there is to say beyond the description, in a paragraph of its own. */
   detail?: string;
+  /** What can be done about it as long as the toast is there. */
+  action?: { readonly label: string; readonly run: () => void };
   tone: Tone;
 }
 
 /** How long a toast stays when nobody points at it. */
 export const toastLifetimeMs = 5_000;
+/** The same with something to do in it. */
+export const actionLifetimeMs = 10_000;
 const shownAtOnce = 3;
 
 let toasts: readonly Toast[] = [];

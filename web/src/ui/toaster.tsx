@@ -4,8 +4,9 @@ import { createPortal } from "react-dom";
 import { cn } from "@/lib/cn";
 import { t } from "@/lib/t";
 import type { Tone } from "./badge";
-import { IconButton } from "./button";
+import { Button, IconButton } from "./button";
 import {
+  actionLifetimeMs,
   dismissToast,
   readToastHost,
   readToasts,
@@ -61,9 +62,10 @@ function ToastCard({ toast }: { toast: Toast }) {
   const [held, setHeld] = useState(false);
   useEffect(() => {
     if (held) return undefined;
-    const timer = setTimeout(() => dismissToast(toast.id), toastLifetimeMs);
+    const lifetime = toast.action ? actionLifetimeMs : toastLifetimeMs;
+    const timer = setTimeout(() => dismissToast(toast.id), lifetime);
     return () => clearTimeout(timer);
-  }, [held, toast.id]);
+  }, [held, toast.action, toast.id]);
   const Icon = icons[toast.tone];
   return (
     <div
@@ -83,6 +85,18 @@ function ToastCard({ toast }: { toast: Toast }) {
         )}
         {toast.detail !== undefined && (
           <p className="line-clamp-[10] wrap-anywhere text-ink-2">{toast.detail}</p>
+        )}
+        {toast.action && (
+          <Button
+            size="sm"
+            className="mt-2"
+            onClick={() => {
+              dismissToast(toast.id);
+              toast.action?.run();
+            }}
+          >
+            {toast.action.label}
+          </Button>
         )}
       </div>
       <IconButton

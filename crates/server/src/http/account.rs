@@ -1,6 +1,4 @@
-//! `/api/account`: where a person is signed in, everything that is theirs as one file, and the end of it.
-
-mod export;
+//! `/api/account`: where a person is signed in, and the end of it.
 
 use axum::Json;
 use axum::extract::State;
@@ -14,8 +12,6 @@ use super::extract::{JsonBody, Named, SignedIn};
 use crate::app::App;
 use crate::auth::deletion::DeleteError;
 use crate::events::Event;
-
-pub use export::export;
 
 /// One sign-in.
 #[derive(Debug, Serialize)]

@@ -10,6 +10,7 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 use serde_json::json;
 
 use super::error::ApiError;
+use super::shares::NO_ROBOTS;
 use crate::app::App;
 
 #[derive(RustEmbed)]
@@ -43,7 +44,13 @@ pub async fn serve(State(app): State<App>, method: Method, uri: Uri, headers: He
     if is_call(path) || path.starts_with("assets/") {
         return ApiError::NotFound("file").into_response();
     }
-    page(&app)
+    let mut response = page(&app);
+    // What a link shows is for those who have the link.
+    if uri.query().is_some_and(|query| query.split('&').any(|pair| pair.starts_with("share="))) {
+        let (name, value) = NO_ROBOTS;
+        response.headers_mut().insert(name, value);
+    }
+    response
 }
 
 fn is_call(path: &str) -> bool {

@@ -249,7 +249,7 @@ async fn delete(app: &App, asked: Asked) -> Result<Response, Refusal> {
     refuse("columns", asked.parameters.columns.is_some())?;
     refuse("on_conflict", asked.parameters.on_conflict.is_some())?;
     let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
-    let written = app.store.rest_delete(writer, asked.table, filters, &outcome).await?;
+    let written = app.store.rest_delete(writer, app.clock.now(), asked.table, filters, &outcome).await?;
     if asked.table == Table::Sessions {
         for id in &written.ids {
             app.runs.stop_run(writer, ChatId(*id));

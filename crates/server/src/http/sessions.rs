@@ -89,7 +89,8 @@ pub async fn decide(
     })
 }
 
-async fn own_chat(app: &App, caller: &SignedIn, chat: &str) -> Result<ChatId, ApiError> {
+/// The chat of that name, if it is the caller's.
+pub(super) async fn own_chat(app: &App, caller: &SignedIn, chat: &str) -> Result<ChatId, ApiError> {
     let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     let found = app.store.get_chat(caller.user, chat).await?;
     found.map(|chat| chat.id()).ok_or(ApiError::NotFound("session"))

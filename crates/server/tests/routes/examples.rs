@@ -136,6 +136,17 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             let path = chat.replace("{approval}", &people.chat);
             (path, Some(json!({ "decision": "deny", "arguments": {} })), 404)
         }
+        ("POST", "/api/sessions/{id}/restore") => (chat, None, 204),
+        ("GET", "/api/sessions/marks" | "/api/shares") => (path.clone(), None, 200),
+        ("PUT", "/api/sessions/{id}/marks") => (chat, Some(json!({ "pinned": true, "archived": false })), 200),
+        ("GET", "/api/sessions/{id}/export") => (chat, None, 200),
+        ("POST", "/api/sessions/{id}/shares") => (chat, Some(json!({ "tools": false })), 200),
+        ("DELETE", "/api/shares/{id}") => (path.replace("{id}", &people.share), None, 204),
+        ("GET", "/api/shared/{token}") => (path.replace("{token}", "unknown"), None, 404),
+        ("GET", "/api/search") => (format!("{path}?q=hello"), None, 200),
+        ("POST", "/api/account/import") => {
+            (path.clone(), Some(json!({ "format": "ai-chat-mcp-export", "version": 1, "chats": [] })), 200)
+        }
         ("GET", "/api/tools/permissions" | "/api/tools/audit") => (path.clone(), None, 200),
         ("PUT", "/api/tools/permissions") => {
             let body = json!({ "connectionId": people.connection, "tool": "calculate", "permission": "ask" });

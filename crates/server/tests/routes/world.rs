@@ -98,6 +98,8 @@ pub struct People {
     pub chat: String,
     pub message: String,
     pub connection: String,
+    /// What the owner shares of it.
+    pub share: String,
     /// The owner's other sign-in.
     pub device: String,
     /// The owner's second factor, which was begun and never verified.
@@ -113,6 +115,8 @@ impl People {
         let toolbox = format!("{}/mcp/toolbox", world.app.url);
         let connection = owner.connect("kept-connection", &toolbox, json!([])).await;
         let id = |row: &Value| row["id"].as_str().unwrap().to_owned();
+        let shares = format!("/api/sessions/{}/shares", id(&chat));
+        let (_, share) = owner.post(&shares, &json!({ "tools": false })).await;
         let factor = json!({ "factor_type": "totp", "friendly_name": "kept" });
         let (_, factor) = owner.post("/auth/v1/factors", &factor).await;
         let sign_in = json!({ "email": owner.email, "password": PASSWORD });
@@ -123,6 +127,7 @@ impl People {
             chat: id(&chat),
             message: id(&message),
             connection: id(&connection),
+            share: id(&share),
             device: id(device.unwrap()),
             factor: id(&factor),
             owner,

@@ -33,7 +33,7 @@ static COUNT: Column =
     Column { name: "count", kind: Kind::Time, default: Default::Null, nullable: false, writable: false };
 
 impl Statement {
-    fn new(dialect: Dialect, owner: UserId) -> Self {
+    pub(super) fn new(dialect: Dialect, owner: UserId) -> Self {
         Self { sql: String::new(), binds: vec![Cell::Uuid(Some(owner.0))], returns: Vec::new(), dialect }
     }
 
@@ -216,7 +216,7 @@ impl Statement {
         self.column_list(columns);
     }
 
-    fn own_rows(&mut self, table: Table, filters: &[Filter]) -> Result<(), Fault> {
+    pub(super) fn own_rows(&mut self, table: Table, filters: &[Filter]) -> Result<(), Fault> {
         self.push(" FROM ");
         self.push(table.name());
         self.where_own(table, filters)

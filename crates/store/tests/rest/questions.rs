@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use store::rest::Table;
 use store::rest::ast::{Comparison, Filter, Is, Item, Query, Select, Test};
 
-use crate::fixture::{by, code, eq, houses, select, test};
+use crate::fixture::{NOW, by, code, eq, houses, select, test};
 
 const TITLES: [&str; 9] = ["apple", "Apple", "banana", "Ärger", "ärger", "100%", "a_b*[c]?", "line\nbreak", "Straße"];
 
@@ -222,10 +222,10 @@ async fn an_answer_has_at_most_a_thousand_rows() {
         let page = house.read(me, Table::Sessions, &query).await.unwrap();
         assert_eq!((page.rows.len(), page.total), (1_000, Some(1_001)));
         let mine = [eq("user_id", me)];
-        let delete = house.store.rest_delete(me, Table::Sessions, &mine, &crate::fixture::all()).await;
+        let delete = house.store.rest_delete(me, NOW, Table::Sessions, &mine, &crate::fixture::all()).await;
         assert_eq!(code(delete), "54000");
         let quiet = store::rest::ast::Outcome::default();
-        assert_eq!(house.store.rest_delete(me, Table::Sessions, &mine, &quiet).await.unwrap().ids.len(), 1_001);
+        assert_eq!(house.store.rest_delete(me, NOW, Table::Sessions, &mine, &quiet).await.unwrap().ids.len(), 1_001);
         house.close().await;
     }
 }

@@ -11,7 +11,7 @@ use store::rest::ast::{Comparison, Filter, Is, OnConflict, Outcome, Query, Test}
 use store::rest::{Kind, Table};
 use uuid::Uuid;
 
-use crate::fixture::{House, all, by, code, eq, houses, test};
+use crate::fixture::{House, NOW, all, by, code, eq, houses, test};
 
 /// One chat with two messages, and one connection, of a person.
 async fn furnish(house: &House, owner: UserId, words: &[String]) -> Vec<Uuid> {
@@ -46,7 +46,7 @@ async fn a_row_of_somebody_else_is_absent_for_every_verb() {
             let page = house.read(me, *table, &query).await.unwrap();
             assert_eq!((page.rows.len(), page.total), (0, Some(0)));
             assert!(house.update(me, *table, values.clone(), &[eq("id", id)]).await.unwrap().ids.is_empty());
-            let deleted = house.store.rest_delete(me, *table, &[eq("id", id)], &all()).await.unwrap();
+            let deleted = house.store.rest_delete(me, NOW, *table, &[eq("id", id)], &all()).await.unwrap();
             assert!(deleted.ids.is_empty() && deleted.rows.is_empty());
         }
 
@@ -227,7 +227,7 @@ impl Street {
             }
             // A delete that is undone because it reaches too much: it must not reach the rows of others.
             let undone = Outcome { max_affected: Some(0), ..all() };
-            let deleted = house.store.rest_delete(self.me, table, &query.filters, &undone).await;
+            let deleted = house.store.rest_delete(self.me, NOW, table, &query.filters, &undone).await;
             prop_assert_eq!(house.everything(self.other).await, before);
             answers.push(format!("{page:?} {written:?} {deleted:?}"));
         }

@@ -9,7 +9,7 @@ use store::rest::ast::{Comparison, Filter, OnConflict, Outcome, Query, Select, T
 use store::rest::{Error, Table, Writer};
 use uuid::Uuid;
 
-use crate::fixture::{House, all, body, eq, houses, test, writer};
+use crate::fixture::{House, NOW, all, body, eq, houses, test, writer};
 
 /// What only the other person ever wrote.
 const SECRET: &str = "hush";
@@ -125,7 +125,7 @@ async fn carry_out(house: &House, by: UserId, attempt: &Attempt) -> Result<Strin
         // It is undone, so that there is always something left to reach.
         Attempt::Delete(table, filters) => {
             let undone = Outcome { select: Some(Select::default()), max_affected: Some(0), ..Outcome::default() };
-            store.rest_delete(by, *table, filters, &undone).await
+            store.rest_delete(by, NOW, *table, filters, &undone).await
         }
     };
     match answer {

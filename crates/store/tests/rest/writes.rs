@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use store::rest::Table;
 use store::rest::ast::{Body, OnConflict, Outcome, Query};
 
-use crate::fixture::{all, body, by, code, eq, houses, writer};
+use crate::fixture::{NOW, all, body, by, code, eq, houses, writer};
 
 fn parsed(rows: &[String]) -> Vec<Value> {
     rows.iter().map(|row| serde_json::from_str(row).unwrap()).collect()
@@ -208,14 +208,14 @@ async fn updates_and_deletes_reach_what_passes_the_filter() {
 
         // What must reach one row, or not too many, is undone otherwise.
         let single = Outcome { single: true, ..all() };
-        assert_eq!(code(house.store.rest_delete(me, Table::Sessions, &mine, &single).await), "PGRST116");
+        assert_eq!(code(house.store.rest_delete(me, NOW, Table::Sessions, &mine, &single).await), "PGRST116");
         let few = Outcome { max_affected: Some(2), ..Outcome::default() };
-        assert_eq!(code(house.store.rest_delete(me, Table::Sessions, &mine, &few).await), "PGRST124");
+        assert_eq!(code(house.store.rest_delete(me, NOW, Table::Sessions, &mine, &few).await), "PGRST124");
 
         house.put(me, Table::Messages, json!({ "session_id": ids[0], "role": "user", "content": "c" })).await;
         let moved = json!({ "id": domain::ids::fresh() });
         assert_eq!(code(house.update(me, Table::Sessions, moved, &[eq("id", ids[0])]).await), "23503");
-        let written = house.store.rest_delete(me, Table::Sessions, &[eq("id", ids[0])], &all()).await.unwrap();
+        let written = house.store.rest_delete(me, NOW, Table::Sessions, &[eq("id", ids[0])], &all()).await.unwrap();
         assert_eq!(parsed(&written.rows)[0]["title"], "d");
         let messages = house.read(me, Table::Messages, &Query::default()).await.unwrap();
         assert!(messages.rows.is_empty(), "a chat takes its messages with it");

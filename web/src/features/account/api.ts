@@ -1,7 +1,6 @@
-import { authorizedFetch, callApi, jsonBody } from "@/lib/api-client";
-import { ApiError, errorOf } from "@/lib/api-error";
+import { callApi, jsonBody } from "@/lib/api-client";
 import { queryOptions } from "@/lib/query/use-query";
-import { t } from "@/lib/t";
+import { type Download, fetchFile } from "@/lib/save-file";
 
 /** A place where the person is signed in. */
 export interface Device {
@@ -32,21 +31,8 @@ export async function deleteAccount(email: string): Promise<void> {
   await callApi("/api/account/delete", jsonBody({ email }));
 }
 
-/** A file that the server made. */
-export interface Download {
-  name: string;
-  content: Blob;
-}
-
 /** Everything of the person in one file.
  * @throws {ApiError} when the server refuses or the file breaks off */
-export async function exportAccount(): Promise<Download> {
-  try {
-    const response = await authorizedFetch("/api/account/export");
-    if (!response.ok) throw await errorOf(response);
-    const named = /filename="([^"]+)"/u.exec(response.headers.get("content-disposition") ?? "")?.[1];
-    return { name: named ?? "ai-chat-mcp-export.json", content: await response.blob() };
-  } catch (cause) {
-    throw cause instanceof ApiError ? cause : new ApiError(t("error.unreachable"), 0);
-  }
+export function exportAccount(): Promise<Download> {
+  return fetchFile("/api/account/export");
 }

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { t } from "@/lib/account-text";
 import { useMutation } from "@/lib/query/use-mutation";
+import { saveFile } from "@/lib/save-file";
 import { dropSession, type SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
@@ -8,7 +9,7 @@ import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 import { deleteAccount, exportAccount } from "./api";
 import { forgetWhatIsKept } from "./forget";
-import { saveFile } from "./save-file";
+import { ImportRow } from "./import-row";
 import { Section } from "./section";
 import { SettingRow } from "./setting-row";
 
@@ -46,6 +47,7 @@ export function DataSection({ user, onLeave }: DataSectionProps) {
           {t("account.export.download")}
         </Button>
       </div>
+      <ImportRow user={user} />
       <SettingRow part="delete" label={t("account.delete")} action={t("account.delete.open")} danger>
         {() => <DeleteForm user={user} onLeave={onLeave} />}
       </SettingRow>

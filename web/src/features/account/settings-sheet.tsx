@@ -6,6 +6,7 @@ import { CallsSection } from "./calls-section";
 import { DataSection } from "./data-section";
 import { DevicesSection } from "./devices-section";
 import { ProfileSection } from "./profile-section";
+import { SharesSection } from "./shares-section";
 import { TwoStepSection } from "./two-step-section";
 
 interface SettingsSheetProps {
@@ -24,6 +25,7 @@ export function SettingsSheet({ user, onClose, onLeave }: SettingsSheetProps) {
         <TwoStepSection user={user} />
         <DevicesSection user={user} onLeave={onLeave} />
         <CallsSection user={user} />
+        <SharesSection user={user} />
         <AppearanceSection />
         <DataSection user={user} onLeave={onLeave} />
       </div>

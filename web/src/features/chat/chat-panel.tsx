@@ -6,7 +6,9 @@ import { type ChatSession, sessionsQuery, titleOf } from "./api/sessions";
 import { ChatRegistry } from "./chat-registry";
 import { Composer, type ComposerHandle } from "./composer/composer";
 import { ChatHead } from "./conversations/chat-head";
+import { chatsMenuId } from "./conversations/chats-menu";
 import { useChats } from "./conversations/use-chats";
+import type { Jump } from "./transcript/jump";
 import { Transcript } from "./transcript/transcript";
 import { useShortcuts } from "./use-shortcuts";
 
@@ -26,6 +28,15 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
   const [registry] = useState(() => new ChatRegistry(queries, user.id));
   const chats = useChats(user.id, registry);
   const chatId = chats.active?.id;
+  const [jump, setJump] = useState<Jump | null>(null);
+  const jumpTo = (target: Jump) =>
+    setJump({
+      ...target,
+      onShown: (row) => {
+        setJump(null);
+        target.onShown(row);
+      },
+    });
   const composer = useRef<ComposerHandle>(null);
   const prefilled = useRef<number | null>(null);
   const startsChat = useRef(false);
@@ -33,7 +44,11 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
     startsChat.current = true;
     chats.create();
   };
-  useShortcuts({ onNew: create, onFocus: () => composer.current?.focus() });
+  useShortcuts({
+    onNew: create,
+    onFocus: () => composer.current?.focus(),
+    onFind: () => document.getElementById(chatsMenuId)?.click(),
+  });
 
   useEffect(() => {
     // Effects run again when the tab comes back; a text is put into the field once.
@@ -65,13 +80,14 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
       aria-label={chats.active?.title}
       className="grid h-full min-h-0 grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto]"
     >
-      <ChatHead chats={chats} onNew={create} />
+      <ChatHead chats={chats} onNew={create} onJump={jumpTo} />
       {chats.active && (
         <OpenChat
           key={chats.active.id}
           chat={chats.active}
           registry={registry}
           composer={composer}
+          jumpTo={jump}
           {...rest}
         />
       )}
@@ -83,9 +99,10 @@ interface OpenChatProps extends Omit<ChatPanelProps, "user" | "prefill"> {
   chat: ChatSession;
   registry: ChatRegistry;
   composer: RefObject<ComposerHandle | null>;
+  jumpTo: Jump | null;
 }
 
-function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServers }: OpenChatProps) {
+function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServers, jumpTo }: OpenChatProps) {
   const store = registry.get(chat.id);
   const fill = useCallback((text: string) => composer.current?.fill(text), [composer]);
   const resend = useCallback((text: string) => composer.current?.resend(text), [composer]);
@@ -103,6 +120,7 @@ function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServe
         onRetry={resend}
         onPrefill={fill}
         onOpenServers={onOpenServers}
+        jumpTo={jumpTo}
       />
       <Composer
         ref={composer}

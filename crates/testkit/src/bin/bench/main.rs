@@ -9,6 +9,8 @@
     reason = "a bench that cannot go on stops, and prints what it found"
 )]
 
+mod history;
+
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -27,12 +29,22 @@ const STREAMS: [usize; 3] = [1, 100, 500];
 /// Below the program's limit on answers of one person.
 const STREAMS_PER_PERSON: usize = 8;
 
+/// Chats of the database with a long history.
+const CHATS: usize = 100_000;
+
 #[tokio::main]
 async fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("model") => model().await,
         Some("relay") => relay(std::env::args().nth(2).unwrap()).await,
-        _ => compare().await,
+        Some("history") => {
+            let chats = std::env::args().nth(2).map_or(CHATS, |chats| chats.parse().unwrap());
+            history::measure(chats).await;
+        }
+        _ => {
+            compare().await;
+            history::measure(CHATS).await;
+        }
     }
 }
 

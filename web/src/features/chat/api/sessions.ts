@@ -1,13 +1,15 @@
 import { queryOptions } from "@/lib/query/use-query";
-import { rows } from "@/lib/api-client";
+import { callApi, rows } from "@/lib/api-client";
 
-/** A row of `ai_chat_sessions`. */
+/** A row of `ai_chat_sessions`, with what its person has put on it. */
 export interface ChatSession {
   readonly id: string;
   readonly user_id: string;
   readonly title: string;
   readonly created_at: string;
   readonly updated_at: string;
+  readonly pinned?: boolean;
+  readonly archived?: boolean;
 }
 
 /** The title of a chat in which nothing was said yet. */
@@ -22,13 +24,22 @@ export function titleOf(message: string): string {
   return characters.length > TITLE_LENGTH ? `${characters.slice(0, TITLE_LENGTH).join("")}...` : message;
 }
 
-/** The person's chats, the latest first. There is always one: the first is made when there is none. */
+/** The person's chats, the latest first. There is always one to be in: it is made when all others are put away. */
 export function sessionsQuery(userId: string) {
   return queryOptions({
     queryKey: ["chat-sessions", userId],
     queryFn: async (): Promise<readonly ChatSession[]> => {
-      const found = await listSessions(userId);
-      return found.length > 0 ? found : [await createSession(userId)];
+      const [found, marks] = await Promise.all([
+        listSessions(userId),
+        callApi<Record<"pinned" | "archived", string[]>>("/api/sessions/marks"),
+      ]);
+      const [pinned, archived] = [new Set(marks.pinned), new Set(marks.archived)];
+      const list = found.map((chat) => ({
+        ...chat,
+        pinned: pinned.has(chat.id),
+        archived: archived.has(chat.id),
+      }));
+      return list.some((chat) => !chat.archived) ? list : [await createSession(userId), ...list];
     },
   });
 }

@@ -3,18 +3,23 @@ import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { useState } from "react";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
-import { type ChatSession, createSession, deleteSession, sessionsQuery } from "../api/sessions";
+import { type ChatSession, createSession, sessionsQuery } from "../api/sessions";
 import type { ChatRegistry } from "../chat-registry";
 import { chatInUrl, writeChatToUrl } from "./chat-url";
 
 export interface Chats {
+  /** The chats that are not put away, the latest first. */
   readonly list: readonly ChatSession[];
+  /** Those that are. */
+  readonly archived: readonly ChatSession[];
   readonly active: ChatSession | undefined;
   /** A chat is being made. */
   readonly creating: boolean;
+  readonly registry: ChatRegistry;
   readonly select: (id: string) => void;
   readonly create: () => void;
-  readonly remove: (id: string) => void;
+  /** Shows the list as it is after a change that the server knows of. */
+  readonly change: (edit: (list: readonly ChatSession[]) => readonly ChatSession[]) => void;
 }
 
 const NONE: readonly ChatSession[] = [];
@@ -23,9 +28,10 @@ const NONE: readonly ChatSession[] = [];
 export function useChats(userId: string, registry: ChatRegistry): Chats {
   const queries = useQueryClient();
   const sessions = sessionsQuery(userId);
-  const { data: list = NONE } = useQuery(sessions);
+  const { data: all = NONE } = useQuery(sessions);
   const [chosen, setChosen] = useState(chatInUrl);
-  const active = list.find(({ id }) => id === chosen) ?? list[0];
+  const list = all.filter(({ archived }) => !archived);
+  const active = all.find(({ id }) => id === chosen) ?? list[0];
   // The open chat stays open when another one becomes the latest.
   if (active && active.id !== chosen) setChosen(active.id);
 
@@ -46,25 +52,14 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
     onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
   });
 
-  const removal = useMutation({
-    mutationFn: deleteSession,
-    onSuccess: (_, id) => {
-      registry.forget(id);
-      const next = list.find((session) => session.id !== id);
-      change((current) => current.filter((session) => session.id !== id));
-      if (id !== active?.id) return;
-      if (next) select(next.id);
-      else creation.mutate();
-    },
-    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
-  });
-
   return {
     list,
+    archived: all.filter(({ archived }) => archived),
     active,
     creating: creation.isPending,
+    registry,
     select,
     create: () => creation.mutate(),
-    remove: (id) => removal.mutate(id),
+    change,
   };
 }

@@ -21,7 +21,12 @@ export const MessageRow = memo(({ id, store, canRetry, onRetry }: MessageRowProp
   if (!message) return null;
   if (message.role === "user") {
     return (
-      <article data-role="user" aria-label={t("chat.youSaid")} className="mb-7 flex flex-col items-end gap-1">
+      <article
+        data-role="user"
+        data-message={id}
+        aria-label={t("chat.youSaid")}
+        className="mb-7 flex flex-col items-end gap-1"
+      >
         <h3 className="sr-only">{t("chat.youSaid")}</h3>
         <p className="max-w-[85%] rounded-[18px_18px_6px_18px] bg-accent-soft px-4 py-[9px] whitespace-pre-wrap wrap-anywhere">
           {textOf(message)}
@@ -35,6 +40,7 @@ export const MessageRow = memo(({ id, store, canRetry, onRetry }: MessageRowProp
   return (
     <article
       data-role="assistant"
+      data-message={id}
       aria-label={t("chat.assistantSaid")}
       className="mb-7 grid grid-cols-[minmax(0,1fr)] gap-3.5"
     >

@@ -107,6 +107,16 @@ export class ScrollController {
     this.settle();
   }
 
+  /** Goes to a message that was looked for, and stays there. */
+  show(row: HTMLElement): void {
+    this.#roomForTurn = false;
+    this.#following = false;
+    this.#makeRoom();
+    this.#scrollTo(row.offsetTop - TURN_TOP);
+    this.#anchor = { row, top: row.getBoundingClientRect().top };
+    this.#report();
+  }
+
   /** Goes to the question before (-1) or after (1) the one at the top. */
   step(direction: -1 | 1): void {
     const questions = [...this.#rows.querySelectorAll<HTMLElement>("[data-role=user]")];

@@ -8,6 +8,7 @@ import { ChatId } from "../chat-id";
 import { useChatStatus } from "../use-chat-store";
 import { Announcer } from "./announcer";
 import { EmptyState, type EmptyStateProps } from "./empty-state";
+import type { Jump } from "./jump";
 import { MessageRow } from "./message-row";
 import { TurnStatus } from "./turn-status";
 import { useScroll } from "./use-scroll";
@@ -16,10 +17,12 @@ interface TranscriptProps extends EmptyStateProps {
   chatId: string;
   store: ChatStore;
   onRetry: (text: string) => void;
+  /** A message that is to be shown, once. */
+  jumpTo: Jump | null;
 }
 
 /** The conversation of one chat, with its newest messages in sight. */
-export function Transcript({ chatId, store, onRetry, ...empty }: TranscriptProps) {
+export function Transcript({ chatId, store, onRetry, jumpTo, ...empty }: TranscriptProps) {
   const status = useChatStatus(store);
   const { error } = useQuery({
     queryKey: ["chat", chatId],
@@ -36,7 +39,7 @@ export function Transcript({ chatId, store, onRetry, ...empty }: TranscriptProps
       .catch((cause: unknown) => console.error("Loading failed:", "messages", cause))
       .finally(() => (loadingOlder.current = false));
   };
-  const { scroller, rows, room, visible, hiddenBelow, jump, step } = useScroll(status, loadOlder);
+  const { scroller, rows, room, visible, hiddenBelow, jump, step } = useScroll(status, loadOlder, jumpTo);
   const busy = status.phase !== "idle";
   const isEmpty = status.ids.length === 0 && !busy;
 

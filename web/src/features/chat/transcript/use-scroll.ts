@@ -1,7 +1,8 @@
 import { type RefObject, useEffectEvent, useLayoutEffect, useRef, useState } from "react";
 import type { ChatStatus } from "../stream/chat-contract";
+import type { Jump } from "./jump";
 import { ScrollController } from "./scroll-controller";
-import { inWindow, newer, NEWEST, older } from "./window";
+import { around, inWindow, newer, NEWEST, older } from "./window";
 
 interface Scroll {
   readonly scroller: RefObject<HTMLDivElement | null>;
@@ -15,7 +16,7 @@ interface Scroll {
 }
 
 /** Ties the scroll rules and the window of mounted messages to the transcript's elements. */
-export function useScroll(status: ChatStatus, loadOlder: () => void): Scroll {
+export function useScroll(status: ChatStatus, loadOlder: () => void, target: Jump | null): Scroll {
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useRef<HTMLDivElement>(null);
   const room = useRef<HTMLDivElement>(null);
@@ -23,12 +24,17 @@ export function useScroll(status: ChatStatus, loadOlder: () => void): Scroll {
   const [hiddenBelow, setHiddenBelow] = useState(false);
   const [window, setWindow] = useState(NEWEST);
   const [seenSent, setSeenSent] = useState(status.sent);
+  const [seenTarget, setSeenTarget] = useState<Jump | null>(null);
   const landed = useRef(false);
   const shownSent = useRef(status.sent);
   const { ids, sent } = status;
   if (sent !== seenSent) {
     setSeenSent(sent);
     setWindow(NEWEST);
+  }
+  if (target !== seenTarget) {
+    setSeenTarget(target);
+    if (target) setWindow(around(ids.length - 1 - ids.indexOf(target.message)));
   }
 
   const onNearStart = useEffectEvent(() => {
@@ -55,6 +61,13 @@ export function useScroll(status: ChatStatus, loadOlder: () => void): Scroll {
     shownSent.current = sent;
     landed.current = true;
   }, [ids, sent, status.phase]);
+
+  useLayoutEffect(() => {
+    const row = target && rows.current?.querySelector<HTMLElement>(`[data-message="${target.message}"]`);
+    if (!row) return;
+    controller.current?.show(row);
+    target.onShown(row);
+  }, [target]);
 
   return {
     scroller,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inWindow, newer, NEWEST, older, type Window } from "./window";
+import { around, inWindow, newer, NEWEST, older, type Window } from "./window";
 
 const list = Array.from({ length: 400 }, (_, index) => index);
 
@@ -22,4 +22,12 @@ test("stays where it is when older messages are loaded before it", () => {
   const window = older(NEWEST, 400);
   const longer = [...Array.from({ length: 50 }, (_, index) => -50 + index), ...list];
   expect(inWindow(longer, window)).toEqual(inWindow(list, window));
+});
+
+test("the window around a message has it and its neighbours, at either end too", () => {
+  for (const place of [0, 5, 200, 395, 399]) {
+    const shown = inWindow(list, around(place));
+    expect(shown).toContain(list[list.length - 1 - place]);
+    expect(shown.length).toBeLessThanOrEqual(60);
+  }
 });

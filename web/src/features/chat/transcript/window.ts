@@ -28,6 +28,11 @@ export function newer(window: Window): Window {
   return { from: Math.min(window.from, to + MOST), to };
 }
 
+/** The window around a message that so many newer ones follow. */
+export function around(place: number): Window {
+  return { from: place + STEP, to: Math.max(0, place - STEP) };
+}
+
 /** The part of a list that is in the window. */
 export function inWindow<Item>(list: readonly Item[], { from, to }: Window): readonly Item[] {
   return list.slice(Math.max(0, list.length - from), list.length - to);

@@ -1,7 +1,7 @@
-//! Everything of a person as one JSON file, read and sent in pieces: no matter how much there is, a few rows of it are in
-//! memory at a time.
+//! Everything of a person, or one chat, as one JSON file, read and sent in pieces: no matter how much there is, a few rows
+//! of it are in memory at a time.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use anyhow::Context;
 use axum::body::Body;
@@ -9,31 +9,86 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use domain::{Timestamp, UserId};
+use domain::{ChatId, Timestamp, UserId};
 use futures_util::stream::{self, StreamExt};
 use serde::Deserialize;
 use serde_json::json;
+use store::marks::Marks;
 use store::rest::ast::{Comparison, Filter, Order, Query, Test};
 use store::rest::{Page, Table};
 
+use super::auth::UserBody;
+use super::error::ApiError;
+use super::extract::{Named, Query as Asked, SignedIn};
+use super::sessions::own_chat;
 use crate::app::App;
-use crate::http::auth::UserBody;
-use crate::http::error::ApiError;
-use crate::http::extract::SignedIn;
+use crate::chats::file::VERSION;
+use crate::chats::markdown;
 
-/// The form of the file. It grows when a reader of this one could not read the next.
-const VERSION: u32 = 1;
 /// Rows that are read at once. A message can be large.
 const ROWS: u64 = 20;
 
+/// Messages of a Markdown document.
+const MESSAGES: i64 = 100_000;
+
 /// `GET /api/account/export`
-pub async fn export(State(app): State<App>, caller: SignedIn) -> Result<Response, ApiError> {
+pub async fn everything(State(app): State<App>, caller: SignedIn) -> Result<Response, ApiError> {
     let user = app.store.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
-    let now = app.clock.now();
     let profile = serde_json::to_string(&UserBody::from(user)).map_err(|error| ApiError::Internal(error.into()))?;
-    let about = json!({ "format": "ai-chat-mcp-export", "version": VERSION, "exportedAt": now }).to_string();
-    let head = format!("{},\n\"profile\": {profile},\n\"connections\": [", about.trim_end_matches('}'));
-    let writer = Writer { app, owner: caller.user, next: VecDeque::from([Step::Connections(Cursor::default())]) };
+    let head = format!("{},\n\"profile\": {profile},\n\"connections\": [", about(&app));
+    stream_of(app, caller.user, head, Step::Connections(Cursor::default())).await
+}
+
+/// The form of one chat.
+#[derive(Debug, Deserialize)]
+pub struct Form {
+    #[serde(default)]
+    format: Option<String>,
+}
+
+/// `GET /api/sessions/{id}/export?format=`
+pub async fn chat(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(chat): Named,
+    Asked(form): Asked<Form>,
+) -> Result<Response, ApiError> {
+    let chat = own_chat(&app, &caller, &chat).await?;
+    match form.format.as_deref() {
+        None | Some("json") => {
+            let head = format!("{},\n\"chats\": [", about(&app));
+            stream_of(app, caller.user, head, Step::OneChat(chat)).await
+        }
+        Some("markdown") => {
+            let found = app.store.get_chat(caller.user, chat).await?.ok_or(ApiError::NotFound("session"))?;
+            let messages = app.store.list_messages(caller.user, chat, MESSAGES).await?;
+            let headers = file_headers("text/markdown; charset=utf-8", "chat", "md", app.clock.now());
+            Ok((headers, markdown::document(&found.title, &messages)).into_response())
+        }
+        Some(_) => Err(ApiError::BadRequest("format is json or markdown".into())),
+    }
+}
+
+/// The beginning of a file, up to what is in it.
+fn about(app: &App) -> String {
+    let about = json!({ "format": "ai-chat-mcp-export", "version": VERSION, "exportedAt": app.clock.now() });
+    about.to_string().trim_end_matches('}').to_owned()
+}
+
+fn file_headers(kind: &str, name: &str, ending: &str, now: Timestamp) -> [(header::HeaderName, String); 3] {
+    [
+        (header::CONTENT_TYPE, kind.to_owned()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"ai-chat-mcp-{name}-{}.{ending}\"", date_of(now))),
+        (header::CACHE_CONTROL, "no-store".to_owned()),
+    ]
+}
+
+async fn stream_of(app: App, owner: UserId, head: String, first: Step) -> Result<Response, ApiError> {
+    let marks = app.store.list_marks(owner).await?.into_iter().map(|(chat, marks)| (chat.to_string(), marks));
+    let marks: HashMap<String, Marks> = marks.collect();
+    let name = if matches!(first, Step::OneChat(_)) { "chat" } else { "export" };
+    let headers = file_headers("application/json", name, "json", app.clock.now());
+    let writer = Writer { app, owner, marks, next: VecDeque::from([first]) };
     let pieces = stream::unfold(Some(writer), |writer| async {
         let mut writer = writer?;
         match writer.piece().await {
@@ -46,11 +101,6 @@ pub async fn export(State(app): State<App>, caller: SignedIn) -> Result<Response
         }
     });
     let body = stream::once(async { Ok(Bytes::from(head)) }).chain(pieces);
-    let headers = [
-        (header::CONTENT_TYPE, "application/json".to_owned()),
-        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"ai-chat-mcp-export-{}.json\"", date_of(now))),
-        (header::CACHE_CONTROL, "no-store".to_owned()),
-    ];
     Ok((headers, Body::from_stream(body)).into_response())
 }
 
@@ -73,6 +123,8 @@ struct Row {
 enum Step {
     Connections(Cursor),
     Chats(Cursor),
+    /// This chat alone.
+    OneChat(ChatId),
     /// One chat; its messages follow.
     Chat {
         row: String,
@@ -88,6 +140,8 @@ enum Step {
 struct Writer {
     app: App,
     owner: UserId,
+    /// By the chat's id.
+    marks: HashMap<String, Marks>,
     next: VecDeque<Step>,
 }
 
@@ -118,11 +172,22 @@ impl Writer {
                 }
                 String::new()
             }
+            Step::OneChat(chat) => {
+                let by_id = Filter::Test("id".to_owned(), Test::Compare(Comparison::Equal, chat.to_string()));
+                let query = Query { filters: vec![by_id], ..Query::default() };
+                let page = self.app.store.rest_read(Some(self.owner), Table::Sessions, &query).await?;
+                self.next.extend(page.rows.into_iter().map(|row| Step::Chat { row, first: true }));
+                self.next.push_back(Step::Text("]}\n"));
+                String::new()
+            }
             Step::Chat { row, first } => {
                 let chat = serde_json::from_str::<Row>(&row)?.id;
-                self.next.push_front(Step::Messages { chat, cursor: Cursor::default() });
                 let open = row.strip_suffix('}').context("a row is an object")?;
-                format!("{}{open},\"messages\":[", separator(first))
+                let marks = self.marks.get(&chat).copied().unwrap_or_default();
+                let pinned = if marks.pinned { ",\"pinned\":true" } else { "" };
+                let archived = if marks.archived { ",\"archived\":true" } else { "" };
+                self.next.push_front(Step::Messages { chat, cursor: Cursor::default() });
+                format!("{}{open}{pinned}{archived},\"messages\":[", separator(first))
             }
             Step::Messages { chat, cursor } => {
                 let first = cursor.last.is_none();

@@ -1,0 +1,240 @@
+//! ChatGPT's export: a list of conversations, each a tree of messages of which one branch is the present one.
+
+use std::collections::{HashMap, HashSet};
+
+use domain::message::{MessageStatus, Part, Role};
+use domain::{ChatId, MessageId, Timestamp};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use store::imports::{ImportedChat, ImportedMessage};
+use store::marks::Marks;
+
+#[derive(Deserialize)]
+struct Conversation {
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    create_time: Option<f64>,
+    #[serde(default)]
+    update_time: Option<f64>,
+    mapping: HashMap<String, Node>,
+    #[serde(default)]
+    current_node: Option<String>,
+    #[serde(default, alias = "conversation_id")]
+    id: Option<String>,
+    #[serde(default)]
+    is_archived: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    #[serde(default)]
+    message: Option<Message>,
+    #[serde(default)]
+    parent: Option<String>,
+    #[serde(default)]
+    children: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    id: Option<String>,
+    author: Author,
+    #[serde(default)]
+    create_time: Option<f64>,
+    content: Content,
+    #[serde(default)]
+    recipient: Option<String>,
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+struct Author {
+    role: String,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    #[serde(rename = "content_type")]
+    kind: String,
+    #[serde(default)]
+    parts: Vec<Value>,
+    #[serde(default)]
+    text: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    is_visually_hidden_from_conversation: Option<bool>,
+    #[serde(default)]
+    model_slug: Option<String>,
+}
+
+/// A conversation as a chat: what the person and the assistant said on its present branch. None when nothing was said.
+pub fn chat(row: &RawValue) -> Result<Option<ImportedChat>, String> {
+    let mut json = serde_json::Deserializer::from_str(row.get());
+    let conversation: Conversation =
+        serde_path_to_error::deserialize(&mut json).map_err(|error| format!("{}: {}", error.path(), error.inner()))?;
+    let began = moment(conversation.create_time).unwrap_or_default();
+    let mut last = began;
+    let mut messages = Vec::new();
+    for node in branch(&conversation) {
+        let Some(said) = node.message.as_ref().and_then(said) else { continue };
+        // What has no time of its own stands right after what came before it.
+        let own = node.message.as_ref().and_then(|message| moment(message.create_time));
+        last = own.filter(|own| *own > last).unwrap_or(Timestamp(last.0 + 1));
+        messages.push(ImportedMessage { created_at: last, ..said });
+    }
+    if messages.is_empty() {
+        return Ok(None);
+    }
+    let title = conversation.title.filter(|title| !title.trim().is_empty());
+    Ok(Some(ImportedChat {
+        id: conversation.id.and_then(|id| id.parse().ok()).unwrap_or_else(ChatId::fresh),
+        title: title.unwrap_or_else(|| domain::text::title_of(messages[0].content.trim())),
+        created_at: began,
+        updated_at: moment(conversation.update_time).unwrap_or(last),
+        marks: Marks { pinned: false, archived: conversation.is_archived == Some(true) },
+        messages,
+    }))
+}
+
+/// Seconds with a fraction, of the years that a database of ours has.
+fn moment(seconds: Option<f64>) -> Option<Timestamp> {
+    let seconds = seconds.filter(|seconds| (0.0..4.0e9).contains(seconds))?;
+    #[expect(clippy::cast_possible_truncation, reason = "the range was looked at")]
+    Some(Timestamp((seconds * 1e6) as i64))
+}
+
+/// The nodes from the root to the present one, or to the last of the newest branch.
+fn branch(conversation: &Conversation) -> Vec<&Node> {
+    let nodes = &conversation.mapping;
+    let mut at = conversation.current_node.clone().filter(|id| nodes.contains_key(id)).or_else(|| {
+        let mut id = nodes.iter().find(|(_, node)| node.parent.is_none()).map(|(id, _)| id)?;
+        let mut seen = HashSet::new();
+        while let Some(child) = nodes.get(id).and_then(|node| node.children.last()) {
+            if !seen.insert(id) || !nodes.contains_key(child) {
+                break;
+            }
+            id = child;
+        }
+        Some(id.clone())
+    });
+    let mut branch = Vec::new();
+    let mut seen = HashSet::new();
+    while let Some((id, node)) = at.as_ref().and_then(|id| nodes.get_key_value(id)) {
+        // A file may say that a node is its own ancestor.
+        if !seen.insert(id) {
+            break;
+        }
+        branch.push(node);
+        at.clone_from(&node.parent);
+    }
+    branch.reverse();
+    branch
+}
+
+/// What a message says to the other side; calls of tools, their results and hidden messages say nothing.
+fn said(message: &Message) -> Option<ImportedMessage> {
+    let role = match message.author.role.as_str() {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        _ => return None,
+    };
+    let is_aside = message.recipient.as_deref().is_some_and(|recipient| recipient != "all")
+        || message.metadata.is_visually_hidden_from_conversation == Some(true);
+    if is_aside {
+        return None;
+    }
+    let content = match message.content.kind.as_str() {
+        "text" | "multimodal_text" => message.content.parts.iter().filter_map(words).collect::<Vec<_>>().join("\n\n"),
+        "code" => format!("```\n{}\n```", message.content.text.as_deref()?),
+        _ => return None,
+    };
+    if content.trim().is_empty() {
+        return None;
+    }
+    let is_answer = role == Role::Assistant;
+    let parts = is_answer.then(|| serde_json::to_string(&[Part::Text { text: content.clone() }]).ok()).flatten();
+    let model = message.metadata.model_slug.as_ref().map(|slug| format!("openai/{slug}"));
+    Some(ImportedMessage {
+        id: message.id.as_ref().and_then(|id| id.parse().ok()).unwrap_or_else(MessageId::fresh),
+        role,
+        content,
+        tool_calls: "[]".to_owned(),
+        parts,
+        status: is_answer.then_some(MessageStatus::Done),
+        error: None,
+        model: model.filter(|_| is_answer),
+        created_at: Timestamp::default(),
+    })
+}
+
+/// The words of a part, or what else it is.
+fn words(part: &Value) -> Option<String> {
+    if let Some(text) = part.as_str() {
+        return (!text.is_empty()).then(|| text.to_owned());
+    }
+    if let Some(text) = part.get("text").and_then(Value::as_str) {
+        return Some(text.to_owned());
+    }
+    let kind = part.get("content_type")?.as_str()?;
+    Some(format!("[{}]", kind.split('_').next().unwrap_or(kind)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(conversation: &Value) -> Result<Option<ImportedChat>, String> {
+        chat(&RawValue::from_string(conversation.to_string()).unwrap())
+    }
+
+    fn message(role: &str, text: &str, parent: &str, more: Value) -> Value {
+        let mut message = json!({ "author": { "role": role }, "content": { "content_type": "text", "parts": [text] } });
+        for (name, value) in more.as_object().unwrap() {
+            message[name] = value.clone();
+        }
+        json!({ "message": message, "parent": parent, "children": [] })
+    }
+
+    #[test]
+    fn the_present_branch_is_read_without_what_nobody_saw() {
+        let conversation = json!({
+            "title": "Trip", "create_time": 1_700_000_000.5, "update_time": 1_700_000_100.0, "current_node": "e",
+            "conversation_id": "01890a5d-ac96-774b-bcce-b302099a8057", "is_archived": true, "plugin_ids": null,
+            "mapping": {
+                "root": { "message": null, "parent": null, "children": ["s"] },
+                "s": message("system", "be good", "root", json!({})),
+                "u": message("user", "Where?", "s", json!({ "create_time": 1_700_000_001.0 })),
+                "x": message("assistant", "an older answer", "u", json!({})),
+                "c": message("assistant", "search(1)", "u", json!({ "recipient": "browser" })),
+                "h": message("user", "hidden", "c", json!({ "metadata": { "is_visually_hidden_from_conversation": true } })),
+                "e": message("assistant", "Lisbon", "h", json!({ "metadata": { "model_slug": "gpt-4o" },
+                    "content": { "content_type": "multimodal_text", "parts": [{ "content_type": "image_asset_pointer" }, "Lisbon"] } })),
+            }
+        });
+        let chat = read(&conversation).unwrap().unwrap();
+        assert_eq!((chat.title.as_str(), chat.marks.archived), ("Trip", true));
+        assert_eq!(chat.id.to_string(), "01890a5d-ac96-774b-bcce-b302099a8057");
+        let said: Vec<(Role, &str)> = chat.messages.iter().map(|said| (said.role, said.content.as_str())).collect();
+        assert_eq!(said, [(Role::User, "Where?"), (Role::Assistant, "[image]\n\nLisbon")]);
+        assert_eq!(chat.messages[1].model.as_deref(), Some("openai/gpt-4o"));
+        assert!(chat.messages[0].created_at < chat.messages[1].created_at);
+    }
+
+    #[test]
+    fn odd_trees_end() {
+        let round = json!({ "mapping": { "a": message("user", "x", "b", json!({})), "b": message("user", "y", "a", json!({})) }, "current_node": "a" });
+        assert_eq!(read(&round).unwrap().unwrap().messages.len(), 2);
+        assert!(read(&json!({ "mapping": {} })).unwrap().is_none());
+        assert!(read(&json!({ "mapping": 1 })).unwrap_err().starts_with("mapping: "));
+        let forest = json!({ "title": " ", "mapping": { "a": { "parent": null, "children": ["b", "gone"] }, "b": message("user", "Hello there", "a", json!({})) } });
+        assert!(read(&forest).unwrap().is_none(), "the newest branch has nothing in it");
+    }
+}

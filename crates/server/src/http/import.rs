@@ -1,0 +1,45 @@
+//! `/api/account/import`: chats of a file.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use serde_json::{Value, json};
+
+use super::body::{self, BodyError};
+use super::error::ApiError;
+use super::extract::SignedIn;
+use crate::app::App;
+use crate::chats::file::File;
+use crate::events::Event;
+
+/// The largest file, in bytes.
+const LIMIT: usize = 64 * 1024 * 1024;
+
+/// `POST /api/account/import`
+pub async fn import(State(app): State<App>, caller: SignedIn, body: Body) -> Result<Json<Value>, ApiError> {
+    let Ok(_turn) = app.imports.try_acquire() else {
+        return Err(ApiError::TooMany { retry_after: 10 });
+    };
+    let file: File = body::read(body, LIMIT).await.map_err(|error| match error {
+        BodyError::TooLarge => ApiError::Unprocessable {
+            code: "file_too_large",
+            message: format!("a file has at most {} MiB", LIMIT / (1024 * 1024)),
+        },
+        BodyError::BrokeOff => ApiError::BadRequest("the body broke off".into()),
+        BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is not what this call takes: {error}")),
+    })?;
+    let chats = file.check().map_err(|error| ApiError::BadRequest(error.to_string()))?;
+    let (mut imported, mut skipped, mut messages) = (0, 0, 0);
+    for chat in chats {
+        if app.store.insert_imported_chat(caller.user, &chat, app.clock.now()).await? {
+            imported += 1;
+            messages += chat.messages.len();
+        } else {
+            skipped += 1;
+        }
+    }
+    if imported > 0 {
+        app.events.publish(caller.user, &Event::Session { session_id: None });
+    }
+    Ok(Json(json!({ "imported": imported, "skipped": skipped, "messages": messages })))
+}

@@ -1,0 +1,134 @@
+//! `/api/shares` and `/api/shared`: chats that their people show to whoever has a link.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use domain::{ChatId, ShareId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use store::shares::NewShare;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, SignedIn};
+use super::sessions::own_chat;
+use crate::app::App;
+use crate::chats::{link, snapshot};
+
+/// Shares of one person.
+const SHARES: i64 = 200;
+/// Bytes of what is shared.
+const SIZE: usize = 16 * 1024 * 1024;
+/// Messages of what is shared.
+const MESSAGES: i64 = 20_000;
+
+/// What is to be in it.
+#[derive(Debug, Deserialize)]
+pub struct Wish {
+    /// Arguments and results of tools.
+    #[serde(default)]
+    tools: bool,
+}
+
+/// A share as its owner sees it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShareView {
+    id: ShareId,
+    session_id: ChatId,
+    title: String,
+    messages: i64,
+    tools: bool,
+    created_at: Timestamp,
+}
+
+/// `POST /api/sessions/{id}/shares`
+pub async fn create(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(chat): Named,
+    JsonBody(wish): JsonBody<Wish>,
+) -> Result<Json<Value>, ApiError> {
+    let chat = own_chat(&app, &caller, &chat).await?;
+    let messages = app.store.list_messages(caller.user, chat, MESSAGES).await?;
+    let shared = snapshot::shared(messages, wish.tools);
+    if shared.is_empty() {
+        let message = "there is nothing in this chat yet".to_owned();
+        return Err(ApiError::Unprocessable { code: "nothing_to_share", message });
+    }
+    let json = serde_json::to_string(&shared).map_err(|error| ApiError::Internal(error.into()))?;
+    if json.len() > SIZE {
+        let message = format!("a chat that is shared has at most {} MiB", SIZE / (1024 * 1024));
+        return Err(ApiError::Unprocessable { code: "too_large", message });
+    }
+    let token = link::fresh()?;
+    let share = NewShare {
+        id: ShareId::fresh(),
+        token_hash: link::hash(&token),
+        chat,
+        messages: json,
+        count: i64::try_from(shared.len()).unwrap_or(i64::MAX),
+        tools: wish.tools,
+        now: app.clock.now(),
+    };
+    let has_room = app.store.insert_share(caller.user, &share, SHARES).await.map_err(|error| match error {
+        store::Error::NotFound => ApiError::NotFound("session"),
+        other => other.into(),
+    })?;
+    if !has_room {
+        let message = format!("{SHARES} chats are shared already; stop sharing one of them first");
+        return Err(ApiError::Conflict { code: "too_many_shares", message });
+    }
+    let mut url = app.site_url.clone();
+    url.set_path("/");
+    url.query_pairs_mut().clear().append_pair("share", &token);
+    Ok(Json(json!({ "id": share.id, "url": url, "messages": share.count })))
+}
+
+/// `GET /api/shares`
+pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let shares = app.store.list_shares(caller.user).await?.into_iter().map(|share| ShareView {
+        id: share.id,
+        session_id: share.chat,
+        title: share.title,
+        messages: share.count,
+        tools: share.tools,
+        created_at: share.created_at,
+    });
+    Ok(Json(json!({ "shares": shares.collect::<Vec<_>>() })))
+}
+
+/// `DELETE /api/shares/{id}`
+pub async fn end(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+    let id: ShareId = id.parse().map_err(|_| ApiError::NotFound("share"))?;
+    if !app.store.delete_share(caller.user, id).await? {
+        return Err(ApiError::NotFound("share"));
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `X-Robots-Tag` of everything that a link shows.
+pub const NO_ROBOTS: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex, nofollow, noarchive"));
+
+/// What a link shows.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    title: String,
+    shared_at: Timestamp,
+    messages: Box<RawValue>,
+}
+
+/// `GET /api/shared/{token}`
+pub async fn show(State(app): State<App>, Named(token): Named) -> Response {
+    let shown = async {
+        let snapshot = app.store.get_snapshot(&link::hash(&token)).await?.ok_or(ApiError::NotFound("share"))?;
+        let messages = RawValue::from_string(snapshot.messages).map_err(|error| ApiError::Internal(error.into()))?;
+        Ok(Json(Shown { title: snapshot.title, shared_at: snapshot.created_at, messages }))
+    };
+    let shown: Result<_, ApiError> = shown.await;
+    // Once it has ended, nobody keeps it.
+    ([NO_ROBOTS, (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))], shown).into_response()
+}

@@ -1,0 +1,103 @@
+//! Chats that were deleted a moment ago. They stand in tables of their own, which nothing serves, until they come back or
+//! are gone for good.
+
+use domain::{ChatId, Timestamp, UserId};
+
+use crate::dispatch::transaction;
+use crate::{Error, Store};
+
+const RESTORE_CHAT: &str = "INSERT INTO ai_chat_sessions (id, user_id, title, created_at, updated_at)
+    SELECT id, user_id, title, created_at, updated_at FROM deleted_sessions
+    WHERE user_id = $1 AND id = $2 AND deleted_at >= $3";
+
+const RESTORE_MESSAGES: &str = "INSERT INTO ai_chat_messages
+      (id, session_id, role, content, tool_calls, parts, status, error, model, created_at)
+    SELECT id, session_id, role, content, tool_calls, parts, status, error, model, created_at FROM deleted_messages
+    WHERE user_id = $1 AND session_id = $2 ORDER BY created_at, id";
+
+const FORGET: &str = "DELETE FROM deleted_sessions WHERE user_id = $1 AND id = $2";
+
+/// What belongs to chats that are about to be gone for good, unless one of that id has been made again.
+macro_rules! purge_with {
+    ($table:literal) => {
+        concat!(
+            "DELETE FROM ",
+            $table,
+            " WHERE EXISTS (SELECT 1 FROM deleted_sessions d WHERE d.id = ",
+            $table,
+            ".session_id AND d.user_id = ",
+            $table,
+            ".user_id AND d.deleted_at < $1)
+             AND NOT EXISTS (SELECT 1 FROM ai_chat_sessions s WHERE s.id = ",
+            $table,
+            ".session_id AND s.user_id = ",
+            $table,
+            ".user_id)"
+        )
+    };
+}
+
+const PURGE: [&str; 3] =
+    [purge_with!("chat_marks"), purge_with!("chat_shares"), "DELETE FROM deleted_sessions WHERE deleted_at < $1"];
+
+impl Store {
+    /// Brings back a chat that was deleted at `since` or later, with everything that was said in it.
+    ///
+    /// Errors: `NotFound` when there is none, `Conflict` when an id of it has been taken meanwhile.
+    pub async fn restore_chat(&self, owner: UserId, chat: ChatId, since: Timestamp) -> Result<(), Error> {
+        transaction!(self, |tx| {
+            let restored = sqlx::query(RESTORE_CHAT)
+                .bind(owner.0)
+                .bind(chat.0)
+                .bind(since.0)
+                .execute(&mut *tx)
+                .await?
+                .rows_affected();
+            if restored == 0 {
+                return Err(Error::NotFound);
+            }
+            sqlx::query(RESTORE_MESSAGES).bind(owner.0).bind(chat.0).execute(&mut *tx).await?;
+            sqlx::query(FORGET).bind(owner.0).bind(chat.0).execute(&mut *tx).await?;
+            Ok(())
+        })
+    }
+
+    /// Removes for good what was deleted before a moment. Crosses owners: for the background.
+    pub async fn purge_deleted_chats(&self, before: Timestamp) -> Result<(), Error> {
+        transaction!(self, |tx| {
+            for statement in PURGE {
+                sqlx::query(statement).bind(before.0).execute(&mut *tx).await?;
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::Db;
+
+    #[tokio::test]
+    async fn what_is_kept_aside_has_every_column_that_is_served() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = Store::open(&format!("sqlite://{}/test.db", folder.path().display())).await.unwrap();
+        let Db::Sqlite { read, .. } = &store.db else { unreachable!("it was opened as such") };
+        let columns = async |table: &'static str| -> BTreeSet<String> {
+            let sql = "SELECT name FROM pragma_table_info($1)";
+            sqlx::query_scalar(sql).bind(table).fetch_all(read).await.unwrap().into_iter().collect()
+        };
+        for (served, kept, statement) in [
+            ("ai_chat_sessions", "deleted_sessions", RESTORE_CHAT),
+            ("ai_chat_messages", "deleted_messages", RESTORE_MESSAGES),
+        ] {
+            let kept = columns(kept).await;
+            for column in columns(served).await {
+                assert!(kept.contains(&column), "{served}.{column} would be lost with a deleted chat");
+                assert!(statement.contains(&column), "{served}.{column} does not come back");
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Chats that come in from a file.
+
+use domain::message::{MessageStatus, Role};
+use domain::text::without_nul;
+use domain::{ChatId, MessageId, Timestamp, UserId};
+
+use crate::dispatch::transaction;
+use crate::{Error, Store, marks};
+
+/// A chat of a file.
+#[derive(Debug, Clone)]
+pub struct ImportedChat {
+    /// Its id where it comes from.
+    pub id: ChatId,
+    /// What it is called.
+    pub title: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When something was last said in it.
+    pub updated_at: Timestamp,
+    /// Its marks.
+    pub marks: marks::Marks,
+    /// What was said.
+    pub messages: Vec<ImportedMessage>,
+}
+
+/// A message of a file.
+#[derive(Debug, Clone)]
+pub struct ImportedMessage {
+    /// Its id where it comes from.
+    pub id: MessageId,
+    /// Who said it.
+    pub role: Role,
+    /// The text.
+    pub content: String,
+    /// A JSON list.
+    pub tool_calls: String,
+    /// A JSON list of [`domain::message::Part`]; of answers only.
+    pub parts: Option<String>,
+    /// How the answer ended.
+    pub status: Option<MessageStatus>,
+    /// What went wrong, for people.
+    pub error: Option<String>,
+    /// `provider/name`.
+    pub model: Option<String>,
+    /// When it was said.
+    pub created_at: Timestamp,
+}
+
+const INSERT_CHAT: &str = "INSERT INTO ai_chat_sessions (id, user_id, title, created_at, updated_at)
+    VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING";
+
+const IS_OWN: &str = "SELECT COUNT(*) FROM ai_chat_sessions WHERE id = $1 AND user_id = $2";
+
+const INSERT_MESSAGE: &str = "INSERT INTO ai_chat_messages
+      (id, session_id, role, content, tool_calls, parts, status, error, model, created_at)
+    SELECT $1, id, $3, $4, $5, $6, $7, $8, $9, $10 FROM ai_chat_sessions WHERE id = $2 AND user_id = $11
+    ON CONFLICT (id) DO NOTHING";
+
+impl Store {
+    /// Puts a chat of a file among a person's own, whole or not at all. One that they have already stays as it is. Ids are
+    /// kept; one that is taken, by whomever, is replaced by a new one. Says whether it was new.
+    pub async fn insert_imported_chat(
+        &self,
+        owner: UserId,
+        chat: &ImportedChat,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        let title = without_nul(chat.title.clone());
+        transaction!(self, |tx| {
+            let own = sqlx::query_scalar::<_, i64>(IS_OWN).bind(chat.id.0).bind(owner.0).fetch_one(&mut *tx).await?;
+            if own > 0 {
+                return Ok(false);
+            }
+            let mut id = chat.id;
+            loop {
+                let inserted = sqlx::query(INSERT_CHAT)
+                    .bind(id.0)
+                    .bind(owner.0)
+                    .bind(&title)
+                    .bind(chat.created_at.0)
+                    .bind(chat.updated_at.0)
+                    .execute(&mut *tx)
+                    .await?;
+                if inserted.rows_affected() == 1 {
+                    break;
+                }
+                id = ChatId::fresh();
+            }
+            for message in &chat.messages {
+                let content = without_nul(message.content.clone());
+                let error = message.error.clone().map(without_nul);
+                let model = message.model.clone().map(without_nul);
+                let mut message_id = message.id;
+                loop {
+                    let inserted = sqlx::query(INSERT_MESSAGE)
+                        .bind(message_id.0)
+                        .bind(id.0)
+                        .bind(message.role.as_str())
+                        .bind(&content)
+                        .bind(&message.tool_calls)
+                        .bind(message.parts.as_deref())
+                        .bind(message.status.map(MessageStatus::as_str))
+                        .bind(error.as_deref())
+                        .bind(model.as_deref())
+                        .bind(message.created_at.0)
+                        .bind(owner.0)
+                        .execute(&mut *tx)
+                        .await?;
+                    if inserted.rows_affected() == 1 {
+                        break;
+                    }
+                    message_id = MessageId::fresh();
+                }
+            }
+            if chat.marks != marks::Marks::default() {
+                sqlx::query(marks::SET)
+                    .bind(owner.0)
+                    .bind(id.0)
+                    .bind(chat.marks.pinned.then_some(now.0))
+                    .bind(chat.marks.archived.then_some(now.0))
+                    .execute(&mut *tx)
+                    .await?;
+            }
+            Ok(true)
+        })
+    }
+}

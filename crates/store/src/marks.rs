@@ -1,0 +1,97 @@
+//! What a person has put on a chat: pinned, archived.
+
+use domain::{ChatId, Timestamp, UserId};
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::dispatch::{read, transaction};
+use crate::{Error, Store};
+
+/// The marks of a chat.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Marks {
+    /// It stands above the others.
+    pub pinned: bool,
+    /// It is put away.
+    pub archived: bool,
+}
+
+/// Marks to be changed; `None` leaves one as it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MarksChange {
+    /// Pinned or not.
+    pub pinned: Option<bool>,
+    /// Archived or not.
+    pub archived: Option<bool>,
+}
+
+#[derive(sqlx::FromRow)]
+struct MarkRow {
+    session_id: Uuid,
+    pinned_at: Option<i64>,
+    archived_at: Option<i64>,
+}
+
+const LIST: &str = "SELECT k.session_id, k.pinned_at, k.archived_at FROM chat_marks k
+    JOIN ai_chat_sessions s ON s.id = k.session_id AND s.user_id = k.user_id
+    WHERE k.user_id = $1 AND (k.pinned_at IS NOT NULL OR k.archived_at IS NOT NULL)";
+
+const GET: &str = "SELECT session_id, pinned_at, archived_at FROM chat_marks WHERE user_id = $1 AND session_id = $2";
+
+pub(crate) const SET: &str = "INSERT INTO chat_marks (user_id, session_id, pinned_at, archived_at)
+    SELECT user_id, id, $3, $4 FROM ai_chat_sessions WHERE user_id = $1 AND id = $2
+    ON CONFLICT (user_id, session_id) DO UPDATE SET pinned_at = excluded.pinned_at, archived_at = excluded.archived_at";
+
+impl Store {
+    /// The chats of a person that have marks.
+    pub async fn list_marks(&self, owner: UserId) -> Result<Vec<(ChatId, Marks)>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, MarkRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+        let marks = |row: MarkRow| {
+            let marks = Marks { pinned: row.pinned_at.is_some(), archived: row.archived_at.is_some() };
+            (ChatId(row.session_id), marks)
+        };
+        Ok(rows.into_iter().map(marks).collect())
+    }
+
+    /// The marks of a person's chat.
+    pub async fn get_marks(&self, owner: UserId, chat: ChatId) -> Result<Marks, Error> {
+        let row =
+            read!(self, |c| sqlx::query_as::<_, MarkRow>(GET).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
+        Ok(row.map_or_else(Marks::default, |row| Marks {
+            pinned: row.pinned_at.is_some(),
+            archived: row.archived_at.is_some(),
+        }))
+    }
+
+    /// Changes the marks of a person's chat, and tells what they are now. `NotFound` when the chat is not theirs.
+    pub async fn set_marks(
+        &self,
+        owner: UserId,
+        chat: ChatId,
+        change: MarksChange,
+        now: Timestamp,
+    ) -> Result<Marks, Error> {
+        let at = |wanted: Option<bool>, since: Option<i64>| match wanted {
+            None => since,
+            Some(true) => since.or(Some(now.0)),
+            Some(false) => None,
+        };
+        transaction!(self, |tx| {
+            let row = sqlx::query_as::<_, MarkRow>(GET).bind(owner.0).bind(chat.0).fetch_optional(&mut *tx).await?;
+            let (pinned, archived) = row.map_or((None, None), |row| (row.pinned_at, row.archived_at));
+            let (pinned, archived) = (at(change.pinned, pinned), at(change.archived, archived));
+            let set = sqlx::query(SET)
+                .bind(owner.0)
+                .bind(chat.0)
+                .bind(pinned)
+                .bind(archived)
+                .execute(&mut *tx)
+                .await?
+                .rows_affected();
+            if set == 0 {
+                return Err(Error::NotFound);
+            }
+            Ok(Marks { pinned: pinned.is_some(), archived: archived.is_some() })
+        })
+    }
+}

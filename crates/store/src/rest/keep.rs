@@ -1,0 +1,48 @@
+//! Putting chats aside before they are deleted.
+
+use domain::{Timestamp, UserId};
+
+use super::ast::Filter;
+use super::cell::Cell;
+use super::fault::Fault;
+use super::statement::{Dialect, Statement};
+use super::table::Table;
+
+/// The statements that copy the caller's chats which pass the filters, with what was said in them; to be run in order,
+/// and before the chats go.
+pub(super) fn statements(
+    dialect: Dialect,
+    owner: UserId,
+    now: Timestamp,
+    filters: &[Filter],
+) -> Result<Vec<Statement>, Fault> {
+    // A chat of that id may have been deleted before, and have been made again.
+    let mut older = Statement::new(dialect, owner);
+    older.push("DELETE FROM deleted_sessions WHERE user_id = $1 AND id IN (SELECT id");
+    older.own_rows(Table::Sessions, filters)?;
+    older.push(")");
+
+    let mut chats = Statement::new(dialect, owner);
+    chats.push(
+        "INSERT INTO deleted_sessions (user_id, id, title, created_at, updated_at, deleted_at)
+         SELECT user_id, id, title, created_at, updated_at, ",
+    );
+    chats.bind(Cell::Time(Some(now.0)));
+    chats.own_rows(Table::Sessions, filters)?;
+    if dialect == Dialect::Postgres {
+        // Nothing is said in them from here on.
+        chats.push(" FOR UPDATE");
+    }
+
+    let mut messages = Statement::new(dialect, owner);
+    messages.push(
+        "INSERT INTO deleted_messages
+           (user_id, session_id, id, role, content, tool_calls, parts, status, error, model, created_at)
+         SELECT $1, session_id, id, role, content, tool_calls, parts, status, error, model, created_at
+         FROM ai_chat_messages
+         WHERE session_id IN (SELECT id FROM deleted_sessions WHERE user_id = $1 AND deleted_at = ",
+    );
+    messages.bind(Cell::Time(Some(now.0)));
+    messages.push(")");
+    Ok(vec![older, chats, messages])
+}

@@ -1,0 +1,174 @@
+//! What a person searches for: words that begin so, and phrases in quotation marks. Any text is a question.
+
+use super::words::{Word, cut, pair, words};
+
+/// Terms of one question at most; what follows is left aside.
+const TERMS: usize = 12;
+
+/// A question that has something in it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Question {
+    terms: Vec<Term>,
+}
+
+/// Words that stand side by side.
+#[derive(Debug, PartialEq, Eq)]
+struct Term {
+    words: Vec<Word>,
+    /// Whether the last word may go on.
+    open: bool,
+}
+
+/// What an entry must have to be a candidate.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Condition {
+    /// The term, or its beginning.
+    pub text: String,
+    /// Whether the term may go on.
+    pub open: bool,
+}
+
+impl Question {
+    /// Reads what was typed; `None` when there is no word in it.
+    pub fn parse(typed: &str) -> Option<Self> {
+        let quote = |character: char| matches!(character, '"' | '“' | '”' | '„' | '«' | '»');
+        let pieces: Vec<&str> = typed.split(quote).collect();
+        let mut terms = Vec::new();
+        for (index, piece) in pieces.iter().enumerate() {
+            if index % 2 == 1 {
+                // A phrase that is not closed yet is still being typed.
+                terms.push(Term { words: words(piece), open: index + 1 == pieces.len() });
+            } else {
+                terms.extend(piece.split_whitespace().map(|word| Term { words: words(word), open: true }));
+            }
+        }
+        terms.retain(|term| !term.words.is_empty());
+        terms.truncate(TERMS);
+        (!terms.is_empty()).then_some(Self { terms })
+    }
+
+    /// What every hit has; not everything that has it is a hit.
+    pub fn conditions(&self) -> Vec<Condition> {
+        let mut conditions: Vec<Condition> = self.terms.iter().flat_map(Term::conditions).collect();
+        conditions.sort();
+        conditions.dedup();
+        conditions
+    }
+
+    /// Where the question's words stand in a text, in bytes and in order; `None` when it is no hit.
+    pub fn find(&self, text: &str) -> Option<Vec<(usize, usize)>> {
+        let text = words(text);
+        let mut found = Vec::new();
+        for term in &self.terms {
+            let before = found.len();
+            found.extend(text.windows(term.words.len()).filter(|some| term.is(some)).map(span));
+            if found.len() == before {
+                return None;
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        // Of two that overlap, one place.
+        let mut places: Vec<(usize, usize)> = Vec::with_capacity(found.len());
+        for (start, end) in found {
+            match places.last_mut() {
+                Some(last) if start < last.1 => last.1 = last.1.max(end),
+                _ => places.push((start, end)),
+            }
+        }
+        Some(places)
+    }
+}
+
+fn span(words: &[Word]) -> (usize, usize) {
+    (words.first().map_or(0, |word| word.start), words.last().map_or(0, |word| word.end))
+}
+
+impl Term {
+    fn conditions(&self) -> Vec<Condition> {
+        let condition = |(index, word): (usize, &Word)| match self.words.get(index + 1) {
+            Some(next) if word.alone && next.alone => Condition { text: pair(word, next), open: false },
+            next => {
+                let text = cut(&word.text);
+                // The last of a run that stands alone may have been stored with the character after it.
+                let open = word.alone || (next.is_none() && self.open) || text.len() < word.text.len();
+                Condition { text: text.to_owned(), open }
+            }
+        };
+        self.words.iter().enumerate().map(condition).collect()
+    }
+
+    fn is(&self, some: &[Word]) -> bool {
+        let last = self.words.len() - 1;
+        self.words.iter().zip(some).enumerate().all(|(index, (word, other))| {
+            word.text == other.text || (index == last && self.open && other.text.starts_with(&word.text))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hit(question: &str, text: &str) -> Option<Vec<String>> {
+        let places = Question::parse(question)?.find(text)?;
+        Some(places.into_iter().map(|(start, end)| text[start..end].to_owned()).collect())
+    }
+
+    #[test]
+    fn words_begin_so_and_phrases_are_whole() {
+        let text = "The trip to Lisbon: foo-bar, a week in Lisbon.";
+        for (question, want) in [
+            ("lis tri", Some(vec!["trip", "Lisbon", "Lisbon"])),
+            ("\"to lisbon\"", Some(vec!["to Lisbon"])),
+            ("\"lisbon to\"", None),
+            ("\"to lis\"", None),
+            ("\"to lis", Some(vec!["to Lisbon"])),
+            ("„in Lisbon“ week", Some(vec!["week", "in Lisbon"])),
+            ("FOO_BA", Some(vec!["foo-bar"])),
+            ("sbon", None),
+            ("lisbon porto", None),
+            ("* ( ) -- ' OR", None),
+        ] {
+            let want = want.map(|want| want.into_iter().map(str::to_owned).collect());
+            assert_eq!(hit(question, text), want, "{question}");
+        }
+        assert_eq!(Question::parse(" \"\" *:& "), None);
+    }
+
+    #[test]
+    fn scripts_without_spaces_are_found_by_any_part() {
+        let text = "明日は東京都へ行きます";
+        for (question, want) in [
+            ("京", Some(vec!["京"])),
+            ("東京", Some(vec!["東京"])),
+            ("京都", Some(vec!["京都"])),
+            ("東都", None),
+            ("行きます", Some(vec!["行きます"])),
+        ] {
+            let want = want.map(|want| want.into_iter().map(str::to_owned).collect());
+            assert_eq!(hit(question, text), want, "{question}");
+        }
+    }
+
+    #[test]
+    fn every_hit_fulfils_the_conditions() {
+        for (question, text) in [
+            ("lis", "Lisbon"),
+            ("京", "東京都"),
+            ("都", "東京都"),
+            ("京都2", "東京都2026"),
+            ("\"x 東京\"", "x東京都"),
+            (&"a".repeat(60), &"a".repeat(70)),
+        ] {
+            let question = Question::parse(question).unwrap();
+            assert!(question.find(text).is_some(), "{text}");
+            let terms = super::super::words::terms(text);
+            for condition in question.conditions() {
+                let is =
+                    |term: &String| *term == condition.text || (condition.open && term.starts_with(&condition.text));
+                assert!(terms.iter().any(is), "{condition:?} in {terms:?}");
+            }
+        }
+    }
+}

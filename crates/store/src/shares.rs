@@ -1,0 +1,147 @@
+//! Chats as they were when their people shared them.
+
+use domain::{ChatId, ShareId, Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::dispatch::{read, transaction, write};
+use crate::{Error, Store};
+
+/// A share to be made.
+#[derive(Debug, Clone)]
+pub struct NewShare {
+    /// Its id, which its owner knows it by.
+    pub id: ShareId,
+    /// SHA-256 of the token in the link.
+    pub token_hash: Vec<u8>,
+    /// The chat.
+    pub chat: ChatId,
+    /// What was said: a JSON list.
+    pub messages: String,
+    /// How many messages.
+    pub count: i64,
+    /// Whether arguments and results of tools are in it.
+    pub tools: bool,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// A share as its owner sees it.
+#[derive(Debug, Clone)]
+pub struct Share {
+    /// Its id.
+    pub id: ShareId,
+    /// The chat.
+    pub chat: ChatId,
+    /// The chat's title at the time.
+    pub title: String,
+    /// How many messages.
+    pub count: i64,
+    /// Whether arguments and results of tools are in it.
+    pub tools: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// What somebody with the link sees.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The chat's title at the time.
+    pub title: String,
+    /// What was said: a JSON list.
+    pub messages: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+#[derive(sqlx::FromRow)]
+struct ShareRow {
+    id: Uuid,
+    session_id: Uuid,
+    title: String,
+    count: i64,
+    tools: bool,
+    created_at: i64,
+}
+
+#[derive(sqlx::FromRow)]
+struct SnapshotRow {
+    title: String,
+    messages: String,
+    created_at: i64,
+}
+
+const COUNT: &str = "SELECT COUNT(*) FROM chat_shares WHERE user_id = $1";
+
+const INSERT: &str =
+    "INSERT INTO chat_shares (id, token_hash, user_id, session_id, title, messages, count, tools, created_at)
+    SELECT $1, $2, user_id, id, title, $5, $6, $7, $8 FROM ai_chat_sessions WHERE id = $3 AND user_id = $4";
+
+const LIST: &str = "SELECT h.id, h.session_id, h.title, h.count, h.tools, h.created_at FROM chat_shares h
+    JOIN ai_chat_sessions s ON s.id = h.session_id AND s.user_id = h.user_id
+    WHERE h.user_id = $1 ORDER BY h.id DESC";
+
+const DELETE: &str = "DELETE FROM chat_shares WHERE id = $1 AND user_id = $2";
+
+const GET: &str = "SELECT h.title, h.messages, h.created_at FROM chat_shares h
+    JOIN ai_chat_sessions s ON s.id = h.session_id AND s.user_id = h.user_id
+    JOIN users u ON u.id = h.user_id AND u.deleted_at IS NULL
+    WHERE h.token_hash = $1";
+
+impl Store {
+    /// Stores what a person shares. Says whether there was room: a person has at most `most` shares.
+    ///
+    /// Errors: `NotFound` when the chat is not theirs.
+    pub async fn insert_share(&self, owner: UserId, share: &NewShare, most: i64) -> Result<bool, Error> {
+        transaction!(self, |tx| {
+            let count = sqlx::query_scalar::<_, i64>(COUNT).bind(owner.0).fetch_one(&mut *tx).await?;
+            if count >= most {
+                return Ok(false);
+            }
+            let inserted = sqlx::query(INSERT)
+                .bind(share.id.0)
+                .bind(&share.token_hash)
+                .bind(share.chat.0)
+                .bind(owner.0)
+                .bind(&share.messages)
+                .bind(share.count)
+                .bind(share.tools)
+                .bind(share.now.0)
+                .execute(&mut *tx)
+                .await?
+                .rows_affected();
+            if inserted == 0 { Err(Error::NotFound) } else { Ok(true) }
+        })
+    }
+
+    /// What a person shares, the newest first.
+    pub async fn list_shares(&self, owner: UserId) -> Result<Vec<Share>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, ShareRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+        let share = |row: ShareRow| Share {
+            id: ShareId(row.id),
+            chat: ChatId(row.session_id),
+            title: row.title,
+            count: row.count,
+            tools: row.tools,
+            created_at: Timestamp(row.created_at),
+        };
+        Ok(rows.into_iter().map(share).collect())
+    }
+
+    /// Ends a share. Says whether it was there and the person's.
+    pub async fn delete_share(&self, owner: UserId, share: ShareId) -> Result<bool, Error> {
+        let deleted = write!(self, |c| sqlx::query(DELETE)
+            .bind(share.0)
+            .bind(owner.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(deleted == 1)
+    }
+
+    /// What the bearer of a link sees; nothing when the share has ended or its chat is gone. The token says itself whose
+    /// it is.
+    pub async fn get_snapshot(&self, token_hash: &[u8]) -> Result<Option<Snapshot>, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, SnapshotRow>(GET).bind(token_hash).fetch_optional(c).await)?;
+        Ok(row.map(|row| Snapshot { title: row.title, messages: row.messages, created_at: Timestamp(row.created_at) }))
+    }
+}

@@ -1,0 +1,238 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { call, say } from "./scripted-model.ts";
+import { openStage } from "./stage.ts";
+import { eventually, type Visitor } from "./visitor.ts";
+
+const stage = await openStage();
+
+const region = (visitor: Visitor, title: string) =>
+  visitor.page.getByRole("region", { name: title, exact: true });
+
+async function more(visitor: Visitor, title: string, act: string): Promise<void> {
+  const dropdown = await visitor.openChats();
+  await dropdown.getByRole("button", { name: `More for ${title}`, exact: true }).click();
+  await dropdown.getByRole("button", { name: act, exact: true }).click();
+}
+
+test("a chat is found by its words as they are typed, and opens at the message with the words painted", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  const long = await account.newChat("Long talk");
+  const texts = Array.from({ length: 2_000 }, (_, index) => `Line number ${index}`);
+  texts[700] = "Where did we hide the green umbrella?";
+  await account.fill(long, texts);
+  await account.newChat("Umbrellas and coats");
+  // So many at once are read in the background.
+  await eventually(async () => {
+    const { messages } = await account.call<{ messages: unknown[] }>("/api/search?q=umbrella");
+    assert.equal(messages.length, 1);
+  });
+  await visitor.open();
+  await region(visitor, "Umbrellas and coats").waitFor();
+  await visitor.page.keyboard.press("Control+k");
+  const dropdown = await visitor.openChats();
+  const field = dropdown.getByRole("searchbox", { name: "Search chats" });
+  await field.fill("green umbr");
+  const hit = dropdown.getByRole("button", { name: /green umbrella/u });
+  await hit.waitFor();
+  assert.deepEqual(await hit.locator("mark").allTextContents(), ["green", "umbrella"]);
+  await field.fill("umbrella");
+  await dropdown.getByRole("region", { name: "Chats" }).getByRole("button").waitFor();
+  await field.press("ArrowDown");
+  await visitor.page.keyboard.press("ArrowDown");
+  await visitor.page.keyboard.press("Enter");
+
+  await region(visitor, "Long talk").waitFor();
+  const message = visitor.questions.filter({ hasText: "green umbrella" });
+  await message.waitFor();
+  await eventually(async () => assert.ok(await isInSight(visitor, "green umbrella")));
+  assert.ok(await message.evaluate((row) => row === document.activeElement), "the keyboard is there, too");
+  const painted = await visitor.page.evaluate(() => [...(CSS.highlights.get("found") ?? [])].map(String));
+  assert.deepEqual(painted, ["umbrella"]);
+  const rows = await visitor.page.getByRole("article").count();
+  assert.ok(rows <= 150, `${rows} of 2,000 messages are mounted`);
+});
+
+/** Whether the message with these words stands within the transcript's window. */
+function isInSight(visitor: Visitor, words: string): Promise<boolean> {
+  return visitor.page.evaluate((text) => {
+    const row = [...document.querySelectorAll("article")].find((one) => one.textContent.includes(text));
+    const frame = document.querySelector("[role=group][aria-label=Conversation]")?.getBoundingClientRect();
+    const box = row?.getBoundingClientRect();
+    return box !== undefined && frame !== undefined && box.top >= frame.top && box.bottom <= frame.bottom;
+  }, words);
+}
+
+test("2,000 messages open with few of them mounted, and scrolling reaches the first", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  const chat = await account.newChat("Very long");
+  await account.fill(
+    chat,
+    Array.from({ length: 2_000 }, (_, index) => `Line number ${index}`),
+  );
+  await visitor.open();
+  await visitor.answers.getByText("Line number 1999", { exact: true }).waitFor();
+  assert.ok((await visitor.page.getByRole("article").count()) <= 60);
+  assert.ok((await visitor.page.locator("*").count()) <= 3_000);
+  const scroller = visitor.page.getByRole("group", { name: "Conversation" });
+  await eventually(async () => {
+    await scroller.evaluate((frame) => (frame.scrollTop = 0));
+    assert.ok(await visitor.questions.getByText("Line number 1800", { exact: true }).isVisible());
+  });
+  assert.ok((await visitor.page.getByRole("article").count()) <= 150);
+});
+
+test("chats are renamed, pinned and archived with the keyboard, and stand in groups by their age", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  const old = await account.newChat("Old one");
+  const response = await fetch(`${stage.app.url}/rest/v1/ai_chat_sessions?id=eq.${old}`, {
+    method: "PATCH",
+    headers: { ...account.headers, "content-type": "application/json" },
+    body: JSON.stringify({ updated_at: "2020-03-04T00:00:00Z" }),
+  });
+  assert.equal(response.status, 204);
+  await account.newChat("Second");
+  await account.newChat("First");
+  await visitor.open();
+  await visitor.button("Chats (3)").waitFor();
+  const dropdown = await visitor.openChats();
+  const groups = () => dropdown.getByRole("heading", { level: 4 }).allTextContents();
+  assert.deepEqual(await groups(), ["Today", "March 2020"]);
+
+  const press = async (name: string) => {
+    await dropdown.getByRole("button", { name, exact: true }).focus();
+    await visitor.page.keyboard.press("Enter");
+  };
+  await press("More for Second");
+  await press("Rename");
+  await dropdown.getByRole("textbox", { name: "Title of the chat" }).waitFor();
+  await visitor.page.keyboard.type("A better name");
+  await visitor.page.keyboard.press("Enter");
+  await dropdown.getByRole("button", { name: /^A better name/u }).waitFor();
+  await press("More for Old one");
+  await press("Pin");
+  await eventually(async () => assert.deepEqual(await groups(), ["Pinned", "Today"]));
+  await press("More for First");
+  await press("Archive");
+  await visitor.button("Chats (2)").waitFor();
+  await dropdown.getByText("Archived (1)").waitFor();
+
+  await visitor.page.reload();
+  await visitor.button("Chats (2)").waitFor();
+  await region(visitor, "A better name").waitFor();
+  await visitor.openChats();
+  assert.deepEqual(await groups(), ["Pinned", "Today"]);
+  await dropdown.getByText("Archived (1)").click();
+  await press("More for First");
+  await press("Take out of the archive");
+  await visitor.button("Chats (3)").waitFor();
+});
+
+test("a deleted chat comes back with Undo, as it was", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  const kept = await account.newChat("Kept");
+  const gone = await account.newChat("Deleted by mistake");
+  await account.fill(gone, ["What was said", "And answered"]);
+  await visitor.open();
+  await region(visitor, "Deleted by mistake").waitFor();
+  const dropdown = await visitor.openChats();
+  await dropdown.getByRole("button", { name: "Delete Deleted by mistake", exact: true }).click();
+  await region(visitor, "Kept").waitFor();
+  const ids = async () =>
+    (await account.call<{ id: string }[]>("/rest/v1/ai_chat_sessions?select=id")).map(({ id }) => id);
+  assert.deepEqual(await ids(), [kept]);
+  await visitor.toast("Chat deleted", "Deleted by mistake");
+  await visitor.button("Undo").click();
+  await region(visitor, "Deleted by mistake").waitFor();
+  await visitor.questions.getByText("What was said").waitFor();
+  assert.deepEqual((await ids()).toSorted(), [kept, gone].toSorted());
+});
+
+test("a shared chat is read by anybody with the link, until it is taken down", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  await account.connect("my-tools", `${stage.app.url}/mcp/toolbox`);
+  const chat = await account.newChat();
+  stage.model.answer(call("calculate", { expression: "41 + 1" }));
+  stage.model.answer(say("It is **42**. <script>alert(1)</script>"));
+  await visitor.open();
+  await visitor.ask("Add them");
+  await visitor.answered();
+  await more(visitor, "Add them", "Share");
+  await visitor.button("Make a link").click();
+  const link = await visitor.field("Link to the chat").inputValue();
+  assert.ok(link.includes("/?share="), link);
+  assert.ok(!JSON.stringify(await account.call("/api/shares")).includes(link.split("=")[1] ?? "?"));
+
+  const reader = await stage.visitor(t);
+  const path = new URL(link).search;
+  const answer = await reader.page.goto(`/${path}`);
+  assert.match(answer?.headers()["x-robots-tag"] ?? "", /noindex/u);
+  await reader.page.getByRole("heading", { name: "Add them", level: 1 }).waitFor();
+  await reader.page.getByRole("article", { name: "Answered" }).getByText("42").waitFor();
+  await reader.sees("Used calculate");
+  await reader.page.getByText("<script>alert(1)</script>").waitFor();
+  assert.equal(await reader.page.getByText("41 + 1").count(), 0);
+  assert.equal(await reader.page.getByText("my-tools").count(), 0);
+
+  await visitor.page.keyboard.press("Escape");
+  await visitor.button("Settings").click();
+  await visitor.button("Stop sharing Add them").click();
+  await visitor.toast("Not shared any more", "Add them");
+  await reader.page.reload();
+  await reader.sees("This chat is not shared any more");
+  assert.equal(
+    await account
+      .call<unknown[]>(`/rest/v1/ai_chat_messages?session_id=eq.${chat}`)
+      .then((rows) => rows.length),
+    2,
+  );
+});
+
+test("chats go out as files and come in again, also from ChatGPT", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  const chat = await account.newChat("Going places");
+  await account.fill(chat, ["Where to?", "To **Lisbon**."]);
+  await visitor.open();
+  const downloaded = async (act: () => Promise<void>) => {
+    const [download] = await Promise.all([visitor.page.waitForEvent("download"), act()]);
+    return readFile(await download.path(), "utf8");
+  };
+  const document = await downloaded(() => more(visitor, "Going places", "Markdown"));
+  assert.match(document, /^# Going places\n[^]*## You, [^]*Where to\?[^]*To \*\*Lisbon\*\*\.\n$/u);
+  const file = await downloaded(async () => {
+    await visitor.button("JSON").click();
+  });
+  await fetch(`${stage.app.url}/rest/v1/ai_chat_sessions?id=eq.${chat}`, {
+    method: "DELETE",
+    headers: account.headers,
+  });
+  await region(visitor, "New Chat").waitFor();
+
+  await visitor.page.keyboard.press("Escape");
+  await visitor.button("Settings").click();
+  const bring = async (content: string) => {
+    const chooser = visitor.page.waitForEvent("filechooser");
+    await visitor.button("Choose a file").click();
+    const buffer = Buffer.from(content);
+    await (await chooser).setFiles({ name: "chats.json", mimeType: "application/json", buffer });
+  };
+  await bring(file);
+  await visitor.sees("1 chat is new");
+  await bring(file);
+  await visitor.toast("No chat is new", "1 was here already.");
+  const node = (role: string, text: string, parent: string) => ({
+    parent,
+    children: [],
+    message: { author: { role }, content: { content_type: "text", parts: [text] } },
+  });
+  const mapping = { a: node("user", "Hello there", ""), b: node("assistant", "Good day", "a") };
+  await bring(JSON.stringify([{ title: "From elsewhere", create_time: 1.7e9, mapping, current_node: "b" }]));
+  await bring("PK zip");
+  await visitor.toast("The file was not taken", /conversations\.json/u);
+  await visitor.page.keyboard.press("Escape");
+  await visitor.button("Chats (3)").waitFor();
+  const dropdown = await visitor.openChats();
+  await dropdown.getByRole("button", { name: /^From elsewhere/u }).click();
+  await visitor.answers.getByText("Good day").waitFor();
+});

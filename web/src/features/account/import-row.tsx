@@ -1,0 +1,64 @@
+import { useRef } from "react";
+import { t } from "@/lib/account-text";
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQueryClient } from "@/lib/query/use-query";
+import type { SignedInUser } from "@/lib/session";
+import { Button } from "@/ui/button";
+import { toast } from "@/ui/toast";
+import { importChats } from "./import-chats";
+
+/** A file whose chats come in. */
+export function ImportRow({ user }: { user: SignedInUser }) {
+  const client = useQueryClient();
+  const field = useRef<HTMLInputElement>(null);
+  const bring = useMutation({
+    mutationFn: importChats,
+    onSuccess: ({ imported, skipped }) => {
+      void client.invalidateQueries({ queryKey: ["chat-sessions", user.id] });
+      const title =
+        imported === 0
+          ? t("account.import.none")
+          : t(imported === 1 ? "account.import.doneOne" : "account.import.done", { n: imported });
+      const already = t(skipped === 1 ? "account.import.skippedOne" : "account.import.skipped", {
+        n: skipped,
+      });
+      toast({
+        title,
+        ...(skipped > 0 && { description: already }),
+        tone: imported > 0 ? "ok" : "neutral",
+      });
+    },
+    onError: (error) => toast({ title: t("account.import.failed"), description: error.message, tone: "err" }),
+  });
+  return (
+    <div className="flex min-h-9 items-center gap-3 px-4 py-2.5">
+      <div className="min-w-0 flex-1">
+        <p className="text-md font-medium">{t("account.import")}</p>
+        <p className="text-sm text-ink-2">{t("account.import.about")}</p>
+      </div>
+      <input
+        ref={field}
+        type="file"
+        accept=".json,application/json"
+        aria-label={t("account.import.choose")}
+        hidden
+        onChange={(event) => {
+          const file = event.target.files?.[0];
+          // The same file may be chosen again.
+          event.target.value = "";
+          if (file) bring.mutate(file);
+        }}
+      />
+      <Button
+        size="sm"
+        aria-disabled={bring.isPending || undefined}
+        busy={bring.isPending}
+        onClick={() => {
+          if (!bring.isPending) field.current?.click();
+        }}
+      >
+        {t("account.import.choose")}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import { t } from "@/lib/account-text";
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQuery, useQueryClient } from "@/lib/query/use-query";
+import type { SignedInUser } from "@/lib/session";
+import { t as common } from "@/lib/t";
+import { Button } from "@/ui/button";
+import { toast } from "@/ui/toast";
+import { whenOf } from "./format-when";
+import { FailedRow, LoadingRow } from "./load-state";
+import { focusSection, Section } from "./section";
+import { endShare, type Share, sharesQuery } from "./shares";
+
+const SECTION = "shares";
+
+/** The chats that others can read, and the end of that. */
+export function SharesSection({ user }: { user: SignedInUser }) {
+  const client = useQueryClient();
+  const query = sharesQuery(user.id);
+  const { data: shares, error } = useQuery(query);
+  const end = useMutation({
+    mutationFn: (share: Share) => endShare(share.id),
+    onSuccess: (_, ended) => {
+      client.setQueryData(query.queryKey, (list) => (list ?? []).filter(({ id }) => id !== ended.id));
+      focusSection(SECTION);
+      toast({ title: t("account.shares.ended"), description: ended.title, tone: "ok" });
+    },
+    onError: (cause) => toast({ title: common("error.title"), description: cause.message, tone: "err" }),
+  });
+  return (
+    <Section id={SECTION} title={t("account.shares")} about={t("account.shares.about")}>
+      {shares === undefined && (error ? <FailedRow queryKey={query.queryKey} /> : <LoadingRow />)}
+      {shares?.length === 0 && <p className="px-4 py-3 text-md text-ink-2">{t("account.shares.none")}</p>}
+      {shares !== undefined && shares.length > 0 && (
+        <ul className="divide-y divide-line">
+          {shares.map((share) => (
+            <li key={share.id} className="flex items-center gap-3 px-4 py-2.5 text-md">
+              <div className="min-w-0 flex-1">
+                <p className="truncate">{share.title}</p>
+                <p className="text-sm text-ink-2 wrap-anywhere">{aboutOf(share)}</p>
+              </div>
+              <Button
+                size="sm"
+                aria-label={t("account.shares.endOf", { title: share.title })}
+                disabled={end.isPending}
+                onClick={() => end.mutate(share)}
+              >
+                {t("account.shares.end")}
+              </Button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function aboutOf({ createdAt, messages, tools }: Share): string {
+  const about = t(messages === 1 ? "account.shares.one" : "account.shares.many", {
+    when: whenOf(createdAt),
+    n: messages,
+  });
+  return tools ? `${about} · ${t("account.shares.tools")}` : about;
+}

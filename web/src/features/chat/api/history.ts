@@ -1,0 +1,72 @@
+import { callApi, jsonBody, rows } from "@/lib/api-client";
+import type { ChatSession } from "./sessions";
+
+/** A text with the places to be marked, counted as scripts count. */
+export interface Excerpt {
+  readonly text: string;
+  readonly marks: readonly (readonly [from: number, to: number])[];
+}
+
+/** A chat that was found by its title. */
+export interface ChatHit {
+  readonly sessionId: string;
+  readonly title: Excerpt;
+  readonly updatedAt: string;
+}
+
+/** A message that was found. */
+export interface MessageHit {
+  readonly sessionId: string;
+  readonly title: string;
+  readonly messageId: string;
+  readonly role: "user" | "assistant";
+  readonly createdAt: string;
+  readonly excerpt: Excerpt;
+}
+
+/** What was found, the newest first. */
+export interface Found {
+  readonly chats: readonly ChatHit[];
+  readonly messages: readonly MessageHit[];
+  readonly next: string | null;
+}
+
+export function searchChats(question: string, before: string | null): Promise<Found> {
+  const query = new URLSearchParams({ q: question, ...(before !== null && { before }) });
+  return callApi(`/api/search?${query}`);
+}
+
+/** A chat by its id, wherever it stands among the others. */
+export async function loadSession(id: string): Promise<ChatSession> {
+  const { data } = await rows.from("ai_chat_sessions").select("*").eq("id", id).single().throwOnError();
+  return data as ChatSession;
+}
+
+export async function renameSession(id: string, title: string): Promise<void> {
+  await rows.from("ai_chat_sessions").update({ title }).eq("id", id).throwOnError();
+}
+
+export async function markSession(
+  id: string,
+  marks: { readonly pinned?: boolean; readonly archived?: boolean },
+): Promise<void> {
+  await callApi(pathOf(id, "marks"), { ...jsonBody(marks), method: "PUT" });
+}
+
+export async function restoreSession(id: string): Promise<void> {
+  await callApi(pathOf(id, "restore"), { method: "POST" });
+}
+
+/** Shares a chat as it is now, and tells the link. */
+export async function shareSession(id: string, tools: boolean): Promise<string> {
+  return (await callApi<{ url: string }>(pathOf(id, "shares"), jsonBody({ tools }))).url;
+}
+
+/** Where a chat can be downloaded. */
+export function exportPath(id: string, format: "markdown" | "json"): string {
+  return `${pathOf(id, "export")}?format=${format}`;
+}
+
+function pathOf(id: string, what: string): string {
+  return `/api/sessions/${encodeURIComponent(id)}/${what}`;
+}

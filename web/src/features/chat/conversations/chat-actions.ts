@@ -1,0 +1,92 @@
+import { t } from "@/lib/history-text";
+import { fetchFile, saveFile } from "@/lib/save-file";
+import { t as common } from "@/lib/t";
+import { toast } from "@/ui/toast";
+import { exportPath, loadSession, markSession, renameSession, restoreSession } from "../api/history";
+import { type ChatSession, deleteSession } from "../api/sessions";
+import type { Chats } from "./use-chats";
+
+/** What can be done with a chat. */
+export interface ChatActions {
+  readonly open: (id: string) => Promise<void>;
+  readonly remove: (chat: ChatSession) => void;
+  readonly rename: (chat: ChatSession, title: string) => void;
+  readonly pin: (chat: ChatSession, pinned: boolean) => void;
+  readonly archive: (chat: ChatSession, archived: boolean) => void;
+  readonly download: (chat: ChatSession, format: "markdown" | "json") => void;
+}
+
+/** The acts on chats; each is seen at once where it can be, and what fails is said. */
+export function chatActions(chats: Chats): ChatActions {
+  const edit = (id: string, change: Partial<ChatSession>) =>
+    chats.change((list) => list.map((one) => (one.id === id ? { ...one, ...change } : one)));
+
+  /** Opens another chat in the place of one that goes away. */
+  const leave = (id: string) => {
+    if (id !== chats.active?.id) return;
+    const next = chats.list.find((one) => one.id !== id);
+    if (next) chats.select(next.id);
+    else chats.create();
+  };
+
+  const restore = async (chat: ChatSession) => {
+    await restoreSession(chat.id);
+    chats.change((list) => [...list.filter(({ id }) => id !== chat.id), chat].toSorted(byLatest));
+    chats.select(chat.id);
+  };
+
+  const mark = (chat: ChatSession, marks: { pinned?: boolean; archived?: boolean }) => {
+    edit(chat.id, marks);
+    markSession(chat.id, marks).catch((cause: unknown) => {
+      edit(chat.id, { pinned: chat.pinned ?? false, archived: chat.archived ?? false });
+      tell(cause);
+    });
+  };
+
+  return {
+    open: async (id) => {
+      // The list has the latest chats; what is found may be any.
+      if (![...chats.list, ...chats.archived].some((chat) => chat.id === id)) {
+        const found = await loadSession(id);
+        chats.change((list) => [...list, found]);
+      }
+      chats.select(id);
+    },
+    remove: (chat) => {
+      deleteSession(chat.id).then(() => {
+        chats.registry.forget(chat.id);
+        chats.change((list) => list.filter(({ id }) => id !== chat.id));
+        leave(chat.id);
+        toast({
+          title: t("history.deleted"),
+          description: chat.title,
+          action: { label: t("history.undo"), run: () => void restore(chat).catch(tell) },
+        });
+      }, tell);
+    },
+    rename: (chat, title) => {
+      edit(chat.id, { title });
+      renameSession(chat.id, title).catch((cause: unknown) => {
+        edit(chat.id, { title: chat.title });
+        tell(cause);
+      });
+    },
+    pin: (chat, pinned) => mark(chat, { pinned }),
+    archive: (chat, archived) => {
+      mark(chat, { archived });
+      if (archived) leave(chat.id);
+    },
+    download: (chat, format) => {
+      fetchFile(exportPath(chat.id, format)).then(saveFile, tell);
+    },
+  };
+}
+
+function byLatest(one: ChatSession, other: ChatSession): number {
+  return Date.parse(other.updated_at) - Date.parse(one.updated_at);
+}
+
+function tell(cause: unknown): void {
+  const description = cause instanceof Error ? cause.message : String(cause);
+  toast({ title: common("error.title"), description, tone: "err" });
+}

@@ -1,0 +1,37 @@
+import { t } from "@/lib/history-text";
+import type { ChatSession } from "../api/sessions";
+
+/** Chats that stand together under a name. */
+export interface ChatGroup {
+  readonly name: string;
+  readonly chats: readonly ChatSession[];
+}
+
+const DAY_MS = 86_400_000;
+const monthAndYear = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" });
+
+/** Chats by when something was last said in them, in the order in which they come; the pinned ones first. */
+export function groupChats(chats: readonly ChatSession[], now = new Date()): readonly ChatGroup[] {
+  const groups = new Map<string, ChatSession[]>();
+  const add = (name: string, chat: ChatSession) => {
+    const group = groups.get(name);
+    if (group) group.push(chat);
+    else groups.set(name, [chat]);
+  };
+  for (const chat of chats) if (chat.pinned) add(t("history.pinned"), chat);
+  for (const chat of chats) if (!chat.pinned) add(ageOf(chat.updated_at, now), chat);
+  return [...groups].map(([name, members]) => ({ name, chats: members }));
+}
+
+function ageOf(moment: string, now: Date): string {
+  const date = new Date(moment);
+  const days = Math.round((midnight(now) - midnight(date)) / DAY_MS);
+  if (days <= 0) return t("history.today");
+  if (days === 1) return t("history.yesterday");
+  if (days <= 7) return t("history.week");
+  return days <= 30 ? t("history.month") : monthAndYear.format(date);
+}
+
+function midnight(date: Date): number {
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+}

@@ -1,0 +1,135 @@
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { t } from "@/lib/history-text";
+import { t as common } from "@/lib/t";
+import { Button } from "@/ui/button";
+import { Input } from "@/ui/field";
+import { closePopover } from "@/ui/popover";
+import type { ChatSession } from "../api/sessions";
+import type { Jump } from "../transcript/jump";
+import { type ChatActions, chatActions } from "./chat-actions";
+import { groupChats } from "./chat-groups";
+import { ChatRow } from "./chat-row";
+import { Group } from "./group";
+import { SearchResults } from "./search-results";
+import type { Chats } from "./use-chats";
+
+interface ChatListProps {
+  chats: Chats;
+  onJump: (jump: Jump) => void;
+}
+
+/** How long typing rests before the server is asked. */
+const REST_MS = 120;
+/** Chats that are shown at first. */
+const FIRST = 100;
+
+/** What the menu of chats holds: a field to search, and below it what was found, or all chats by their age. */
+export function ChatList({ chats, onJump }: ChatListProps) {
+  const [typed, setTyped] = useState("");
+  const [question, setQuestion] = useState("");
+  const rest = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const root = useRef<HTMLDivElement>(null);
+  const field = useRef<HTMLInputElement>(null);
+  const headingId = useId();
+  const actions = chatActions(chats);
+
+  useEffect(() => {
+    // With a keyboard at hand, who opens the menu can type at once; a phone's would cover the list.
+    if (matchMedia("(hover: hover)").matches) field.current?.focus();
+  }, []);
+
+  const open = (id: string) => {
+    if (root.current) closePopover(root.current);
+    return actions.open(id);
+  };
+
+  return (
+    <div ref={root} role="group" aria-labelledby={headingId} onKeyDown={(event) => walk(event, root.current)}>
+      <h3 id={headingId} className="px-2.5 pt-2.5 pb-2 text-xs font-normal text-ink-2">
+        {common("chat.recent")}
+      </h3>
+      <div className="px-1 pb-1">
+        <Input
+          ref={field}
+          type="search"
+          aria-label={t("history.search")}
+          placeholder={t("history.search")}
+          autoComplete="off"
+          maxLength={200}
+          value={typed}
+          onChange={(event) => {
+            const { value } = event.target;
+            setTyped(value);
+            clearTimeout(rest.current);
+            rest.current = setTimeout(() => setQuestion(value.trim()), REST_MS);
+          }}
+        />
+      </div>
+      {typed.trim() === "" ? (
+        <RecentChats chats={chats} actions={actions} onOpen={(id) => void open(id)} />
+      ) : (
+        <SearchResults question={question} chats={chats} open={open} onJump={onJump} />
+      )}
+    </div>
+  );
+}
+
+interface RecentChatsProps {
+  chats: Chats;
+  actions: ChatActions;
+  onOpen: (id: string) => void;
+}
+
+function RecentChats({ chats, actions, onOpen }: RecentChatsProps) {
+  const [all, setAll] = useState(false);
+  const [unfolded, setUnfolded] = useState<string>();
+  const { list, archived, active } = chats;
+  const shown = all ? list : list.slice(0, FIRST);
+  const row = (chat: ChatSession) => (
+    <ChatRow
+      key={chat.id}
+      chat={chat}
+      active={chat.id === active?.id}
+      deletable={list.length > 1 || chat.archived === true}
+      actions={actions}
+      unfolded={unfolded === chat.id}
+      onFold={(open) => setUnfolded(open ? chat.id : undefined)}
+      onOpen={() => onOpen(chat.id)}
+    />
+  );
+  return (
+    <>
+      {groupChats(shown).map(({ name, chats: members }) => (
+        <Group key={name} name={name}>
+          {members.map(row)}
+        </Group>
+      ))}
+      {shown.length < list.length && (
+        <Button size="sm" variant="quiet" className="w-full" onClick={() => setAll(true)}>
+          {t("history.showAll", { n: list.length })}
+        </Button>
+      )}
+      {archived.length > 0 && (
+        <details className="mt-1 border-t border-line pt-1">
+          <summary className="flex min-h-9 items-center rounded-[9px] px-2.5 text-sm text-ink-2 select-none hover:bg-sunken touch:min-h-11">
+            {t("history.archived", { n: archived.length })}
+          </summary>
+          <ul>{archived.map(row)}</ul>
+        </details>
+      )}
+    </>
+  );
+}
+
+/** The arrow keys go from line to line, and from the first one back to the field. */
+function walk(event: KeyboardEvent, root: HTMLElement | null): void {
+  if ((event.key !== "ArrowDown" && event.key !== "ArrowUp") || !root) return;
+  const target = event.target as HTMLElement;
+  if (target instanceof HTMLInputElement && target.type !== "search") return;
+  const stops = [...root.querySelectorAll<HTMLElement>("input[type=search], [data-line]")];
+  const row = target.closest("li")?.querySelector<HTMLElement>("[data-line]") ?? target;
+  const next = stops[stops.indexOf(row) + (event.key === "ArrowDown" ? 1 : -1)];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}

@@ -1,0 +1,54 @@
+import "./found.css";
+import type { MessageHit } from "../api/history";
+import type { ChatStore } from "../stream/chat-store";
+import type { Jump } from "../transcript/jump";
+
+/** The name under which the browser paints what was found. */
+const PAINT = "found";
+/** How long a row may still be drawn anew by what it loads. */
+const SETTLING_MS = 3_000;
+
+/** Loads a chat back to a message that was found, and says how to show it there. */
+export async function goTo(store: ChatStore, hit: MessageHit): Promise<Jump> {
+  await store.open();
+  for (;;) {
+    const { ids, hasOlder } = store.status();
+    if (ids.includes(hit.messageId) || !hasOlder) break;
+    await store.loadOlder();
+    if (store.status().ids === ids) break;
+  }
+  const words = hit.excerpt.marks.map(([from, to]) => hit.excerpt.text.slice(from, to));
+  return { message: hit.messageId, onShown: (row) => mark(row, [...new Set(words)]) };
+}
+
+/** Puts the reader and the keyboard at a message, and paints the words in it. */
+function mark(row: HTMLElement, words: readonly string[]): void {
+  row.tabIndex = -1;
+  row.dataset["found"] = "";
+  row.focus({ preventScroll: true });
+  row.addEventListener("blur", () => delete row.dataset["found"], { once: true });
+  // Older browsers show the message without its words painted.
+  if (!("highlights" in CSS)) return;
+  const paint = () => CSS.highlights.set(PAINT, new Highlight(...rangesOf(row, words)));
+  paint();
+  const observer = new MutationObserver(paint);
+  observer.observe(row, { childList: true, subtree: true, characterData: true });
+  setTimeout(() => observer.disconnect(), SETTLING_MS);
+}
+
+function rangesOf(row: HTMLElement, words: readonly string[]): Range[] {
+  const ranges: Range[] = [];
+  const texts = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    const text = node.nodeValue ?? "";
+    for (const word of words) {
+      for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + word.length);
+        ranges.push(range);
+      }
+    }
+  }
+  return ranges;
+}

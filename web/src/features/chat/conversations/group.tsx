@@ -1,0 +1,14 @@
+import { type ReactNode, useId } from "react";
+
+/** Chats or messages under a name. */
+export function Group({ name, children }: { name: string; children: ReactNode }) {
+  const id = useId();
+  return (
+    <section aria-labelledby={id} className="pb-1">
+      <h4 id={id} className="px-2.5 pt-1.5 pb-1 text-xs font-normal text-ink-3">
+        {name}
+      </h4>
+      <ul>{children}</ul>
+    </section>
+  );
+}

@@ -1,0 +1,161 @@
+import { useState } from "react";
+import { t } from "@/lib/history-text";
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQuery } from "@/lib/query/use-query";
+import { t as common } from "@/lib/t";
+import { Button } from "@/ui/button";
+import { toast } from "@/ui/toast";
+import { type Excerpt, type Found, type MessageHit, searchChats } from "../api/history";
+import { dayOf } from "../format-time";
+import type { Jump } from "../transcript/jump";
+import { goTo } from "./go-to";
+import { Group } from "./group";
+import { Marked } from "./marked";
+import type { Chats } from "./use-chats";
+
+interface SearchResultsProps {
+  /** What was typed; it may be one rest behind the field. */
+  question: string;
+  chats: Chats;
+  open: (id: string) => Promise<void>;
+  onJump: (jump: Jump) => void;
+}
+
+/** The chats and messages that were found, as long as something is typed. */
+export function SearchResults({ question, chats, open, onJump }: SearchResultsProps) {
+  const { data, error } = useQuery({
+    queryKey: ["search", question],
+    queryFn: () => searchChats(question, null),
+    enabled: question !== "",
+  });
+  // What was found before stays in sight until the next is there.
+  const [shown, setShown] = useState<{ question: string; found: Found }>();
+  if (data && (shown?.question !== question || shown.found !== data) && !isLonger(shown?.found, data))
+    setShown({ question, found: data });
+  const more = useMutation({
+    mutationFn: (before: string) => searchChats(question, before),
+    onSuccess: (page) =>
+      setShown((before) =>
+        before?.question === question
+          ? {
+              question,
+              found: {
+                ...page,
+                chats: before.found.chats,
+                messages: [...before.found.messages, ...page.messages],
+              },
+            }
+          : before,
+      ),
+    onError: (cause) => toast({ title: common("error.title"), description: cause.message, tone: "err" }),
+  });
+
+  if (error)
+    return (
+      <p role="alert" className="px-2.5 py-3 text-sm text-err">
+        {error instanceof Error ? error.message : common("error.title")}
+      </p>
+    );
+  if (!shown) return <p className="appear-late px-2.5 py-3 text-sm text-ink-2">{t("history.searching")}</p>;
+  const { found } = shown;
+  const count = found.chats.length + found.messages.length;
+  const jump = async (hit: MessageHit) => {
+    try {
+      await open(hit.sessionId);
+      onJump(await goTo(chats.registry.get(hit.sessionId), hit));
+    } catch (cause) {
+      console.error("Loading failed:", "messages", cause);
+    }
+  };
+  return (
+    <>
+      <p role="status" className={count === 0 ? "px-2.5 py-3 text-sm text-ink-2" : "sr-only"}>
+        {count === 0 ? t("history.nothing", { question: shown.question }) : t("history.found", { n: count })}
+      </p>
+      {found.chats.length > 0 && (
+        <Group name={t("history.inTitles")}>
+          {found.chats.map((hit) => (
+            <Hit
+              key={hit.sessionId}
+              title={hit.title}
+              when={hit.updatedAt}
+              onClick={() => void open(hit.sessionId).catch(logged)}
+            />
+          ))}
+        </Group>
+      )}
+      {found.messages.length > 0 && (
+        <Group name={t("history.inMessages")}>
+          {found.messages.map((hit) => (
+            <Hit
+              key={hit.messageId}
+              title={{ text: hit.title, marks: [] }}
+              excerpt={hit.excerpt}
+              when={hit.createdAt}
+              onClick={() => void jump(hit)}
+            />
+          ))}
+        </Group>
+      )}
+      {found.next !== null && (
+        <Button
+          size="sm"
+          variant="quiet"
+          className="w-full"
+          busy={more.isPending}
+          onClick={() => found.next !== null && more.mutate(found.next)}
+        >
+          {t("history.moreResults")}
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** Whether pages were added to what the first page has. */
+function isLonger(shown: Found | undefined, first: Found): boolean {
+  return (
+    shown !== undefined &&
+    shown.messages.length > first.messages.length &&
+    shown.messages[0]?.messageId === first.messages[0]?.messageId &&
+    shown.chats === first.chats
+  );
+}
+
+function logged(cause: unknown): void {
+  console.error("Loading failed:", "chat", cause);
+}
+
+interface HitProps {
+  title: Excerpt;
+  excerpt?: Excerpt;
+  when: string;
+  onClick: () => void;
+}
+
+function Hit({ title, excerpt, when, onClick }: HitProps) {
+  return (
+    <li>
+      <button
+        type="button"
+        data-line
+        className="grid w-full grid-cols-[minmax(0,1fr)] gap-0.5 rounded-[9px] px-2.5 py-1.5 text-left text-md hover:bg-sunken touch:min-h-11"
+        onClick={onClick}
+      >
+        <span className="flex items-baseline gap-2.5">
+          <span className={`min-w-0 flex-1 truncate ${excerpt ? "text-sm text-ink-2" : ""}`}>
+            <Marked excerpt={title} />
+          </span>
+          <time dateTime={when} className="text-sm text-ink-2 tabular-nums">
+            {dayOf(when)}
+          </time>
+        </span>
+        {excerpt && (
+          <span className="line-clamp-2 wrap-anywhere">
+            <Marked excerpt={excerpt} />
+          </span>
+        )}
+      </button>
+    </li>
+  );
+}

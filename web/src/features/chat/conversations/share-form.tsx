@@ -1,0 +1,63 @@
+import { useState } from "react";
+import { t } from "@/lib/history-text";
+import { useMutation } from "@/lib/query/use-mutation";
+import { CopyButton } from "@/markdown/copy-button";
+import { Button } from "@/ui/button";
+import { Input } from "@/ui/field";
+import { shareSession } from "../api/history";
+
+interface ShareFormProps {
+  chatId: string;
+  onCancel: () => void;
+}
+
+/** Makes a link to a chat as it is now, and shows it once. */
+export function ShareForm({ chatId, onCancel }: ShareFormProps) {
+  const [tools, setTools] = useState(false);
+  const share = useMutation({ mutationFn: () => shareSession(chatId, tools) });
+  if (share.data !== undefined) {
+    return (
+      <div className="grid gap-2 px-1 text-sm">
+        <div className="flex items-center gap-1.5">
+          <Input
+            readOnly
+            aria-label={t("history.link")}
+            value={share.data}
+            onFocus={(event) => event.target.select()}
+          />
+          <CopyButton text={share.data} label={t("history.copyLink")} />
+        </div>
+        <p role="status" className="text-ink-2">
+          {t("history.shared")}
+        </p>
+      </div>
+    );
+  }
+  return (
+    <div className="grid gap-2.5 px-1 text-sm">
+      <p className="text-ink-2">{t("history.share.about")}</p>
+      <label className="flex items-center gap-2.5">
+        <input
+          type="checkbox"
+          className="h-[18px] w-[18px] shrink-0 accent-accent touch:h-11"
+          checked={tools}
+          onChange={(event) => setTools(event.target.checked)}
+        />
+        {t("history.share.tools")}
+      </label>
+      {share.error && (
+        <p role="alert" className="text-err">
+          {share.error.message}
+        </p>
+      )}
+      <div className="flex gap-2">
+        <Button size="sm" variant="primary" busy={share.isPending} onClick={() => share.mutate()}>
+          {t("history.share.create")}
+        </Button>
+        <Button size="sm" variant="quiet" onClick={onCancel}>
+          {t("history.cancel")}
+        </Button>
+      </div>
+    </div>
+  );
+}

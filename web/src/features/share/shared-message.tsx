@@ -1,0 +1,68 @@
+import { Activity as Pulse } from "lucide-react";
+import { Markdown } from "@/markdown/markdown";
+import { showInvisible } from "@/lib/show-invisible";
+import { OutputView } from "@/tool-result/output-view";
+import { TextBlock } from "@/tool-result/text-block";
+import { toToolOutput } from "@/tool-result/tool-output";
+import { t } from "./share-text";
+import type { SharedMessage, SharedPart, WholeCall } from "./snapshot";
+
+/** A message of a shared chat. What is out of sight costs nothing until it is reached. */
+export function SharedMessageView({ message: { role, parts } }: { message: SharedMessage }) {
+  if (role === "user") {
+    const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+    return (
+      <article aria-label={t("share.you")} className="mb-7 flex flex-col items-end [content-visibility:auto]">
+        <h2 className="sr-only">{t("share.you")}</h2>
+        <p className="max-w-[85%] rounded-[18px_18px_6px_18px] bg-accent-soft px-4 py-[9px] whitespace-pre-wrap wrap-anywhere">
+          {text}
+        </p>
+      </article>
+    );
+  }
+  return (
+    <article
+      aria-label={t("share.assistant")}
+      className="mb-7 grid grid-cols-[minmax(0,1fr)] gap-3.5 [content-visibility:auto]"
+    >
+      <h2 className="sr-only">{t("share.assistant")}</h2>
+      {parts.map((part, index) => (
+        // The parts of a message that is shared do not change.
+        <PartView key={index} part={part} />
+      ))}
+    </article>
+  );
+}
+
+function PartView({ part }: { part: SharedPart }) {
+  if (part.type === "text") return <Markdown text={part.text} complete />;
+  const call = part.type === "tool-call" ? part : part.call;
+  return (
+    <div className="rounded-md border border-line bg-surface text-md">
+      <p className="flex min-h-[42px] items-center gap-2.5 px-3 py-1.5">
+        <Pulse aria-hidden="true" className="size-4 shrink-0" />
+        <span className="min-w-0 flex-1 wrap-anywhere">
+          {t("share.tool", { tool: showInvisible(call.name) })}
+        </span>
+        <span className="text-sm text-ink-2">{t(`share.outcome.${call.outcome}`)}</span>
+      </p>
+      {part.type === "whole-tool-call" && <Details call={part.call} />}
+    </div>
+  );
+}
+
+function Details({ call }: { call: WholeCall }) {
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-2.5 border-t border-line px-3.5 py-3">
+      <p className="text-xs text-ink-2">{t("share.arguments")}</p>
+      <TextBlock text={JSON.stringify(call.arguments, null, 2) ?? ""} />
+      {call.result !== undefined && (
+        <>
+          <p className="text-xs text-ink-2">{t("share.result")}</p>
+          <OutputView output={toToolOutput(call.result)} />
+        </>
+      )}
+      {call.error !== undefined && <p className="text-sm text-err wrap-anywhere">{call.error}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,75 @@
+import { useEffect } from "react";
+import { useQuery, useQueryClient } from "@/lib/query/use-query";
+import { t as common } from "@/lib/t";
+import { Button, buttonClass } from "@/ui/button";
+import { Mark } from "@/ui/mark";
+import { t } from "./share-text";
+import { SharedMessageView } from "./shared-message";
+import { type Snapshot, snapshotQuery } from "./snapshot";
+
+const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "short" });
+
+/** A chat that somebody shares, to read. */
+export function SharedPage({ token }: { token: string }) {
+  const client = useQueryClient();
+  const query = snapshotQuery(token);
+  const { data, error } = useQuery(query);
+  useEffect(() => {
+    if (data) document.title = `${data.title} · ${common("app.title")}`;
+  }, [data]);
+  return (
+    <div className="grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)]">
+      <header className="flex items-center gap-3 border-b border-line bg-surface px-5 py-2.5 max-wide:px-3">
+        <Mark className="max-phone:hidden" />
+        <p className="min-w-0 flex-1 truncate font-semibold">{common("app.title")}</p>
+        <a href="/" className={buttonClass({ size: "sm" })}>
+          {t("share.home")}
+        </a>
+      </header>
+      <main className="overflow-auto px-5 py-8 max-wide:px-3.5 max-wide:py-5" tabIndex={0}>
+        <div className="mx-auto max-w-measure">
+          {data && <Shown snapshot={data} />}
+          {data === null && <Notice title={t("share.gone")} text={t("share.gone.text")} />}
+          {data === undefined && error instanceof Error && (
+            <Notice
+              title={t("share.failed")}
+              text={error.message}
+              onRetry={() => void client.invalidateQueries({ queryKey: query.queryKey })}
+            />
+          )}
+        </div>
+      </main>
+    </div>
+  );
+}
+
+interface NoticeProps {
+  title: string;
+  text: string;
+  onRetry?: () => void;
+}
+
+function Notice({ title, text, onRetry }: NoticeProps) {
+  return (
+    <div role="status" className="grid justify-items-center gap-2 pt-16 text-center">
+      <h1 className="text-lg">{title}</h1>
+      <p className="text-ink-2">{text}</p>
+      {onRetry && <Button onClick={onRetry}>{t("share.again")}</Button>}
+    </div>
+  );
+}
+
+function Shown({ snapshot }: { snapshot: Snapshot }) {
+  return (
+    <>
+      <h1 className="text-xl leading-7 wrap-anywhere">{snapshot.title}</h1>
+      <p className="mt-1 mb-8 text-sm text-ink-2">
+        {t("share.shared", { when: dayAndTime.format(new Date(snapshot.sharedAt)) })}
+      </p>
+      {snapshot.messages.map((message, index) => (
+        // What is shared does not change.
+        <SharedMessageView key={index} message={message} />
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+import { queryOptions } from "@/lib/query/use-query";
+import { ApiError, errorOf } from "@/lib/api-error";
+import { t } from "@/lib/t";
+
+/** How a call of a tool ended. */
+type Outcome = "done" | "error" | "unknown" | "stopped" | "denied";
+
+/** A call with what it was given and what it gave back. */
+export interface WholeCall {
+  readonly name: string;
+  readonly serverName: string;
+  readonly arguments: unknown;
+  readonly result?: unknown;
+  readonly error?: string;
+  readonly outcome: Outcome;
+}
+
+export type SharedPart =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "tool-call"; readonly name: string; readonly outcome: Outcome }
+  | { readonly type: "whole-tool-call"; readonly call: WholeCall };
+
+export interface SharedMessage {
+  readonly role: "user" | "assistant";
+  readonly createdAt: string;
+  readonly parts: readonly SharedPart[];
+}
+
+/** A chat as it was when it was shared. */
+export interface Snapshot {
+  readonly title: string;
+  readonly sharedAt: string;
+  readonly messages: readonly SharedMessage[];
+}
+
+/** What a link shows; null when it shows nothing any more. Nobody needs to be signed in. */
+export function snapshotQuery(token: string) {
+  return queryOptions({
+    queryKey: ["shared", token],
+    queryFn: async (): Promise<Snapshot | null> => {
+      const response = await fetch(`/api/shared/${encodeURIComponent(token)}`).catch(() => {
+        throw new ApiError(t("error.unreachable"), 0);
+      });
+      if (response.status === 404) return null;
+      if (!response.ok) throw await errorOf(response);
+      return (await response.json()) as Snapshot;
+    },
+  });
+}
