@@ -3,8 +3,8 @@
 mod account;
 mod auth;
 mod google_drive;
-mod hostile;
 mod history;
+mod hostile;
 mod http;
 mod long_calls;
 mod many_tools;
