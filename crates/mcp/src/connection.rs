@@ -140,7 +140,8 @@ impl Connection {
             routes: parts.routes,
             asking: parts.asking,
             offers_tools: about.capabilities.tools.is_some(),
-            offers_long_calls: long::is_offered(&about.capabilities),
+            // Later revisions have the extension in its place.
+            offers_long_calls: info.era == Era::Legacy && long::is_offered(&about.capabilities),
             long_calls: Mutex::default(),
             told: parts.told,
             info,

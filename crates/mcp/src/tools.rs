@@ -16,7 +16,7 @@ use crate::connection::Inner;
 /// The protocol's bounds on a tool's name, in characters.
 const NAME: std::ops::RangeInclusive<usize> = 1..=128;
 /// Pages of the smallest sensible size fit many times; a server that needs more is turning in a circle.
-const PAGES: usize = 2_000;
+const PAGES: usize = 500;
 
 /// All pages of the server's list.
 pub(crate) async fn list(connection: &Inner) -> Result<Vec<ToolDefinition>, Error> {
