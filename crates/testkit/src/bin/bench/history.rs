@@ -141,7 +141,7 @@ fn text(random: &mut u64, length: usize) -> String {
         if number == 7 {
             "東京都".to_owned()
         } else {
-            word(number * (*random >> 40) % VOCABULARY >> (*random >> 60))
+            word((number * (*random >> 40) % VOCABULARY) >> (*random >> 60))
         }
     });
     words.collect::<Vec<_>>().join(" ")
