@@ -1,5 +1,5 @@
 //! What a person does with the chats they have: search, order, delete and undo, files, shares; on every database there is.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod files;
 mod order;
