@@ -25,6 +25,11 @@ export default defineConfig({
             { name: "first", tags: ["$initial"], priority: 2 },
             // What only later screens share stays out of what the first ones load.
             { name: "account", test: /account-parts|account-text|texts-of-account/u, priority: 2 },
+            {
+              name: "servers",
+              test: /features\/servers\/(api|moment|servers-text|trouble|use-reconnect)|texts-of-servers/u,
+              priority: 2,
+            },
             { name: "sheet", test: /src\/ui\/sheet/u, priority: 2 },
             { name: "result", test: /tool-result\/.*\.tsx|show-invisible/u, priority: 2 },
             { name: "shared", minShareCount: 2, priority: 1 },

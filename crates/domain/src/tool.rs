@@ -96,6 +96,9 @@ pub struct ToolResult {
     /// The tool itself says that it failed; the pieces say how.
     #[serde(default)]
     pub is_error: bool,
+    /// What of the structured result is not as the tool's output schema says; found here, never told by the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema_error: Option<String>,
 }
 
 impl ToolResult {
@@ -116,6 +119,10 @@ impl ToolResult {
         let text = match &self.structured_content {
             Some(value) if pieces.is_empty() => value.to_string(),
             _ => pieces.join("\n"),
+        };
+        let text = match &self.schema_error {
+            Some(wrong) => format!("{text}\n[The result is not what the tool announced: {wrong}]"),
+            None => text,
         };
         show_hidden_writing(&text).into_owned()
     }
@@ -228,5 +235,10 @@ mod tests {
     fn a_structured_result_alone_is_read_as_json() {
         let result = ToolResult { structured_content: Some(json!({ "n": 1 })), ..ToolResult::default() };
         assert_eq!(result.to_model_text(), "{\"n\":1}");
+        let result = ToolResult { schema_error: Some("result.n: is too small".to_owned()), ..result };
+        assert_eq!(
+            result.to_model_text(),
+            "{\"n\":1}\n[The result is not what the tool announced: result.n: is too small]"
+        );
     }
 }

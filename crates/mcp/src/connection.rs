@@ -1,6 +1,7 @@
 //! An open connection to one server.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use domain::tool::{ToolDefinition, ToolResult};
 use rmcp::RoleClient;
 use rmcp::model::{ErrorCode, ServerNotification, ServerPeerInfo, SubscriptionFilter};
 use rmcp::service::{ClientCacheConfig, Peer, RunningService, ServiceError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
@@ -30,7 +31,7 @@ const INSTRUCTIONS: usize = 64 * 1024;
 const RELISTEN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_mins(5));
 
 /// Which side of the protocol's great break a server stands on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Era {
     /// Since 2026-07-28: no handshake, every request stands alone.
@@ -40,7 +41,7 @@ pub enum Era {
 }
 
 /// What is known of a server. Its name, version and instructions are its own words: to be shown, not relied on.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerInfo {
     /// Its name; empty if it gave none.
@@ -187,6 +188,11 @@ impl Connection {
         self.0.ended.cancelled().await;
     }
 
+    /// The same for those who do not want to keep the connection open meanwhile.
+    pub fn end(&self) -> impl Future<Output = ()> + Send + 'static {
+        self.0.ended.clone().cancelled_owned()
+    }
+
     /// Whether the connection is gone.
     pub fn is_closed(&self) -> bool {
         self.0.ended.is_cancelled()
@@ -244,7 +250,14 @@ async fn listen(peer: Peer<RoleClient>, tools_changed: Arc<watch::Sender<u64>>) 
             Err(_) => {}
         }
         missed = true;
-        tokio::time::sleep(wait).await;
+        // Those who heard a server go do not all come back at once.
+        tokio::time::sleep(wait / 2 + wait.mul_f64(fraction() / 2.0)).await;
         wait = (wait * 2).min(most);
     }
+}
+
+/// Between 0 and 1, differently each time.
+fn fraction() -> f64 {
+    let random = u32::try_from(RandomState::new().hash_one(()) >> 32).unwrap_or_default();
+    f64::from(random) / f64::from(u32::MAX)
 }

@@ -10,7 +10,7 @@ use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, CustomNotification,
     CustomRequest, CustomResult, ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorCode, ErrorData,
     FormElicitationCapability, Implementation, JsonObject, ListRootsResult, ProgressNotificationParam, ProgressToken,
-    TASKS_EXTENSION_ID, TaskStatusNotificationParams, UrlElicitationCapability,
+    ProtocolVersion, TASKS_EXTENSION_ID, TaskStatusNotificationParams, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
@@ -141,7 +141,8 @@ impl ClientHandler for Handler {
             let url = UrlElicitationCapability::default();
             capabilities.elicitation = Some(ElicitationCapability::new().with_form(form).with_url(url));
         }
-        ClientConfig::new(capabilities, client)
+        // What `initialize` asks for; discovery has versions of its own.
+        ClientConfig::new(capabilities, client).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 }
 

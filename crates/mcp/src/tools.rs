@@ -125,7 +125,9 @@ pub(crate) fn result(result: ServerResult) -> Result<ToolResult, Error> {
         ServerResult::EmptyResult(_) => return Ok(ToolResult::default()),
         _ => return Err(unreadable()),
     };
-    serde_json::from_value(raw).map_err(|_| unreadable())
+    let result: ToolResult = serde_json::from_value(raw).map_err(|_| unreadable())?;
+    // Not for a server to say.
+    Ok(ToolResult { schema_error: None, ..result })
 }
 
 #[cfg(test)]

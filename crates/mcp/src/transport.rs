@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
@@ -20,7 +20,7 @@ type Outgoing = TxJsonRpcMessage<RoleClient>;
 type Incoming = RxJsonRpcMessage<RoleClient>;
 
 /// How a connection is carried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
     /// One HTTP POST per message, since 2025-03-26.

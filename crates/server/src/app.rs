@@ -121,6 +121,7 @@ impl App {
         }));
         Runs::resume(&app, suspended);
         app.tasks.spawn("upkeep", upkeep::run(app.clone()));
+        Tools::look_after(&app);
         tracing::info!(database = app.store.kind(), address = %address, "started");
         Ok(app)
     }

@@ -77,6 +77,12 @@ impl Events {
         }
     }
 
+    /// Whether a page of the person's is open.
+    pub fn is_followed(&self, user: UserId) -> bool {
+        let pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.get(&user).is_some_and(|sender| sender.receiver_count() > 0)
+    }
+
     /// Ends the streams of a person whose account is gone, after what was published.
     pub fn end(&self, user: UserId) {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner).remove(&user);

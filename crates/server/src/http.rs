@@ -38,7 +38,7 @@ use tower_http::timeout::RequestBodyTimeoutLayer;
 
 use crate::app::App;
 use route::Access::{Anyone, Owner, SignedIn};
-use route::{Entry, Section, delete, get, post, put};
+use route::{Entry, Section, delete, get, patch, post, put};
 
 pub use serve::{listen, serve};
 
@@ -85,7 +85,10 @@ fn table() -> Vec<Section> {
                 get("/shared/{token}", Anyone, shares::show),
                 get("/search", SignedIn, history::search),
                 get("/connections", SignedIn, connections::list),
+                get("/connections/{id}", Owner, connections::show),
+                patch("/connections/{id}", Owner, connections::change),
                 post("/connections/{id}/refresh", Owner, connections::refresh),
+                post("/connections/{id}/tools", Owner, connections::list_again),
                 post("/connections/{id}/sign-in", Owner, sign_in::begin),
                 put("/connections/{id}/sign-in", Owner, sign_in::enter_client),
                 delete("/connections/{id}/sign-in", Owner, sign_in::end),

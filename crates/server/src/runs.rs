@@ -169,7 +169,7 @@ impl Runs {
             answer: run.answer,
             content: question.message.clone(),
             model: model.to_string(),
-            tools: serde_json::to_value(question.tools.wanted()).unwrap_or_default(),
+            tools: question.tools.stored(),
             now: app.clock.now(),
         };
         let title = domain::text::title_of(question.message.trim());

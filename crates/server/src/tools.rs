@@ -5,7 +5,9 @@ pub mod toolbox;
 
 mod arguments;
 pub mod discovery;
+mod edit;
 pub mod headers;
+mod output;
 pub mod permission;
 mod pool;
 pub mod schema;
@@ -33,13 +35,12 @@ use crate::app::App;
 use crate::auth::Audience;
 use crate::config::Config;
 
+pub use edit::{ConnectionDetails, Edit, EditError};
 pub use pool::{Origin, Pool};
 pub use selection::{Selection, SelectionError, Toolset, Wanted};
 pub use view::{ConnectionStatus, ConnectionView};
 pub use watcher::Watcher;
 
-/// How long a turn waits for servers that are not connected yet. Those that take longer are left out of the turn.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// How long our own servers know a connection's owner. The connection is opened anew after that.
 const IDENTITY: Duration = Duration::from_hours(24);
 /// What is said of a call that was not waited for.
@@ -143,6 +144,22 @@ impl Tools {
         if self.fallback { google_drive::definitions() } else { Vec::new() }
     }
 
+    /// Whether these are the tools that stand in.
+    fn is_fallback(&self, tools: &[ToolDefinition]) -> bool {
+        self.fallback && tools == self.fallback()
+    }
+
+    /// Whether anything stands in for a server that offers no tools.
+    fn has_fallback(&self) -> bool {
+        self.fallback
+    }
+
+    /// Looks after the connections of everybody until the program stops: closes those that nobody needs, and tries those
+    /// again that failed.
+    pub fn look_after(app: &App) {
+        Pool::look_after(app);
+    }
+
     /// Asks a server once for its tools, without keeping the connection.
     pub async fn probe(
         &self,
@@ -167,17 +184,22 @@ impl Tools {
     /// What a person's connections are like, without asking the servers.
     pub async fn list(&self, app: &App, user: UserId) -> Result<Vec<ConnectionView>, store::Error> {
         let servers = app.store.list_servers(user).await?;
+        self.pool.recall(app, user, &servers).await?;
         Ok(servers.iter().map(|server| self.pool.view(server, self)).collect())
     }
 
-    /// The names of the tools that a connection is known to offer.
+    /// The names of the tools that a connection is known to offer, without those that are switched off.
     pub fn offered(&self, server: &store::servers::Server) -> Vec<String> {
-        self.pool.tools(server).iter().map(|tool| tool.name.clone()).collect()
+        let tools = self.pool.tools(server);
+        let names = tools.iter().map(|tool| tool.name.clone());
+        names.filter(|name| !server.disabled_tools.contains(name)).collect()
     }
 
     /// Opens what is not open of a person's connections, in the background; their pages are told as it goes.
     pub async fn wake(&self, app: &App, user: UserId) -> Result<(), store::Error> {
-        for server in app.store.list_servers(user).await? {
+        let servers = app.store.list_servers(user).await?;
+        self.pool.recall(app, user, &servers).await?;
+        for server in servers {
             if self.pool.is_settled(&server) {
                 continue;
             }
@@ -192,10 +214,16 @@ impl Tools {
         Ok(())
     }
 
-    /// Asks one server again, whatever is known of it.
+    /// Connects to one server anew, whatever is known of it, and lists its tools.
     pub async fn refresh(&self, app: &App, user: UserId, server: &store::servers::Server) -> ConnectionView {
-        self.pool.forget(server.id).await;
+        self.pool.reset(user, server).await;
         drop(self.pool.open(app, user, server).await);
+        self.pool.view(server, self)
+    }
+
+    /// Lists the tools of one server again, over the connection that there is.
+    pub async fn list_again(&self, app: &App, user: UserId, server: &store::servers::Server) -> ConnectionView {
+        self.pool.list_again(app, user, server).await;
         self.pool.view(server, self)
     }
 
@@ -212,8 +240,7 @@ impl Tools {
     /// The tools of a selection that can be used now. What cannot be used is named in the notices.
     pub async fn open(&self, app: &App, user: UserId, selection: &Selection) -> Toolset {
         let opened = join_all(selection.servers().into_iter().map(|server| async move {
-            let opened = tokio::time::timeout(PATIENCE, self.pool.open(app, user, &server)).await;
-            let opened = opened.unwrap_or_else(|_| Err(format!("did not answer within {} s", PATIENCE.as_secs())));
+            let opened = self.pool.open_in_time(app, user, &server).await;
             (server, opened)
         }));
         Toolset::bind(selection, opened.await)
@@ -232,6 +259,9 @@ impl Tools {
         let name = &tool.definition.name;
         // A turn can outlast the connection it began with.
         match app.store.get_server(user, tool.server.id).await {
+            Ok(Some(now)) if now.disabled_tools.contains(name) => {
+                return CallEnd::refused(format!("The tool {name} is switched off."));
+            }
             Ok(Some(now)) if now.url == tool.server.url && now.headers == tool.server.headers => {}
             Ok(_) => {
                 return CallEnd::refused(format!("The connection {} was removed or changed.", tool.server.name));
@@ -247,6 +277,7 @@ impl Tools {
                 () = cancel.cancelled() => CallEnd::Failed { reason: STOPPED.to_owned(), outcome: Outcome::Unknown },
             };
         }
+        let _in_use = self.pool.in_use(user, &tool.server);
         let mut last_try = false;
         loop {
             let connection = match self.pool.open(app, user, &tool.server).await {
@@ -259,7 +290,7 @@ impl Tools {
             };
             let called = watcher.attend(|options| connection.call_tool(name, arguments.clone(), options)).await;
             let error = match called {
-                Ok(result) => return CallEnd::Result(result),
+                Ok(result) => return CallEnd::Result(output::checked(&tool.definition, result)),
                 Err(error) => error,
             };
             if let (Some(task), CallError::Unknown(passing)) = (watcher.task(), &error)

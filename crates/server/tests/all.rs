@@ -6,6 +6,7 @@ mod google_drive;
 mod history;
 mod hostile;
 mod http;
+mod lifecycle;
 mod long_calls;
 mod many_tools;
 mod mcp_servers;

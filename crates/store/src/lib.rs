@@ -18,6 +18,7 @@ pub mod deleted;
 pub mod directory;
 pub mod factors;
 pub mod imports;
+pub mod listings;
 pub mod marks;
 pub mod one_time_tokens;
 pub mod permissions;

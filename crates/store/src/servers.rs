@@ -1,17 +1,27 @@
-//! Connections to MCP servers (`mcp_servers`), as the program itself reads them. People write them through the data API.
+//! Connections to MCP servers (`mcp_servers`), as the program itself reads and changes them. People also write them
+//! through the data API.
 
 use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, write};
+use crate::dispatch::{read, transaction, write};
 use crate::{Error, JsonText, Store};
 
-const LIST: &str =
-    "SELECT id, user_id, name, url, tools, headers FROM mcp_servers WHERE user_id = $1 ORDER BY created_at, id";
+const LIST: &str = "SELECT id, user_id, name, url, tools, headers, disabled_tools, created_at FROM mcp_servers
+    WHERE user_id = $1 ORDER BY created_at, id";
 
-const GET: &str = "SELECT id, user_id, name, url, tools, headers FROM mcp_servers WHERE id = $1 AND user_id = $2";
+const GET: &str = "SELECT id, user_id, name, url, tools, headers, disabled_tools, created_at FROM mcp_servers
+    WHERE id = $1 AND user_id = $2";
 
 const SET_TOOLS: &str = "UPDATE mcp_servers SET tools = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";
+
+const RENAME: &str = "UPDATE mcp_servers SET name = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";
+
+const SET_HEADERS: &str = "UPDATE mcp_servers SET headers = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";
+
+/// Only what nobody else has changed meanwhile.
+const SET_DISABLED: &str = "UPDATE mcp_servers SET disabled_tools = $3, updated_at = $4
+    WHERE id = $1 AND user_id = $2 AND disabled_tools = $5";
 
 /// A person's connection.
 #[derive(Debug, Clone)]
@@ -26,6 +36,21 @@ pub struct Server {
     pub tools: serde_json::Value,
     /// Encrypted headers to send to it.
     pub headers: Option<Vec<u8>>,
+    /// The names of the tools that its owner has switched off.
+    pub disabled_tools: Vec<String>,
+    /// When the connection was made.
+    pub created_at: Timestamp,
+}
+
+/// What to change of a connection; what is `None` stays as it is.
+#[derive(Debug, Clone, Default)]
+pub struct Change {
+    /// Its new name.
+    pub name: Option<String>,
+    /// Its new encrypted headers; `Some(None)` for none.
+    pub headers: Option<Option<Vec<u8>>>,
+    /// What is switched off, before and after.
+    pub disabled_tools: Option<(Vec<String>, Vec<String>)>,
 }
 
 #[derive(sqlx::FromRow)]
@@ -35,11 +60,21 @@ struct ServerRow {
     url: String,
     tools: JsonText<serde_json::Value>,
     headers: Option<Vec<u8>>,
+    disabled_tools: JsonText<Vec<String>>,
+    created_at: i64,
 }
 
 impl From<ServerRow> for Server {
     fn from(row: ServerRow) -> Self {
-        Self { id: ServerId(row.id), name: row.name, url: row.url, tools: row.tools.0, headers: row.headers }
+        Self {
+            id: ServerId(row.id),
+            name: row.name,
+            url: row.url,
+            tools: row.tools.0,
+            headers: row.headers,
+            disabled_tools: row.disabled_tools.0,
+            created_at: Timestamp(row.created_at),
+        }
     }
 }
 
@@ -56,6 +91,7 @@ impl Store {
         let rows = read!(self, |c| sqlx::query_as::<_, ServerRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(Server::from).collect())
     }
+
     /// Writes down what was found when a connection could be made at last.
     pub async fn set_server_tools(
         &self,
@@ -74,4 +110,36 @@ impl Store {
             .map(|_| ()))?;
         Ok(())
     }
+
+    /// Changes a connection, all or nothing. [`Error::NotFound`] when the person has none of that id, or somebody else
+    /// switched tools on or off meanwhile; [`Error::Conflict`] when another one of theirs has the name.
+    pub async fn update_server(
+        &self,
+        owner: UserId,
+        id: ServerId,
+        change: &Change,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let as_json = |names: &[String]| serde_json::Value::from(names).to_string();
+        transaction!(self, |tx| {
+            if let Some(name) = &change.name {
+                let renamed = sqlx::query(RENAME).bind(id.0).bind(owner.0).bind(name).bind(now.0);
+                one(renamed.execute(&mut *tx).await?.rows_affected())?;
+            }
+            if let Some(headers) = &change.headers {
+                let set = sqlx::query(SET_HEADERS).bind(id.0).bind(owner.0).bind(headers.as_deref()).bind(now.0);
+                one(set.execute(&mut *tx).await?.rows_affected())?;
+            }
+            if let Some((before, after)) = &change.disabled_tools {
+                let set = sqlx::query(SET_DISABLED).bind(id.0).bind(owner.0);
+                let set = set.bind(as_json(after)).bind(now.0).bind(as_json(before));
+                one(set.execute(&mut *tx).await?.rows_affected())?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn one(rows: u64) -> Result<(), Error> {
+    if rows == 1 { Ok(()) } else { Err(Error::NotFound) }
 }

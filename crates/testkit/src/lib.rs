@@ -8,6 +8,7 @@
 mod app;
 mod background;
 mod database;
+mod living_server;
 mod mcp_server;
 mod model;
 mod person;
@@ -16,6 +17,7 @@ mod sse;
 pub use app::{Builder, MockClock, TestApp, http_client};
 pub use background::Background;
 pub use database::{Database, databases};
+pub use living_server::{LivingMcp, Trouble};
 pub use mcp_server::ScriptedMcp;
 pub use model::{ScriptedModel, Step};
 pub use person::Person;

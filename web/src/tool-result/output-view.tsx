@@ -1,4 +1,4 @@
-import { ChevronRight } from "lucide-react";
+import { ChevronRight, TriangleAlert } from "lucide-react";
 import { t } from "@/lib/t";
 import { ContentPiece } from "./content-piece";
 import { TextBlock } from "./text-block";
@@ -8,10 +8,15 @@ import { structuredPlace, type ToolOutput } from "./tool-output";
 export function OutputView({ output }: { output: ToolOutput }) {
   const place = structuredPlace(output);
   const structured = <TextBlock text={JSON.stringify(output.structuredContent, null, 2) ?? ""} />;
-  if (output.content.length === 0 && place === "none")
-    return <p className="text-ink-2">{t("result.empty")}</p>;
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
+      {output.schemaError !== undefined && (
+        <p className="flex gap-2 text-sm text-warn wrap-anywhere">
+          <TriangleAlert aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
+          {t("result.mismatch", { reason: output.schemaError })}
+        </p>
+      )}
+      {output.content.length === 0 && place === "none" && <p className="text-ink-2">{t("result.empty")}</p>}
       {output.content.map((piece, index) => (
         // The pieces of a result never change.
         <ContentPiece key={index} piece={piece} />

@@ -6,6 +6,8 @@ export interface ToolOutput {
   readonly structuredContent?: unknown;
   /** The tool itself says that it failed; the content says how. */
   readonly isError: boolean;
+  /** What of it is not as the tool had announced. */
+  readonly schemaError?: string;
 }
 
 /** A tool's result from whatever a stream, the database or a call holds. */
@@ -18,6 +20,7 @@ export function toToolOutput(value: unknown): ToolOutput {
     content,
     isError: value["isError"] === true,
     ...(structured === undefined ? {} : { structuredContent: structured }),
+    ...(typeof value["schemaError"] === "string" && { schemaError: value["schemaError"] }),
   };
 }
 

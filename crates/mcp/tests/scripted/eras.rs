@@ -95,6 +95,15 @@ async fn servers_that_stumble_over_discovery_are_legacy() {
 /// A server of 2024-11-05: the stream at `/sse`, messages at `endpoint`.
 async fn sse_server(endpoint: &'static str) -> Server {
     let (sender, receiver) = mpsc::channel(16);
+    sse_server_on(endpoint, sender, receiver).await
+}
+
+/// The same, whose stream is what comes through a channel.
+pub async fn sse_server_on(
+    endpoint: &'static str,
+    sender: mpsc::Sender<Vec<u8>>,
+    receiver: mpsc::Receiver<Vec<u8>>,
+) -> Server {
     let receiver = Mutex::new(Some(receiver));
     Server::start(move |seen| match (seen.method.as_str(), seen.path.as_str()) {
         ("GET", "/sse") => {
@@ -222,6 +231,8 @@ async fn an_era_is_remembered_until_the_server_changes() {
         assert_eq!(connection.info().era, era);
         connection.close().await;
     }
+    let offered = server.seen().iter().rfind(|seen| seen.rpc() == "initialize").unwrap().body.clone();
+    assert_eq!(offered["params"]["protocolVersion"], "2025-11-25", "the newest revision that has a handshake");
     let asked = |server: &Server| server.methods().iter().filter(|method| *method == "server/discover").count();
     assert_eq!(asked(&server), 1, "{:?}", server.methods());
 

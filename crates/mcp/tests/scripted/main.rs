@@ -7,9 +7,11 @@ mod entrances;
 mod eras;
 mod hostile;
 mod http;
+mod news;
 mod oauth;
 mod questions;
 mod refusals;
+mod sessions;
 mod tasks;
 mod websocket;
 

@@ -17,7 +17,7 @@ use crate::http::{Reply, Server};
 use crate::{client, connect, connect_within, refusal, tool};
 
 /// Accepts connections and hands each WebSocket to `serve`; answers the subprotocol if `subprotocol`.
-async fn start<F>(
+pub async fn start<F>(
     subprotocol: bool,
     serve: impl Fn(WebSocketStream<TcpStream>) -> F + Send + 'static,
 ) -> (url::Url, JoinSet<()>)
@@ -45,10 +45,10 @@ where
     (url, tasks)
 }
 
-fn answer(message: &Value) -> Option<Value> {
+pub fn answer(message: &Value) -> Option<Value> {
     let result = match message["method"].as_str()? {
         "initialize" => json!({
-            "protocolVersion": "2025-06-18", "capabilities": { "tools": {} }, "serverInfo": { "name": "ws", "version": "1" },
+            "protocolVersion": "2025-06-18", "capabilities": { "tools": { "listChanged": true } }, "serverInfo": { "name": "ws", "version": "1" },
         }),
         "tools/list" => json!({ "tools": [tool("a")] }),
         "tools/call" => json!({ "content": [{ "type": "text", "text": "done" }] }),
@@ -172,4 +172,52 @@ async fn frames_that_cannot_be_used_end_the_connection() {
         said_of(Message::text(other.to_string())).await,
         "broke the protocol: it answered a request that was not made"
     );
+}
+
+#[tokio::test]
+async fn a_quiet_connection_is_kept_alive_with_pings() {
+    let (pinged, ping) = oneshot::channel();
+    let pinged = std::sync::Arc::new(std::sync::Mutex::new(Some(pinged)));
+    let (url, _tasks) = start(true, move |mut socket| {
+        let pinged = pinged.clone();
+        async move {
+            while let Some(Ok(message)) = socket.next().await {
+                match message {
+                    Message::Text(text) => {
+                        if let Some(answer) = answer(&serde_json::from_str(&text).unwrap()) {
+                            socket.send(Message::text(answer.to_string())).await.unwrap();
+                        }
+                    }
+                    Message::Ping(_) => {
+                        pinged.lock().unwrap().take().map(|pinged| pinged.send(()));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    })
+    .await;
+    let connection = connect(url).await.unwrap();
+    tokio::time::pause();
+    tokio::time::advance(std::time::Duration::from_secs(26)).await;
+    ping.await.unwrap();
+    assert!(!connection.is_closed());
+}
+
+#[tokio::test]
+async fn a_connection_on_which_nothing_comes_back_is_given_up() {
+    let (url, _tasks) = start(true, |mut socket| async move {
+        for _ in 0..2 {
+            let Some(Ok(Message::Text(text))) = socket.next().await else { return };
+            if let Some(answer) = answer(&serde_json::from_str(&text).unwrap()) {
+                socket.send(Message::text(answer.to_string())).await.unwrap();
+            }
+        }
+        // It reads nothing any more, so that no ping is answered.
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let connection = connect(url).await.unwrap();
+    tokio::time::pause();
+    connection.closed().await;
 }

@@ -59,7 +59,7 @@ impl Runs {
             && decided.decision != Decision::Deny
         {
             let definition: ToolDefinition = serde_json::from_str(&approval.definition).map_err(unreadable)?;
-            schema::check(&definition.input_schema, &Value::Object(arguments.clone()))
+            schema::check(&definition.input_schema, &Value::Object(arguments.clone()), "arguments")
                 .map_err(DecideError::BadArguments)?;
         }
         let rule = (decided.decision == Decision::Always).then(|| Rule {

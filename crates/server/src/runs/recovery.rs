@@ -22,7 +22,7 @@ use super::transcript::Transcript;
 use super::{Run, RunLog};
 use crate::app::App;
 use crate::models::ModelId;
-use crate::tools::{Selection, Wanted};
+use crate::tools::Selection;
 
 /// What the person reads under an answer that the end of a process cut off.
 pub const INTERRUPTED: &str = "The server stopped before the answer was complete.";
@@ -123,7 +123,7 @@ pub fn resume(app: &App, suspended: Suspended) {
             }
             Err(error) => tracing::error!(%error, run = %run.id, "the decisions about a run could not be read"),
         }
-        let selection = selection(&inner, &run, row.tools).await;
+        let selection = selection(&inner, &run, &row.tools).await;
         let resumed = Some(Resumed { rounds, waiting, tasks });
         let turn = Turn { model, selection, title: None, began: row.created_at, resumed };
         drive(inner, run, turn).await;
@@ -131,15 +131,9 @@ pub fn resume(app: &App, suspended: Suspended) {
 }
 
 /// The tools that the turn could use when it began, without those whose connection is gone.
-async fn selection(app: &App, run: &Run, tools: serde_json::Value) -> Selection {
-    let wanted: Vec<Wanted> = serde_json::from_value(tools).unwrap_or_default();
+async fn selection(app: &App, run: &Run, tools: &serde_json::Value) -> Selection {
     match app.store.list_servers(run.owner).await {
-        Ok(servers) => {
-            let is_there =
-                |wanted: &Wanted| servers.iter().any(|server| Some(&server.name) == wanted.server_name.as_ref());
-            let wanted: Vec<Wanted> = wanted.into_iter().filter(is_there).collect();
-            Selection::resolve(&wanted, &servers, |server| app.tools.offered(server)).unwrap_or_default()
-        }
+        Ok(servers) => Selection::restore(tools, &servers),
         Err(error) => {
             tracing::error!(%error, run = %run.id, "the connections of a run could not be read");
             Selection::default()

@@ -154,13 +154,12 @@ impl Tools {
     pub async fn permissions(&self, app: &App, user: UserId) -> Result<Vec<ToolPermission>, store::Error> {
         let rules = app.store.list_permissions(user).await?;
         let mut all = Vec::new();
-        for server in app.store.list_servers(user).await? {
+        let servers = app.store.list_servers(user).await?;
+        self.pool.recall(app, user, &servers).await?;
+        for server in servers {
             let view = self.pool.view(&server, self);
             let instructions = self.pool.instructions(&server);
-            let stored: Vec<ToolDefinition> = serde_json::from_value(server.tools).unwrap_or_default();
-            // As long as the server is being asked, what it had when it was connected is the best answer.
-            let tools = if view.tools.is_empty() { &stored } else { &view.tools };
-            all.extend(tools.iter().map(|tool| {
+            all.extend(view.tools.iter().map(|tool| {
                 let rule = rules.iter().find(|rule| rule.server == view.id && rule.tool == tool.name);
                 self.permission_of(&view, tool, rule, instructions.as_deref())
             }));

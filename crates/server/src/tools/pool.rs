@@ -1,6 +1,11 @@
-//! One connection per person and server: opened when it is needed, kept while it is good, opened anew when it broke.
+//! One connection per person and server: opened when it is needed, kept while it is used, closed when it is idle, opened
+//! anew when it broke.
 
 mod attempt;
+mod health;
+mod keeper;
+mod slot;
+mod watch;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,16 +16,21 @@ use domain::{ServerId, Timestamp, UserId};
 use mcp::oauth::Challenge;
 use serde::Serialize;
 use store::servers::Server;
-use tokio_util::sync::CancellationToken;
 
-use super::view::{ConnectionStatus, ConnectionView, ServerName};
+use super::view::{ConnectionStatus, ConnectionView};
 use super::{Opened, Tools};
 use crate::app::App;
 use crate::events::Event;
-use attempt::{WANTS_MORE, WANTS_SIGN_IN, connect, may_sign_in, settle};
+use attempt::{WANTS_MORE, WANTS_SIGN_IN, connect, may_sign_in, random_byte, settle};
+use slot::{Slot, made_from};
 
-/// A server that failed is left alone for this long, so that a dead one does not cost every turn its patience.
-const REST: Duration = Duration::from_secs(5);
+pub use slot::InUse;
+pub(super) use slot::Known;
+
+/// How long a turn waits for a server that is not connected yet. One that takes longer is left out of the turn.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The same for a server that failed the last time.
+const LITTLE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Who runs the tools of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -38,151 +48,131 @@ pub struct Pool {
     slots: Mutex<HashMap<ServerId, Arc<Slot>>>,
 }
 
-/// One connection.
-#[derive(Debug)]
-struct Slot {
-    owner: UserId,
-    /// What it was opened with; a row that changed gets a new connection.
-    made_from: (String, Option<Vec<u8>>),
-    /// Held while it is being opened: several who need it wait for one attempt.
-    opening: tokio::sync::Mutex<()>,
-    known: Mutex<Known>,
-    gone: CancellationToken,
-}
-
-/// What is known of a connection.
-#[derive(Debug, Clone, Default)]
-struct Known {
-    status: Option<ConnectionStatus>,
-    reason: Option<String>,
-    connection: Option<mcp::Connection>,
-    tools: Arc<Vec<ToolDefinition>>,
-    fallback: bool,
-    /// What the server wants before it goes on.
-    challenge: Option<Challenge>,
-    signed_in: bool,
-    latency_ms: Option<u64>,
-    checked_at: Option<Timestamp>,
-}
-
-impl Slot {
-    fn known(&self) -> Known {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn set(&self, change: impl FnOnce(&mut Known)) {
-        change(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    /// What can be used as it is, or why nothing can for the moment.
-    fn usable(&self, now: Timestamp) -> Option<Result<Opened, String>> {
-        let known = self.known();
-        let rested = known.checked_at.is_none_or(|at| now.millis_since(at) > REST.as_millis() as u64);
-        match (known.status?, known.connection) {
-            // One that wants more rights for a tool may have others that can be used.
-            (ConnectionStatus::Connected | ConnectionStatus::NeedsSignIn, Some(connection))
-                if !connection.is_closed() =>
-            {
-                let (tools, origin) = (known.tools, Origin::Server);
-                Some(Ok(Opened { connection: Some(connection), tools, origin, reason: None }))
-            }
-            (ConnectionStatus::Error, _) if known.fallback && !rested => {
-                let (tools, origin) = (known.tools, Origin::Fallback);
-                Some(Ok(Opened { connection: None, tools, origin, reason: known.reason }))
-            }
-            (ConnectionStatus::Error | ConnectionStatus::NeedsSignIn, _) if !rested => {
-                Some(Err(known.reason.unwrap_or_default()))
-            }
-            _ => None,
-        }
-    }
-}
-
 impl Pool {
     /// The connection of a row, opened if need be. The error reads on from the server's name.
     pub async fn open(&self, app: &App, user: UserId, server: &Server) -> Result<Opened, String> {
         let slot = self.slot(user, server);
-        if let Some(usable) = slot.usable(app.clock.now()) {
-            return usable;
+        let now = app.clock.now();
+        slot.touch(now);
+        match slot.usable(now) {
+            Some(usable) => usable,
+            None => self.attempt(app, server, slot, true).await,
         }
+    }
+
+    /// The same for a turn, which goes on without servers that take long. A server that has failed lately, or has been
+    /// waited for already, is waited for less.
+    pub async fn open_in_time(&self, app: &App, user: UserId, server: &Server) -> Result<Opened, String> {
+        let known = self.slot(user, server).known();
+        let waited = known.connecting_since.map_or(0, |since| app.clock.now().millis_since(since));
+        let patience = match known.health.failures {
+            0 => PATIENCE.saturating_sub(Duration::from_millis(waited)),
+            _ => LITTLE_PATIENCE,
+        };
+        let opened = tokio::time::timeout(patience, self.open(app, user, server)).await;
+        opened.unwrap_or_else(|_| Err(format!("did not answer within {} s", PATIENCE.max(patience).as_secs())))
+    }
+
+    /// Connects. The attempt goes on when nobody waits for it any more, so that what comes of it is known.
+    async fn attempt(&self, app: &App, server: &Server, slot: Arc<Slot>, is_told: bool) -> Result<Opened, String> {
+        let (inner, server) = (app.clone(), server.clone());
+        let attempt = async move {
+            let stopping = inner.tasks.stopping().clone();
+            stopping.run_until_cancelled_owned(inner.tools.pool.attempt_once(&inner, &server, &slot, is_told)).await
+        };
+        let stopped = || Err("is not asked: the program is being stopped".to_owned());
+        app.tasks.complete("connect", attempt).await.flatten().unwrap_or_else(stopped)
+    }
+
+    async fn attempt_once(
+        &self,
+        app: &App,
+        server: &Server,
+        slot: &Arc<Slot>,
+        is_told: bool,
+    ) -> Result<Opened, String> {
+        let user = slot.owner;
         let _one_at_a_time = slot.opening.lock().await;
         if let Some(usable) = slot.usable(app.clock.now()) {
             return usable;
         }
-        // Whoever is about to sign in is not disturbed by another look.
-        if slot.known().status != Some(ConnectionStatus::NeedsSignIn) {
-            slot.set(|known| known.status = Some(ConnectionStatus::Connecting));
+        self.recall_one(app, server, slot).await;
+        let began = app.clock.now();
+        slot.set(|known| {
+            known.connecting_since = Some(began);
+            // Whoever is about to sign in is not disturbed by another look.
+            if is_told && known.status != Some(ConnectionStatus::NeedsSignIn) {
+                known.status = Some(ConnectionStatus::Connecting);
+            }
+        });
+        if is_told {
             self.tell(app, user, server);
         }
-        let began = app.clock.now();
         let outcome = connect(app, user, server, &slot.gone).await;
         let now = app.clock.now();
-        let result = settle(app, &slot, outcome, now.millis_since(began), now);
-        self.tell(app, user, server);
-        if let Ok(Opened { connection: Some(connection), .. }) = &result {
-            watch(app, user, server.clone(), Arc::clone(&slot), connection.clone());
+        slot.set(|known| known.connecting_since = None);
+        let result = settle(app, slot, outcome, now.millis_since(began), now);
+        self.tell_anew(app, slot).await;
+        if let Some(connection) = slot.known().connection {
+            watch::keep_listing(app, slot).await;
+            watch::follow(app, Arc::clone(slot), &connection);
         }
         result
     }
 
     /// Whether a row needs no asking: it is connected, or being connected.
     pub fn is_settled(&self, server: &Server) -> bool {
-        let slots = self.slots();
-        let slot = slots.get(&server.id).filter(|slot| slot.made_from == made_from(server));
-        slot.is_some_and(|slot| match slot.known().status {
-            Some(ConnectionStatus::Connecting) => true,
-            Some(ConnectionStatus::Connected | ConnectionStatus::NeedsSignIn) => {
-                slot.known().connection.is_some_and(|open| !open.is_closed())
-            }
-            _ => false,
-        })
+        self.known_slot(server).is_some_and(|slot| slot.is_settled())
     }
 
-    /// What a row's server is known to offer; as long as nobody has asked, what was found when the connection was made.
+    /// Keeps a row's connection from being closed as idle for as long as the result lives.
+    pub fn in_use(&self, user: UserId, server: &Server) -> InUse {
+        InUse::new(self.slot(user, server))
+    }
+
+    /// What a row's server is known to offer; as long as that is nothing, what was found when the connection was made.
     pub fn tools(&self, server: &Server) -> Arc<Vec<ToolDefinition>> {
-        let slot = self.slots().get(&server.id).filter(|slot| slot.made_from == made_from(server)).cloned();
-        match slot.map(|slot| slot.known()) {
-            Some(Known { status: Some(_), tools, .. }) => tools,
-            _ => Arc::new(serde_json::from_value(server.tools.clone()).unwrap_or_default()),
+        let known = self.known_slot(server).map(|slot| slot.known()).unwrap_or_default();
+        if known.is_unasked() {
+            return Arc::new(serde_json::from_value(server.tools.clone()).unwrap_or_default());
         }
+        known.tools
     }
 
     /// What is known of a row's connection.
     pub fn view(&self, server: &Server, tools: &Tools) -> ConnectionView {
-        let slot = self.slots().get(&server.id).filter(|slot| slot.made_from == made_from(server)).cloned();
-        let known = slot.map(|slot| slot.known()).unwrap_or_default();
-        let info = known.connection.as_ref().map(mcp::Connection::info);
-        let mut offered = known.tools.to_vec();
-        if known.status.is_none() {
-            // Nobody has asked yet: show what was found when the connection was made.
-            offered = serde_json::from_value(server.tools.clone()).unwrap_or_default();
+        let known = self.known_slot(server).map(|slot| slot.known()).unwrap_or_default();
+        ConnectionView::new(server, &known, tools)
+    }
+
+    /// Looks up what the servers of a person's connections listed last, where nothing is known of them yet.
+    pub async fn recall(&self, app: &App, user: UserId, servers: &[Server]) -> Result<(), store::Error> {
+        let slots: Vec<_> = servers.iter().map(|server| self.slot(user, server)).collect();
+        if slots.iter().all(|slot| slot.known().recalled) {
+            return Ok(());
         }
-        let stands_in =
-            known.fallback || (known.status.is_none() && !offered.is_empty() && offered == tools.fallback());
-        ConnectionView {
-            id: server.id,
-            name: server.name.clone(),
-            url: server.url.clone(),
-            status: known.status.unwrap_or(ConnectionStatus::Idle),
-            reason: known.reason,
-            tools: offered,
-            tools_from: if stands_in { Origin::Fallback } else { Origin::Server },
-            signed_in: known.signed_in,
-            transport: info.map(|info| info.transport.to_string()),
-            protocol_version: info.map(|info| info.protocol_version.clone()),
-            server: info
-                .filter(|info| !info.name.is_empty())
-                .map(|info| ServerName { name: info.name.clone(), version: info.version.clone() }),
-            latency_ms: known.latency_ms,
-            checked_at: known.checked_at,
+        let listings = app.store.list_listings(user).await?;
+        for (slot, server) in slots.iter().zip(servers) {
+            let listing = listings.iter().find(|one| one.server == server.id);
+            slot.set(|known| known.recall(server, listing, &app.tools));
+        }
+        Ok(())
+    }
+
+    async fn recall_one(&self, app: &App, server: &Server, slot: &Slot) {
+        if slot.known().recalled {
+            return;
+        }
+        match app.store.get_listing(slot.owner, slot.server).await {
+            Ok(listing) => slot.set(|known| known.recall(server, listing.as_ref(), &app.tools)),
+            Err(error) => tracing::error!(%error, "what a server listed last could not be read"),
         }
     }
 
-    /// The instructions of a row's server, empty where it gave none; `None` as long as it has not been asked.
+    /// The instructions of a row's server, empty where it gave none; `None` as long as it has never been asked.
     pub fn instructions(&self, server: &Server) -> Option<String> {
-        let slot = self.slots().get(&server.id).filter(|slot| slot.made_from == made_from(server)).cloned()?;
-        let connection = slot.known().connection?;
-        Some(connection.info().instructions.clone().unwrap_or_default())
+        let about = self.known_slot(server)?.known().about?;
+        Some(about.instructions.unwrap_or_default())
     }
 
     /// Forgets what is known of a connection and closes it.
@@ -193,20 +183,46 @@ impl Pool {
         }
     }
 
+    /// Closes a connection and lets it be opened at once, whatever failed before. What was listed is kept.
+    pub async fn reset(&self, user: UserId, server: &Server) {
+        let slot = self.slot(user, server);
+        let connection = slot.set(|known| {
+            known.health = health::Health::default();
+            known.checked_at = None;
+            if known.status == Some(ConnectionStatus::Connected) {
+                known.status = Some(ConnectionStatus::Idle);
+            }
+            known.connection.take()
+        });
+        if let Some(connection) = connection {
+            connection.close().await;
+        }
+    }
+
     /// Says that a connection is lost, and why. The next one who needs it opens it anew.
     pub async fn lose(&self, app: &App, user: UserId, server: &Server, reason: &str) {
-        let Some(slot) = self.slots().get(&server.id).cloned() else { return };
+        let Some(slot) = self.known_slot(server) else { return };
         let connection = slot.known().connection;
-        slot.set(|known| lost(known, reason));
+        lost(&slot, reason, app.clock.now());
         self.tell(app, user, server);
         if let Some(connection) = connection {
             connection.close().await;
         }
     }
 
+    /// Lists a server's tools again over its connection, or connects where there is none.
+    pub async fn list_again(&self, app: &App, user: UserId, server: &Server) {
+        let slot = self.slot(user, server);
+        slot.touch(app.clock.now());
+        match slot.known().connection.filter(|connection| !connection.is_closed()) {
+            Some(connection) => watch::list_again(app, &slot, &connection).await,
+            None => drop(self.open(app, user, server).await),
+        }
+    }
+
     /// What the server of a row said that it wants before it goes on.
     pub fn challenge(&self, server: &Server) -> Option<Challenge> {
-        self.slots().get(&server.id).filter(|slot| slot.made_from == made_from(server))?.known().challenge
+        self.known_slot(server)?.known().challenge
     }
 
     /// Says that a server wants the person to sign in, or again with more rights; then its connection stays. Returns
@@ -219,7 +235,7 @@ impl Pool {
         challenge: &Challenge,
         for_more_rights: bool,
     ) -> Option<String> {
-        let slot = self.slots().get(&server.id).cloned()?;
+        let slot = self.known_slot(server)?;
         if !may_sign_in(app, user, server) {
             return None;
         }
@@ -251,39 +267,42 @@ impl Pool {
         futures_util::future::join_all(slots.iter().map(|slot| end(slot))).await;
     }
 
+    /// Tells a person's pages what a connection is like.
+    pub fn tell(&self, app: &App, user: UserId, server: &Server) {
+        let connection = Box::new(self.view(server, &app.tools));
+        app.events.publish(user, &Event::Connection { connection });
+    }
+
+    /// The same with the row as it is now: it may have another name by then.
+    async fn tell_anew(&self, app: &App, slot: &Slot) {
+        match app.store.get_server(slot.owner, slot.server).await {
+            Ok(Some(server)) => self.tell(app, slot.owner, &server),
+            Ok(None) => {}
+            Err(error) => tracing::error!(%error, "a connection could not be read"),
+        }
+    }
+
     fn slot(&self, user: UserId, server: &Server) -> Arc<Slot> {
-        let made_from = made_from(server);
         let mut slots = self.slots();
         if let Some(slot) = slots.get(&server.id)
-            && slot.made_from == made_from
+            && slot.made_from == made_from(server)
         {
             return Arc::clone(slot);
         }
-        let slot = Arc::new(Slot {
-            owner: user,
-            made_from,
-            opening: tokio::sync::Mutex::default(),
-            known: Mutex::default(),
-            gone: CancellationToken::new(),
-        });
+        let slot = Arc::new(Slot::new(user, server));
         if let Some(old) = slots.insert(server.id, Arc::clone(&slot)) {
             old.gone.cancel();
         }
         slot
     }
 
-    fn tell(&self, app: &App, user: UserId, server: &Server) {
-        let connection = Box::new(self.view(server, &app.tools));
-        app.events.publish(user, &Event::Connection { connection });
+    fn known_slot(&self, server: &Server) -> Option<Arc<Slot>> {
+        self.slots().get(&server.id).filter(|slot| slot.made_from == made_from(server)).cloned()
     }
 
     fn slots(&self) -> std::sync::MutexGuard<'_, HashMap<ServerId, Arc<Slot>>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn made_from(server: &Server) -> (String, Option<Vec<u8>>) {
-    (server.url.clone(), server.headers.clone())
 }
 
 async fn end(slot: &Slot) {
@@ -293,43 +312,9 @@ async fn end(slot: &Slot) {
     }
 }
 
-/// Lists again when the server says that its tools changed, and says so when the connection is gone.
-fn watch(app: &App, user: UserId, server: Server, slot: Arc<Slot>, connection: mcp::Connection) {
-    let inner = app.clone();
-    app.tasks.spawn("watch connection", async move {
-        let mut changed = connection.tools_changed();
-        loop {
-            tokio::select! {
-                () = inner.tasks.stopping().cancelled() => return,
-                () = slot.gone.cancelled() => return,
-                () = connection.closed() => {
-                    // Who closed it on our side has said why already.
-                    if slot.known().status == Some(ConnectionStatus::Connected) {
-                        slot.set(|known| lost(known, "closed the connection; it is opened again when it is needed"));
-                    }
-                    inner.tools.pool.tell(&inner, user, &server);
-                    return;
-                }
-                Ok(()) = changed.changed() => {
-                    let listed = connection.list_tools().await;
-                    let now = inner.clock.now();
-                    slot.set(|known| {
-                        known.checked_at = Some(now);
-                        match listed {
-                            Ok(tools) => known.tools = Arc::new(tools),
-                            Err(error) => tracing::debug!(kind = error.kind(), "tools could not be listed again"),
-                        }
-                    });
-                    inner.tools.pool.tell(&inner, user, &server);
-                }
-            }
-        }
+fn lost(slot: &Slot, reason: &str, now: Timestamp) {
+    slot.set(|known| {
+        known.fail(reason.to_owned(), now);
+        known.health.lost(now, random_byte());
     });
-}
-
-fn lost(known: &mut Known, reason: &str) {
-    known.status = Some(ConnectionStatus::Error);
-    known.reason = Some(reason.to_owned());
-    known.connection = None;
-    known.checked_at = None;
 }

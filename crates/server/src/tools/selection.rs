@@ -7,8 +7,8 @@ use domain::ServerId;
 use domain::model::ToolSpec;
 use domain::text::show_invisible;
 use domain::tool::ToolDefinition;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use store::servers::Server;
 
 use super::discovery::{DETAILS, SEARCH};
@@ -21,7 +21,7 @@ const MOST: usize = 20_000;
 
 /// One entry of the `tools` list of a request. Whatever else stands in it is ignored: what a tool is and does is what
 /// its server says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Wanted {
     /// The tool.
@@ -79,13 +79,33 @@ impl Selection {
         Ok(Self { by_server, left_out: rest.len() })
     }
 
-    /// The choice as it can be resolved again later.
-    pub fn wanted(&self) -> Vec<Wanted> {
+    /// The choice as it is stored with a run.
+    pub fn stored(&self) -> Value {
         let each = |(server, names): &(Server, Vec<String>)| {
-            let name_of = |name: &String| Wanted { name: name.clone(), server_name: Some(server.name.clone()) };
-            names.iter().map(name_of).collect::<Vec<_>>()
+            let entry = |name: &String| json!({ "name": name, "serverName": server.name, "serverId": server.id });
+            names.iter().map(entry).collect::<Vec<_>>()
         };
         self.by_server.iter().flat_map(each).collect()
+    }
+
+    /// A choice that was stored, without the connections that are gone. One may have another name by now.
+    pub fn restore(stored: &Value, servers: &[Server]) -> Self {
+        let text = |entry: &Value, field: &str| entry.get(field).and_then(Value::as_str).map(str::to_owned);
+        let mut by_server: Vec<(Server, Vec<String>)> = Vec::new();
+        for entry in stored.as_array().into_iter().flatten() {
+            let id = text(entry, "serverId").and_then(|id| id.parse::<ServerId>().ok());
+            let server_name = text(entry, "serverName");
+            let is_meant = |server: &&Server| match id {
+                Some(id) => server.id == id,
+                None => Some(&server.name) == server_name.as_ref(),
+            };
+            let (Some(name), Some(server)) = (text(entry, "name"), servers.iter().find(is_meant)) else { continue };
+            match by_server.iter_mut().find(|(known, _)| known.id == server.id) {
+                Some((_, names)) => names.push(name),
+                None => by_server.push((server.clone(), vec![name])),
+            }
+        }
+        Self { by_server, left_out: 0 }
     }
 
     /// The connections that are needed.
@@ -133,6 +153,9 @@ impl Toolset {
         let server = Arc::new(Server { tools: Value::Null, ..server.clone() });
         for name in names {
             match offered.get(name.as_str()) {
+                Some(_) if server.disabled_tools.contains(name) => {
+                    self.notices.push(format!("{}: {name} is switched off.", server.name));
+                }
                 Some(&definition) => {
                     let model_name = model_name(&definition.name, &server.name, taken);
                     self.places.insert(model_name.clone(), self.tools.len());
@@ -258,10 +281,32 @@ fn clean(name: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::json;
+
+    #[test]
+    fn a_stored_choice_follows_a_connection_that_was_renamed() {
+        let (kept, gone) = (server("kept"), server("gone"));
+        let offers = |_: &Server| Vec::new();
+        let wanted = |name: &str, server: &str| Wanted { name: name.into(), server_name: Some(server.into()) };
+        let wishes = [wanted("a", "kept"), wanted("b", "kept"), wanted("c", "gone")];
+        let stored = Selection::resolve(&wishes, &[kept.clone(), gone], offers).unwrap().stored();
+        let renamed = Server { name: "other".into(), ..kept.clone() };
+        let restored = Selection::restore(&stored, &[renamed]);
+        let names = |(server, names): &(Server, Vec<String>)| (server.name.clone(), names.join(" "));
+        assert_eq!(restored.by_server.iter().map(names).collect::<Vec<_>>(), [("other".to_owned(), "a b".to_owned())]);
+        let older = json!([{ "name": "a", "serverName": "kept" }]);
+        assert_eq!(Selection::restore(&older, &[kept]).servers().len(), 1);
+    }
 
     fn server(name: &str) -> Server {
-        Server { id: ServerId::fresh(), name: name.into(), url: String::new(), tools: json!([]), headers: None }
+        Server {
+            id: ServerId::fresh(),
+            name: name.into(),
+            url: String::new(),
+            tools: json!([]),
+            headers: None,
+            disabled_tools: vec![],
+            created_at: domain::Timestamp(0),
+        }
     }
 
     fn wanted(name: &str, server: Option<&str>) -> Wanted {

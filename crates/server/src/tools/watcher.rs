@@ -94,6 +94,7 @@ impl Tools {
             let reason = match self.reopened(app, user, &server).await {
                 Err(reason) => format!("The server {} {reason}.", server.name),
                 Ok(connection) => {
+                    let _in_use = self.pool.in_use(user, &server);
                     let age = Duration::from_millis(app.clock.now().millis_since(began));
                     let resumed = watcher.attend(|options| connection.resume_task(task.clone(), age, options)).await;
                     let error = match resumed {

@@ -123,7 +123,13 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("POST", "/api/sessions/{id}/calls/{call}/cancel") => (chat.replace("{call}", "call_1"), None, 200),
         ("GET", "/api/openapi.json") => (path.clone(), None, 200),
         ("GET", "/api/connections" | "/api/models" | "/api/events" | "/api/google-drive") => (path.clone(), None, 200),
-        ("POST", "/api/connections/{id}/refresh") => (connection, None, 200),
+        ("GET", "/api/connections/{id}") => (connection, None, 200),
+        ("PATCH", "/api/connections/{id}") => {
+            let body =
+                json!({ "name": "kept-connection", "headers": { "X-Absent": null }, "tools": { "calculate": true } });
+            (connection, Some(body), 200)
+        }
+        ("POST", "/api/connections/{id}/refresh" | "/api/connections/{id}/tools") => (connection, None, 200),
         // The example's server is our own, which has no sign-in.
         ("POST", "/api/connections/{id}/sign-in") => (connection, None, 422),
         ("PUT", "/api/connections/{id}/sign-in") => {

@@ -2,12 +2,13 @@ interface ProgressBarProps {
   /** What makes progress. */
   label: string;
   value: number;
-  total: number;
+  /** What the value grows towards; undefined where nobody knows. */
+  total: number | undefined;
 }
 
-/** How far something is. */
+/** How far something is, or only that it goes on. */
 export function ProgressBar({ label, value, total }: ProgressBarProps) {
-  const percent = Math.round(Math.min(1, value / total) * 100);
+  const percent = total === undefined ? undefined : Math.round(Math.min(1, value / total) * 100);
   return (
     <span
       role="progressbar"
@@ -18,8 +19,8 @@ export function ProgressBar({ label, value, total }: ProgressBarProps) {
       className="h-1 max-w-35 min-w-12 flex-1 overflow-hidden rounded-sm bg-line"
     >
       <span
-        className="block h-full rounded-sm bg-accent transition-[width] duration-150"
-        style={{ width: `${percent}%` }}
+        className={`block h-full rounded-sm bg-accent transition-[width] duration-150 ${percent === undefined ? "animate-pulse" : ""}`}
+        style={{ width: `${percent ?? 40}%` }}
       />
     </span>
   );

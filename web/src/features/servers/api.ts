@@ -2,7 +2,7 @@ import { queryOptions } from "@/lib/query/use-query";
 import { callApi, jsonBody, rows } from "@/lib/api-client";
 import { ApiError } from "@/lib/api-error";
 import type { ToolDefinition } from "@/lib/available-tool";
-import type { Connection } from "@/lib/connection";
+import type { Connection, ConnectionDetails } from "@/lib/connection";
 import type { Probe, ProxyAnswer } from "./connect-rule";
 import { t } from "./servers-text";
 
@@ -43,13 +43,43 @@ export async function deleteServer(userId: string, name: string): Promise<void> 
   if (error !== null) throw new ApiError(error.message, status, error.code);
 }
 
-/** Asks a server again; the answer is its new state. */
+function connectionPath(id: string): string {
+  return `/api/connections/${encodeURIComponent(id)}`;
+}
+
+/** Connects to a server anew; the answer is its new state. */
 export function refreshConnection(id: string): Promise<Connection> {
-  return callApi<Connection>(`/api/connections/${encodeURIComponent(id)}/refresh`, { method: "POST" });
+  return callApi<Connection>(`${connectionPath(id)}/refresh`, { method: "POST" });
+}
+
+/** Lists a server's tools again over the connection that there is. */
+export function listToolsAgain(id: string): Promise<Connection> {
+  return callApi<Connection>(`${connectionPath(id)}/tools`, { method: "POST" });
+}
+
+/** A connection with all that is known of it. `version` tells one state from the next. */
+export function connectionDetails(userId: string, id: string, version: string) {
+  return queryOptions({
+    queryKey: ["connection", userId, id, version],
+    queryFn: () => callApi<ConnectionDetails>(connectionPath(id)),
+  });
+}
+
+/** What to change of a connection; what is left out stays. */
+export interface ConnectionChange {
+  name?: string;
+  /** Headers to set, or with null to remove. */
+  headers?: Record<string, string | null>;
+  /** Tools to switch on or off. */
+  tools?: Record<string, boolean>;
+}
+
+export function changeConnection(id: string, change: ConnectionChange): Promise<Connection> {
+  return callApi<Connection>(connectionPath(id), { ...jsonBody(change), method: "PATCH" });
 }
 
 function signInPath(id: string): string {
-  return `/api/connections/${encodeURIComponent(id)}/sign-in`;
+  return `${connectionPath(id)}/sign-in`;
 }
 
 /** Where to send the browser to sign in to the server of a connection. */

@@ -1,17 +1,19 @@
 import { useMutation } from "@/lib/query/use-mutation";
 import { useQueryClient } from "@/lib/query/use-query";
-import { RotateCw, Trash2 } from "lucide-react";
+import { ChevronRight, Trash2 } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { t as common } from "@/lib/t";
 import { Badge, Dot } from "@/ui/badge";
 import { IconButton } from "@/ui/button";
 import { toast } from "@/ui/toast";
-import { deleteServer, refreshConnection } from "./api";
+import { deleteServer } from "./api";
 import { connectionsTitleId } from "./connections-title";
+import { loadSheet } from "./details/load-sheet";
 import { DriveLink } from "./drive-link";
 import { type ServerConnection, statusTone } from "./server-connection";
 import { t } from "./servers-text";
-import { reloadConnections, storeLiveState } from "./use-connections";
+import { Trouble } from "./trouble";
+import { reloadConnections } from "./use-connections";
 
 /** Few servers want it. */
 const ServerSignIn = lazy(async () => ({ default: (await import("./server-sign-in")).ServerSignIn }));
@@ -19,29 +21,44 @@ const ServerSignIn = lazy(async () => ({ default: (await import("./server-sign-i
 interface ConnectionRowProps {
   userId: string;
   connection: ServerConnection;
+  onOpen: () => void;
 }
 
-export function ConnectionRow({ userId, connection }: ConnectionRowProps) {
+export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps) {
   const { name, url, status, reason } = connection;
   const remove = useRemove(userId, name);
-  const refresh = useRefresh(userId, connection.id);
   const tone = statusTone(status);
   const needsSignIn = status === "needs-sign-in";
   return (
-    <li className="grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-0.5 px-5 py-3.5">
-      <Dot tone={tone} />
-      <h3 className="truncate text-base font-medium">{name}</h3>
-      <div className="col-start-3 row-span-2 row-start-1 flex items-center gap-1">
+    <li className="grid grid-cols-[auto_minmax(0,1fr)_auto] gap-x-3 gap-y-0.5 px-5 py-3.5">
+      <span className="grid h-6 items-center touch:h-11">
+        <Dot tone={tone} />
+      </span>
+      {/* The button's own area reaches over the address, too. */}
+      <div className="group relative grid min-w-0 gap-0.5 rounded-sm">
+        <h3 className="min-w-0 text-base font-medium">
+          <button
+            type="button"
+            aria-haspopup="dialog"
+            title={t("servers.details", { name })}
+            onPointerEnter={() => void loadSheet()}
+            onFocus={() => void loadSheet()}
+            onClick={onOpen}
+            className="flex max-w-full items-center gap-1 rounded-sm after:absolute after:inset-0 touch:min-h-11"
+          >
+            <span className="truncate">{name}</span>
+            <ChevronRight
+              aria-hidden="true"
+              className="size-4 shrink-0 text-ink-3 transition-transform duration-150 group-hover:translate-x-0.5"
+            />
+          </button>
+        </h3>
+        <p className="truncate font-mono text-sm text-ink-2" title={url}>
+          {url}
+        </p>
+      </div>
+      <div className="flex items-center gap-1 self-center">
         <Badge tone={tone}>{status.replaceAll("-", " ")}</Badge>
-        {status === "error" && (
-          <IconButton
-            label={t("servers.retry", { name })}
-            icon={<RotateCw className={refresh.isPending ? "animate-spin" : ""} />}
-            size="sm"
-            disabled={refresh.isPending}
-            onClick={() => refresh.mutate()}
-          />
-        )}
         <IconButton
           label={t("servers.remove", { name })}
           icon={<Trash2 />}
@@ -50,9 +67,6 @@ export function ConnectionRow({ userId, connection }: ConnectionRowProps) {
           onClick={() => remove.mutate()}
         />
       </div>
-      <p className="col-start-2 row-start-2 truncate font-mono text-sm text-ink-2" title={url}>
-        {url}
-      </p>
       {(needsSignIn || connection.signedIn) && (
         <div className="col-start-2 col-end-4">
           <Suspense>
@@ -61,9 +75,9 @@ export function ConnectionRow({ userId, connection }: ConnectionRowProps) {
         </div>
       )}
       {reason !== undefined && !needsSignIn && (
-        <p className="col-start-2 col-end-4 text-sm text-err wrap-anywhere first-letter:uppercase">
-          {reason}
-        </p>
+        <div className="col-start-2 col-end-4">
+          <Trouble userId={userId} connection={connection} reason={reason} />
+        </div>
       )}
       {connection.usesFallback && (
         <div className="col-start-2 col-end-4 text-sm text-ink-2">
@@ -93,14 +107,5 @@ function useRemove(userId: string, name: string) {
       console.error("Removing a connection failed:", error);
       toast({ title: common("error.title"), description: t("servers.removeFailed"), tone: "err" });
     },
-  });
-}
-
-function useRefresh(userId: string, id: string) {
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: () => refreshConnection(id),
-    onSuccess: (connection) => storeLiveState(client, userId, connection),
-    onError: (error) => toast({ title: common("error.title"), description: error.message, tone: "err" }),
   });
 }

@@ -1,11 +1,15 @@
+import { lazy, Suspense, useState } from "react";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
 import { ConnectionRow } from "./connection-row";
 import { connectionsTitleId } from "./connections-title";
+import { loadSheet } from "./details/load-sheet";
 import { t } from "./servers-text";
 import { SkeletonRows } from "./skeleton-rows";
 import type { Connections } from "./use-connections";
+
+const ConnectionSheet = lazy(async () => ({ default: (await loadSheet()).ConnectionSheet }));
 
 interface ConnectionsCardProps {
   userId: string;
@@ -15,6 +19,8 @@ interface ConnectionsCardProps {
 
 export function ConnectionsCard({ userId, connections, onUseToolbox }: ConnectionsCardProps) {
   const { list, loading } = connections;
+  const [openId, setOpenId] = useState<string>();
+  const open = list.find((connection) => connection.id === openId);
   return (
     <Card aria-labelledby={connectionsTitleId}>
       <CardHead id={connectionsTitleId} title={t("servers.active")}>
@@ -24,9 +30,19 @@ export function ConnectionsCard({ userId, connections, onUseToolbox }: Connectio
       {!loading && list.length === 0 && <NoConnections onUseToolbox={onUseToolbox} />}
       <ul className="divide-y divide-line pt-2">
         {list.map((connection) => (
-          <ConnectionRow key={connection.id} userId={userId} connection={connection} />
+          <ConnectionRow
+            key={connection.id}
+            userId={userId}
+            connection={connection}
+            onOpen={() => setOpenId(connection.id)}
+          />
         ))}
       </ul>
+      {open !== undefined && (
+        <Suspense>
+          <ConnectionSheet userId={userId} connection={open} onClose={() => setOpenId(undefined)} />
+        </Suspense>
+      )}
     </Card>
   );
 }

@@ -66,3 +66,13 @@ test("every status has its colour, and unknown ones are grey", () => {
     "neutral",
   ]);
 });
+
+test("what is switched off is not offered", () => {
+  const tools = [{ name: "a" }, { name: "b" }];
+  const connected: Connection = { ...live, status: "connected", tools, disabledTools: ["a"] };
+  expect(availableTools(mergeConnections([row], [connected])).map(({ name }) => name)).toEqual(["b"]);
+});
+
+test("a connection that got another name has it before its row is read again", () => {
+  expect(mergeConnections([row], [{ ...live, name: "other" }])[0]?.name).toBe("other");
+});

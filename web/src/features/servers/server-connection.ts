@@ -19,7 +19,13 @@ export interface ServerConnection {
   url: string;
   status: string;
   reason: string | undefined;
+  /** When it is tried again by itself. */
+  nextTryAt: string | undefined;
   tools: readonly ToolDefinition[];
+  /** When the server listed them. */
+  listedAt: string | undefined;
+  /** The names of the tools that the user has switched off. */
+  disabledTools: readonly string[];
   /** Whether the built-in tools stand in for those the server did not offer. */
   usesFallback: boolean;
   /** Whether the user is signed in at the server. */
@@ -41,15 +47,28 @@ function mergeConnection(row: StoredServer, live: Connection | undefined): Serve
   const stored = row.tools ?? [];
   const { id, name, url } = row;
   if (live === undefined) {
-    const unknown = { reason: undefined, usesFallback: false, signedIn: false };
-    return { id, name, url, status: "connected", tools: stored, ...unknown };
+    const unknown = { reason: undefined, nextTryAt: undefined, listedAt: undefined, disabledTools: [] };
+    return {
+      id,
+      name,
+      url,
+      status: "connected",
+      tools: stored,
+      usesFallback: false,
+      signedIn: false,
+      ...unknown,
+    };
   }
   return {
     id,
-    name,
+    // The row may be older than what the server told last.
+    name: live.name,
     url,
     status: live.status,
     reason: live.reason ?? undefined,
+    nextTryAt: live.nextTryAt ?? undefined,
+    listedAt: live.listedAt ?? undefined,
+    disabledTools: live.disabledTools ?? [],
     // Until the server was asked, what it had when it was connected is the best answer.
     tools: live.tools.length > 0 ? live.tools : stored,
     usesFallback: live.toolsFrom === "fallback",
@@ -68,7 +87,9 @@ export function isUsable(connection: ServerConnection): boolean {
 export function availableTools(connections: readonly ServerConnection[]): AvailableTool[] {
   return connections
     .filter(isUsable)
-    .flatMap((connection) => connection.tools.map((tool) => available(tool, connection.name)));
+    .flatMap(({ name, tools, disabledTools }) =>
+      tools.filter((tool) => !disabledTools.includes(tool.name)).map((tool) => available(tool, name)),
+    );
 }
 
 function available(tool: ToolDefinition, serverName: string): AvailableTool {

@@ -28,7 +28,15 @@ fn toolset(servers: &[(&str, Vec<ToolDefinition>)]) -> Toolset {
 }
 
 fn server(name: &str) -> Server {
-    Server { id: ServerId::fresh(), name: name.into(), url: String::new(), tools: json!([]), headers: None }
+    Server {
+        id: ServerId::fresh(),
+        name: name.into(),
+        url: String::new(),
+        tools: json!([]),
+        headers: None,
+        disabled_tools: vec![],
+        created_at: domain::Timestamp(0),
+    }
 }
 
 fn tool(name: &str, description: &str) -> ToolDefinition {

@@ -8,8 +8,10 @@ use mcp::oauth::Challenge;
 use store::servers::Server;
 use tokio_util::sync::CancellationToken;
 
-use super::{Known, Slot};
+use super::health::Health;
+use super::slot::{Known, Slot};
 use crate::app::App;
+use crate::secrets::random;
 use crate::tools::view::ConnectionStatus;
 use crate::tools::{Opened, Origin, ProbeError, has_authorization, headers, sign_in};
 
@@ -77,7 +79,8 @@ pub async fn connect(
     }
 }
 
-/// Writes down what came of an attempt. Where nothing usable came, the fallback stands in, if there is one.
+/// Writes down what came of an attempt. Where a server never listed anything of its own, the fallback stands in, if there
+/// is one.
 pub fn settle(
     app: &App,
     slot: &Slot,
@@ -85,55 +88,83 @@ pub fn settle(
     latency_ms: u64,
     now: Timestamp,
 ) -> Result<Opened, String> {
-    let fallback = Arc::new(app.tools.fallback());
-    let (reason, connection) = match outcome {
-        Ok(Connected { connection, tools, signed_in }) if !tools.is_empty() || fallback.is_empty() => {
-            let tools = Arc::new(tools);
+    let random = random_byte();
+    match outcome {
+        Ok(Connected { connection, tools, signed_in }) => {
             slot.set(|known| {
-                *known = Known {
-                    status: Some(ConnectionStatus::Connected),
-                    connection: Some(connection.clone()),
-                    tools: Arc::clone(&tools),
-                    signed_in,
-                    latency_ms: Some(latency_ms),
-                    checked_at: Some(now),
-                    ..Known::default()
-                };
+                known.health.connected(now);
+                known.about = Some(connection.info().clone());
+                known.signed_in = signed_in;
+                known.latency_ms = Some(latency_ms);
+                known.challenge = None;
             });
-            return Ok(Opened { connection: Some(connection), tools, origin: Origin::Server, reason: None });
+            listed(app, slot, connection, tools, now)
         }
-        Ok(Connected { connection, .. }) => ("offers no tools".to_owned(), Some(connection)),
         Err(Unconnected { reason, challenge: Some(challenge) }) => {
             // Nothing stands in for a server that is there. What it offered before is still what it is known for.
             slot.set(|known| {
-                let tools = if known.fallback { Arc::default() } else { Arc::clone(&known.tools) };
-                *known = Known {
-                    status: Some(ConnectionStatus::NeedsSignIn),
-                    reason: Some(reason.clone()),
-                    tools,
-                    challenge: Some(challenge),
-                    checked_at: Some(now),
-                    ..Known::default()
-                };
+                if known.fallback {
+                    (known.fallback, known.tools) = (false, Arc::default());
+                }
+                known.status = Some(ConnectionStatus::NeedsSignIn);
+                known.reason = Some(reason.clone());
+                known.connection = None;
+                known.challenge = Some(challenge);
+                known.signed_in = false;
+                known.checked_at = Some(now);
+                known.health = Health::default();
             });
-            return Err(reason);
+            Err(reason)
         }
-        Err(Unconnected { reason, challenge: None }) => (reason, None),
-    };
-    slot.set(|known| {
-        *known = Known {
-            status: Some(ConnectionStatus::Error),
-            reason: Some(reason.clone()),
-            connection,
-            tools: Arc::clone(&fallback),
-            fallback: !fallback.is_empty(),
-            checked_at: Some(now),
-            ..Known::default()
-        };
-    });
-    if fallback.is_empty() {
-        Err(reason)
-    } else {
-        Ok(Opened { connection: None, tools: fallback, origin: Origin::Fallback, reason: Some(reason) })
+        Err(Unconnected { reason, challenge: None }) => slot.set(|known| {
+            known.fail(reason.clone(), now);
+            known.health.failed(now, random);
+            known.signed_in = false;
+            stand_in(app, known, reason)
+        }),
     }
+}
+
+/// Writes down what a server listed.
+pub fn listed(
+    app: &App,
+    slot: &Slot,
+    connection: mcp::Connection,
+    tools: Vec<ToolDefinition>,
+    now: Timestamp,
+) -> Result<Opened, String> {
+    slot.set(|known| {
+        known.checked_at = Some(now);
+        known.connection = Some(connection.clone());
+        if tools.is_empty() && app.tools.has_fallback() {
+            let reason = "offers no tools".to_owned();
+            known.status = Some(ConnectionStatus::Error);
+            known.reason = Some(reason.clone());
+            known.last_error = Some((reason.clone(), now));
+            (known.tools, known.listed_at) = (Arc::default(), None);
+            return stand_in(app, known, reason);
+        }
+        let tools = Arc::new(tools);
+        known.status = Some(ConnectionStatus::Connected);
+        known.reason = None;
+        known.tools = Arc::clone(&tools);
+        known.listed_at = Some(now);
+        known.fallback = false;
+        Ok(Opened { connection: Some(connection), tools, origin: Origin::Server, reason: None })
+    })
+}
+
+/// Lets the fallback stand in for a server that has no listing of its own.
+fn stand_in(app: &App, known: &mut Known, reason: String) -> Result<Opened, String> {
+    if known.own_tools().is_some() || !app.tools.has_fallback() {
+        return Err(reason);
+    }
+    known.tools = Arc::new(app.tools.fallback());
+    known.fallback = true;
+    Ok(Opened { connection: None, tools: Arc::clone(&known.tools), origin: Origin::Fallback, reason: Some(reason) })
+}
+
+/// For spreading attempts; no attempt is worth an error when there is no randomness.
+pub fn random_byte() -> u8 {
+    random::<1>().map_or(u8::MAX, |[byte]| byte)
 }

@@ -53,14 +53,14 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
           </span>
         )}
         <span className="min-w-0 flex-1 truncate font-mono text-[0.875em] text-ink-2 max-wide:hidden">
-          {argumentsLine(part)}
+          {progress?.message ?? argumentsLine(part)}
         </span>
-        {progress?.total !== undefined && progress.total > 0 && (
+        {progress !== undefined && (
           <span className="flex min-w-12 flex-1 max-phone:hidden">
             <ProgressBar
               label={progress.message ?? part.toolName}
               value={progress.progress}
-              total={progress.total}
+              total={progress.total !== undefined && progress.total > 0 ? progress.total : undefined}
             />
           </span>
         )}

@@ -1,0 +1,112 @@
+//! The life of a connection: opened, kept, lost, left alone, opened again, changed; and what pages are told of it.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod changes;
+mod listings;
+mod states;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+use testkit::{Database, LivingMcp, MockClock, Person, TestApp};
+
+/// A person who has connected one server, under a clock that stands.
+struct Scene {
+    clock: Arc<MockClock>,
+    server: LivingMcp,
+    app: TestApp,
+    person: Person,
+    connection: String,
+}
+
+fn tool(name: &str) -> Value {
+    json!({ "name": name, "description": format!("Does {name}.") })
+}
+
+impl Scene {
+    async fn new(database: Database) -> Self {
+        let clock = MockClock::new();
+        let server = LivingMcp::start([tool("send")]).await;
+        server.instruct("Be brief.");
+        let app = TestApp::builder().database(database).clock(&clock).start().await;
+        let person = app.person().await;
+        let connection = person.connect_to("post", &server.url).await;
+        let scene = Self { clock, server, app, person, connection };
+        scene.until("status", &json!("connected")).await;
+        scene
+    }
+
+    fn path(&self, rest: &str) -> String {
+        format!("/api/connections/{}{rest}", self.connection)
+    }
+
+    /// The connection as it is.
+    async fn now(&self) -> Value {
+        self.person.get(&self.path("")).await
+    }
+
+    /// The connection, as soon as a field has a value.
+    async fn until(&self, field: &str, value: &Value) -> Value {
+        loop {
+            let now = self.now().await;
+            if now[field] == *value {
+                return now;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Runs the tool by hand: the status and the answer.
+    async fn send(&self) -> (u16, Value) {
+        let body = json!({ "serverName": "post", "name": "send", "arguments": {} });
+        let (status, answer) = self.person.post("/api/tools/run", &body).await;
+        (status.as_u16(), answer)
+    }
+
+    async fn refresh(&self) -> Value {
+        self.person.post(&self.path("/refresh"), &json!({})).await.1
+    }
+
+    async fn change(&self, body: Value) -> (u16, Value) {
+        let answer = self.person.request(Method::PATCH, &self.path("")).json(&body).send().await.unwrap();
+        (answer.status().as_u16(), answer.json().await.unwrap())
+    }
+
+    /// An open page of the person's.
+    async fn page(&self) -> Page {
+        let stream = self.person.request(Method::GET, "/api/events").send().await.unwrap();
+        Page { stream, rest: String::new() }
+    }
+}
+
+/// What an open page is told.
+struct Page {
+    stream: Response,
+    rest: String,
+}
+
+impl Page {
+    /// The next news about a connection for which `is_it` holds.
+    async fn told(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            while let Some((event, rest)) = self.rest.split_once("\n\n") {
+                let data =
+                    event.lines().find_map(|line| line.strip_prefix("data: ")).map(serde_json::from_str::<Value>);
+                self.rest = rest.to_owned();
+                if let Some(Ok(news)) = data
+                    && is_it(&news["connection"])
+                {
+                    return news["connection"].clone();
+                }
+            }
+            let piece = self.stream.chunk().await.unwrap().unwrap();
+            self.rest.push_str(std::str::from_utf8(&piece).unwrap());
+        }
+    }
+}
+
+fn names(connection: &Value) -> Vec<&str> {
+    connection["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}

@@ -1,0 +1,119 @@
+//! Idle, lost, left alone, tried again.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::{LivingMcp, Trouble, databases};
+
+use super::{Scene, names, tool};
+
+/// A little more than the time after which a connection that nobody needs is closed.
+const IDLE: i64 = 16 * 60;
+
+#[tokio::test]
+async fn a_connection_that_nobody_needs_is_closed_and_opened_again_when_somebody_does() {
+    let scene = Scene::new(databases()[0]).await;
+    let opened = scene.server.handshakes();
+    while scene.server.listeners() == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    scene.clock.advance_seconds(IDLE);
+    let idle = scene.until("status", &json!("idle")).await;
+    assert_eq!((names(&idle), idle.get("reason")), (vec!["send"], None), "what it offers is still known");
+    assert!(idle["listedAt"].is_string());
+    while scene.server.listeners() > 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(scene.send().await.0, 200);
+    assert_eq!(scene.server.handshakes(), opened + 1);
+    assert_eq!(scene.now().await["status"], "connected");
+}
+
+#[tokio::test]
+async fn a_connection_is_not_idle_while_a_call_is_under_way() {
+    let scene = Scene::new(databases()[0]).await;
+    let witness = LivingMcp::start([tool("see")]).await;
+    let other = scene.person.connect_to("witness", &witness.url).await;
+    let status = async || scene.person.get(&format!("/api/connections/{other}")).await["status"].clone();
+    while status().await != "connected" {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    scene.server.hang();
+    let waited = async {
+        while scene.server.calls().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        scene.clock.advance_seconds(IDLE);
+        while status().await != "idle" {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        _ = scene.send() => panic!("the call was cut off"),
+        () = waited => {}
+    }
+    assert_eq!(scene.now().await["status"], "connected");
+}
+
+#[tokio::test]
+async fn a_server_that_fails_again_and_again_is_left_alone_and_says_so() {
+    let scene = Scene::new(databases()[0]).await;
+    scene.server.trouble(Some(Trouble::Down));
+    for failures in 1..=4 {
+        assert_eq!(scene.send().await.0, 502);
+        let now = scene.now().await;
+        assert_eq!(now["status"], "error");
+        assert_eq!(now["reason"], "answered 503 Service Unavailable");
+        assert_eq!(now["failures"], failures + 1, "the loss of the connection was the first one: {now}");
+        assert_eq!(names(&now), ["send"], "what it offered last is still known");
+        // Beyond the first rests; the later ones are longer.
+        scene.clock.advance_seconds(if failures < 4 { 60 } else { 0 });
+    }
+    let before = scene.server.handshakes();
+    scene.server.trouble(None);
+    let (status, answer) = scene.send().await;
+    let said = answer["error"]["message"].as_str().unwrap();
+    assert_eq!(status, 502);
+    assert!(said.contains("503 Service Unavailable; it failed 5 times in a row and is tried again in "), "{said}");
+    let now = scene.now().await;
+    assert!(now["nextTryAt"].as_str().unwrap() > now["lastError"]["at"].as_str().unwrap());
+    assert_eq!(scene.server.handshakes(), before, "it is left alone");
+
+    let again = scene.refresh().await;
+    assert_eq!((&again["status"], again.get("failures"), again.get("nextTryAt")), (&json!("connected"), None, None));
+    assert_eq!(again["lastError"]["reason"], "answered 503 Service Unavailable");
+    assert_eq!(scene.send().await.0, 200);
+}
+
+#[tokio::test]
+async fn an_open_page_sees_a_server_go_and_come_back_by_itself() {
+    let scene = Scene::new(databases()[0]).await;
+    let mut page = scene.page().await;
+    scene.server.trouble(Some(Trouble::Down));
+    assert_eq!(scene.send().await.0, 502);
+    let gone = page.told(|connection| connection["status"] == "error").await;
+    assert_eq!(gone["reason"], "answered 503 Service Unavailable");
+    scene.server.trouble(None);
+    scene.clock.advance_seconds(60);
+    let back = page.told(|connection| connection["status"] == "connected").await;
+    assert_eq!(names(&back), ["send"]);
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_costs_one_turn_its_patience_and_the_next_one_little() {
+    let server = LivingMcp::start([tool("send")]).await;
+    server.trouble(Some(Trouble::Silent));
+    let app = testkit::TestApp::start().await;
+    let person = app.person().await;
+    person.connect("post", &server.url, json!([{ "name": "send", "description": "" }])).await;
+    let send = async || {
+        let began = std::time::Instant::now();
+        let body = json!({ "serverName": "post", "name": "send", "arguments": {} });
+        let (_, answer): (_, Value) = person.post("/api/tools/run", &body).await;
+        (began.elapsed(), answer["error"]["message"].as_str().unwrap().to_owned())
+    };
+    let (first, said) = send().await;
+    assert!(said.contains("did not answer within 10 s"), "{said}");
+    let (second, said) = send().await;
+    assert!(second < first / 3, "{second:?} after {first:?}: {said}");
+}

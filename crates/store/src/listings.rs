@@ -1,0 +1,85 @@
+//! What the servers of people's connections listed when they could last be asked (`server_listings`).
+
+use domain::{ServerId, Timestamp, UserId};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::dispatch::{read, write};
+use crate::{Error, JsonText, Store};
+
+const SET: &str = "INSERT INTO server_listings (server_id, user_id, url, tools, about, listed_at)
+    SELECT id, user_id, $3, $4, $5, $6 FROM mcp_servers WHERE id = $1 AND user_id = $2
+    ON CONFLICT (server_id) DO UPDATE SET url = excluded.url, tools = excluded.tools, about = excluded.about,
+      listed_at = excluded.listed_at";
+
+const LIST: &str = "SELECT server_id, url, tools, about, listed_at FROM server_listings WHERE user_id = $1";
+
+const GET: &str = "SELECT server_id, url, tools, about, listed_at FROM server_listings
+    WHERE server_id = $1 AND user_id = $2";
+
+/// What a server listed.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    /// The connection.
+    pub server: ServerId,
+    /// Where the server was.
+    pub url: String,
+    /// The definitions, as a list.
+    pub tools: Value,
+    /// What the server said of itself.
+    pub about: Option<Value>,
+    /// When it said so.
+    pub listed_at: Timestamp,
+}
+
+#[derive(sqlx::FromRow)]
+struct ListingRow {
+    server_id: Uuid,
+    url: String,
+    tools: JsonText<Value>,
+    about: Option<JsonText<Value>>,
+    listed_at: i64,
+}
+
+impl From<ListingRow> for Listing {
+    fn from(row: ListingRow) -> Self {
+        Self {
+            server: ServerId(row.server_id),
+            url: row.url,
+            tools: row.tools.0,
+            about: row.about.map(|about| about.0),
+            listed_at: Timestamp(row.listed_at),
+        }
+    }
+}
+
+impl Store {
+    /// Keeps what a server listed in the place of what it had listed before. Where the connection is gone, nothing is kept.
+    pub async fn set_listing(&self, owner: UserId, listing: &Listing) -> Result<(), Error> {
+        let about = listing.about.as_ref().map(Value::to_string);
+        write!(self, |c| sqlx::query(SET)
+            .bind(listing.server.0)
+            .bind(owner.0)
+            .bind(&listing.url)
+            .bind(listing.tools.to_string())
+            .bind(about)
+            .bind(listing.listed_at.0)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
+        Ok(())
+    }
+
+    /// What the servers of all connections of a person listed last, in no order.
+    pub async fn list_listings(&self, owner: UserId) -> Result<Vec<Listing>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, ListingRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+        Ok(rows.into_iter().map(Listing::from).collect())
+    }
+
+    /// What the server of one connection listed last.
+    pub async fn get_listing(&self, owner: UserId, server: ServerId) -> Result<Option<Listing>, Error> {
+        let row =
+            read!(self, |c| sqlx::query_as::<_, ListingRow>(GET).bind(server.0).bind(owner.0).fetch_optional(c).await)?;
+        Ok(row.map(Listing::from))
+    }
+}

@@ -1,0 +1,207 @@
+//! A foreign MCP server with sessions that lives through something: it changes its tools and says so, fails, and comes back.
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tokio::sync::broadcast;
+
+use crate::background::Background;
+
+/// What it tells whoever listens when its tools have changed.
+const CHANGED: &str = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n";
+
+#[derive(Debug)]
+struct Script {
+    tools: Vec<Value>,
+    instructions: Option<String>,
+    calls: Vec<(String, Value)>,
+    /// What calls give back beside a text.
+    structured: Option<Value>,
+    hangs: bool,
+    trouble: Option<Trouble>,
+    handshakes: usize,
+    headers: HeaderMap,
+    changes: broadcast::Sender<()>,
+}
+
+/// What can be wrong with a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// It answers everything with 503.
+    Down,
+    /// It never answers.
+    Silent,
+    /// It answers everything but the question for its tools.
+    NoList,
+}
+
+/// An MCP server on a free port that can change and fail. It stops when it is dropped.
+#[derive(Debug)]
+pub struct LivingMcp {
+    /// Where it is.
+    pub url: String,
+    script: Arc<Mutex<Script>>,
+    _server: Background,
+}
+
+impl LivingMcp {
+    /// Starts it with tools as `tools/list` tells them; `inputSchema` may be left out.
+    pub async fn start(tools: impl IntoIterator<Item = Value>) -> Self {
+        let script = Arc::new(Mutex::new(Script {
+            tools: complete(tools),
+            instructions: None,
+            calls: Vec::new(),
+            structured: None,
+            hangs: false,
+            trouble: None,
+            handshakes: 0,
+            headers: HeaderMap::new(),
+            changes: broadcast::Sender::new(16),
+        }));
+        let routes = Router::new().route("/mcp", post(answer).get(listen)).with_state(Arc::clone(&script));
+        let server = Background::serve(routes).await;
+        Self { url: format!("{}/mcp", server.origin), script, _server: server }
+    }
+
+    /// From now on it has these tools.
+    pub fn change(&self, tools: impl IntoIterator<Item = Value>) {
+        self.script.lock().unwrap().tools = complete(tools);
+    }
+
+    /// From now on it tells whoever connects how it wants to be used.
+    pub fn instruct(&self, instructions: &str) {
+        self.script.lock().unwrap().instructions = Some(instructions.to_owned());
+    }
+
+    /// From now on its calls do not end.
+    pub fn hang(&self) {
+        self.script.lock().unwrap().hangs = true;
+    }
+
+    /// The same, and it tells whoever listens.
+    pub fn announce(&self, tools: impl IntoIterator<Item = Value>) {
+        self.change(tools);
+        self.script.lock().unwrap().changes.send(()).ok();
+    }
+
+    /// From now on its calls give this back, too.
+    pub fn structure(&self, value: Value) {
+        self.script.lock().unwrap().structured = Some(value);
+    }
+
+    /// From now on this is wrong with it, or nothing any more.
+    pub fn trouble(&self, trouble: Option<Trouble>) {
+        self.script.lock().unwrap().trouble = trouble;
+    }
+
+    /// How often somebody connected.
+    pub fn handshakes(&self) -> usize {
+        self.script.lock().unwrap().handshakes
+    }
+
+    /// How many listen for changes at the moment.
+    pub fn listeners(&self) -> usize {
+        self.script.lock().unwrap().changes.receiver_count()
+    }
+
+    /// A header of the last request.
+    pub fn header(&self, name: &str) -> Option<String> {
+        self.script.lock().unwrap().headers.get(name).map(|value| value.to_str().unwrap().to_owned())
+    }
+
+    /// What was called, with what.
+    pub fn calls(&self) -> Vec<(String, Value)> {
+        self.script.lock().unwrap().calls.clone()
+    }
+}
+
+fn complete(tools: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    let with_schema = |mut tool: Value| {
+        let fields = tool.as_object_mut().unwrap();
+        fields.entry("inputSchema").or_insert_with(|| json!({ "type": "object" }));
+        tool
+    };
+    tools.into_iter().map(with_schema).collect()
+}
+
+/// The stream on which it tells that its tools have changed.
+async fn listen(State(script): State<Arc<Mutex<Script>>>) -> Response {
+    let (changes, trouble) = {
+        let script = script.lock().unwrap();
+        (script.changes.subscribe(), script.trouble)
+    };
+    if trouble == Some(Trouble::Down) {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    let changes = futures_util::stream::unfold(changes, async |mut changes| {
+        changes.recv().await.ok().map(|()| (Ok::<_, std::io::Error>(CHANGED), changes))
+    });
+    let opened = futures_util::stream::once(async { Ok(": open\n\n") });
+    ([("content-type", "text/event-stream")], Body::from_stream(opened.chain(changes))).into_response()
+}
+
+async fn answer(State(script): State<Arc<Mutex<Script>>>, headers: HeaderMap, body: Bytes) -> Response {
+    let request: Value = serde_json::from_slice(&body).unwrap();
+    let trouble = {
+        let mut script = script.lock().unwrap();
+        script.headers = headers;
+        script.trouble
+    };
+    match trouble {
+        Some(Trouble::Down) => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        Some(Trouble::Silent) => std::future::pending().await,
+        _ => {}
+    }
+    let Some(id) = request.get("id") else { return StatusCode::ACCEPTED.into_response() };
+    let (result, hangs) = {
+        let mut script = script.lock().unwrap();
+        (script.answer(&request), script.hangs && request["method"] == "tools/call")
+    };
+    if hangs {
+        std::future::pending::<()>().await;
+    }
+    let answer = match result {
+        Some(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        None => json!({
+            "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "Method not found" },
+        }),
+    };
+    ([("mcp-session-id", "one")], axum::Json(answer)).into_response()
+}
+
+impl Script {
+    fn answer(&mut self, request: &Value) -> Option<Value> {
+        let params = &request["params"];
+        match request["method"].as_str().unwrap() {
+            "initialize" => {
+                self.handshakes += 1;
+                Some(json!({
+                    "protocolVersion": params["protocolVersion"],
+                    "capabilities": { "tools": { "listChanged": true } },
+                    "serverInfo": { "name": "scripted", "version": "1.0.0" },
+                    "instructions": self.instructions,
+                }))
+            }
+            "ping" => Some(json!({})),
+            "tools/list" if self.trouble == Some(Trouble::NoList) => None,
+            "tools/list" => Some(json!({ "tools": self.tools })),
+            "tools/call" => {
+                let name = params["name"].as_str().unwrap().to_owned();
+                self.calls.push((name.clone(), params["arguments"].clone()));
+                let mut result = json!({ "content": [{ "type": "text", "text": format!("{name} is done") }] });
+                if let Some(structured) = &self.structured {
+                    result["structuredContent"] = structured.clone();
+                }
+                Some(result)
+            }
+            _ => None,
+        }
+    }
+}

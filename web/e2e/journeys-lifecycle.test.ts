@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import type { Locator } from "playwright-core";
+import type { Account } from "./account.ts";
+import { LivingServer } from "./living-server.ts";
+import { inspect, looks } from "./look.ts";
+import { allowAll } from "./permission.ts";
+import { call, say } from "./scripted-model.ts";
+import { openStage } from "./stage.ts";
+import { eventually, type Visitor } from "./visitor.ts";
+
+const stage = await openStage();
+const search = { name: "search", description: "Finds.", inputSchema: { type: "object" } };
+const send = { name: "send", description: "Sends a letter.", inputSchema: { type: "object" } };
+
+interface Scene {
+  account: Account;
+  visitor: Visitor;
+  server: LivingServer;
+}
+
+/** Somebody who has connected a living server and looks at their connections. */
+async function scene(t: TestContext, options = {}): Promise<Scene> {
+  const server = await LivingServer.start([search, send]);
+  t.after(() => server.stop());
+  const { account, visitor } = await stage.member(t, options);
+  await account.connect("post", server.url);
+  await visitor.open("/?tab=servers");
+  await visitor.connection("post").getByText("connected", { exact: true }).waitFor();
+  await eventually(() => assert.ok(server.listeners > 0));
+  return { account, visitor, server };
+}
+
+async function openDetails(visitor: Visitor, name: string): Promise<Locator> {
+  await visitor.connection(name).getByRole("button", { name, exact: true }).click();
+  await visitor.sheet.getByRole("heading", { name, exact: true }).waitFor();
+  return visitor.sheet;
+}
+
+function button(sheet: Locator, name: string): Locator {
+  return sheet.getByRole("button", { name, exact: true });
+}
+
+test("a connection tells who its server is, and can be given another name", async (t) => {
+  const { visitor } = await scene(t);
+  const sheet = await openDetails(visitor, "post");
+  for (const text of ["living 2.1.0", "2025-11-25, with handshake", "streamable HTTP", "none"])
+    await sheet.getByText(text, { exact: true }).waitFor();
+  await sheet.getByText("Ask before you send anything.").waitFor();
+  await sheet.getByText(/^2 of 2 are switched on\. The model reads about \d+ tokens/u).waitFor();
+  await sheet.getByLabel("Server Name", { exact: true }).fill("letters");
+  await button(sheet, "Rename").click();
+  await sheet.getByRole("heading", { name: "letters", exact: true }).waitFor();
+  await visitor.page.keyboard.press("Escape");
+  await visitor.connection("letters").waitFor();
+  await visitor.page.reload();
+  await visitor.connection("letters").getByText("connected", { exact: true }).waitFor();
+  assert.equal(await visitor.connection("post").count(), 0);
+});
+
+test("a tool that is switched off is offered nowhere", async (t) => {
+  const { account, visitor, server } = await scene(t);
+  const sheet = await openDetails(visitor, "post");
+  await sheet.getByLabel(/^send/u).uncheck();
+  await sheet.getByText(/^1 of 2 are switched on/u).waitFor();
+  await visitor.page.keyboard.press("Escape");
+  await visitor.page.getByRole("tab", { name: "Tools (1)", exact: true }).waitFor();
+  const available = visitor.card("Available Tools");
+  await available.getByRole("heading", { name: "search", exact: true }).waitFor();
+  assert.equal(await available.getByRole("heading", { name: "send", exact: true }).count(), 0);
+  await eventually(async () => {
+    const { connections } = await account.call<{ connections: { disabledTools: string[] }[] }>(
+      "/api/connections",
+    );
+    assert.deepEqual(connections[0]?.disabledTools, ["send"]);
+  });
+  server.acts["send"] = () => ({ content: [] });
+  await assert.rejects(
+    account.call("/api/tools/run", { serverName: "post", name: "send", arguments: {} }),
+    "the server refuses it, too",
+  );
+});
+
+test("what happens to a server is seen at once, and what it listed last stays known", async (t) => {
+  const { visitor, server } = await scene(t);
+  const available = visitor.card("Available Tools");
+  await eventually(async () => {
+    // The stream of the connection may be younger than the one with which the server was tried out.
+    server.announce([search, send, { ...send, name: "post_scriptum" }]);
+    await available.getByRole("heading", { name: "post_scriptum", exact: true }).waitFor({ timeout: 1_000 });
+  });
+
+  server.lists = false;
+  server.announce([search]);
+  const row = visitor.connection("post");
+  await row.getByText("error", { exact: true }).waitFor();
+  await row.getByText(/^could not be asked for its tools again: it answered with an error/u).waitFor();
+  await row.getByText(/^It listed 3 tools last, at /u).waitFor();
+  assert.equal(await available.getByRole("heading", { name: "search", exact: true }).count(), 0);
+
+  server.lists = true;
+  await button(row, "Reconnect post").click();
+  await row.getByText("connected", { exact: true }).waitFor();
+  await available.getByRole("heading", { name: "search", exact: true }).waitFor();
+  const sheet = await openDetails(visitor, "post");
+  await sheet.getByText(/could not be asked for its tools again/u).waitFor();
+  server.tools = [search, send];
+  await button(sheet, "Refresh tools").click();
+  await sheet.getByText(/^2 of 2 are switched on/u).waitFor();
+  await button(sheet, "Reconnect").click();
+  await sheet.getByText("connected", { exact: true }).waitFor();
+});
+
+test("a key is added, replaced and removed, and never shown again", async (t) => {
+  const { visitor, server } = await scene(t);
+  const sheet = await openDetails(visitor, "post");
+  await button(sheet, "Add a key").click();
+  await sheet.getByLabel("Key", { exact: true }).fill("s3cret-1");
+  await button(sheet, "Save").click();
+  await button(sheet, "Replace Authorization").waitFor();
+  await eventually(() => assert.equal(server.headers.authorization, "Bearer s3cret-1"));
+  await button(sheet, "Add a header").click();
+  await sheet.getByLabel("Header name", { exact: true }).fill("X-Team");
+  await sheet.getByLabel("Header value", { exact: true }).fill("s3cret-2");
+  await button(sheet, "Save").click();
+  await button(sheet, "Replace X-Team").waitFor();
+  await button(sheet, "Replace Authorization").click();
+  await sheet.getByLabel("Key", { exact: true }).fill("s3cret-3");
+  await button(sheet, "Save").click();
+  await eventually(() => {
+    assert.equal(server.headers.authorization, "Bearer s3cret-3");
+    assert.equal(server.headers["x-team"], "s3cret-2");
+  });
+  await button(sheet, "Remove Authorization from what is sent").click();
+  await button(sheet, "Add a key").waitFor();
+  await eventually(() => {
+    assert.equal(server.headers.authorization, undefined);
+    assert.equal(server.headers["x-team"], "s3cret-2");
+  });
+  assert.ok(!(await visitor.page.content()).includes("s3cret"));
+});
+
+test("a slow call shows how far it is, and a result that was not announced says so", async (t) => {
+  const { account, visitor, server } = await scene(t);
+  const held = Promise.withResolvers<void>();
+  const counted = Promise.withResolvers<void>();
+  server.acts["send"] = async (report) => {
+    report({ progress: 1, message: "Looking for a stamp" });
+    await held.promise;
+    report({ progress: 1, total: 4, message: "Licking it" });
+    await counted.promise;
+    return { content: [{ type: "text", text: "sent" }], structuredContent: { sheets: "two" } };
+  };
+  const outputSchema = { type: "object", properties: { sheets: { type: "integer" } } };
+  server.announce([search, { ...send, outputSchema }]);
+  await eventually(async () => {
+    const { connections } = await account.call<{ connections: { tools: { outputSchema?: object }[] }[] }>(
+      "/api/connections",
+    );
+    assert.ok(connections[0]?.tools[1]?.outputSchema);
+  });
+  await allowAll(account, "post");
+  await visitor.openTab("Chat");
+  stage.model.answer(call("send", {}));
+  stage.model.answer(say("It is sent."));
+  await visitor.ask("Send it");
+  const card = visitor.toolCall("send");
+  await card.getByText("Looking for a stamp", { exact: true }).waitFor();
+  const bar = card.getByRole("progressbar");
+  assert.equal(await bar.getAttribute("aria-valuenow"), null, "nobody knows how far it is");
+  held.resolve();
+  await card.getByText("Licking it", { exact: true }).waitFor();
+  assert.equal(await bar.getAttribute("aria-valuenow"), "25");
+  counted.resolve();
+  await visitor.answered();
+  await card.getByRole("button", { expanded: false }).click();
+  const words = "This is not what the tool announced: result.sheets: has to be of the type integer";
+  await card.getByText(words, { exact: true }).waitFor();
+});
+
+for (const [name, look] of looks) {
+  test(`the details of a connection look right: ${name}`, async (t) => {
+    const { visitor, server } = await scene(t, look);
+    const sheet = await openDetails(visitor, "post");
+    await sheet.getByText("living 2.1.0", { exact: true }).waitFor();
+    await sheet.getByText("Sent with every request", { exact: true }).waitFor();
+    await inspect(visitor, "connection", look);
+    await button(sheet, "Add a header").click();
+    await sheet.getByLabel("Header value", { exact: true }).scrollIntoViewIfNeeded();
+    await inspect(visitor, "connection-header", look);
+    server.down = true;
+    await button(sheet, "Reconnect").click();
+    await sheet.getByText("error", { exact: true }).waitFor();
+    await sheet.getByText("error", { exact: true }).scrollIntoViewIfNeeded();
+    await inspect(visitor, "connection-error", look);
+    await visitor.page.keyboard.press("Escape");
+    await button(visitor.connection("post"), "Reconnect post").waitFor();
+    await inspect(visitor, "connection-row-error", look);
+  });
+}

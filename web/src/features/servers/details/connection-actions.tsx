@@ -1,0 +1,37 @@
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQueryClient } from "@/lib/query/use-query";
+import { t as common } from "@/lib/t";
+import { Button } from "@/ui/button";
+import { toast } from "@/ui/toast";
+import { listToolsAgain } from "../api";
+import type { ServerConnection } from "../server-connection";
+import { t } from "../servers-text";
+import { storeLiveState } from "../use-connections";
+import { useReconnect } from "../use-reconnect";
+
+interface ConnectionActionsProps {
+  userId: string;
+  connection: ServerConnection;
+}
+
+/** What asks the server again. */
+export function ConnectionActions({ userId, connection: { id } }: ConnectionActionsProps) {
+  const client = useQueryClient();
+  const reconnect = useReconnect(userId, id);
+  const list = useMutation({
+    mutationFn: () => listToolsAgain(id),
+    onSuccess: (connection) => storeLiveState(client, userId, connection),
+    onError: (error) => toast({ title: common("error.title"), description: error.message, tone: "err" }),
+  });
+  const busy = reconnect.isPending || list.isPending;
+  return (
+    <>
+      <Button disabled={busy} busy={reconnect.isPending} onClick={() => reconnect.mutate()}>
+        {t("servers.reconnect")}
+      </Button>
+      <Button disabled={busy} busy={list.isPending} onClick={() => list.mutate()}>
+        {t("servers.refreshTools")}
+      </Button>
+    </>
+  );
+}

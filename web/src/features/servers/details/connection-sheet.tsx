@@ -1,0 +1,72 @@
+import { RotateCw } from "lucide-react";
+import { useQuery } from "@/lib/query/use-query";
+import { showInvisible } from "@/lib/show-invisible";
+import { Badge, Dot } from "@/ui/badge";
+import { Sheet } from "@/ui/sheet";
+import { connectionDetails } from "../api";
+import { liveConnections } from "../connection-queries";
+import { type ServerConnection, statusTone } from "../server-connection";
+import { t } from "../servers-text";
+import { Trouble } from "../trouble";
+import { ConnectionActions } from "./connection-actions";
+import { Facts } from "./facts";
+import { HeadersSection } from "./headers-section";
+import { NameForm } from "./name-form";
+import { Part } from "./part";
+import { ToolSwitches } from "./tool-switches";
+
+interface ConnectionSheetProps {
+  userId: string;
+  connection: ServerConnection;
+  onClose: () => void;
+}
+
+/** All that is known of a connection, and what can be changed about it. */
+export function ConnectionSheet({ userId, connection, onClose }: ConnectionSheetProps) {
+  const { id, name, url, status, reason } = connection;
+  const live = useQuery(liveConnections(userId)).data?.find((one) => one.id === id);
+  // Every state of the connection has details of its own.
+  const version = `${live?.status ?? ""} ${live?.checkedAt ?? ""}`;
+  const details = useQuery(connectionDetails(userId, id, version));
+  const known = live ?? details.data;
+  const instructions = details.data?.instructions ?? "";
+  const tone = statusTone(status);
+  return (
+    <Sheet
+      title={name}
+      subtitle={<span className="font-mono">{url}</span>}
+      onClose={onClose}
+      footer={<ConnectionActions userId={userId} connection={connection} />}
+    >
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-7">
+        <div className="grid gap-2" role="status">
+          <p className="flex items-center gap-2">
+            {status === "connecting" ? (
+              <RotateCw aria-hidden="true" className="size-4 animate-spin text-ink-2" />
+            ) : (
+              <Dot tone={tone} />
+            )}
+            <Badge tone={tone}>{status.replaceAll("-", " ")}</Badge>
+          </p>
+          {status === "idle" && <p className="text-sm text-ink-2">{t("servers.idle.about")}</p>}
+          {reason !== undefined && <Trouble userId={userId} connection={connection} reason={reason} bare />}
+        </div>
+        {known !== undefined && <Facts connection={known} />}
+        {instructions !== "" && (
+          <Part title={t("servers.instructions")} about={t("servers.instructions.about")}>
+            <p
+              // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- A scrolling text has to be reached.
+              tabIndex={0}
+              className="max-h-48 overflow-auto px-4 py-3 text-sm whitespace-pre-line text-ink-2 wrap-anywhere"
+            >
+              {showInvisible(instructions)}
+            </p>
+          </Part>
+        )}
+        <ToolSwitches userId={userId} connection={connection} />
+        <NameForm key={name} userId={userId} connection={connection} />
+        <HeadersSection userId={userId} id={id} headers={details.data?.headers} />
+      </div>
+    </Sheet>
+  );
+}

@@ -1,0 +1,44 @@
+import { type FormEvent, useState } from "react";
+import { Button } from "@/ui/button";
+import { Field, Input } from "@/ui/field";
+import type { ServerConnection } from "../server-connection";
+import { t } from "../servers-text";
+import { useChange } from "./use-change";
+
+interface NameFormProps {
+  userId: string;
+  connection: ServerConnection;
+}
+
+/** Gives a connection another name. */
+export function NameForm({ userId, connection: { id, name } }: NameFormProps) {
+  const [typed, setTyped] = useState(name);
+  const change = useChange(userId, id);
+  const wanted = typed.trim();
+  const same = wanted === "" || wanted === name;
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    if (!same && !change.isPending) change.mutate({ name: wanted });
+  }
+
+  return (
+    <form onSubmit={submit} className="flex items-end gap-2">
+      <Field label={t("servers.name")} className="flex-1">
+        {(ids) => (
+          <Input
+            {...ids}
+            value={typed}
+            maxLength={200}
+            autoComplete="off"
+            spellCheck={false}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+        )}
+      </Field>
+      <Button type="submit" className="h-10" disabled={same || change.isPending} busy={change.isPending}>
+        {t("servers.rename")}
+      </Button>
+    </form>
+  );
+}

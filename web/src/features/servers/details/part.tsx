@@ -1,0 +1,22 @@
+import { type ReactNode, useId } from "react";
+
+interface PartProps {
+  title: string;
+  /** What it is about, where the title does not say it. */
+  about?: string;
+  children: ReactNode;
+}
+
+/** A heading and a box. */
+export function Part({ title, about, children }: PartProps) {
+  const id = useId();
+  return (
+    <section aria-labelledby={id} className="grid grid-cols-[minmax(0,1fr)] gap-2">
+      <h3 id={id} className="text-md">
+        {title}
+      </h3>
+      {about !== undefined && <p className="-mt-1 text-sm text-ink-2">{about}</p>}
+      <div className="rounded-md border border-line bg-surface">{children}</div>
+    </section>
+  );
+}

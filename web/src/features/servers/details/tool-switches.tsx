@@ -1,0 +1,90 @@
+import { Check } from "lucide-react";
+import { useState } from "react";
+import { useQueryClient } from "@/lib/query/use-query";
+import { showInvisible } from "@/lib/show-invisible";
+import { Input } from "@/ui/field";
+import { liveConnections } from "../connection-queries";
+import type { ServerConnection } from "../server-connection";
+import { t } from "../servers-text";
+import { storeLiveState } from "../use-connections";
+import { Part } from "./part";
+import { tokensOf } from "./tool-weight";
+import { useChange } from "./use-change";
+
+/** From so many tools on they can be searched. */
+const MANY = 12;
+/** Tools that are shown at once. */
+const SHOWN = 100;
+
+interface ToolSwitchesProps {
+  userId: string;
+  connection: ServerConnection;
+}
+
+/** The tools of a connection, each to be switched on or off, with what they weigh. */
+export function ToolSwitches({ userId, connection }: ToolSwitchesProps) {
+  const { id, tools, disabledTools } = connection;
+  const client = useQueryClient();
+  const change = useChange(userId, id);
+  const [query, setQuery] = useState("");
+  const found = tools.filter(({ name }) => name.toLowerCase().includes(query.trim().toLowerCase()));
+  const on = tools.filter(({ name }) => !disabledTools.includes(name));
+  const weight = on.reduce((sum, tool) => sum + tokensOf(tool), 0);
+
+  function flip(name: string, isOn: boolean): void {
+    const live = client.getQueryData(liveConnections(userId).queryKey)?.find((one) => one.id === id);
+    const others = disabledTools.filter((other) => other !== name);
+    // The switch answers at once; what the server says to it comes after.
+    if (live) storeLiveState(client, userId, { ...live, disabledTools: isOn ? others : [...others, name] });
+    change.mutate({ tools: { [name]: isOn } });
+  }
+
+  if (tools.length === 0) return null;
+  const about = t("servers.weight", { on: on.length, n: tools.length, tokens: weight.toLocaleString() });
+  return (
+    <Part title={t("servers.tools")} about={about}>
+      {tools.length >= MANY && (
+        <div className="border-b border-line p-2">
+          <Input
+            type="search"
+            aria-label={t("servers.findTool")}
+            placeholder={t("servers.findTool")}
+            value={query}
+            onChange={(event) => setQuery(event.target.value)}
+          />
+        </div>
+      )}
+      <ul className="max-h-80 divide-y divide-line overflow-auto">
+        {found.slice(0, SHOWN).map((tool) => (
+          <li key={tool.name}>
+            <label className="relative flex min-h-10 items-center gap-3 px-4 py-2 touch:min-h-11">
+              <input
+                type="checkbox"
+                className="peer absolute inset-0 size-full opacity-0"
+                checked={!disabledTools.includes(tool.name)}
+                onChange={(event) => flip(tool.name, event.target.checked)}
+              />
+              <span
+                aria-hidden="true"
+                className="grid size-4 shrink-0 place-items-center rounded-[5px] border border-line-strong text-transparent transition-colors duration-150 peer-checked:border-transparent peer-checked:bg-accent peer-checked:text-paper peer-focus-visible:outline-2 peer-focus-visible:outline-offset-2 peer-focus-visible:outline-accent [&_svg]:size-3"
+              >
+                <Check strokeWidth={3} />
+              </span>
+              <span className="min-w-0 flex-1 font-mono text-sm wrap-anywhere">
+                {showInvisible(tool.name)}
+              </span>
+              <span className="text-xs whitespace-nowrap text-ink-2 tabular-nums">
+                {t("servers.tokens", { n: tokensOf(tool).toLocaleString() })}
+              </span>
+            </label>
+          </li>
+        ))}
+        {found.length > SHOWN && (
+          <li className="px-4 py-3 text-sm text-ink-2">
+            {t("servers.moreTools", { n: found.length - SHOWN })}
+          </li>
+        )}
+      </ul>
+    </Part>
+  );
+}

@@ -1,0 +1,24 @@
+import type { Connection } from "@/lib/connection";
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQueryClient } from "@/lib/query/use-query";
+import { t } from "@/lib/t";
+import { toast } from "@/ui/toast";
+import { changeConnection, type ConnectionChange } from "../api";
+import { reloadConnections, storeLiveState } from "../use-connections";
+
+/** Changes a connection. `onChanged` is told when it is done. */
+export function useChange(userId: string, id: string, onChanged?: (connection: Connection) => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (change: ConnectionChange) => changeConnection(id, change),
+    onSuccess: async (connection) => {
+      storeLiveState(client, userId, connection);
+      onChanged?.(connection);
+      await reloadConnections(client, userId);
+    },
+    onError: (error) => {
+      toast({ title: t("error.title"), description: error.message, tone: "err" });
+      void reloadConnections(client, userId);
+    },
+  });
+}

@@ -1,0 +1,40 @@
+import { Button } from "@/ui/button";
+import { momentOf } from "./moment";
+import type { ServerConnection } from "./server-connection";
+import { t } from "./servers-text";
+import { useReconnect } from "./use-reconnect";
+
+interface TroubleProps {
+  userId: string;
+  connection: ServerConnection;
+  reason: string;
+  /** Without the button, where there is another one. */
+  bare?: boolean;
+}
+
+/** Why a connection cannot be used, what is still known of it, and the way to try again. */
+export function Trouble({ userId, connection, reason, bare = false }: TroubleProps) {
+  const { id, name, nextTryAt, listedAt, tools, usesFallback } = connection;
+  const reconnect = useReconnect(userId, id);
+  return (
+    <div className="grid justify-items-start gap-1 text-sm text-ink-2">
+      <p className="text-err wrap-anywhere first-letter:uppercase">{reason}</p>
+      {nextTryAt !== undefined && <p>{t("servers.nextTry", { time: momentOf(nextTryAt) })}</p>}
+      {listedAt !== undefined && tools.length > 0 && !usesFallback && (
+        <p>{t("servers.lastListed", { n: tools.length, time: momentOf(listedAt) })}</p>
+      )}
+      {!bare && (
+        <Button
+          size="sm"
+          className="mt-1"
+          aria-label={t("servers.retry", { name })}
+          busy={reconnect.isPending}
+          disabled={reconnect.isPending}
+          onClick={() => reconnect.mutate()}
+        >
+          {t("servers.reconnect")}
+        </Button>
+      )}
+    </div>
+  );
+}

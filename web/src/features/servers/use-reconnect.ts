@@ -1,0 +1,16 @@
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQueryClient } from "@/lib/query/use-query";
+import { t } from "@/lib/t";
+import { toast } from "@/ui/toast";
+import { refreshConnection } from "./api";
+import { storeLiveState } from "./use-connections";
+
+/** Connects to a server anew, at once. */
+export function useReconnect(userId: string, id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => refreshConnection(id),
+    onSuccess: (connection) => storeLiveState(client, userId, connection),
+    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
+  });
+}
