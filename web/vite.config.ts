@@ -30,6 +30,12 @@ export default defineConfig({
               test: /features\/servers\/(api|moment|servers-text|trouble|use-reconnect)|texts-of-servers/u,
               priority: 2,
             },
+            {
+              name: "apps",
+              test: /tool-app\/(?!app-height)|texts-of-apps|node_modules\/(?:@modelcontextprotocol|@standard-schema|zod)\//u,
+              priority: 2,
+            },
+            { name: "asking", test: /approval-parts|texts-of-approval/u, priority: 2 },
             { name: "sheet", test: /src\/ui\/sheet/u, priority: 2 },
             { name: "result", test: /tool-result\/.*\.tsx|show-invisible/u, priority: 2 },
             { name: "shared", minShareCount: 2, priority: 1 },

@@ -10,6 +10,8 @@ export interface ScriptedTool {
   annotations?: object;
   /** It is called as a task, which says this of itself as long as it runs. */
   task?: { message: string };
+  /** What else the server says about it: the link to its app. */
+  meta?: object;
   /** What it answers; it may take its time or throw. */
   run?: (args: Record<string, unknown>) => Promise<string> | string;
 }
@@ -22,7 +24,13 @@ export interface About {
 interface RpcRequest {
   id?: number | string;
   method: string;
-  params?: { protocolVersion?: string; name?: string; arguments?: Record<string, unknown>; taskId?: string };
+  params?: {
+    protocolVersion?: string;
+    name?: string;
+    uri?: string;
+    arguments?: Record<string, unknown>;
+    taskId?: string;
+  };
 }
 
 /** A call that runs as a task. */
@@ -38,8 +46,21 @@ export interface Served {
   stop: () => void;
 }
 
-/** The smallest MCP server over streamable HTTP: it has tools, and that is all. */
-export async function serveTools(tools: ScriptedTool[], about: About = {}): Promise<Served> {
+/** A page that a server brings for its tools. */
+export interface ScriptedApp {
+  uri: string;
+  html: string;
+  mimeType?: string;
+  /** What it asks for: `_meta.ui`. */
+  ui?: object;
+}
+
+/** The smallest MCP server over streamable HTTP: it has tools, perhaps with apps, and that is all. */
+export async function serveTools(
+  tools: ScriptedTool[],
+  about: About = {},
+  apps: ScriptedApp[] = [],
+): Promise<Served> {
   const tasks = new Map<string, RunningTask>();
   return serve(async (request, response) => {
     if (request.method !== "POST") {
@@ -51,17 +72,20 @@ export async function serveTools(tools: ScriptedTool[], about: About = {}): Prom
       response.writeHead(202).end();
       return;
     }
-    const answer = taskAnswer(rpc, tools, tasks) ?? (await answerTo(rpc, tools, about));
+    const answer = taskAnswer(rpc, tools, tasks) ?? (await answerTo(rpc, tools, about, apps));
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify({ jsonrpc: "2.0", id: rpc.id, ...answer }));
   });
 }
 
-/** A web site, which is no MCP server. */
-export function serveWebSite(): Promise<Served> {
-  return serve((_, response) => {
+/** A web site, which is no MCP server, and the paths that were asked for. */
+export async function serveWebSite(): Promise<Served & { visits: string[] }> {
+  const visits: string[] = [];
+  const served = await serve((request, response) => {
+    visits.push(request.url ?? "");
     response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>Shop</title>");
   });
+  return { ...served, visits };
 }
 
 /** An address at which nothing listens. */
@@ -106,11 +130,16 @@ async function answerTo(
   { method, params }: RpcRequest,
   tools: ScriptedTool[],
   about: About = {},
+  apps: ScriptedApp[] = [],
 ): Promise<object> {
   if (method === "initialize") {
     const serverInfo = { name: "scripted", version: "1.0.0" };
     const protocolVersion = params?.protocolVersion ?? "2025-06-18";
-    const capabilities = { tools: {}, tasks: { cancel: {}, requests: { tools: { call: {} } } } };
+    const capabilities = {
+      tools: {},
+      resources: {},
+      tasks: { cancel: {}, requests: { tools: { call: {} } } },
+    };
     return { result: { protocolVersion, capabilities, serverInfo, ...about } };
   }
   if (method === "ping") return { result: {} };
@@ -118,16 +147,22 @@ async function answerTo(
     return {
       result: {
         tools: tools.map(
-          ({ name, description = "", inputSchema = { type: "object" }, annotations, task }) => ({
+          ({ name, description = "", inputSchema = { type: "object" }, annotations, meta, task }) => ({
             name,
             description,
             inputSchema,
             ...(annotations && { annotations }),
             ...(task && { execution: { taskSupport: "required" } }),
+            ...(meta && { _meta: meta }),
           }),
         ),
       },
     };
+  }
+  const app = apps.find(({ uri }) => method === "resources/read" && uri === params?.uri);
+  if (app) {
+    const { uri, html, mimeType = "text/html;profile=mcp-app", ui } = app;
+    return { result: { contents: [{ uri, mimeType, text: html, ...(ui && { _meta: { ui } }) }] } };
   }
   const tool = tools.find(({ name }) => method === "tools/call" && name === params?.name);
   if (!tool) return { error: { code: -32601, message: "Method not found" } };

@@ -3,7 +3,18 @@ import type { Plugin } from "vite";
 
 const file = "messages/en.json";
 /** The first words of the names whose texts are loaded apart, as `en.json?<word>`. */
-const parts = ["account", "approval", "form", "history", "permission", "servers", "share", "task", "tools"];
+const parts = [
+  "account",
+  "approval",
+  "apps",
+  "form",
+  "history",
+  "permission",
+  "servers",
+  "share",
+  "task",
+  "tools",
+];
 /** How the id of a module with one part begins. */
 const prefix = "\0texts-of-";
 

@@ -4,6 +4,11 @@ declare module "*/en.json?account" {
   export default texts;
 }
 
+declare module "*/en.json?apps" {
+  const texts: import("@/lib/t").Texts<"apps">;
+  export default texts;
+}
+
 declare module "*/en.json?form" {
   const texts: import("@/lib/t").Texts<"form">;
   export default texts;

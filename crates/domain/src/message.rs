@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::Seal;
-use crate::tool::ToolCall;
+use serde_json::Value;
+
+use crate::tool::{ToolCall, ToolContent, ToolResult};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +24,33 @@ impl Role {
             Self::User => "user",
             Self::Assistant => "assistant",
         }
+    }
+}
+
+/// What an app wants the model to know in the next turn (MCP Apps, `ui/update-model-context`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AppContext {
+    /// The app's connection.
+    pub server_name: String,
+    /// The tool that the app belongs to.
+    pub tool: String,
+    /// Pieces in the protocol's own shape; their texts are read.
+    #[serde(default)]
+    pub content: Vec<ToolContent>,
+    /// The same for machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Value>,
+}
+
+impl AppContext {
+    /// What the model gets to read, marked as what it is: an app's words, not the person's.
+    pub fn to_model_text(&self) -> String {
+        let Self { server_name, tool, content, structured_content } = self;
+        let result = ToolResult { content: content.clone(), ..ToolResult::default() };
+        let said = [result.to_model_text(), structured_content.as_ref().map(Value::to_string).unwrap_or_default()];
+        let said: Vec<String> = said.into_iter().filter(|text| !text.is_empty()).collect();
+        format!("[From the app of the tool {tool} ({server_name}), not from the person: {}]", said.join("\n"))
     }
 }
 
@@ -46,6 +75,11 @@ pub enum Part {
     ToolCall {
         /// The call.
         call: Box<ToolCall>,
+    },
+    /// What an app wants the model to know, beside the person's words.
+    AppContext {
+        /// What, and from which app.
+        context: AppContext,
     },
 }
 

@@ -1,7 +1,7 @@
 //! Tools: what a server offers, what a model asks for and what came of it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::text::show_hidden_writing;
 
@@ -63,9 +63,17 @@ pub struct ToolMeta {
 }
 
 impl From<Value> for ToolMeta {
-    /// Takes what it knows from whatever stands there.
-    fn from(meta: Value) -> Self {
-        Self { ui: meta.get("ui").cloned() }
+    /// Takes what it knows from whatever stands there. The link of older servers, which stands beside `ui`, is put
+    /// into it.
+    fn from(mut meta: Value) -> Self {
+        let mut ui = meta.get_mut("ui").map(Value::take);
+        if let Some(old @ Value::String(_)) = meta.get_mut("ui/resourceUri").map(Value::take) {
+            let fields = ui.get_or_insert_with(|| Value::Object(Map::new()));
+            if let Value::Object(fields) = fields {
+                fields.entry("resourceUri").or_insert(old);
+            }
+        }
+        Self { ui }
     }
 }
 
@@ -73,6 +81,27 @@ impl ToolMeta {
     /// Whether nothing is kept.
     pub fn is_empty(&self) -> bool {
         self.ui.is_none()
+    }
+
+    /// The address of the tool's app, if it has one: always `ui://…`.
+    pub fn app(&self) -> Option<&str> {
+        self.ui.as_ref()?.get("resourceUri")?.as_str().filter(|uri| uri.starts_with("ui://"))
+    }
+
+    /// Whether the model may know the tool.
+    pub fn is_for_model(&self) -> bool {
+        self.is_visible_to("model")
+    }
+
+    /// Whether apps of the same server may call the tool.
+    pub fn is_for_apps(&self) -> bool {
+        self.is_visible_to("app")
+    }
+
+    /// A tool that says nothing is there for both.
+    fn is_visible_to(&self, whom: &str) -> bool {
+        let listed = self.ui.as_ref().and_then(|ui| ui.get("visibility")).and_then(Value::as_array);
+        listed.is_none_or(|listed| listed.iter().any(|one| one == whom))
     }
 }
 
@@ -99,6 +128,9 @@ pub struct ToolResult {
     /// What of the structured result is not as the tool's output schema says; found here, never told by the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_error: Option<String>,
+    /// What the server adds for the tool's app. Nobody else reads it, least of all the model.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Value>,
 }
 
 impl ToolResult {
@@ -205,6 +237,9 @@ pub struct ToolCall {
     pub outcome: Outcome,
     /// Milliseconds from sending to the answer.
     pub duration_ms: u64,
+    /// The address of the app that shows the result, if the tool had one when it was called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app: Option<String>,
 }
 
 #[cfg(test)]
@@ -229,6 +264,33 @@ mod tests {
     fn nothing_is_written_for_the_model_alone() {
         let result = ToolResult::text("two files\u{e0048}\u{e0069}, \u{feff}one of them empty");
         assert_eq!(result.to_model_text(), "two files⟨U+E0048⟩⟨U+E0069⟩, \u{feff}one of them empty");
+    }
+
+    #[test]
+    fn the_link_to_an_app_is_read_in_both_its_forms() {
+        let meta = |value: Value| ToolMeta::from(value);
+        let new = meta(json!({ "ui": { "resourceUri": "ui://a/b", "visibility": ["app"] }, "other": 1 }));
+        assert_eq!(new.app(), Some("ui://a/b"));
+        let old = meta(json!({ "ui/resourceUri": "ui://a/b" }));
+        assert_eq!((old.app(), old.is_for_model(), old.is_for_apps()), (Some("ui://a/b"), true, true));
+        let both = meta(json!({ "ui": { "resourceUri": "ui://new" }, "ui/resourceUri": "ui://old" }));
+        assert_eq!(both.app(), Some("ui://new"));
+        for odd in [json!(null), json!({ "ui": 1 }), json!({ "ui": { "resourceUri": "https://a" } })] {
+            assert_eq!(meta(odd).app(), None);
+        }
+    }
+
+    #[test]
+    fn a_tool_is_there_for_those_it_names_and_without_a_word_for_all() {
+        let visible = |list: Value| {
+            let meta = ToolMeta::from(json!({ "ui": { "visibility": list } }));
+            (meta.is_for_model(), meta.is_for_apps())
+        };
+        assert_eq!(visible(json!(["app"])), (false, true));
+        assert_eq!(visible(json!(["model"])), (true, false));
+        assert_eq!(visible(json!([])), (false, false));
+        assert_eq!(visible(json!(null)), (true, true));
+        assert!(ToolMeta::default().is_for_model() && ToolMeta::default().is_for_apps());
     }
 
     #[test]

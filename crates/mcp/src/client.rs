@@ -27,13 +27,14 @@ pub struct Client {
     guard: GuardedHttp,
     limits: Limits,
     asks: bool,
+    shows_apps: bool,
     eras: Eras,
 }
 
 impl Client {
     /// A client that reaches what `guard` permits, with the default [`Limits`].
     pub fn new(guard: GuardedHttp) -> Self {
-        Self { guard, limits: Limits::default(), asks: false, eras: Eras::default() }
+        Self { guard, limits: Limits::default(), asks: false, shows_apps: false, eras: Eras::default() }
     }
 
     /// The same client with other limits.
@@ -45,6 +46,11 @@ impl Client {
     /// [`Asker`](crate::Asker); a question to a call without one is cancelled.
     pub fn with_questions(self) -> Self {
         Self { asks: true, ..self }
+    }
+
+    /// The same client, telling servers that it shows the pages that they bring for their tools (MCP Apps).
+    pub fn with_apps(self) -> Self {
+        Self { shows_apps: true, ..self }
     }
 
     /// Connects: the modern revision first, then the older handshake, then HTTP+SSE; or WebSocket, if the address says
@@ -121,7 +127,7 @@ impl Client {
         let tools_changed = Arc::new(watch::Sender::new(0));
         let told = Told::default();
         let asks = self.asks.then(|| asking.clone());
-        let handler = Handler::new(routes.clone(), tools_changed.clone(), asks, told.clone());
+        let handler = Handler::new(routes.clone(), tools_changed.clone(), (asks, self.shows_apps), told.clone());
         let stop = CancellationToken::new();
         let serving = Box::pin(serve_client_with_lifecycle_and_ct(handler, Gate::new(wire), mode, stop.clone()));
         let service: RunningService<RoleClient, Handler> = serving

@@ -21,7 +21,7 @@ use crate::call::{self, CallOptions};
 use crate::error::quote;
 use crate::handler::{Handler, Routes};
 use crate::transport::{Fault, Transport};
-use crate::{CallError, Error, Limits, tools};
+use crate::{CallError, Error, Limits, Resource, resources, tools};
 
 /// For ending a session on the server and closing the wire.
 const CLOSE: Duration = Duration::from_secs(8);
@@ -180,6 +180,11 @@ impl Connection {
     /// ago. The call is not made again.
     pub async fn resume_task(&self, task: Task, age: Duration, options: CallOptions) -> Result<ToolResult, CallError> {
         Box::pin(call::resume(&self.0, task, age, options)).await
+    }
+
+    /// Reads a resource of the server, in the pieces in which it comes.
+    pub async fn read_resource(&self, uri: &str) -> Result<Vec<Resource>, Error> {
+        resources::read(&self.0, uri).await
     }
 
     /// Waits until the connection is gone. Streamable HTTP holds no connection between requests, so there it ends only

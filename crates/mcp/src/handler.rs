@@ -13,7 +13,7 @@ use rmcp::model::{
     ProtocolVersion, TASKS_EXTENSION_ID, TaskStatusNotificationParams, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::{Mutex, mpsc, watch};
 
 use crate::asking::Asking;
@@ -28,6 +28,10 @@ pub(crate) type Routes = Arc<Mutex<HashMap<ProgressToken, mpsc::Sender<Progress>
 
 /// The method of a question, which the library does not know when it cannot read its parameters.
 const ELICIT: &str = "elicitation/create";
+/// The extension by which servers bring pages for their tools.
+const APPS: &str = "io.modelcontextprotocol/ui";
+/// The kind of page that there is for now.
+pub const APP_MIME_TYPE: &str = "text/html;profile=mcp-app";
 /// Told by servers of 2025-11-25 when a visit is done.
 const VISITED: &str = "notifications/elicitation/complete";
 /// Told by servers of 2025-11-25 when a task changed.
@@ -40,6 +44,7 @@ pub(crate) struct Handler {
     tools_changed: Arc<watch::Sender<u64>>,
     asking: Option<Asking>,
     told: Told,
+    shows_apps: bool,
 }
 
 impl Handler {
@@ -47,10 +52,10 @@ impl Handler {
     pub(crate) fn new(
         routes: Routes,
         tools_changed: Arc<watch::Sender<u64>>,
-        asking: Option<Asking>,
+        (asking, shows_apps): (Option<Asking>, bool),
         told: Told,
     ) -> Self {
-        Self { routes, tools_changed, asking, told }
+        Self { routes, tools_changed, asking, told, shows_apps }
     }
 
     async fn ask(&self, params: &Value, context: &RequestContext<RoleClient>) -> Result<Value, ErrorData> {
@@ -141,9 +146,17 @@ impl ClientHandler for Handler {
             let url = UrlElicitationCapability::default();
             capabilities.elicitation = Some(ElicitationCapability::new().with_form(form).with_url(url));
         }
+        if self.shows_apps {
+            capabilities.extensions.get_or_insert_default().insert(APPS.to_owned(), apps_settings());
+        }
         // What `initialize` asks for; discovery has versions of its own.
         ClientConfig::new(capabilities, client).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
+}
+
+/// Which pages of a server are shown (MCP Apps, 2026-01-26).
+fn apps_settings() -> Map<String, Value> {
+    Map::from_iter([("mimeTypes".to_owned(), Value::from(vec![APP_MIME_TYPE]))])
 }
 
 fn to_value(params: &ElicitRequestParams) -> Result<Value, ErrorData> {

@@ -19,6 +19,7 @@ mod handler;
 mod limits;
 pub mod net;
 pub mod oauth;
+mod resources;
 mod target;
 mod tools;
 mod transport;
@@ -29,7 +30,9 @@ pub use client::Client;
 pub use connection::{Connection, Era, ServerInfo};
 pub use elicitation::{Answer, Asker, Choice, Content, Field, Form, Kind, Problem, Question, Visit};
 pub use error::{CallError, Error};
+pub use handler::APP_MIME_TYPE;
 pub use limits::Limits;
+pub use resources::Resource;
 pub use target::Target;
 pub use transport::Transport;
 

@@ -1,6 +1,7 @@
 //! The table of contents of the product: which path is answered by what, and for whom.
 
 pub mod account;
+pub mod apps;
 pub mod assets;
 pub mod auth;
 pub mod body;
@@ -60,6 +61,8 @@ fn table() -> Vec<Section> {
                 get("/health/ready", Anyone, health::ready),
                 get("/.well-known/jwks.json", Anyone, auth::jwks),
                 get("/oauth/client.json", Anyone, sign_in::metadata),
+                // A frame cannot send a token. What the address allows is sealed, and the page of an app is not in it.
+                get("/sandbox/{frame}", Anyone, apps::sandbox),
             ],
             |routes| routes.method_not_allowed_fallback(error::method_not_allowed),
         ),
@@ -98,6 +101,9 @@ fn table() -> Vec<Section> {
                 get("/tools/permissions", SignedIn, tool_permissions::list),
                 put("/tools/permissions", Owner, tool_permissions::change),
                 get("/tools/audit", SignedIn, tool_permissions::audit),
+                post("/apps/open", SignedIn, apps::open),
+                post("/apps/call", SignedIn, apps::call),
+                post("/apps/read", SignedIn, apps::read),
                 get("/models", SignedIn, models::list),
                 get("/events", SignedIn, events::follow),
                 get("/google-drive", SignedIn, google_drive::status),

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use domain::message::{MessageStatus, Part};
+use domain::message::{AppContext, MessageStatus, Part};
 use domain::{ChatId, Clock, MessageId, RunId, UserId};
 use store::Store;
 use store::chats::NewTurn;
@@ -168,6 +168,7 @@ impl Runs {
             user_message: MessageId::fresh(),
             answer: run.answer,
             content: question.message.clone(),
+            parts: question.contexts.into_iter().map(|context| Part::AppContext { context }).collect(),
             model: model.to_string(),
             tools: question.tools.stored(),
             now: app.clock.now(),
@@ -266,4 +267,6 @@ pub struct Question {
     pub message: String,
     /// With which tools.
     pub tools: Selection,
+    /// What apps want the model to know.
+    pub contexts: Vec<AppContext>,
 }

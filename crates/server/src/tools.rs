@@ -1,5 +1,6 @@
 //! People's connections to MCP servers, and the tools behind them.
 
+pub mod apps;
 pub mod google_drive;
 pub mod toolbox;
 
@@ -54,6 +55,7 @@ pub struct Tools {
     client: Client,
     pool: Pool,
     oauth: OAuth,
+    policy: Policy,
     /// Where this server is, by every name it has.
     own: Vec<String>,
     fallback: bool,
@@ -135,8 +137,9 @@ impl Tools {
         let policy = Policy::new(&config.network_allow, address.ip().is_loopback(), own.clone());
         let guard = GuardedHttp::new(policy)?;
         let oauth = oauth(guard.clone())?;
-        let client = Client::new(guard);
-        Ok(Self { client, pool: Pool::default(), oauth, own, fallback: config.fallback_tools })
+        let policy = guard.policy().clone();
+        let client = Client::new(guard).with_apps();
+        Ok(Self { client, pool: Pool::default(), oauth, policy, own, fallback: config.fallback_tools })
     }
 
     /// The tools that stand in for a server that offers none; empty when that is switched off.
@@ -324,6 +327,13 @@ impl Tools {
     pub async fn stop(&self) {
         self.oauth.close().await;
         self.pool.close().await;
+    }
+
+    /// Whether an app may name an address, or with `and_below` all hosts below its own: like a server's, but never ours.
+    fn may_be_reached_by_apps(&self, url: &Url, and_below: bool) -> bool {
+        let host = format!(".{}", url.host_str().unwrap_or_default());
+        let covers = |own: &String| own.rsplit_once(':').is_some_and(|(name, _)| name.ends_with(&host));
+        !self.is_own(url) && !(and_below && self.own.iter().any(covers)) && self.policy.check_url(url).is_ok()
     }
 
     /// Whether an address is this server's.

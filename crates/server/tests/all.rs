@@ -1,6 +1,7 @@
 //! Every test of the server in one program: linking it once takes a fraction of the time that linking one for each file does.
 
 mod account;
+mod apps;
 mod auth;
 mod google_drive;
 mod history;

@@ -34,8 +34,9 @@ const NAME_BY_FIRST_MESSAGE: &str = "UPDATE ai_chat_sessions SET title = $3
     WHERE id = $1 AND user_id = $2
       AND NOT EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1)";
 
-const INSERT_USER_MESSAGE: &str = "INSERT INTO ai_chat_messages (id, session_id, role, content, tool_calls, created_at)
-    SELECT $1, id, 'user', $3, '[]', $4 FROM ai_chat_sessions WHERE id = $2 AND user_id = $5";
+const INSERT_USER_MESSAGE: &str =
+    "INSERT INTO ai_chat_messages (id, session_id, role, content, tool_calls, parts, created_at)
+    SELECT $1, id, 'user', $3, '[]', $6, $4 FROM ai_chat_sessions WHERE id = $2 AND user_id = $5";
 
 const INSERT_ANSWER: &str = "INSERT INTO ai_chat_messages
       (id, session_id, role, content, tool_calls, parts, status, error, model, created_at)
@@ -55,7 +56,7 @@ pub struct StoredMessage {
     pub role: Role,
     /// The text.
     pub content: String,
-    /// The parts of an answer; empty for the person's words.
+    /// The parts of an answer; of a person's message, what goes with the words.
     pub parts: Vec<Part>,
     /// When it was said.
     pub created_at: Timestamp,
@@ -124,6 +125,7 @@ impl Store {
         let content = without_nul(turn.content.clone());
         let title = without_nul(title.to_owned());
         let tools = JsonText(&turn.tools);
+        let parts = (!turn.parts.is_empty()).then_some(JsonText(&turn.parts));
         transaction!(self, |tx| {
             let named = sqlx::query(NAME_BY_FIRST_MESSAGE)
                 .bind(turn.chat.0)
@@ -148,6 +150,7 @@ impl Store {
                 .bind(&content)
                 .bind(turn.now.0)
                 .bind(turn.owner.0)
+                .bind(&parts)
                 .execute(&mut *tx)
                 .await?;
             sqlx::query(crate::runs::INSERT)
@@ -220,6 +223,8 @@ pub struct NewTurn {
     pub answer: MessageId,
     /// The person's words.
     pub content: String,
+    /// What goes with them.
+    pub parts: Vec<Part>,
     /// `provider/name`.
     pub model: String,
     /// The tools that the run may use: a JSON list of `{name, serverName}`.

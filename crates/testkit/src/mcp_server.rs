@@ -22,6 +22,8 @@ struct Script {
     hangs: bool,
     away: bool,
     tasks: Tasks,
+    resources: HashMap<String, Value>,
+    capabilities: Value,
 }
 
 /// Calls that were asked to be tasks.
@@ -102,6 +104,17 @@ impl ScriptedMcp {
         self.script.lock().unwrap().requests.get(method).copied().unwrap_or(0)
     }
 
+    /// From now on it has this resource: one piece, as `resources/read` tells it.
+    pub fn has_resource(&self, piece: Value) {
+        let uri = piece["uri"].as_str().unwrap().to_owned();
+        self.script.lock().unwrap().resources.insert(uri, piece);
+    }
+
+    /// What the client said that it can do.
+    pub fn capabilities(&self) -> Value {
+        self.script.lock().unwrap().capabilities.clone()
+    }
+
     /// What was called, with what.
     pub fn calls(&self) -> Vec<(String, Value)> {
         self.script.lock().unwrap().calls.clone()
@@ -154,11 +167,20 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Respon
         let method = request["method"].as_str().unwrap();
         *script.requests.entry(method.to_owned()).or_default() += 1;
         let result = match method {
-            "initialize" => Some(json!({
-                "protocolVersion": params["protocolVersion"],
-                "capabilities": { "tools": {}, "tasks": { "cancel": {}, "requests": { "tools": { "call": {} } } } },
-                "serverInfo": { "name": "scripted", "version": "1.0.0" }, "instructions": script.instructions,
-            })),
+            "initialize" => {
+                script.capabilities = params["capabilities"].clone();
+                Some(json!({
+                    "protocolVersion": params["protocolVersion"],
+                    "capabilities": {
+                        "tools": {}, "resources": {},
+                        "tasks": { "cancel": {}, "requests": { "tools": { "call": {} } } },
+                    },
+                    "serverInfo": { "name": "scripted", "version": "1.0.0" }, "instructions": script.instructions,
+                }))
+            }
+            "resources/read" => {
+                script.resources.get(params["uri"].as_str().unwrap()).map(|piece| json!({ "contents": [piece] }))
+            }
             "ping" => Some(json!({})),
             "tools/list" => Some(json!({ "tools": script.tools })),
             "tools/call" => {

@@ -15,6 +15,8 @@ export interface ToolDefinition {
   description?: string | null;
   inputSchema?: unknown;
   annotations?: ToolAnnotations | null;
+  /** What else the server says; of it, the link to the tool's app. */
+  _meta?: { ui?: { resourceUri?: unknown } | null } | null;
 }
 
 /** A tool that the assistant may use, with the name of the connection it comes from. */
@@ -27,4 +29,6 @@ export interface AvailableTool {
   serverName: string;
   inputSchema?: unknown;
   annotations?: ToolAnnotations;
+  /** Whether the server brings an app for the result. */
+  hasApp?: boolean;
 }

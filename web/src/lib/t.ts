@@ -6,6 +6,7 @@ type AnyKey = keyof typeof messages;
 type Apart =
   | "account"
   | "approval"
+  | "apps"
   | "form"
   | "history"
   | "permission"

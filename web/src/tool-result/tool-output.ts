@@ -8,6 +8,8 @@ export interface ToolOutput {
   readonly isError: boolean;
   /** What of it is not as the tool had announced. */
   readonly schemaError?: string;
+  /** What the server adds for the tool's app. */
+  readonly meta?: JsonObject;
 }
 
 /** A tool's result from whatever a stream, the database or a call holds. */
@@ -15,12 +17,23 @@ export function toToolOutput(value: unknown): ToolOutput {
   if (!isObject(value))
     return { content: [{ type: "text", text: JSON.stringify(value) ?? "" }], isError: false };
   const content = Array.isArray(value["content"]) ? value["content"].filter(isObject) : [];
-  const structured = value["structuredContent"];
+  const { structuredContent: structured, _meta: meta } = value;
   return {
     content,
     isError: value["isError"] === true,
     ...(structured === undefined ? {} : { structuredContent: structured }),
     ...(typeof value["schemaError"] === "string" && { schemaError: value["schemaError"] }),
+    ...(isObject(meta) ? { meta } : {}),
+  };
+}
+
+/** The result in the protocol's own shape again. */
+export function fromToolOutput({ content, structuredContent, isError, meta }: ToolOutput): JsonObject {
+  return {
+    content,
+    isError,
+    ...(structuredContent !== undefined && { structuredContent }),
+    ...(meta && { _meta: meta }),
   };
 }
 

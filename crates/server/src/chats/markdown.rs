@@ -14,14 +14,15 @@ pub fn document(title: &str, messages: &[StoredMessage]) -> String {
         let who = if message.role == Role::User { "You" } else { "Assistant" };
         // Writing to a string cannot fail.
         let _ = write!(text, "\n## {who}, {}\n", minute(message.created_at));
-        if message.parts.is_empty() {
+        // What goes with a person's words is none of them.
+        if message.role == Role::User || message.parts.is_empty() {
             let _ = write!(text, "\n{}\n", message.content.trim_end());
         }
         for part in &message.parts {
             let _ = match part {
                 Part::Text { text: words } => write!(text, "\n{}\n", words.trim_end()),
                 Part::ToolCall { call } => write!(text, "\n{}", tool_call(call)),
-                Part::Reasoning { .. } => Ok(()),
+                Part::Reasoning { .. } | Part::AppContext { .. } => Ok(()),
             };
         }
     }
@@ -82,6 +83,7 @@ mod tests {
             error: None,
             outcome: Outcome::Done,
             duration_ms: 3,
+            app: None,
         };
         let at: Timestamp = "2026-11-21T10:00:00Z".parse().unwrap();
         let message = |role, content: &str, parts| StoredMessage {

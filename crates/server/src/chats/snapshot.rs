@@ -31,7 +31,9 @@ enum SharedPart {
 /// are not there.
 pub fn shared(messages: Vec<StoredMessage>, with_tools: bool) -> Vec<SharedMessage> {
     let shared = |message: StoredMessage| {
-        let parts = if message.parts.is_empty() { vec![Part::Text { text: message.content }] } else { message.parts };
+        // What goes with a person's words is none of them.
+        let is_plain = message.role == Role::User || message.parts.is_empty();
+        let parts = if is_plain { vec![Part::Text { text: message.content }] } else { message.parts };
         let parts = parts.into_iter().filter_map(|part| shared_part(part, with_tools)).collect();
         SharedMessage { role: message.role, created_at: message.created_at, parts }
     };
@@ -44,7 +46,7 @@ fn shared_part(part: Part, with_tools: bool) -> Option<SharedPart> {
         Part::Text { text } => Some(SharedPart::Text { text }),
         Part::ToolCall { call } if with_tools => Some(SharedPart::WholeToolCall { call }),
         Part::ToolCall { call } => Some(SharedPart::ToolCall { name: call.name, outcome: call.outcome }),
-        Part::Reasoning { .. } => None,
+        Part::Reasoning { .. } | Part::AppContext { .. } => None,
     }
 }
 
@@ -66,6 +68,7 @@ mod tests {
             error: Some("secret-error".into()),
             outcome: Outcome::Done,
             duration_ms: 3,
+            app: None,
         };
         let message = |role, content: &str, parts| StoredMessage {
             id: MessageId::fresh(),

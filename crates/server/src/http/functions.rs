@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use domain::ChatId;
-use domain::message::{MessageStatus, text_of, tool_calls_of};
+use domain::message::{AppContext, MessageStatus, text_of, tool_calls_of};
 use domain::tool::ToolDefinition;
 use serde::Deserialize;
 use serde_json::json;
@@ -34,6 +34,10 @@ pub fn section() -> Section {
 
 /// Characters of a message, at most.
 const MESSAGE: usize = 200_000;
+/// Apps that may say something with one message, at most.
+const CONTEXTS: usize = 16;
+/// Bytes of what they say, at most.
+const CONTEXT_BYTES: usize = 64 * 1024;
 /// Seconds after which it is worth another try when too much goes on at once.
 const RETRY_AFTER: u64 = 5;
 
@@ -45,6 +49,9 @@ pub struct AiChat {
     session_id: ChatId,
     #[serde(default)]
     tools: Option<Vec<Wanted>>,
+    /// What apps want the model to know.
+    #[serde(default)]
+    contexts: Vec<AppContext>,
 }
 
 /// Stores the message, begins the turn, and answers with its stream, or with its end.
@@ -83,6 +90,11 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
     if body.message.chars().count() > MESSAGE {
         return Err(ApiError::BadRequest(format!("message is longer than {MESSAGE} characters")));
     }
+    let weight: usize = body.contexts.iter().map(|context| context.to_model_text().len()).sum();
+    if body.contexts.len() > CONTEXTS || weight > CONTEXT_BYTES {
+        let message = format!("contexts are more than {CONTEXTS}, or longer than {CONTEXT_BYTES} bytes");
+        return Err(ApiError::BadRequest(message));
+    }
     let wanted = body.tools.unwrap_or_default();
     let tools = if wanted.is_empty() {
         Selection::default()
@@ -96,7 +108,7 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
             ApiError::Unprocessable { code, message: error.to_string() }
         })?
     };
-    let question = Question { chat: body.session_id, message: body.message, tools };
+    let question = Question { chat: body.session_id, message: body.message, tools, contexts: body.contexts };
     app.runs.begin(app, caller.user, question).await.map_err(|error| match error {
         BeginError::NoChat => ApiError::NotFound("session"),
         BeginError::Busy => ApiError::Conflict { code: "run_active", message: error.to_string() },

@@ -67,7 +67,7 @@ impl<'a> Caller<'a> {
     /// The tools of the turn. What cannot be used is told the first time.
     pub async fn toolset(&self) -> &Toolset {
         let open = async || {
-            let mut toolset = self.app.tools.open(self.app, self.run.owner, self.selection).await;
+            let mut toolset = self.app.tools.open(self.app, self.run.owner, self.selection).await.for_model();
             for text in toolset.notices.drain(..) {
                 self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
             }
@@ -111,6 +111,7 @@ impl<'a> Caller<'a> {
             error: None,
             outcome: Outcome::Stopped,
             duration_ms: 0,
+            app: toolset.get(&call.name).and_then(|tool| tool.definition.meta.app()).map(str::to_owned),
         };
         // Before a tool runs, the database knows that it is about to.
         let announced = self.recorder.emit_durably(&announcement(&record)).await;
@@ -298,7 +299,7 @@ fn announcement(call: &ToolCall) -> RunEvent {
         tool_name: call.name.clone(),
         input: call.arguments.clone(),
         dynamic: true,
-        tool_metadata: ToolMetadata { server_name: call.server_name.clone() },
+        tool_metadata: ToolMetadata { server_name: call.server_name.clone(), app: call.app.clone() },
     }
 }
 

@@ -150,6 +150,9 @@ pub struct ProviderMetadata {
 pub struct ToolMetadata {
     /// The connection the tool belongs to; empty for a tool that does not exist.
     pub server_name: String,
+    /// The address of the app that shows the result, if the tool has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app: Option<String>,
 }
 
 /// What a person is asked about: the tool as its server describes it.

@@ -20,7 +20,7 @@ pub fn conversation(messages: &[StoredMessage], name_of: impl Fn(&ToolCall) -> S
     let mut bytes = 0;
     for message in messages.iter().rev() {
         let turn = match message.role {
-            Role::User => vec![ModelMessage::User(message.content.clone())],
+            Role::User => vec![ModelMessage::User(question(message))],
             // An answer that a client wrote has its text and no parts.
             Role::Assistant if message.parts.is_empty() && !message.content.is_empty() => {
                 vec![ModelMessage::assistant(message.content.clone(), Vec::new())]
@@ -39,6 +39,15 @@ pub fn conversation(messages: &[StoredMessage], name_of: impl Fn(&ToolCall) -> S
     turns.into_iter().rev().flatten().collect()
 }
 
+/// The person's words, and behind them what apps want the model to know.
+fn question(message: &StoredMessage) -> String {
+    let contexts = message.parts.iter().filter_map(|part| match part {
+        Part::AppContext { context } => Some(context.to_model_text()),
+        _ => None,
+    });
+    std::iter::once(message.content.clone()).chain(contexts).collect::<Vec<_>>().join("\n\n")
+}
+
 /// The model's own words, its thoughts, its calls and their results, in the order a wire wants them.
 pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String) -> Vec<ModelMessage> {
     let mut messages = Vec::new();
@@ -54,7 +63,7 @@ pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String) -> Vec<Mod
             Part::Reasoning { text, seal: Some(seal) } => {
                 breath.thoughts.push(Thought { calls_before: 0, text: text.clone(), seal: seal.clone() });
             }
-            Part::Reasoning { seal: None, .. } => {}
+            Part::Reasoning { seal: None, .. } | Part::AppContext { .. } => {}
         }
     }
     breath.close(&mut messages, name_of);
@@ -137,6 +146,7 @@ mod tests {
                 error: None,
                 outcome: Outcome::Done,
                 duration_ms: 1,
+                app: None,
             }),
         }
     }

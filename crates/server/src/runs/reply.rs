@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
                     tool_call_id: id.clone(),
                     tool_name,
                     dynamic: true,
-                    tool_metadata: ToolMetadata { server_name },
+                    tool_metadata: ToolMetadata { server_name, app: None },
                 });
             }
         }

@@ -53,6 +53,7 @@ impl Transcript {
                     error: None,
                     outcome: Outcome::Stopped,
                     duration_ms: 0,
+                    app: tool_metadata.app.clone(),
                 };
                 self.push(tool_call_id, Part::ToolCall { call: Box::new(call) });
             }
@@ -61,9 +62,10 @@ impl Transcript {
                     text.push_str(input_text_delta);
                 }
             }
-            RunEvent::ToolInputAvailable { tool_call_id, input, .. } => {
+            RunEvent::ToolInputAvailable { tool_call_id, input, tool_metadata, .. } => {
                 if let Some(call) = self.call(tool_call_id) {
                     call.arguments.clone_from(input);
+                    call.app.clone_from(&tool_metadata.app);
                     // From here on the call may be under way.
                     call.outcome = Outcome::Unknown;
                 }
@@ -114,7 +116,7 @@ impl Transcript {
         let says_something = |part: &Part| match part {
             Part::Text { text } => !text.is_empty(),
             Part::Reasoning { text, seal } => !text.is_empty() || seal.is_some(),
-            Part::ToolCall { .. } => true,
+            Part::ToolCall { .. } | Part::AppContext { .. } => true,
         };
         self.parts.into_iter().map(|slot| slot.part).filter(says_something).collect()
     }
@@ -186,7 +188,7 @@ mod tests {
     }
 
     fn call_events() -> Vec<RunEvent> {
-        let metadata = || ToolMetadata { server_name: "toolbox".into() };
+        let metadata = || ToolMetadata { server_name: "toolbox".into(), app: None };
         vec![
             RunEvent::ToolInputStart {
                 tool_call_id: "c".into(),

@@ -182,6 +182,12 @@ impl Toolset {
         self.notices.push(away(server, reason));
     }
 
+    /// The same without the tools that only apps may call.
+    pub fn for_model(mut self) -> Self {
+        self.tools.retain(|tool| tool.definition.meta.is_for_model());
+        self
+    }
+
     /// The tool behind a name that the model used.
     pub fn get(&self, model_name: &str) -> Option<&BoundTool> {
         self.index(model_name).map(|index| &self.tools[index])

@@ -158,6 +158,21 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             let body = json!({ "connectionId": people.connection, "tool": "calculate", "permission": "ask" });
             (path.clone(), Some(body), 200)
         }
+        // The example's server is our own, which has no apps and no resources.
+        ("POST", "/api/apps/open") => {
+            (path.clone(), Some(json!({ "serverName": "kept-connection", "tool": "calculate" })), 422)
+        }
+        ("POST", "/api/apps/call") => {
+            let body = json!({
+                "serverName": "kept-connection", "name": "calculate", "arguments": { "expression": "6*7" },
+                "consent": { "decision": "once", "pin": "x" },
+            });
+            (path.clone(), Some(body), 200)
+        }
+        ("POST", "/api/apps/read") => {
+            (path.clone(), Some(json!({ "serverName": "kept-connection", "uri": "ui://a" })), 422)
+        }
+        ("GET", "/sandbox/{frame}") => (path.replace("{frame}", "x"), None, 404),
         ("POST", "/api/tools/run") => {
             let arguments = json!({ "expression": "6*7" });
             let body = json!({ "serverName": "kept-connection", "name": "calculate", "arguments": arguments });

@@ -166,6 +166,7 @@ async fn nulls_sort_as_if_they_were_larger_and_texts_by_their_bytes() {
             user_message: domain::MessageId::fresh(),
             answer: domain::MessageId::fresh(),
             content: "q".into(),
+            parts: Vec::new(),
             model: "m".into(),
             tools: serde_json::json!([]),
             now: crate::fixture::NOW,

@@ -105,7 +105,10 @@ interface OpenChatProps extends Omit<ChatPanelProps, "user" | "prefill"> {
 function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServers, jumpTo }: OpenChatProps) {
   const store = registry.get(chat.id);
   const fill = useCallback((text: string) => composer.current?.fill(text), [composer]);
-  const resend = useCallback((text: string) => composer.current?.resend(text), [composer]);
+  const resend = useCallback(
+    async (text: string) => (await composer.current?.resend(text)) === true,
+    [composer],
+  );
   const onSend = (message: string) => {
     // The server names the chat by the same rule; the name shows without waiting for it.
     const { loaded, ids } = store.status();

@@ -94,6 +94,7 @@ export function availableTools(connections: readonly ServerConnection[]): Availa
 
 function available(tool: ToolDefinition, serverName: string): AvailableTool {
   const title = tool.title ?? tool.annotations?.title ?? "";
+  const { _meta: meta } = tool;
   return {
     name: tool.name,
     ...(title !== "" && { title }),
@@ -101,6 +102,7 @@ function available(tool: ToolDefinition, serverName: string): AvailableTool {
     serverName,
     ...(tool.inputSchema !== undefined && { inputSchema: tool.inputSchema }),
     ...(tool.annotations && { annotations: tool.annotations }),
+    ...(typeof meta?.ui?.resourceUri === "string" && { hasApp: true }),
   };
 }
 

@@ -5,9 +5,14 @@ import { type ToolOutput, toToolOutput } from "@/tool-result/tool-output";
 
 /** What came of running a tool by hand. */
 export interface ToolRun {
+  /** Tells one run from the next. */
+  number: number;
+  arguments: unknown;
   result: ToolOutput;
   durationMs: number;
 }
+
+let runs = 0;
 
 /** Runs a tool with the arguments of the form.
  * @throws {ApiError} when the tool could not be called */
@@ -17,5 +22,5 @@ export async function runTool(tool: AvailableTool, args: unknown): Promise<ToolR
     "/api/tools/run",
     jsonBody(body, stringifyJson),
   );
-  return { result: toToolOutput(result), durationMs };
+  return { number: ++runs, arguments: args, result: toToolOutput(result), durationMs };
 }

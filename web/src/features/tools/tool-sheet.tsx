@@ -1,3 +1,4 @@
+import { lazy, Suspense } from "react";
 import { useMutation } from "@/lib/query/use-mutation";
 import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
 import { showInvisible } from "@/lib/show-invisible";
@@ -9,6 +10,8 @@ import { ArgumentsEditor } from "./arguments-editor";
 import { runTool } from "./run-tool";
 import { t } from "./tools-text";
 import { useArguments } from "./use-arguments";
+
+const RunApp = lazy(async () => ({ default: (await import("./run-app")).RunApp }));
 
 interface ToolSheetProps {
   tool: AvailableTool;
@@ -46,7 +49,14 @@ export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
         </p>
       )}
       <ArgumentsEditor editor={editor} onSubmit={submit} />
-      {run.status === "success" && <ToolResult result={run.data.result} durationMs={run.data.durationMs} />}
+      {run.status === "success" &&
+        (tool.hasApp === true ? (
+          <Suspense>
+            <RunApp key={run.data.number} tool={tool} run={run.data} />
+          </Suspense>
+        ) : (
+          <ToolResult result={run.data.result} durationMs={run.data.durationMs} />
+        ))}
       {run.status === "error" && <ToolResult failure={run.error.message} />}
     </Sheet>
   );

@@ -1,6 +1,7 @@
 import { authorizedFetch, callApi, jsonBody } from "@/lib/api-client";
 import { pause } from "@/lib/backoff";
 import type { ChatBackend } from "../stream/chat-contract";
+import { contextsOf, forgetContexts } from "../app-contexts";
 import { loadPage, loadSince } from "./messages";
 
 const EVENT_STREAM = "text/event-stream";
@@ -9,13 +10,21 @@ const EVENT_STREAM = "text/event-stream";
 export function chatBackend(sessionId: string): ChatBackend {
   const path = `/api/sessions/${encodeURIComponent(sessionId)}`;
   return {
-    send: (message, tools, signal) => {
-      const { headers, ...rest } = jsonBody({ message, sessionId, tools });
-      return authorizedFetch("/functions/v1/ai-chat", {
+    send: async (message, tools, signal) => {
+      const contexts = contextsOf(sessionId);
+      const { headers, ...rest } = jsonBody({
+        message,
+        sessionId,
+        tools,
+        ...(contexts.length > 0 && { contexts }),
+      });
+      const response = await authorizedFetch("/functions/v1/ai-chat", {
         ...rest,
         headers: { ...headers, accept: EVENT_STREAM },
         signal,
       });
+      if (response.ok) forgetContexts(sessionId, contexts);
+      return response;
     },
     resume: (lastEventId, signal) => {
       const after = lastEventId === "" ? {} : { "last-event-id": lastEventId };

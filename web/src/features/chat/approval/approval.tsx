@@ -8,10 +8,10 @@ import { Button } from "@/ui/button";
 import { Field, Textarea } from "@/ui/field";
 import { ChatId } from "../chat-id";
 import type { ApprovalQuestion, ToolPart } from "../stream/message";
-import { t } from "./approval-text";
-import { Changes } from "./changes";
+import { t } from "@/approval-parts/approval-text";
+import { Changes } from "@/approval-parts/changes";
 import { type Decision, decide } from "./decide";
-import { claimsOf } from "./definition";
+import { claimsOf } from "@/approval-parts/definition";
 
 interface ApprovalProps {
   part: ToolPart;

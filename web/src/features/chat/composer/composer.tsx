@@ -11,8 +11,8 @@ import { type ComposerOptions, useComposer } from "./use-composer";
 export interface ComposerHandle {
   /** Puts a text into the field and the cursor behind it. */
   readonly fill: (text: string) => void;
-  /** Sends a text without touching the field. */
-  readonly resend: (text: string) => void;
+  /** Sends a text without touching the field; whether the server took it. */
+  readonly resend: (text: string) => Promise<boolean>;
   readonly focus: () => void;
 }
 

@@ -77,9 +77,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     if (waits.current && toolsConnected !== undefined) void submit();
   });
 
-  const resend = (message: string): void => {
-    if (maySend(message)) void deliver(message);
-  };
+  const resend = async (message: string): Promise<boolean> => maySend(message) && deliver(message);
 
   return { field, text, write, fill, submit, resend };
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@/lib/json";
+import type { ToolQuestion } from "@/approval-parts/definition";
 import type { ToolOutput } from "@/tool-result/tool-output";
 
 /**
@@ -38,14 +38,8 @@ export interface ReasoningPart {
 }
 
 /** A call that waits for its person. */
-export interface ApprovalQuestion {
+export interface ApprovalQuestion extends ToolQuestion {
   readonly id: string;
-  /** The tool as its server describes it now. */
-  readonly definition: JsonObject;
-  /** What the person had allowed for good, where the server has changed it since. */
-  readonly before?: JsonObject;
-  /** The instructions of the server, `before` and `now`, where it has changed them since. */
-  readonly instructions?: JsonObject;
 }
 
 export interface ToolPart {
@@ -53,6 +47,8 @@ export interface ToolPart {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly serverName?: string;
+  /** The address of the app that shows the result, if the tool has one. */
+  readonly app?: string;
   readonly state:
     | "input-streaming"
     | "input-available"

@@ -23,7 +23,7 @@ export interface RunMetadata {
 interface ToolFields {
   readonly toolCallId: string;
   readonly toolName: string;
-  readonly toolMetadata?: { readonly serverName?: string };
+  readonly toolMetadata?: { readonly serverName?: string; readonly app?: string };
 }
 
 export type StreamChunk =

@@ -199,11 +199,12 @@ function took(chunk: { readonly durationMs?: number }): Partial<ToolPart> {
 }
 
 function toolFields(chunk: ToolChunk, fields: Partial<ToolPart>): ToolUpdate {
-  const serverName = isObject(chunk.toolMetadata) ? chunk.toolMetadata.serverName : undefined;
+  const { serverName, app } = isObject(chunk.toolMetadata) ? chunk.toolMetadata : {};
   return {
     toolCallId: chunk.toolCallId,
     toolName: chunk.toolName,
     ...(typeof serverName === "string" ? { serverName } : {}),
+    ...(typeof app === "string" ? { app } : {}),
     ...fields,
   };
 }

@@ -20,7 +20,7 @@ const ENDINGS: readonly string[] = ["done", "stopped", "failed", "interrupted"] 
 const asText = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function toToolPart(call: JsonObject): ToolPart {
-  const { outcome, serverName, durationMs, result, error } = call;
+  const { outcome, serverName, app, durationMs, result, error } = call;
   const failed = typeof error === "string" && error !== "";
   return {
     type: "dynamic-tool",
@@ -30,6 +30,7 @@ function toToolPart(call: JsonObject): ToolPart {
     input: call["arguments"],
     inputText: "",
     ...(typeof serverName === "string" && serverName !== "" ? { serverName } : {}),
+    ...(typeof app === "string" ? { app } : {}),
     ...(isObject(result) ? { output: toToolOutput(result) } : {}),
     ...(failed ? { errorText: error } : {}),
     ...(outcome === "unknown" || outcome === "stopped" || outcome === "denied" ? { outcome } : {}),

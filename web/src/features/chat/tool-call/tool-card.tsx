@@ -2,6 +2,7 @@ import { Activity as Pulse, ChevronDown } from "lucide-react";
 import { lazy, memo, Suspense, useId, useState } from "react";
 import { formatDuration } from "@/lib/format";
 import { t } from "@/lib/t";
+import { keptHeight } from "@/tool-app/app-height";
 import { Badge } from "@/ui/badge";
 import { ProgressBar } from "../progress-bar";
 import type { MessageStatus, ToolPart } from "../stream/message";
@@ -13,6 +14,7 @@ import { Elapsed } from "./elapsed";
 const loadBody = () => import("./tool-body");
 const ToolBody = lazy(async () => ({ default: (await loadBody()).ToolBody }));
 const RunningTask = lazy(async () => ({ default: (await import("./running-task")).RunningTask }));
+const CallApp = lazy(async () => ({ default: (await import("./call-app")).CallApp }));
 const Approval = lazy(async () => ({ default: (await import("../approval/approval")).Approval }));
 
 interface ToolCardProps {
@@ -25,6 +27,10 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
   const [open, setOpen] = useState(false);
   const bodyId = useId();
   const state = callState(part, messageStatus);
+  // An app that has begun with the call stays when the call ends without a result.
+  const [hasApp, setHasApp] = useState(false);
+  const wantsApp = part.app !== undefined && (state === "running" || part.output !== undefined);
+  if (wantsApp && !hasApp) setHasApp(true);
   const progress = state === "running" ? part.progress : undefined;
   const origin = isBuiltIn(part) ? t("chat.tool.builtIn") : part.serverName;
   const startedAt = part.task?.startedAt ?? part.startedAt;
@@ -82,6 +88,11 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
       {state === "waiting" && part.approval !== undefined && (
         <Suspense>
           <Approval part={part} question={part.approval} />
+        </Suspense>
+      )}
+      {hasApp && (
+        <Suspense fallback={<div style={{ height: keptHeight(part.toolCallId) }} />}>
+          <CallApp part={part} state={state} />
         </Suspense>
       )}
       <div id={bodyId} hidden={!open}>

@@ -12,7 +12,7 @@ interface MessageRowProps {
   store: ChatStore;
   /** Whether its question can be asked again: it is the newest, and nothing runs. */
   canRetry: boolean;
-  onRetry: (text: string) => void;
+  onRetry: (text: string) => Promise<boolean>;
 }
 
 /** One message. It alone is drawn again when it grows. */
@@ -49,7 +49,7 @@ export const MessageRow = memo(({ id, store, canRetry, onRetry }: MessageRowProp
       {message.status !== "streaming" && (
         <AnswerFoot
           message={message}
-          onRetry={question === undefined ? undefined : () => onRetry(question)}
+          onRetry={question === undefined ? undefined : () => void onRetry(question)}
         />
       )}
     </article>

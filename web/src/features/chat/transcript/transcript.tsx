@@ -4,7 +4,7 @@ import { type KeyboardEvent, useRef } from "react";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import type { ChatStore } from "../stream/chat-store";
-import { ChatId } from "../chat-id";
+import { ChatId, SayInChat } from "../chat-id";
 import { useChatStatus } from "../use-chat-store";
 import { Announcer } from "./announcer";
 import { EmptyState, type EmptyStateProps } from "./empty-state";
@@ -16,7 +16,8 @@ import { useScroll } from "./use-scroll";
 interface TranscriptProps extends EmptyStateProps {
   chatId: string;
   store: ChatStore;
-  onRetry: (text: string) => void;
+  /** Sends a text; whether the server took it. */
+  onRetry: (text: string) => Promise<boolean>;
   /** A message that is to be shown, once. */
   jumpTo: Jump | null;
 }
@@ -69,15 +70,17 @@ export function Transcript({ chatId, store, onRetry, jumpTo, ...empty }: Transcr
           className="mx-auto max-w-measure"
         >
           <ChatId value={chatId}>
-            {visible.map((id) => (
-              <MessageRow
-                key={id}
-                id={id}
-                store={store}
-                canRetry={!busy && id === status.ids.at(-1)}
-                onRetry={onRetry}
-              />
-            ))}
+            <SayInChat value={onRetry}>
+              {visible.map((id) => (
+                <MessageRow
+                  key={id}
+                  id={id}
+                  store={store}
+                  canRetry={!busy && id === status.ids.at(-1)}
+                  onRetry={onRetry}
+                />
+              ))}
+            </SayInChat>
           </ChatId>
           <TurnStatus status={status} />
         </div>

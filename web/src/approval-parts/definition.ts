@@ -1,6 +1,16 @@
 import { isObject, type JsonObject, sameJson } from "@/lib/json";
 import type { t } from "./approval-text";
 
+/** A tool that the person is asked about. */
+export interface ToolQuestion {
+  /** The tool as its server describes it now. */
+  readonly definition: JsonObject;
+  /** What the person had allowed for good, where the server has changed it since. */
+  readonly before?: JsonObject;
+  /** The instructions of the server, `before` and `now`, where it has changed them since. */
+  readonly instructions?: JsonObject;
+}
+
 type ApprovalKey = Parameters<typeof t>[0];
 
 /** What the server says about a tool's behaviour: its own claim, in words. */

@@ -1,11 +1,10 @@
 import { TriangleAlert } from "lucide-react";
 import { TextBlock } from "@/tool-result/text-block";
-import type { ApprovalQuestion } from "../stream/message";
 import { t } from "./approval-text";
-import { changesOf } from "./definition";
+import { changesOf, type ToolQuestion } from "./definition";
 
 interface ChangesProps {
-  question: ApprovalQuestion;
+  question: ToolQuestion;
 }
 
 /** What a server has changed since the tool was allowed for good, old against new. */

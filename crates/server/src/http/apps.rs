@@ -1,0 +1,142 @@
+//! Apps: their pages, what they ask of their servers, and the sandbox that they are shown in.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use store::servers::Server;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, SignedIn};
+use crate::app::App;
+use crate::tools::apps::{AppCall, AppConsent, AppError, Feature, Frame};
+
+/// The page around an app: it hands messages through, and nothing else.
+const SANDBOX: &str = include_str!("apps/sandbox.html");
+/// Characters of the address of a resource, at most.
+const ADDRESS: usize = 2_048;
+
+/// `{serverName, tool}`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wanted {
+    server_name: String,
+    tool: String,
+}
+
+/// The page of a tool, and where it is to be shown.
+pub async fn open(
+    State(app): State<App>,
+    caller: SignedIn,
+    JsonBody(body): JsonBody<Wanted>,
+) -> Result<Json<Value>, ApiError> {
+    let server = connection(&app, &caller, &body.server_name).await?;
+    let page = app.tools.page(&app, caller.user, &server, &body.tool).await?;
+    let Frame { features, .. } = &page.frame;
+    let permissions: Map<String, Value> =
+        features.iter().copied().map(Feature::as_str).map(|name| (name.to_owned(), json!({}))).collect();
+    let address = format!("/sandbox/{}", page.frame.seal(&app.secrets)?);
+    let mut csp = serde_json::to_value(&page.frame).unwrap_or_default();
+    if let Some(csp) = csp.as_object_mut() {
+        csp.remove("features");
+    }
+    Ok(Json(json!({
+        "tool": page.tool,
+        "html": page.html,
+        "frame": address,
+        "csp": csp,
+        "permissions": permissions,
+    })))
+}
+
+/// `{serverName, name, arguments, consent?: {decision, pin}}`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Call {
+    server_name: String,
+    name: String,
+    #[serde(default)]
+    arguments: Map<String, Value>,
+    #[serde(default)]
+    consent: Option<AppConsent>,
+}
+
+/// Calls a tool for an app of the same server, or says what the person is to be asked first.
+pub async fn call(
+    State(app): State<App>,
+    caller: SignedIn,
+    JsonBody(body): JsonBody<Call>,
+) -> Result<Json<Value>, ApiError> {
+    let server = connection(&app, &caller, &body.server_name).await?;
+    let wanted = (body.name.as_str(), body.arguments);
+    match app.tools.call_for_app(&app, caller.user, &server, wanted, body.consent).await? {
+        AppCall::Result { result, duration_ms } => Ok(Json(json!({ "result": result, "durationMs": duration_ms }))),
+        AppCall::Ask(ask) => Ok(Json(json!({ "ask": ask }))),
+        AppCall::Denied => {
+            let message = "you do not allow this tool".to_owned();
+            Err(ApiError::Unprocessable { code: "tool_not_allowed", message })
+        }
+        AppCall::Failed(message) => Err(ApiError::Upstream { code: "tool_failed", message }),
+    }
+}
+
+/// `{serverName, uri}`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Read {
+    server_name: String,
+    uri: String,
+}
+
+/// Reads a resource for an app of the same server.
+pub async fn read(
+    State(app): State<App>,
+    caller: SignedIn,
+    JsonBody(body): JsonBody<Read>,
+) -> Result<Json<Value>, ApiError> {
+    if body.uri.chars().count() > ADDRESS {
+        return Err(ApiError::BadRequest(format!("uri is longer than {ADDRESS} characters")));
+    }
+    let server = connection(&app, &caller, &body.server_name).await?;
+    let contents = app.tools.read_for_app(&app, caller.user, &server, &body.uri).await?;
+    Ok(Json(json!({ "contents": contents })))
+}
+
+/// The page around an app, under the rules that its address carries.
+pub async fn sandbox(State(app): State<App>, Named(frame): Named) -> Result<Response, ApiError> {
+    let frame = Frame::open(&app.secrets, &frame).ok_or(ApiError::NotFound("app"))?;
+    let policy = frame.content_security_policy("'self'", "allow-scripts allow-forms");
+    let value = |text: String| HeaderValue::try_from(text).map_err(|error| ApiError::Internal(error.into()));
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::CONTENT_SECURITY_POLICY, value(policy)?),
+        (HeaderName::from_static("permissions-policy"), value(frame.permissions_policy())?),
+        (header::X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN")),
+        (header::X_DNS_PREFETCH_CONTROL, HeaderValue::from_static("off")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600")),
+    ];
+    Ok((headers, SANDBOX).into_response())
+}
+
+/// A connection of the caller, by the name that they gave it.
+async fn connection(app: &App, caller: &SignedIn, name: &str) -> Result<Server, ApiError> {
+    let servers = app.store.list_servers(caller.user).await?;
+    servers.into_iter().find(|server| server.name == name).ok_or(ApiError::NotFound("connection"))
+}
+
+impl From<AppError> for ApiError {
+    fn from(error: AppError) -> Self {
+        let code = match error {
+            AppError::NoTool(_) => "unknown_tool",
+            AppError::NoApp => "no_app",
+            AppError::NoResource(_) => "no_resource",
+            AppError::NotForApps(_) => "tool_not_for_apps",
+            AppError::Unusable(_) | AppError::Server(_) => {
+                return Self::Upstream { code: "app_failed", message: error.to_string() };
+            }
+        };
+        Self::Unprocessable { code, message: error.to_string() }
+    }
+}

@@ -1,0 +1,37 @@
+import { use, useMemo } from "react";
+import { type AppHost, AppHostContext } from "@/tool-app/app-host";
+import type { AppInput } from "@/tool-app/app-session";
+import { ToolApp } from "@/tool-app/tool-app";
+import { fromToolOutput } from "@/tool-result/tool-output";
+import { t } from "@/lib/t";
+import { keepContext } from "../app-contexts";
+import { ChatId, SayInChat } from "../chat-id";
+import type { ToolPart } from "../stream/message";
+import type { CallState } from "./call-state";
+
+/** The app of a call in the conversation. */
+export function CallApp({ part, state }: { part: ToolPart; state: CallState }) {
+  const { input: args, output, errorText } = part;
+  const over = state !== "running" && state !== "waiting" && state !== "writing";
+  const input = useMemo((): AppInput => {
+    if (output) return { arguments: args, result: fromToolOutput(output) };
+    return { arguments: args, ...(over && { cancelled: errorText ?? t("chat.tool.stopped") }) };
+  }, [args, output, errorText, over]);
+  const chatId = use(ChatId);
+  const say = use(SayInChat);
+  const host = useMemo(
+    (): AppHost => ({ say, keep: (callId, context) => keepContext(chatId, callId, context) }),
+    [chatId, say],
+  );
+  return (
+    <AppHostContext value={host}>
+      <ToolApp
+        callId={part.toolCallId}
+        serverName={part.serverName ?? ""}
+        tool={part.toolName}
+        input={input}
+        output={output}
+      />
+    </AppHostContext>
+  );
+}

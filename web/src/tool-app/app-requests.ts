@@ -1,0 +1,112 @@
+import type { AppBridge } from "@modelcontextprotocol/ext-apps/app-bridge";
+import { isObject, type JsonObject } from "@/lib/json";
+import { type AppAnswer, type AppConsent, callForApp, type AppQuestion, readForApp } from "./app-calls";
+import type { AppContext } from "./app-host";
+import { webAddress } from "./web-address";
+
+/** What an app wants and the person decides. */
+export type AppWish =
+  | { readonly kind: "tool"; readonly name: string; readonly input: unknown; readonly ask: AppQuestion }
+  | { readonly kind: "link"; readonly url: URL }
+  | { readonly kind: "message"; readonly text: string };
+
+/** What somebody has to give so that the requests of an app can be answered. */
+export interface AppRequests {
+  readonly serverName: string;
+  readonly tool: string;
+  /** Puts a wish before the person; without a decision the wish is not granted. */
+  decide(wish: AppWish): Promise<AppConsent["decision"]>;
+  /** Says something in the person's name; whether that could be done. */
+  say(text: string): Promise<boolean>;
+  /** Keeps what the model is to know with the next message. */
+  keep(context: AppContext): void;
+}
+
+/** Requests of one app at a time. */
+const AT_ONCE = 8;
+/** Characters of a message, at most. */
+const MESSAGE = 20_000;
+/** Characters of what the model is to know, at most, as JSON. */
+const CONTEXT = 32_000;
+
+/**
+ * Answers what an app asks of us: its tools and resources through our server, the rest with the person's consent. The
+ * result waits until nothing is under way.
+ */
+export function answerRequests(
+  bridge: AppBridge,
+  ended: AbortSignal,
+  host: AppRequests,
+): () => Promise<unknown> {
+  const open = new Set<Promise<unknown>>();
+  function one<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    if (open.size >= AT_ONCE) return Promise.reject(new Error("Too many requests at once."));
+    const answer = work();
+    const settled: Promise<unknown> = answer.then(
+      () => open.delete(settled),
+      () => open.delete(settled),
+    );
+    open.add(settled);
+    return answer;
+  }
+
+  bridge.oncalltool = ({ name, arguments: args = {} }, { mcpReq }) =>
+    one(async () => {
+      const signal = AbortSignal.any([ended, mcpReq.signal]);
+      const call = { name, arguments: args };
+      const send = (consent?: AppConsent) => callForApp(host.serverName, call, consent, signal);
+      let answer: AppAnswer = await send();
+      // The server may have changed the tool while the person thought about it; then they are asked about that one.
+      while ("ask" in answer) {
+        const { ask } = answer;
+        const decision = await host.decide({ kind: "tool", name, input: args, ask });
+        signal.throwIfAborted();
+        answer = await send({ decision, pin: ask.pin });
+      }
+      return answer.result as never;
+    });
+
+  bridge.onreadresource = ({ uri }, { mcpReq }) =>
+    one(async () => {
+      const read = await readForApp(host.serverName, uri, AbortSignal.any([ended, mcpReq.signal]));
+      return read as never;
+    });
+
+  bridge.onopenlink = ({ url }) =>
+    one(async () => {
+      const address = webAddress(url);
+      if (address === undefined) throw new Error("Only addresses of web pages can be opened.");
+      // Whoever agrees follows the link itself.
+      return (await host.decide({ kind: "link", url: address })) === "deny" ? { isError: true } : {};
+    });
+
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- It answers a request; only an event has listeners.
+  bridge.onmessage = ({ content }) =>
+    one(async () => {
+      const text = textOf(content).slice(0, MESSAGE);
+      if (text.trim() === "") throw new Error("Only messages with a text can be sent.");
+      const agreed = (await host.decide({ kind: "message", text })) !== "deny";
+      return agreed && (await host.say(text)) ? {} : { isError: true };
+    });
+
+  bridge.onupdatemodelcontext = async ({ content = [], structuredContent }) => {
+    const { serverName, tool } = host;
+    const texts = content.filter(
+      ({ type }) => type === "text" || type === "resource_link" || type === "resource",
+    );
+    const context = { serverName, tool, content: texts, ...(structuredContent && { structuredContent }) };
+    if (JSON.stringify(context).length > CONTEXT) throw new Error("This is more than the model is told.");
+    host.keep(context);
+    return {};
+  };
+
+  return () => Promise.all(open);
+}
+
+/** The words of a message; older apps send one piece in place of a list. */
+function textOf(content: unknown): string {
+  const pieces: JsonObject[] = (Array.isArray(content) ? content : [content]).filter(isObject);
+  return pieces
+    .flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : []))
+    .join("\n\n");
+}

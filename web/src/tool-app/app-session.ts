@@ -1,0 +1,211 @@
+import "./no-eval";
+import {
+  AppBridge,
+  buildAllowAttribute,
+  PostMessageTransport,
+} from "@modelcontextprotocol/ext-apps/app-bridge";
+import { pause } from "@/lib/backoff";
+import { boot } from "@/lib/boot";
+import { isObject, type JsonObject } from "@/lib/json";
+import type { AppPage } from "./app-calls";
+import { type AppRequests, answerRequests } from "./app-requests";
+import { currentTheme, hostContext, watchTheme } from "./host-context";
+
+/** What an app is told about the call that it belongs to. */
+export interface AppInput {
+  readonly arguments: unknown;
+  /** The tool's result, once there is one. */
+  readonly result?: JsonObject;
+  /** Why there will be none. */
+  readonly cancelled?: string;
+}
+
+/** What an app's host wants to hear. */
+export interface AppEvents extends AppRequests {
+  onReady(): void;
+  onFailed(why: "silent"): void;
+  onHeight(height: number): void;
+  /** The app wants to be closed. */
+  onLeave(): void;
+}
+
+/** How long an app may take until it has said that it is there. */
+const START_MS = 10_000;
+/** How long an app that is closed may take to put things in order. */
+const LEAVE_MS = 1_000;
+/** The least and the greatest height of an app in the conversation, in px. */
+const LEAST = 40;
+const MOST = 1_000;
+
+/** One app that is shown: its frame, and the conversation with it. Knows no React, so that a redraw does not end it. */
+export class AppSession {
+  readonly frame = document.createElement("iframe");
+  readonly #page: AppPage;
+  readonly #callId: string;
+  readonly #events: AppEvents;
+  readonly #stop = new AbortController();
+  readonly #bridge: AppBridge;
+  readonly #settled: () => Promise<unknown>;
+  #input: AppInput;
+  #ended = false;
+  #told = { arguments: false, end: false };
+  #ready = false;
+  #overdue: ReturnType<typeof setTimeout> | undefined;
+  #width = 0;
+
+  constructor(
+    callId: string,
+    page: AppPage,
+    granted: AppPage["permissions"],
+    input: AppInput,
+    events: AppEvents,
+  ) {
+    this.#callId = callId;
+    this.#page = { ...page, permissions: granted };
+    this.#input = input;
+    this.#events = events;
+    const capabilities = {
+      openLinks: {},
+      serverTools: {},
+      serverResources: {},
+      updateModelContext: { text: {}, structuredContent: {} },
+      message: { text: {} },
+      sandbox: { csp: mutable(page.csp), permissions: granted },
+    };
+    const about = { name: "AI Chat MCP", version: boot.version };
+    this.#bridge = new AppBridge(null, about, capabilities, { hostContext: this.#context() });
+    this.#listen();
+    this.#settled = answerRequests(this.#bridge, this.#stop.signal, events);
+  }
+
+  /** Shows the app in `place`. */
+  async start(place: HTMLElement, title: string): Promise<void> {
+    const { frame } = this;
+    frame.title = title;
+    // The same rules come as headers of the frame; here they hold before the first byte.
+    frame.setAttribute("sandbox", "allow-scripts allow-forms");
+    frame.allow = buildAllowAttribute(this.#page.permissions).replaceAll(/[\w-]+/gu, "$& *");
+    frame.referrerPolicy = "no-referrer";
+    place.append(frame);
+    const target = frame.contentWindow;
+    if (target === null) return;
+    await this.#bridge.connect(new PostMessageTransport(target, target));
+    this.#overdue = setTimeout(() => this.#events.onFailed("silent"), START_MS);
+    frame.src = this.#page.frame;
+  }
+
+  /** Tells the app what has become of the call meanwhile. */
+  update(input: AppInput): void {
+    this.#input = input;
+    this.#tell();
+  }
+
+  /** Tells the app how wide it is, in px. */
+  resize(width: number): void {
+    this.#width = width;
+    this.#refresh();
+  }
+
+  /** Shows the app on the whole screen, or in the conversation again, as far as the browser goes along. */
+  async setFullscreen(wanted: boolean): Promise<void> {
+    try {
+      await (wanted ? this.frame.requestFullscreen() : document.exitFullscreen());
+    } catch {
+      // The browser wants a click for it; the app is told the mode that it has.
+    }
+  }
+
+  get offersFullscreen(): boolean {
+    return this.#bridge.getAppCapabilities()?.availableDisplayModes?.includes("fullscreen") === true;
+  }
+
+  /** Lets the app put things in order, then takes it away. */
+  async end(): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#overdue);
+    if (this.#ready && this.frame.isConnected) {
+      await this.#bridge.teardownResource({}, { timeout: LEAVE_MS }).catch(() => undefined);
+      // What it asked for at last is still done.
+      await Promise.race([this.#settled(), pause(LEAVE_MS, this.#stop.signal)]);
+    }
+    this.frame.remove();
+    this.#stop.abort();
+    await this.#bridge.close();
+  }
+
+  #listen(): void {
+    const bridge = this.#bridge;
+    bridge.onsandboxready = () => {
+      const { html, permissions } = this.#page;
+      void bridge.sendSandboxResourceReady({ html, permissions });
+    };
+    bridge.oninitialized = () => {
+      clearTimeout(this.#overdue);
+      this.#ready = true;
+      // A frame that was loaded anew knows nothing any more.
+      this.#told = { arguments: false, end: false };
+      this.#refresh();
+      this.#tell();
+      this.#events.onReady();
+    };
+    bridge.onsizechange = ({ height }) => {
+      if (height !== undefined && Number.isFinite(height) && !this.#isFullscreen)
+        this.#events.onHeight(Math.min(Math.max(Math.ceil(height), LEAST), MOST));
+    };
+    bridge.onrequestteardown = () => this.#events.onLeave();
+    bridge.onrequestdisplaymode = async ({ mode }) => {
+      const wanted = mode === "fullscreen";
+      if (wanted !== this.#isFullscreen && (!wanted || this.offersFullscreen))
+        await this.setFullscreen(wanted);
+      return { mode: this.#isFullscreen ? "fullscreen" : "inline" };
+    };
+    const { signal } = this.#stop;
+    document.addEventListener("fullscreenchange", () => this.#refresh(), { signal });
+    signal.addEventListener(
+      "abort",
+      watchTheme(() => this.#refresh()),
+    );
+  }
+
+  /** The frame and the app have the page's theme. */
+  #refresh(): void {
+    this.frame.style.colorScheme = currentTheme();
+    const context = this.#context();
+    if (this.#ready) this.#bridge.setHostContext(context);
+  }
+
+  #context() {
+    const full = this.#isFullscreen;
+    return {
+      ...hostContext(),
+      toolInfo: { id: this.#callId, tool: this.#page.tool as never },
+      displayMode: full ? ("fullscreen" as const) : ("inline" as const),
+      containerDimensions: full
+        ? { width: innerWidth, height: innerHeight }
+        : { width: this.#width, maxHeight: MOST },
+    };
+  }
+
+  get #isFullscreen(): boolean {
+    return document.fullscreenElement === this.frame;
+  }
+
+  /** Each once: what the tool was called with, then what came of it. */
+  #tell(): void {
+    if (!this.#ready) return;
+    const { arguments: args, result, cancelled } = this.#input;
+    if (!this.#told.arguments) {
+      this.#told.arguments = true;
+      void this.#bridge.sendToolInput({ arguments: isObject(args) ? { ...args } : {} });
+    }
+    if (this.#told.end) return;
+    this.#told.end = result !== undefined || cancelled !== undefined;
+    if (result !== undefined) void this.#bridge.sendToolResult(result as never);
+    else if (cancelled !== undefined) void this.#bridge.sendToolCancelled({ reason: cancelled });
+  }
+}
+
+function mutable(csp: AppPage["csp"]): Record<string, string[]> {
+  return Object.fromEntries(Object.entries(csp).map(([name, places]) => [name, [...places]]));
+}

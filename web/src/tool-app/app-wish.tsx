@@ -1,0 +1,179 @@
+import { ExternalLink } from "lucide-react";
+import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
+import { Changes } from "@/approval-parts/changes";
+import { claimsOf } from "@/approval-parts/definition";
+import { t as approvalText } from "@/approval-parts/approval-text";
+import { stringifyJson } from "@/lib/json";
+import { showInvisible } from "@/lib/show-invisible";
+import { TextBlock } from "@/tool-result/text-block";
+import { Button, buttonClass } from "@/ui/button";
+import type { AppConsent } from "./app-calls";
+import type { AppWish } from "./app-requests";
+import { t } from "./app-text";
+
+/** What an app wants, before it begins or while it goes on. */
+export type Wish = AppWish | { readonly kind: "features"; readonly names: readonly string[] };
+
+interface AppWishProps {
+  wish: Wish;
+  serverName: string;
+  tool: string;
+  onDecide: (decision: AppConsent["decision"]) => void;
+}
+
+/** What an app wants, beside the app, and the ways to answer. It takes no focus, and no key answers by itself. */
+export function AppWishPanel({ wish, serverName, tool, onDecide }: AppWishProps) {
+  const panel = useRef<HTMLElement>(null);
+  const titleId = useId();
+  useLayoutEffect(() => {
+    const own = panel.current;
+    const next = own?.parentElement?.querySelector<HTMLElement>("[data-app-bar] button");
+    // It goes away when it is decided; who came to it with the keyboard goes on from the app's bar.
+    return () => {
+      if (own?.contains(document.activeElement) === true) next?.focus();
+    };
+  }, []);
+  const { title, about, body, actions } = partsOf(wish, serverName, onDecide);
+  return (
+    <section
+      ref={panel}
+      aria-labelledby={titleId}
+      className="sticky bottom-7 grid max-h-[max(12rem,min(70dvh,calc(100dvh-22rem)))] animate-enter grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto] gap-3 border-y border-line bg-warn-soft px-3.5 pt-3 pb-3.5"
+    >
+      <div role="status">
+        <h4 id={titleId} className="text-md font-medium wrap-anywhere">
+          {title}
+        </h4>
+        <p className="mt-0.5 text-sm text-ink-2 wrap-anywhere">
+          {about ?? t("apps.wants", { tool, server: serverName })}
+        </p>
+      </div>
+      <div
+        tabIndex={0}
+        className="grid min-h-0 grid-cols-[minmax(0,1fr)] content-start gap-3 overflow-y-auto"
+      >
+        {body}
+      </div>
+      <div className="flex flex-wrap gap-2">{actions}</div>
+    </section>
+  );
+}
+
+interface Parts {
+  title: string;
+  about?: string;
+  body: ReactNode;
+  actions: ReactNode;
+}
+
+function partsOf(wish: Wish, server: string, onDecide: AppWishProps["onDecide"]): Parts {
+  const deny = (words: string) => (
+    <Button size="sm" variant="danger" onClick={() => onDecide("deny")}>
+      {words}
+    </Button>
+  );
+  switch (wish.kind) {
+    case "tool": {
+      const { name, ask, input } = wish;
+      const { description } = ask.definition;
+      const claims = claimsOf(ask.definition).map((claim) => approvalText(claim));
+      return {
+        title: approvalText("approval.title", { tool: name, server }),
+        body: (
+          <>
+            {(ask.before ?? ask.instructions) !== undefined && <Changes question={ask} />}
+            {typeof description === "string" && description !== "" && (
+              <p className="text-sm whitespace-pre-line text-ink-2 wrap-anywhere">
+                {showInvisible(description)}
+              </p>
+            )}
+            {claims.length > 0 && (
+              <p className="text-sm text-ink-2">
+                {approvalText("approval.claims", { server, claims: claims.join(", ") })}
+              </p>
+            )}
+            <div>
+              <p className="mb-1 text-xs text-ink-2">{approvalText("approval.arguments")}</p>
+              <TextBlock text={stringifyJson(input, 2)} />
+            </div>
+          </>
+        ),
+        actions: (
+          <>
+            <Button size="sm" onClick={() => onDecide("once")}>
+              {approvalText("approval.once")}
+            </Button>
+            <Button size="sm" onClick={() => onDecide("always")}>
+              {approvalText("approval.always")}
+            </Button>
+            {deny(approvalText("approval.deny"))}
+          </>
+        ),
+      };
+    }
+    case "link": {
+      const { url } = wish;
+      const [before, after] = around(url);
+      return {
+        title: t("apps.link"),
+        body: (
+          <p className="rounded-[8px] bg-sunken px-3 py-[9px] font-mono text-sm wrap-anywhere">
+            {before}
+            <strong>{url.host}</strong>
+            {after}
+          </p>
+        ),
+        actions: (
+          <>
+            <a
+              href={url.href}
+              target="_blank"
+              rel="noopener noreferrer"
+              onClick={() => onDecide("once")}
+              className={buttonClass({ size: "sm" })}
+            >
+              <ExternalLink aria-hidden="true" />
+              {t("apps.link.open")}
+            </a>
+            {deny(t("apps.link.deny"))}
+          </>
+        ),
+      };
+    }
+    case "message":
+      return {
+        title: t("apps.message"),
+        body: <TextBlock text={wish.text} />,
+        actions: (
+          <>
+            <Button size="sm" onClick={() => onDecide("once")}>
+              {t("apps.message.send")}
+            </Button>
+            {deny(t("apps.message.deny"))}
+          </>
+        ),
+      };
+    case "features":
+      return {
+        title: t("apps.features", { names: wish.names.join(", ") }),
+        about: t("apps.features.about", { server }),
+        body: null,
+        actions: (
+          <>
+            <Button size="sm" onClick={() => onDecide("once")}>
+              {t("apps.features.allow")}
+            </Button>
+            {deny(t("apps.features.deny"))}
+          </>
+        ),
+      };
+    default:
+      return wish satisfies never;
+  }
+}
+
+/** What stands in an address before and behind its host. */
+function around(url: URL): [string, string] {
+  const at = url.href.indexOf(url.host, url.protocol.length);
+  return [url.href.slice(0, at), url.href.slice(at + url.host.length)];
+}

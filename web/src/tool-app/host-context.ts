@@ -1,0 +1,80 @@
+import type { McpUiHostContext, McpUiStyles } from "@modelcontextprotocol/ext-apps/app-bridge";
+import { boot } from "@/lib/boot";
+
+/** Our tokens under the names that apps know. They hold both themes; the app's `color-scheme` decides. */
+const TOKENS: Readonly<Partial<Record<keyof McpUiStyles, string>>> = {
+  "--color-background-primary": "--surface",
+  "--color-background-secondary": "--sunken",
+  "--color-background-tertiary": "--paper",
+  "--color-background-inverse": "--ink",
+  "--color-background-info": "--accent-soft",
+  "--color-background-danger": "--err-soft",
+  "--color-background-success": "--ok-soft",
+  "--color-background-warning": "--warn-soft",
+  "--color-text-primary": "--ink",
+  "--color-text-secondary": "--ink-2",
+  "--color-text-tertiary": "--ink-3",
+  "--color-text-inverse": "--paper",
+  "--color-text-info": "--accent",
+  "--color-text-danger": "--err",
+  "--color-text-success": "--ok",
+  "--color-text-warning": "--warn",
+  "--color-border-primary": "--line-strong",
+  "--color-border-secondary": "--line",
+  "--color-border-tertiary": "--line",
+  "--color-ring-primary": "--accent",
+};
+
+/** What is no token of ours; fonts of the page are out of an app's reach. */
+const PLAIN: Readonly<Partial<Record<keyof McpUiStyles, string>>> = {
+  "--font-sans": "ui-sans-serif, system-ui, sans-serif",
+  "--font-mono": "ui-monospace, monospace",
+  "--border-radius-sm": "6px",
+  "--border-radius-md": "10px",
+  "--border-radius-lg": "14px",
+  "--border-width-regular": "1px",
+};
+
+/** The theme that the page has now, whoever chose it. */
+export function currentTheme(): "light" | "dark" {
+  const chosen = document.documentElement.dataset["theme"];
+  if (chosen === "light" || chosen === "dark") return chosen;
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+/** Tells each time the page may have another theme; the result ends that. */
+export function watchTheme(changed: () => void): () => void {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const chosen = new MutationObserver(changed);
+  system.addEventListener("change", changed);
+  chosen.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  return () => {
+    system.removeEventListener("change", changed);
+    chosen.disconnect();
+  };
+}
+
+/** What an app is told of where it is: the part that only the look of the page changes. */
+export function hostContext(): McpUiHostContext {
+  const { locale, timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  return {
+    theme: currentTheme(),
+    styles: { variables: styleVariables() },
+    availableDisplayModes: ["inline", "fullscreen"],
+    locale: navigator.language || locale,
+    timeZone,
+    userAgent: `ai-chat-mcp/${boot.version}`,
+    platform: "web",
+    deviceCapabilities: {
+      touch: matchMedia("(any-pointer: coarse)").matches,
+      hover: matchMedia("(any-hover: hover)").matches,
+    },
+    safeAreaInsets: { top: 0, right: 0, bottom: 0, left: 0 },
+  };
+}
+
+function styleVariables(): McpUiStyles {
+  const style = getComputedStyle(document.documentElement);
+  const ours = Object.entries(TOKENS).map(([name, token]) => [name, style.getPropertyValue(token).trim()]);
+  return { ...Object.fromEntries(ours), ...PLAIN } as McpUiStyles;
+}
