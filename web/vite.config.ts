@@ -37,7 +37,7 @@ export default defineConfig({
             },
             { name: "asking", test: /approval-parts|texts-of-approval/u, priority: 2 },
             { name: "sheet", test: /src\/ui\/sheet/u, priority: 2 },
-            { name: "result", test: /tool-result\/.*\.tsx|show-invisible/u, priority: 2 },
+            { name: "result", test: /tool-result\/(?!tool-output)|show-invisible/u, priority: 2 },
             { name: "shared", minShareCount: 2, priority: 1 },
           ],
         },

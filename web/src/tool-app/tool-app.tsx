@@ -7,11 +7,12 @@ import { Button } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
 import { type AppConsent, type AppPage, openApp } from "./app-calls";
 import { AppFrame } from "./app-frame";
-import { keepHeight, keptHeight } from "./app-height";
+import { keptHeight } from "./app-height";
 import { AppHostContext } from "./app-host";
 import type { AppInput, AppSession } from "./app-session";
 import type { AppWish } from "./app-requests";
 import { t } from "./app-text";
+import { keepHeight } from "./keep-height";
 import { AppWishPanel } from "./app-wish";
 
 interface ToolAppProps {

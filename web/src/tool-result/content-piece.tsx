@@ -3,7 +3,7 @@ import { showInvisible } from "@/lib/show-invisible";
 import { t } from "@/lib/t";
 import { InlineImage } from "./inline-image";
 import { TextBlock } from "./text-block";
-import { readableText } from "./tool-output";
+import { readableText } from "./readable";
 
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 

@@ -2,7 +2,8 @@ import { ChevronRight, TriangleAlert } from "lucide-react";
 import { t } from "@/lib/t";
 import { ContentPiece } from "./content-piece";
 import { TextBlock } from "./text-block";
-import { structuredPlace, type ToolOutput } from "./tool-output";
+import { structuredPlace } from "./readable";
+import type { ToolOutput } from "./tool-output";
 
 /** What a tool gave back: its pieces in order, and the structured result where the pieces do not hold it already. */
 export function OutputView({ output }: { output: ToolOutput }) {

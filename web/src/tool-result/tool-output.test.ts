@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { readableText, structuredPlace, toToolOutput } from "./tool-output";
+import { readableText, structuredPlace } from "./readable";
+import { toToolOutput } from "./tool-output";
 
 const text = (words: string) => ({ type: "text", text: words });
 

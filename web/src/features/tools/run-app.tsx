@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/t";
 import { ToolApp } from "@/tool-app/tool-app";
-import { fromToolOutput } from "@/tool-result/tool-output";
+import { fromToolOutput } from "@/tool-app/call-result";
 import type { ToolRun } from "./run-tool";
 
 /** The app of a tool that was run by hand. */

@@ -1,7 +1,7 @@
 import { authorizedFetch, callApi, jsonBody } from "@/lib/api-client";
 import { pause } from "@/lib/backoff";
 import type { ChatBackend } from "../stream/chat-contract";
-import { contextsOf, forgetContexts } from "../app-contexts";
+import { appContexts } from "../app-contexts";
 import { loadPage, loadSince } from "./messages";
 
 const EVENT_STREAM = "text/event-stream";
@@ -11,19 +11,20 @@ export function chatBackend(sessionId: string): ChatBackend {
   const path = `/api/sessions/${encodeURIComponent(sessionId)}`;
   return {
     send: async (message, tools, signal) => {
-      const contexts = contextsOf(sessionId);
+      const contexts = appContexts.get(sessionId);
       const { headers, ...rest } = jsonBody({
         message,
         sessionId,
         tools,
-        ...(contexts.length > 0 && { contexts }),
+        ...(contexts && { contexts: [...contexts.values()] }),
       });
       const response = await authorizedFetch("/functions/v1/ai-chat", {
         ...rest,
         headers: { ...headers, accept: EVENT_STREAM },
         signal,
       });
-      if (response.ok) forgetContexts(sessionId, contexts);
+      // What an app has said since goes with the next message.
+      if (response.ok && appContexts.get(sessionId) === contexts) appContexts.delete(sessionId);
       return response;
     },
     resume: (lastEventId, signal) => {

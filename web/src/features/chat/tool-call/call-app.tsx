@@ -2,12 +2,12 @@ import { use, useMemo } from "react";
 import { type AppHost, AppHostContext } from "@/tool-app/app-host";
 import type { AppInput } from "@/tool-app/app-session";
 import { ToolApp } from "@/tool-app/tool-app";
-import { fromToolOutput } from "@/tool-result/tool-output";
+import { fromToolOutput } from "@/tool-app/call-result";
 import { t } from "@/lib/t";
-import { keepContext } from "../app-contexts";
 import { ChatId, SayInChat } from "../chat-id";
 import type { ToolPart } from "../stream/message";
 import type { CallState } from "./call-state";
+import { keepContext } from "./keep-context";
 
 /** The app of a call in the conversation. */
 export function CallApp({ part, state }: { part: ToolPart; state: CallState }) {

@@ -1,0 +1,27 @@
+import { type JsonObject, parseJson, sameJson, stringifyJson } from "@/lib/json";
+import type { ToolOutput } from "./tool-output";
+
+/** Text that is JSON, set out to be read; any other text as it is. */
+export function readableText(text: string): string {
+  const value = objectIn(text);
+  return value === undefined ? text : stringifyJson(value, 2);
+}
+
+/** How the structured content is shown: as the result, folded behind words that say it, or not once more. */
+export function structuredPlace({ content, structuredContent }: ToolOutput): "open" | "folded" | "none" {
+  if (structuredContent === undefined) return "none";
+  // Servers repeat it as text for clients that do not know it.
+  const repeats = ({ type, text }: JsonObject) =>
+    type === "text" && typeof text === "string" && sameJson(objectIn(text), structuredContent);
+  if (content.some(repeats)) return "none";
+  return content.length === 0 ? "open" : "folded";
+}
+
+function objectIn(text: string): unknown {
+  if (!/^\s*[[{]/u.test(text)) return undefined;
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
