@@ -38,6 +38,7 @@ export default defineConfig({
             { name: "asking", test: /approval-parts|texts-of-approval/u, priority: 2 },
             { name: "sheet", test: /src\/ui\/sheet/u, priority: 2 },
             { name: "result", test: /tool-result\/(?!tool-output)|show-invisible/u, priority: 2 },
+            { name: "form", test: /src\/(schema-form|elicitation)\/|server-sign-in\.ts$|texts-of-form/u, priority: 2 },
             { name: "shared", minShareCount: 2, priority: 1 },
           ],
         },

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { after, test, type TestContext } from "node:test";
 import { closeToasts, inspect, looks } from "./look.ts";
 import { type Peer, startPeer } from "./peer.ts";
 import { allowAll } from "./permission.ts";
@@ -79,19 +79,47 @@ test("signs in to a server, uses its tools in a chat, and signs out of it", asyn
   });
 });
 
-test("a call whose sign-in has ended says where to sign in, and the connection does, too", async (t) => {
-  const { account, visitor } = await stage.member(t);
+/** Somebody who was signed in, and whose assistant calls a tool after that has ended. */
+async function afterTheEnd(t: TestContext, options: object = {}): Promise<Visitor> {
+  const { account, visitor } = await stage.member(t, options);
   await connect(visitor, notes);
   await decide(visitor, notes, "Allow");
   await visitor.connection("notes").getByText("connected", { exact: true }).waitFor();
   await visitor.card("Available Tools").getByText("read_notes").waitFor();
   await allowAll(account, "notes");
   await control(notes, { forgetAccess: true, refuseRefresh: true });
-  t.after(() => control(notes, { refuseRefresh: false }));
   await visitor.openTab("Chat");
   stage.model.answer(call("read_notes", {}));
-  stage.model.answer(say("I could not."));
+  stage.model.answer(say("That was that."));
   await visitor.ask("Read my notes");
+  await wish(visitor).waitFor();
+  await control(notes, { refuseRefresh: false });
+  return visitor;
+}
+
+const wish = (visitor: Visitor) => visitor.page.getByRole("region", { name: "notes wants you to sign in" });
+
+test("a call whose sign-in has ended waits, and goes on by itself after a sign-in in another window", async (t) => {
+  const visitor = await afterTheEnd(t);
+  await visitor.page.reload();
+  await wish(visitor).getByRole("button", { name: "Sign in to notes" }).click();
+  await wish(visitor).getByText(`127.0.0.1:${notes.port}`, { exact: true }).waitFor();
+  const opening = visitor.page.context().waitForEvent("page");
+  await wish(visitor).getByRole("link", { name: "Continue" }).click();
+  const opened = await opening;
+  await opened.getByRole("heading", { name: "AI Chat MCP wants to use Notes" }).waitFor();
+  assert.equal(await opened.evaluate(() => window.opener), null);
+  await opened.getByRole("link", { name: "Allow" }).click();
+  await visitor.answers.getByText("That was that.").waitFor();
+  await wish(visitor).waitFor({ state: "hidden" });
+  await visitor.answered();
+  assert.equal(await visitor.toolCall("read_notes").getAttribute("data-state"), "done");
+});
+
+test("a call that waits for a sign-in can be skipped, and the connection says what it wants", async (t) => {
+  const visitor = await afterTheEnd(t);
+  await wish(visitor).getByRole("button", { name: "Skip" }).click();
+  await visitor.answers.getByText("That was that.").waitFor();
   await visitor.answered();
   await visitor.toolCall("read_notes").getByRole("button", { expanded: false }).click();
   await visitor
@@ -156,5 +184,11 @@ for (const [name, look] of looks) {
     await row.getByRole("button", { name: "Sign in to notes" }).click();
     await visitor.field("Client ID").waitFor();
     await inspect(visitor, "sign-in-client", look);
+
+    const waiting = await afterTheEnd(t, { viewport, colorScheme, hasTouch });
+    await inspect(waiting, "sign-in-paused", look);
+    await wish(waiting).getByRole("button", { name: "Sign in to notes" }).click();
+    await wish(waiting).getByRole("link", { name: "Continue" }).waitFor();
+    await inspect(waiting, "sign-in-paused-leads", look);
   });
 }

@@ -14,23 +14,29 @@ export interface ScriptedTool {
   meta?: object;
   /** What it answers; it may take its time or throw. */
   run?: (args: Record<string, unknown>) => Promise<string> | string;
+  /** What it answers with, in the words of the protocol, in the place of `run`. */
+  answer?: (params: CallParams) => { result: object } | { error: object };
+}
+
+/** What a call says. */
+export interface CallParams {
+  name?: string;
+  arguments?: Record<string, unknown>;
+  inputResponses?: Record<string, { action: string; content?: Record<string, unknown> }>;
+  requestState?: string;
 }
 
 /** What a scripted server says about itself to whoever connects. */
 export interface About {
   instructions?: string;
+  /** Of the revision that shakes no hands. */
+  modern?: boolean;
 }
 
 interface RpcRequest {
   id?: number | string;
   method: string;
-  params?: {
-    protocolVersion?: string;
-    name?: string;
-    uri?: string;
-    arguments?: Record<string, unknown>;
-    taskId?: string;
-  };
+  params?: CallParams & { protocolVersion?: string; taskId?: string; uri?: string };
 }
 
 /** A call that runs as a task. */
@@ -132,7 +138,11 @@ async function answerTo(
   about: About = {},
   apps: ScriptedApp[] = [],
 ): Promise<object> {
-  if (method === "initialize") {
+  if (about.modern && method === "server/discover") {
+    const kept = { ttlMs: 0, cacheScope: "private", resultType: "complete" };
+    return { result: { supportedVersions: ["2026-07-28"], capabilities: { tools: {} }, ...kept } };
+  }
+  if (!about.modern && method === "initialize") {
     const serverInfo = { name: "scripted", version: "1.0.0" };
     const protocolVersion = params?.protocolVersion ?? "2025-06-18";
     const capabilities = {
@@ -146,6 +156,7 @@ async function answerTo(
   if (method === "tools/list") {
     return {
       result: {
+        ...(about.modern && { resultType: "complete" }),
         tools: tools.map(
           ({ name, description = "", inputSchema = { type: "object" }, annotations, meta, task }) => ({
             name,
@@ -165,6 +176,7 @@ async function answerTo(
     return { result: { contents: [{ uri, mimeType, text: html, ...(ui && { _meta: { ui } }) }] } };
   }
   const tool = tools.find(({ name }) => method === "tools/call" && name === params?.name);
+  if (tool?.answer) return tool.answer(params ?? {});
   if (!tool) return { error: { code: -32601, message: "Method not found" } };
   try {
     const text = (await tool.run?.(params?.arguments ?? {})) ?? "done";

@@ -7,6 +7,7 @@ const parts = [
   "account",
   "approval",
   "apps",
+  "elicitation",
   "form",
   "history",
   "permission",

@@ -19,6 +19,11 @@ declare module "*/en.json?approval" {
   export default texts;
 }
 
+declare module "*/en.json?elicitation" {
+  const texts: import("@/lib/t").Texts<"elicitation">;
+  export default texts;
+}
+
 declare module "*/en.json?permission" {
   const texts: import("@/lib/t").Texts<"permission">;
   export default texts;

@@ -69,4 +69,6 @@ ids! {
     ApprovalId,
     /// A chat that its person shares as it was.
     ShareId,
+    /// A question to the person that a call waits with.
+    ElicitationId,
 }

@@ -4,6 +4,7 @@
 //! model wires, the MCP client and the store all speak these types and never meet each other.
 
 pub mod clock;
+pub mod elicitation;
 pub mod ids;
 pub mod message;
 pub mod model;
@@ -12,4 +13,7 @@ pub mod text;
 pub mod tool;
 
 pub use clock::{Clock, SystemClock, Timestamp};
-pub use ids::{ApprovalId, AuthSessionId, ChallengeId, ChatId, FactorId, MessageId, RunId, ServerId, ShareId, UserId};
+pub use ids::{
+    ApprovalId, AuthSessionId, ChallengeId, ChatId, ElicitationId, FactorId, MessageId, RunId, ServerId, ShareId,
+    UserId,
+};

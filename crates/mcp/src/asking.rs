@@ -2,7 +2,7 @@
 //!
 //! Up to 2025-11-25 a question comes as a request of its own, and nothing in it tells which call it belongs to. It
 //! goes to the call that was begun last of those that can ask, unless it names the task of another, and no call on the
-//! connection is hurried meanwhile.
+//! connection is hurried meanwhile. When the last call ends before the answer, it was another's.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,8 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::elicitation::{Answer, Asker, Question, Visit};
+use crate::call::Suspended;
+use crate::elicitation::{Answer, Asker, Question, Unreadable};
 
 /// Questions at a time. More than these nobody could keep apart.
 const OPEN: usize = 16;
@@ -61,13 +62,24 @@ impl Asking {
     /// The answer to a request of a server, which may say to which task it belongs; `Cancel` when there is nobody to ask
     /// or the question cannot be shown.
     pub(crate) async fn answer(&self, params: &Value, task: Option<&str>) -> Value {
-        let of_task = |call: &&Call| task.is_some() && call.task.as_deref() == task;
-        let find = |known: &mut Known| known.calls.iter().find(of_task).or(known.calls.last()).cloned();
-        let call = self.with(find).filter(|_| *self.open.borrow() < OPEN);
-        let Some(call) = call else { return Answer::Cancel.to_result(false) };
+        let question = match Question::read(params) {
+            Ok(question) => question,
+            Err(error) => return unreadable(&error),
+        };
+        if *self.open.borrow() >= OPEN {
+            return Answer::Cancel.to_result(false);
+        }
         self.open.send_modify(|open| *open += 1);
         let _closed = Closed(&self.open);
-        self.ask(&call, params).await
+        let of_form = matches!(question, Question::Form(_));
+        let of_task = |call: &&Call| task.is_some() && call.task.as_deref() == task;
+        let find = |known: &mut Known| known.calls.iter().find(of_task).or(known.calls.last()).cloned();
+        while let Some(call) = self.with(find) {
+            if let Some(answer) = self.put(&call, question.clone(), Question::id(params), None).await {
+                return answer.to_result(of_form);
+            }
+        }
+        Answer::Cancel.to_result(of_form)
     }
 
     /// How many questions are open that may belong to any call.
@@ -82,24 +94,19 @@ impl Asking {
         }
     }
 
-    async fn ask(&self, call: &Call, params: &Value) -> Value {
-        let question = match Question::read(params) {
-            Ok(question) => question,
-            Err(error) => {
-                tracing::debug!(%error, "a question of a server was not put");
-                return Answer::Cancel.to_result(false);
-            }
-        };
-        let of_form = matches!(question, Question::Form(_));
-        self.put(call, question, Question::id(params)).await.to_result(of_form)
-    }
-
-    async fn put(&self, call: &Call, question: Question, id: Option<&str>) -> Answer {
+    /// The person's answer; `None` when the call has ended before it.
+    async fn put(
+        &self,
+        call: &Call,
+        question: Question,
+        id: Option<&str>,
+        from: Option<Arc<Suspended>>,
+    ) -> Option<Answer> {
         if let (Question::Url(visit), Some(id)) = (&question, id) {
             self.with(|known| known.visits.insert(id.to_owned(), visit.done.clone()));
         }
         let _forgotten = Forgotten { asking: self, id };
-        call.ended.run_until_cancelled(call.asker.ask(question)).await.unwrap_or(Answer::Cancel)
+        call.ended.run_until_cancelled(call.asker.ask(question, from)).await
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut Known) -> T) -> T {
@@ -117,27 +124,33 @@ impl Listed {
         });
     }
 
-    /// The answer to a question that came as the answer to this very call.
+    /// The answer on the wire to a question that belongs to this very call; `cancel` where it cannot be shown.
     pub(crate) async fn answer(&self, params: &Value) -> Value {
-        self.asking.ask(&self.call, params).await
+        let question = match Question::read(params) {
+            Ok(question) => question,
+            Err(error) => return unreadable(&error),
+        };
+        let of_form = matches!(question, Question::Form(_));
+        let answer = self.asking.put(&self.call, question, Question::id(params), None).await;
+        answer.unwrap_or(Answer::Cancel).to_result(of_form)
     }
 
-    /// Asks the person for a visit that has to be done before the call can be made again.
-    pub(crate) async fn visit(&self, params: &Value) -> Answer {
-        match Visit::read(params) {
-            Ok(visit) => {
-                let question = Question::Url(Visit { makes_call_again: true, ..visit });
-                self.asking.put(&self.call, question, Question::id(params)).await
-            }
-            Err(_) => Answer::Cancel,
-        }
+    /// The answer to a question that came as the answer to this very call, so that the server waits for nothing.
+    pub(crate) async fn ask(&self, question: Question, id: Option<&str>, from: Arc<Suspended>) -> Answer {
+        self.asking.put(&self.call, question, id, Some(from)).await.unwrap_or(Answer::Cancel)
     }
+}
+
+fn unreadable(error: &Unreadable) -> Value {
+    tracing::debug!(%error, "a question of a server was not put");
+    Answer::Cancel.to_result(false)
 }
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        self.call.ended.cancel();
+        // First the list: a question that loses its call looks there for the next.
         self.asking.with(|known| known.calls.retain(|call| call.number != self.call.number));
+        self.call.ended.cancel();
     }
 }
 

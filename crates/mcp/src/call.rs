@@ -1,6 +1,5 @@
 //! Calling a tool, and waiting for it no longer than is sensible.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,19 +13,21 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::asking::Listed;
 use crate::client::explain_request;
 use crate::connection::Inner;
-use crate::elicitation::{Answer, Asker};
+use crate::elicitation::Asker;
 use crate::handler::Routes;
 use crate::{CallError, Error, tools};
 use long::Task;
-use rounds::Needed;
+use suspended::Needs;
 use time::Time;
 
 pub(crate) mod long;
 mod rounds;
+mod suspended;
 mod time;
+
+pub use suspended::{Resumed, Suspended};
 
 /// How often a server may answer a call with "ask me again".
 const ROUNDS: usize = 10;
@@ -63,6 +64,8 @@ pub struct CallOptions {
     /// Who puts the server's questions before the person, if the client offers that
     /// ([`Client::with_questions`](crate::Client::with_questions)).
     pub asker: Option<Arc<dyn Asker>>,
+    /// Where the call goes on, if the server has answered it with questions before.
+    pub resume: Option<Resumed>,
     /// Stops the call and tells the server.
     pub cancel: CancellationToken,
 }
@@ -76,6 +79,7 @@ impl Default for CallOptions {
             on_task: None,
             task_total: Duration::from_hours(24),
             asker: None,
+            resume: None,
             cancel: CancellationToken::new(),
         }
     }
@@ -90,31 +94,31 @@ pub(crate) async fn call(
     let listed = options.asker.clone().map(|asker| connection.asking.list(asker));
     let mut time = Time::new(&options, connection.asking.open());
     let plain = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
-    let mut params = plain.clone();
+    let mut params = match &options.resume {
+        Some(resumed) => resumed.call_again(plain.clone()),
+        None => plain.clone(),
+    };
     let mut listed_again = false;
     let as_task = connection.is_long_call(name);
-    for _ in 0..ROUNDS {
+    for number in options.resume.as_ref().map_or(0, Resumed::rounds)..ROUNDS {
         let request = if as_task {
             long::request(&params, &options)
         } else {
             ClientRequest::CallToolRequest(CallToolRequest::new(params))
         };
-        match round(connection, request, &options, &mut time).await {
+        let needs = match round(connection, request, &options, &mut time).await {
             Ok(Round { result, reports, route: _route }) => {
                 if let Some((task, said)) = long::begun(&result, as_task)? {
                     let begun = (task, Some(said));
                     return long::follow(connection, begun, Duration::ZERO, Some(reports), listed.as_ref(), &options)
                         .await;
                 }
-                match rounds::needed(result)? {
-                    Ok(needed) => params = answer(needed, &plain, listed.as_ref(), &options, &mut time).await?,
+                match rounds::needs(result)? {
+                    Ok(needs) => needs,
                     Err(result) => return tools::result(result).map_err(Into::into),
                 }
             }
-            Err(Failed::Visits { visits, error }) => {
-                params = plain.clone();
-                visit(visits, error, listed.as_ref(), &options, &mut time).await?;
-            }
+            Err(Failed::Visits(needs)) => needs,
             // The headers mirror parameters as the list of tools says; the server has another list by now. It did
             // not run the call.
             Err(Failed::Call(CallError::Server { code, .. }))
@@ -123,9 +127,14 @@ pub(crate) async fn call(
                 listed_again = true;
                 params = plain.clone();
                 tools::list(connection).await?;
+                continue;
             }
             Err(Failed::Call(error)) => return Err(error),
-        }
+        };
+        let suspended = Arc::new(Suspended::new(number + 1, needs));
+        let asked = time.stand_still(suspended.put_to(listed.as_ref()));
+        let resumed = options.cancel.run_until_cancelled(asked).await.ok_or(CallError::Cancelled)??;
+        params = resumed.call_again(plain.clone());
     }
     Err(unusable("it keeps asking to be asked again"))
 }
@@ -139,43 +148,6 @@ pub(crate) async fn resume(
 ) -> Result<ToolResult, CallError> {
     let listed = options.asker.clone().map(|asker| connection.asking.list(asker));
     long::follow(connection, (task, None), age, None, listed.as_ref(), &options).await
-}
-
-/// The call with the person's answers to what the server needs.
-async fn answer(
-    needed: Needed,
-    plain: &CallToolRequestParams,
-    listed: Option<&Listed>,
-    options: &CallOptions,
-    time: &mut Time,
-) -> Result<CallToolRequestParams, CallError> {
-    let mut answers = BTreeMap::new();
-    for (key, question) in &needed.questions {
-        let Some(listed) = listed else { return Err(unusable("it asked for input, which was not offered")) };
-        let asked = time.stand_still(listed.answer(question));
-        let answer = options.cancel.run_until_cancelled(asked).await.ok_or(CallError::Cancelled)?;
-        answers.insert(key.clone(), answer);
-    }
-    Ok(needed.call_again(plain.clone(), answers))
-}
-
-/// Has the person make all visits, or fails as the server did.
-async fn visit(
-    visits: Vec<Value>,
-    error: CallError,
-    listed: Option<&Listed>,
-    options: &CallOptions,
-    time: &mut Time,
-) -> Result<(), CallError> {
-    let Some(listed) = listed else { return Err(error) };
-    for visit in &visits {
-        let asked = time.stand_still(listed.visit(visit));
-        let answer = options.cancel.run_until_cancelled(asked).await.ok_or(CallError::Cancelled)?;
-        if !matches!(answer, Answer::Accept(_)) {
-            return Err(error);
-        }
-    }
-    Ok(())
 }
 
 fn unusable(why: &str) -> CallError {
@@ -194,11 +166,8 @@ struct Round {
 /// Why one round has no result.
 enum Failed {
     Call(CallError),
-    /// Pages have to be visited first; the error says so too, for those who cannot ask.
-    Visits {
-        visits: Vec<Value>,
-        error: CallError,
-    },
+    /// Pages have to be visited first.
+    Visits(Needs),
 }
 
 impl<E: Into<CallError>> From<E> for Failed {
@@ -252,15 +221,11 @@ async fn wait(
                     Ok(Err(error)) => error,
                     Err(_) => ServiceError::TransportClosed,
                 };
-                let visits = match &error {
-                    ServiceError::McpError(error) => rounds::visits(error),
+                return Err(match &error {
+                    ServiceError::McpError(error) => rounds::visits(error).map(Failed::Visits),
                     _ => None,
-                };
-                let error = CallError::from(explain_request(&error, &connection.fault));
-                return Err(match visits {
-                    Some(visits) => Failed::Visits { visits, error },
-                    None => Failed::Call(error),
-                });
+                }
+                .unwrap_or_else(|| Failed::Call(explain_request(&error, &connection.fault).into())));
             }
             () = options.cancel.cancelled() => {
                 pending.reason = "the user stopped it";

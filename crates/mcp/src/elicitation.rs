@@ -4,6 +4,7 @@
 //! [`Asker`] and gives it to the call ([`CallOptions::asker`](crate::CallOptions::asker)).
 
 use std::fmt;
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -11,6 +12,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use crate::call::Suspended;
 use crate::error::quote;
 
 mod fill;
@@ -23,7 +25,10 @@ pub use form::{Choice, Field, Form, Kind};
 pub trait Asker: Send + Sync + fmt::Debug {
     /// Asks and waits for the answer, however long that takes: the call's deadlines stand still meanwhile. The future
     /// is dropped when the call ends or the server withdraws the question.
-    fn ask(&self, question: Question) -> BoxFuture<'_, Answer>;
+    ///
+    /// With `from`, the server waits for nothing: the call can be gone on with from there on another connection.
+    /// Without, the question is lost with the connection, and so is the call.
+    fn ask(&self, question: Question, from: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer>;
 }
 
 /// What a server asks. Its words are its own: show them as text, and show whose they are.

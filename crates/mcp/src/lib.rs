@@ -25,7 +25,7 @@ mod tools;
 mod transport;
 
 pub use call::long::{Form as TaskForm, Status as TaskStatus, Task};
-pub use call::{CallOptions, Progress};
+pub use call::{CallOptions, Progress, Resumed, Suspended};
 pub use client::Client;
 pub use connection::{Connection, Era, ServerInfo};
 pub use elicitation::{Answer, Asker, Choice, Content, Field, Form, Kind, Problem, Question, Visit};

@@ -87,6 +87,7 @@ fn table() -> Vec<Section> {
                 // Whoever has the link.
                 get("/shared/{token}", Anyone, shares::show),
                 get("/search", SignedIn, history::search),
+                post("/sessions/{id}/elicitations/{elicitation}", Owner, sessions::answer),
                 get("/connections", SignedIn, connections::list),
                 get("/connections/{id}", Owner, connections::show),
                 patch("/connections/{id}", Owner, connections::change),
@@ -98,6 +99,7 @@ fn table() -> Vec<Section> {
                 // An authorization server sends the browser, which shows by its cookie who began.
                 get("/connections/callback", Anyone, sign_in::callback),
                 post("/tools/run", SignedIn, tool_runs::run),
+                post("/tools/run/elicitations/{elicitation}", Owner, tool_runs::answer),
                 get("/tools/permissions", SignedIn, tool_permissions::list),
                 put("/tools/permissions", Owner, tool_permissions::change),
                 get("/tools/audit", SignedIn, tool_permissions::audit),

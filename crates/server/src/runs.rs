@@ -3,6 +3,8 @@
 
 pub mod event;
 
+mod answer;
+mod asker;
 mod call;
 mod decision;
 mod engine;
@@ -14,6 +16,7 @@ mod questions;
 mod recorder;
 mod recovery;
 mod reply;
+mod resuming;
 mod transcript;
 
 use std::collections::HashMap;
@@ -35,10 +38,11 @@ use long_calls::LiveCalls;
 use questions::Questions;
 use transcript::Transcript;
 
+pub use answer::{AnswerError, Reply};
 pub use decision::{DecideError, Outcome as Decision};
 pub use journal::Journal;
 pub use log::{Cursor, RunLog};
-pub use questions::Waiting;
+pub use questions::AllWaiting;
 pub use recovery::Suspended;
 
 /// Runs of one person at a time.
@@ -75,7 +79,7 @@ pub struct Run {
 
 impl Run {
     /// Waits until the run only waits for its person, and tells for what.
-    pub async fn waits(&self) -> Vec<Waiting> {
+    pub async fn waits(&self) -> AllWaiting {
         self.questions.only_waiting().await
     }
 

@@ -5,9 +5,12 @@ pub mod google_drive;
 pub mod toolbox;
 
 mod arguments;
+mod by_hand;
+mod call;
 pub mod discovery;
 mod edit;
 pub mod headers;
+mod inquiry;
 mod output;
 pub mod permission;
 mod pool;
@@ -23,12 +26,11 @@ use std::time::Duration;
 
 use domain::UserId;
 use domain::text::without_nul;
-use domain::tool::{Outcome, ToolDefinition, ToolResult};
+use domain::tool::ToolDefinition;
 use futures_util::future::join_all;
 use mcp::net::{GuardedHttp, Policy};
 use mcp::oauth::OAuth;
-use mcp::{CallError, Client, Target};
-use serde_json::{Map, Value};
+use mcp::{Client, Target};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -36,7 +38,12 @@ use crate::app::App;
 use crate::auth::Audience;
 use crate::config::Config;
 
+use inquiry::SignIns;
+
+pub use by_hand::{ByHand, HandAsker, Told};
+pub use call::CallEnd;
 pub use edit::{ConnectionDetails, Edit, EditError};
+pub use inquiry::{Inquirer, SignInWish, answer};
 pub use pool::{Origin, Pool};
 pub use selection::{Selection, SelectionError, Toolset, Wanted};
 pub use view::{ConnectionStatus, ConnectionView};
@@ -44,10 +51,6 @@ pub use watcher::Watcher;
 
 /// How long our own servers know a connection's owner. The connection is opened anew after that.
 const IDENTITY: Duration = Duration::from_hours(24);
-/// What is said of a call that was not waited for.
-const STOPPED: &str = "It was stopped.";
-/// Progress reports on their way to the viewers.
-const REPORTS: usize = 16;
 
 /// The connections of everybody.
 #[derive(Debug)]
@@ -56,6 +59,9 @@ pub struct Tools {
     pool: Pool,
     oauth: OAuth,
     policy: Policy,
+    sign_ins: SignIns,
+    /// The questions of calls that people make by hand.
+    pub by_hand: ByHand,
     /// Where this server is, by every name it has.
     own: Vec<String>,
     fallback: bool,
@@ -74,36 +80,6 @@ pub struct BoundTool {
     pub server: Arc<store::servers::Server>,
     /// Who runs it.
     pub origin: Origin,
-}
-
-/// What came of a call.
-#[derive(Debug, Clone)]
-pub enum CallEnd {
-    /// The tool answered, be it with a failure of its own.
-    Result(ToolResult),
-    /// The tool gave no answer.
-    Failed {
-        /// In words for people and for the model.
-        reason: String,
-        /// Whether it may have run.
-        outcome: Outcome,
-    },
-}
-
-impl CallEnd {
-    /// What came of it, in a word.
-    pub fn outcome(&self) -> Outcome {
-        match self {
-            Self::Result(result) if result.is_error => Outcome::Error,
-            Self::Result(_) => Outcome::Done,
-            Self::Failed { outcome, .. } => *outcome,
-        }
-    }
-
-    /// A call that was never made.
-    pub fn refused(reason: String) -> Self {
-        Self::Failed { reason, outcome: Outcome::Error }
-    }
 }
 
 /// Why a server could not be asked.
@@ -138,8 +114,17 @@ impl Tools {
         let guard = GuardedHttp::new(policy)?;
         let oauth = oauth(guard.clone())?;
         let policy = guard.policy().clone();
-        let client = Client::new(guard).with_apps();
-        Ok(Self { client, pool: Pool::default(), oauth, policy, own, fallback: config.fallback_tools })
+        let client = Client::new(guard).with_apps().with_questions();
+        Ok(Self {
+            client,
+            pool: Pool::default(),
+            oauth,
+            sign_ins: SignIns::default(),
+            by_hand: ByHand::default(),
+            policy,
+            own,
+            fallback: config.fallback_tools,
+        })
     }
 
     /// The tools that stand in for a server that offers none; empty when that is switched off.
@@ -249,80 +234,6 @@ impl Tools {
         Toolset::bind(selection, opened.await)
     }
 
-    /// Calls a tool. It never fails otherwise than by saying so.
-    pub async fn call(
-        &self,
-        app: &App,
-        user: UserId,
-        tool: &BoundTool,
-        arguments: Map<String, Value>,
-        mut watcher: Watcher<'_>,
-    ) -> CallEnd {
-        let (cancel, began) = (watcher.cancel.clone(), app.clock.now());
-        let name = &tool.definition.name;
-        // A turn can outlast the connection it began with.
-        match app.store.get_server(user, tool.server.id).await {
-            Ok(Some(now)) if now.disabled_tools.contains(name) => {
-                return CallEnd::refused(format!("The tool {name} is switched off."));
-            }
-            Ok(Some(now)) if now.url == tool.server.url && now.headers == tool.server.headers => {}
-            Ok(_) => {
-                return CallEnd::refused(format!("The connection {} was removed or changed.", tool.server.name));
-            }
-            Err(error) => {
-                tracing::error!(%error, "a connection could not be read");
-                return CallEnd::refused("The connection could not be read from the database.".to_owned());
-            }
-        }
-        if tool.origin == Origin::Fallback {
-            return tokio::select! {
-                result = google_drive::call(app, user, name, arguments) => CallEnd::Result(result),
-                () = cancel.cancelled() => CallEnd::Failed { reason: STOPPED.to_owned(), outcome: Outcome::Unknown },
-            };
-        }
-        let _in_use = self.pool.in_use(user, &tool.server);
-        let mut last_try = false;
-        loop {
-            let connection = match self.pool.open(app, user, &tool.server).await {
-                Ok(Opened { connection: Some(connection), .. }) => connection,
-                Ok(Opened { reason, .. }) => {
-                    let reason = reason.unwrap_or_else(|| "offers no tools".to_owned());
-                    return CallEnd::refused(format!("The server {} {reason}.", tool.server.name));
-                }
-                Err(reason) => return CallEnd::refused(format!("The server {} {reason}.", tool.server.name)),
-            };
-            let called = watcher.attend(|options| connection.call_tool(name, arguments.clone(), options)).await;
-            let error = match called {
-                Ok(result) => return CallEnd::Result(output::checked(&tool.definition, result)),
-                Err(error) => error,
-            };
-            if let (Some(task), CallError::Unknown(passing)) = (watcher.task(), &error)
-                && passing.is_passing()
-            {
-                let place = (tool.server.id, tool.server.url.as_str());
-                return self.resume(app, user, place, (task, began), watcher).await;
-            }
-            // A server that was restarted has forgotten us. A call that never reached the tool is made once more, over
-            // a new connection.
-            let never_sent = matches!(error, CallError::NotSent(_));
-            let lacks_rights = matches!(error, CallError::NotSent(mcp::Error::InsufficientScope { .. }));
-            // With the same sign-in it would be turned away again.
-            if let Some(challenge) = error.challenge()
-                && (lacks_rights || last_try)
-                && let Some(reason) = self.pool.demand_sign_in(app, user, &tool.server, challenge, lacks_rights)
-            {
-                return CallEnd::refused(format!("The server {} {reason}.", tool.server.name));
-            }
-            if never_sent || connection.is_closed() {
-                self.pool.lose(app, user, &tool.server, &error.to_string()).await;
-            }
-            if last_try || !never_sent || cancel.is_cancelled() {
-                return CallEnd::Failed { reason: in_words(&tool.server.name, &error), outcome: error.outcome() };
-            }
-            last_try = true;
-        }
-    }
-
     /// Closes every connection, after the sign-ins that are being renewed are stored.
     pub async fn stop(&self) {
         self.oauth.close().await;
@@ -333,7 +244,8 @@ impl Tools {
     fn may_be_reached_by_apps(&self, url: &Url, and_below: bool) -> bool {
         let host = format!(".{}", url.host_str().unwrap_or_default());
         let covers = |own: &String| own.rsplit_once(':').is_some_and(|(name, _)| name.ends_with(&host));
-        !self.is_own(url) && !(and_below && self.own.iter().any(covers)) && self.policy.check_url(url).is_ok()
+        let is_ours = self.is_own(url) || and_below && self.own.iter().any(covers);
+        !is_ours && self.policy.check_url(url).is_ok()
     }
 
     /// Whether an address is this server's.
@@ -368,14 +280,6 @@ fn has_authorization(headers: &[(String, String)]) -> bool {
     headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
 }
 
-/// Why a call has no result, as a sentence.
-fn in_words(server: &str, error: &CallError) -> String {
-    match error {
-        CallError::Cancelled => STOPPED.to_owned(),
-        error => format!("The server {server} {error}."),
-    }
-}
-
 /// Every `host:port` under which this server answers.
 fn own_origins(address: SocketAddr, site: &Url) -> Vec<String> {
     let port = address.port();
@@ -408,22 +312,5 @@ impl Opened {
     pub fn instructions(&self) -> String {
         let info = self.connection.as_ref().map(mcp::Connection::info);
         without_nul(info.and_then(|info| info.instructions.clone()).unwrap_or_default())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn why_a_call_has_no_result_is_a_sentence() {
-        let said = |error: CallError| in_words("weather", &error);
-        let late = mcp::Error::Timeout(Duration::from_mins(1));
-        assert_eq!(said(CallError::Unknown(late)), "The server weather did not answer within 60 s.");
-        assert_eq!(
-            said(CallError::NotSent(mcp::Error::ConnectionRefused)),
-            "The server weather refused the connection."
-        );
-        assert_eq!(said(CallError::Cancelled), "It was stopped.");
     }
 }

@@ -4,6 +4,7 @@
 mod account;
 mod answers;
 mod client;
+mod paused;
 #[path = "../../mcp/tests/support/peer.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
 mod peer;
@@ -45,6 +46,27 @@ impl World {
         let app = TestApp::builder().database(database).clock(&clock).start().await;
         let person = app.person().await;
         let connection = connect(&person, &peer).await;
+        Self { peer, app, clock, person, connection }
+    }
+
+    /// With a model that answers.
+    async fn with_model(database: Database, base_url: &str) -> Self {
+        let peer = Peer::start(PROGRAM, &[], &[("PORT", "{port}")]);
+        let clock = MockClock::new();
+        let builder = TestApp::builder().database(database).clock(&clock).set("OPENAI_BASE_URL", base_url);
+        let app = builder.start().await;
+        let person = app.person().await;
+        let connection = connect(&person, &peer).await;
+        Self { peer, app, clock, person, connection }
+    }
+
+    /// The same people and servers, with the program started again.
+    async fn again(self, base_url: &str) -> Self {
+        let Self { peer, app, clock, mut person, connection } = self;
+        let (folder, database) = app.stop().await;
+        let builder = TestApp::builder().on_data_of(&folder, &database).clock(&clock);
+        let app = builder.set("OPENAI_BASE_URL", base_url).start().await;
+        person.move_to(&app);
         Self { peer, app, clock, person, connection }
     }
 

@@ -203,6 +203,7 @@ impl Store {
                 .await?;
             sqlx::query(crate::runs::DELETE_CHUNKS).bind(run.0).execute(&mut *tx).await?;
             sqlx::query(crate::tool_tasks::DELETE_ALL).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
+            sqlx::query(crate::elicitations::FORGET).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
             Ok(())
         })
     }

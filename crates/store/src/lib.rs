@@ -16,6 +16,7 @@ pub mod chats;
 pub mod credentials;
 pub mod deleted;
 pub mod directory;
+pub mod elicitations;
 pub mod factors;
 pub mod imports;
 pub mod listings;

@@ -18,7 +18,7 @@ pub use app::{Builder, MockClock, TestApp, http_client};
 pub use background::Background;
 pub use database::{Database, databases};
 pub use living_server::{LivingMcp, Trouble};
-pub use mcp_server::ScriptedMcp;
+pub use mcp_server::{CallAnswer, ScriptedMcp};
 pub use model::{ScriptedModel, Step};
 pub use person::Person;
 pub use sse::{StreamEvent, events_of};

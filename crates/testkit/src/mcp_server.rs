@@ -1,15 +1,17 @@
-//! A foreign MCP server over streamable HTTP: it has tools, tells what they were called with, and can change them.
+//! A foreign MCP server over streamable HTTP: it has tools, tells what they were called with, can change them, and can ask.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::background::Background;
 
@@ -18,7 +20,11 @@ struct Script {
     tools: Vec<Value>,
     instructions: Option<String>,
     requests: HashMap<String, usize>,
-    calls: Vec<(String, Value)>,
+    calls: Vec<Value>,
+    answers: VecDeque<CallAnswer>,
+    /// Where the answer to an open question goes.
+    asked: Option<oneshot::Sender<Value>>,
+    is_modern: bool,
     hangs: bool,
     away: bool,
     tasks: Tasks,
@@ -36,6 +42,17 @@ struct Tasks {
     message: String,
 }
 
+/// What a server answers a call with.
+#[derive(Debug, Clone)]
+pub enum CallAnswer {
+    /// This result.
+    Result(Value),
+    /// This error: its code, its message, its data.
+    Error(i64, &'static str, Value),
+    /// A question with these parameters on the stream of the call, and then, as text, what was answered to it.
+    Ask(Value),
+}
+
 /// A scripted MCP server on a free port. It stops when it is dropped.
 #[derive(Debug)]
 pub struct ScriptedMcp {
@@ -46,9 +63,18 @@ pub struct ScriptedMcp {
 }
 
 impl ScriptedMcp {
-    /// Starts it with tools as `tools/list` tells them; `inputSchema` may be left out.
+    /// Starts it with tools as `tools/list` tells them; `inputSchema` may be left out. It shakes hands as before 2026.
     pub async fn start(tools: impl IntoIterator<Item = Value>) -> Self {
-        let script = Arc::new(Mutex::new(Script { tools: complete(tools), ..Script::default() }));
+        Self::with(Script { tools: complete(tools), ..Script::default() }).await
+    }
+
+    /// The same, of the revision 2026-07-28.
+    pub async fn modern(tools: impl IntoIterator<Item = Value>) -> Self {
+        Self::with(Script { tools: complete(tools), is_modern: true, ..Script::default() }).await
+    }
+
+    async fn with(script: Script) -> Self {
+        let script = Arc::new(Mutex::new(script));
         let routes = Router::new().route("/mcp", post(answer)).with_state(Arc::clone(&script));
         let server = Background::serve(routes).await;
         Self { url: format!("{}/mcp", server.origin), script, _server: server }
@@ -115,8 +141,19 @@ impl ScriptedMcp {
         self.script.lock().unwrap().capabilities.clone()
     }
 
+    /// What the next calls are answered with. Those after them are done at once.
+    pub fn answer(&self, answers: impl IntoIterator<Item = CallAnswer>) {
+        self.script.lock().unwrap().answers.extend(answers);
+    }
+
     /// What was called, with what.
     pub fn calls(&self) -> Vec<(String, Value)> {
+        let of = |params: Value| (params["name"].as_str().unwrap().to_owned(), params["arguments"].clone());
+        self.call_params().into_iter().map(of).collect()
+    }
+
+    /// The parameters of all calls.
+    pub fn call_params(&self) -> Vec<Value> {
         self.script.lock().unwrap().calls.clone()
     }
 }
@@ -157,61 +194,95 @@ impl Tasks {
 
 async fn answer(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap();
-    let Some(id) = request.get("id") else { return StatusCode::ACCEPTED.into_response() };
+    let Some(id) = request.get("id").cloned() else { return StatusCode::ACCEPTED.into_response() };
+    let Some(method) = request["method"].as_str() else {
+        // It is the client's answer to a question.
+        if let Some(asked) = script.lock().unwrap().asked.take() {
+            // The stream of the call may be gone by now.
+            drop(asked.send(request["result"].clone()));
+        }
+        return StatusCode::ACCEPTED.into_response();
+    };
     let params = &request["params"];
-    let (result, hangs) = {
+    let (answer, hangs) = {
         let mut script = script.lock().unwrap();
         if script.away {
             return StatusCode::SERVICE_UNAVAILABLE.into_response();
         }
-        let method = request["method"].as_str().unwrap();
         *script.requests.entry(method.to_owned()).or_default() += 1;
-        let result = match method {
-            "initialize" => {
+        let answer = match method {
+            "server/discover" if script.is_modern => Some(CallAnswer::Result(json!({
+                "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private",
+            }))),
+            "initialize" if !script.is_modern => {
                 script.capabilities = params["capabilities"].clone();
-                Some(json!({
+                Some(CallAnswer::Result(json!({
                     "protocolVersion": params["protocolVersion"],
                     "capabilities": {
                         "tools": {}, "resources": {},
                         "tasks": { "cancel": {}, "requests": { "tools": { "call": {} } } },
                     },
                     "serverInfo": { "name": "scripted", "version": "1.0.0" }, "instructions": script.instructions,
-                }))
+                })))
             }
             "resources/read" => {
-                script.resources.get(params["uri"].as_str().unwrap()).map(|piece| json!({ "contents": [piece] }))
+                let piece = script.resources.get(params["uri"].as_str().unwrap());
+                piece.map(|piece| CallAnswer::Result(json!({ "contents": [piece] })))
             }
-            "ping" => Some(json!({})),
-            "tools/list" => Some(json!({ "tools": script.tools })),
+            "ping" => Some(CallAnswer::Result(json!({}))),
+            "tools/list" => Some(CallAnswer::Result(json!({ "tools": script.tools }))),
             "tools/call" => {
-                let name = params["name"].as_str().unwrap().to_owned();
-                script.calls.push((name.clone(), params["arguments"].clone()));
+                script.calls.push(params.clone());
                 if params["task"].is_object() {
                     let id = format!("task-{}", script.calls.len());
                     script.tasks.begun.push(id.clone());
-                    Some(json!({ "task": script.tasks.state(&id) }))
+                    Some(CallAnswer::Result(json!({ "task": script.tasks.state(&id) })))
                 } else {
-                    Some(done(&name))
+                    let done = done(params["name"].as_str().unwrap());
+                    Some(script.answers.pop_front().unwrap_or(CallAnswer::Result(done)))
                 }
             }
             "tasks/get" | "tasks/cancel" | "tasks/result" => {
-                let id = params["taskId"].as_str().unwrap().to_owned();
-                script.tasks.answer(request["method"].as_str().unwrap(), &id)
+                script.tasks.answer(method, params["taskId"].as_str().unwrap()).map(CallAnswer::Result)
             }
             _ => None,
         };
-        (result, script.hangs && request["method"] == "tools/call")
+        (answer, script.hangs && method == "tools/call")
     };
     if hangs {
         std::future::pending::<()>().await;
     }
-    let is_of_task = request["method"].as_str().is_some_and(|method| method.starts_with("tasks/"));
-    let unknown = if is_of_task { -32602 } else { -32601 };
-    let answer = match result {
-        Some(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-        None => json!({
-            "jsonrpc": "2.0", "id": id, "error": { "code": unknown, "message": "Method not found" },
-        }),
+    match answer {
+        Some(CallAnswer::Ask(params)) => ask(&script, id, &params),
+        Some(CallAnswer::Error(code, message, data)) => refuse(&id, code, message, &data),
+        Some(CallAnswer::Result(mut result)) => {
+            if script.lock().unwrap().is_modern && result.get("resultType").is_none() {
+                result["resultType"] = "complete".into();
+            }
+            axum::Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
+        }
+        None if method.starts_with("tasks/") => refuse(&id, -32602, "Method not found", &Value::Null),
+        None => refuse(&id, -32601, "Method not found", &Value::Null),
+    }
+}
+
+fn refuse(id: &Value, code: i64, message: &str, data: &Value) -> Response {
+    let error = json!({ "code": code, "message": message, "data": data });
+    axum::Json(json!({ "jsonrpc": "2.0", "id": id, "error": error })).into_response()
+}
+
+/// A stream with the question, and the result as soon as it is answered.
+fn ask(script: &Mutex<Script>, id: Value, params: &Value) -> Response {
+    let (give, take) = oneshot::channel();
+    script.lock().unwrap().asked = Some(give);
+    let frame = |message: &Value| Ok::<_, std::convert::Infallible>(format!("event: message\ndata: {message}\n\n"));
+    let question =
+        frame(&json!({ "jsonrpc": "2.0", "id": "question", "method": "elicitation/create", "params": params }));
+    let result = async move {
+        let said = take.await.unwrap_or_default();
+        let result = json!({ "content": [{ "type": "text", "text": said.to_string() }] });
+        frame(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))
     };
-    axum::Json(answer).into_response()
+    let frames = stream::iter([question]).chain(stream::once(result));
+    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(frames)).into_response()
 }

@@ -7,6 +7,7 @@ type Apart =
   | "account"
   | "approval"
   | "apps"
+  | "elicitation"
   | "form"
   | "history"
   | "permission"

@@ -20,6 +20,8 @@ export function draftOf(field: Field, value: unknown): Draft {
       return booleanDraft(field.required || field.default !== undefined, value);
     case "choice":
       return choiceDraft(field, value);
+    case "many":
+      return field.options.filter((option) => Array.isArray(value) && value.includes(option));
     case "list":
       return Array.isArray(value) ? value.map((item) => draftOf(field.item, item)) : [];
     case "group":

@@ -4,7 +4,7 @@ import { t } from "./form-text";
 import { Button, IconButton } from "@/ui/button";
 import { Field as LabelledField } from "@/ui/field";
 import { type Draft, initialDraft } from "./draft";
-import type { Field, GroupField, ListField } from "./field-model";
+import type { Field, GroupField, ListField, ManyField } from "./field-model";
 import { type FieldErrors, pathOf } from "./read-value";
 import { TextualInput } from "./textual-input";
 
@@ -19,12 +19,14 @@ interface FieldInputProps {
 
 /** The input for one field, whatever its kind. */
 export function FieldInput({ field, path, draft, errors, onChange }: FieldInputProps) {
-  if (field.kind === "group" || field.kind === "list") {
+  if (field.kind === "group" || field.kind === "list" || field.kind === "many") {
     return (
       <Nested field={field} error={errors.get(path)}>
-        {field.kind === "group" ? (
+        {field.kind === "many" && <ManyInput field={field} draft={draft} onChange={onChange} />}
+        {field.kind === "group" && (
           <GroupInputs field={field} path={path} draft={draft} errors={errors} onChange={onChange} />
-        ) : (
+        )}
+        {field.kind === "list" && (
           <ListInput field={field} path={path} draft={draft} errors={errors} onChange={onChange} />
         )}
       </Nested>
@@ -61,7 +63,11 @@ function Nested({ field, error, children }: NestedProps) {
       <p id={id} className="font-medium">
         <FieldLabel field={field} />
       </p>
-      {error !== undefined && <p className="text-sm text-err">{error}</p>}
+      {error !== undefined && (
+        <p role="alert" className="text-sm text-err">
+          {error}
+        </p>
+      )}
       {field.description !== undefined && <p className="text-sm text-ink-2">{field.description}</p>}
       <div className="mt-2.5">{children}</div>
     </div>
@@ -131,6 +137,37 @@ export function GroupInputs({ field, path, draft, errors, onChange }: GroupInput
 
 function isGroupDraft(draft: Draft): draft is { readonly [name: string]: Draft } {
   return typeof draft === "object" && !Array.isArray(draft);
+}
+
+interface ManyInputProps {
+  field: ManyField;
+  draft: Draft;
+  onChange: (draft: Draft) => void;
+}
+
+/** A tick for each option. */
+function ManyInput({ field, draft, onChange }: ManyInputProps) {
+  const chosen: readonly Draft[] = Array.isArray(draft) ? draft : [];
+  return (
+    <div className="grid gap-1.5">
+      {field.options.map((option, index) => (
+        <label
+          key={option}
+          className="grid grid-cols-[auto_1fr] items-center gap-x-2.5 wrap-anywhere touch:min-h-11"
+        >
+          <input
+            type="checkbox"
+            checked={chosen.includes(option)}
+            onChange={(event) =>
+              onChange(event.target.checked ? [...chosen, option] : chosen.filter((one) => one !== option))
+            }
+            className="size-[18px] accent-accent"
+          />
+          {field.titles[index] ?? option}
+        </label>
+      ))}
+    </div>
+  );
 }
 
 interface ListInputProps {

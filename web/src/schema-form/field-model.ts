@@ -36,6 +36,18 @@ export interface ChoiceField extends FieldBase {
   kind: "choice";
   /** The allowed values, of whatever type, each once. */
   options: readonly unknown[];
+  /** What to call them, where that is not the value itself. */
+  titles?: readonly string[];
+}
+
+/** Some of several texts. */
+export interface ManyField extends FieldBase {
+  kind: "many";
+  options: readonly string[];
+  /** What to call them. */
+  titles: readonly string[];
+  minItems: number | undefined;
+  maxItems: number | undefined;
 }
 
 export interface ListField extends FieldBase {
@@ -56,7 +68,15 @@ export interface JsonField extends FieldBase {
 }
 
 /** One input of a form. */
-export type Field = TextField | NumberField | BooleanField | ChoiceField | ListField | GroupField | JsonField;
+export type Field =
+  | TextField
+  | NumberField
+  | BooleanField
+  | ChoiceField
+  | ManyField
+  | ListField
+  | GroupField
+  | JsonField;
 
 /** Deeper than this, a structure is easier to edit as JSON; it also ends recursive schemas. */
 const deepest = 4;

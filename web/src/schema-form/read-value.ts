@@ -2,7 +2,15 @@ import { parseJson, sameJson } from "@/lib/json";
 import type { PartKey } from "@/lib/t";
 import { t } from "./form-text";
 import { type Draft, initialDraft } from "./draft";
-import type { ChoiceField, Field, GroupField, ListField, NumberField, TextField } from "./field-model";
+import type {
+  ChoiceField,
+  Field,
+  GroupField,
+  ListField,
+  ManyField,
+  NumberField,
+  TextField,
+} from "./field-model";
 
 /** What is wrong, by the path of the field: names and indices, joined by dots. */
 export type FieldErrors = ReadonlyMap<string, string>;
@@ -31,6 +39,8 @@ function read(field: Field, draft: Draft, path: string, errors: Map<string, stri
   switch (field.kind) {
     case "list":
       return readList(field, draft, path, errors);
+    case "many":
+      return readMany(field, draft, fail);
     case "group":
       return readGroup(field, draft, path, errors);
     case "boolean":
@@ -54,7 +64,11 @@ function readEmpty(field: Field, fail: Fail): unknown {
   return field.nullable ? null : fail("form.error.required");
 }
 
-function readText(field: Exclude<Field, GroupField | ListField>, text: string, fail: Fail): unknown {
+function readText(
+  field: Exclude<Field, GroupField | ListField | ManyField>,
+  text: string,
+  fail: Fail,
+): unknown {
   if (field.kind === "number") return readNumber(field, text.trim(), fail);
   if (field.kind === "choice") return readChoice(field, text);
   if (field.kind === "json") return readJson(text, fail);
@@ -107,6 +121,16 @@ function readJson(text: string, fail: Fail): unknown {
   } catch (error) {
     return fail("form.error.json", { reason: error instanceof Error ? error.message : "" });
   }
+}
+
+function readMany(field: ManyField, draft: Draft, fail: Fail): unknown {
+  const chosen = field.options.filter((option) => Array.isArray(draft) && draft.includes(option));
+  if (chosen.length === 0 && !field.required) return undefined;
+  if (chosen.length < (field.minItems ?? 0))
+    return fail("form.error.minItems", { limit: field.minItems ?? 0 });
+  if (field.maxItems !== undefined && chosen.length > field.maxItems)
+    return fail("form.error.maxItems", { limit: field.maxItems });
+  return chosen;
 }
 
 function readList(field: ListField, draft: Draft, path: string, errors: Map<string, string>): unknown {

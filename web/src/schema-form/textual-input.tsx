@@ -53,7 +53,9 @@ function ChoiceOptions({ field }: { field: ChoiceField }) {
       <option value="">{t("form.notSet")}</option>
       {field.options.map((option, index) => (
         <option key={JSON.stringify(option)} value={String(index)}>
-          {showInvisible(typeof option === "string" ? option : JSON.stringify(option))}
+          {showInvisible(
+            field.titles?.[index] ?? (typeof option === "string" ? option : JSON.stringify(option)),
+          )}
         </option>
       ))}
     </>

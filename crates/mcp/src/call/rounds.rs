@@ -2,27 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use rmcp::model::{CallToolRequestParams, ErrorData, ServerResult};
+use rmcp::model::{ErrorData, ServerResult};
 use serde_json::{Map, Value};
 
+use super::suspended::Needs;
 use crate::Error;
+use crate::error::quote;
 
 /// The error of 2025-11-25 that says which pages have to be visited before the call can be made again.
 const VISITS_REQUIRED: i32 = -32042;
 /// Questions in one answer. A person could not keep more apart.
 const QUESTIONS: usize = 16;
 
-/// What is needed before a call can go on.
-#[derive(Debug, Default)]
-pub(super) struct Needed {
-    /// The parameters of the questions, by the server's keys.
-    pub(super) questions: BTreeMap<String, Value>,
-    /// What the server wants to be given back as it is.
-    state: Option<String>,
-}
-
 /// Takes a result apart: what is needed, or the result itself.
-pub(super) fn needed(result: ServerResult) -> Result<Result<Needed, ServerResult>, Error> {
+pub(super) fn needs(result: ServerResult) -> Result<Result<Needs, ServerResult>, Error> {
     let mut raw = match result {
         ServerResult::InputRequiredResult(asked) => match serde_json::to_value(asked) {
             Ok(Value::Object(raw)) => raw,
@@ -46,7 +39,7 @@ pub(super) fn needed(result: ServerResult) -> Result<Result<Needed, ServerResult
         Some(Value::Object(requests)) => requests,
         _ => Map::new(),
     };
-    Ok(Ok(Needed { questions: self::questions(questions)?, state }))
+    Ok(Ok(Needs::Answers { questions: self::questions(questions)?, state }))
 }
 
 /// The parameters of the questions, by the server's keys.
@@ -67,24 +60,9 @@ fn parameters(mut request: Value) -> Result<Value, Error> {
     }
 }
 
-impl Needed {
-    /// The call with the answers to the questions, to be made again.
-    pub(super) fn call_again(
-        self,
-        plain: CallToolRequestParams,
-        answers: BTreeMap<String, Value>,
-    ) -> CallToolRequestParams {
-        let params = if answers.is_empty() { plain } else { plain.with_input_responses(answers) };
-        match self.state {
-            Some(state) => params.with_request_state(state),
-            None => params,
-        }
-    }
-}
-
 /// The visits that have to be made before the call can be made again, if that is what the error says.
-pub(super) fn visits(error: &ErrorData) -> Option<Vec<Value>> {
+pub(super) fn visits(error: &ErrorData) -> Option<Needs> {
     let visits = error.data.as_ref()?.get("elicitations")?.as_array()?;
     let good = error.code.0 == VISITS_REQUIRED && (1..=QUESTIONS).contains(&visits.len());
-    good.then(|| visits.clone())
+    good.then(|| Needs::Visits { visits: visits.clone(), code: error.code.0.into(), message: quote(&error.message) })
 }

@@ -74,6 +74,7 @@ mod tests {
 
     use super::*;
     use crate::asking::Asking;
+    use crate::call::Suspended;
     use crate::elicitation::{Answer, Asker, Question};
 
     const MINUTE: Duration = Duration::from_mins(1);
@@ -83,7 +84,7 @@ mod tests {
     struct Slow;
 
     impl Asker for Slow {
-        fn ask(&self, _: Question) -> BoxFuture<'_, Answer> {
+        fn ask(&self, _: Question, _: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
             tokio::time::sleep(60 * MINUTE).map(|()| Answer::Decline).boxed()
         }
     }

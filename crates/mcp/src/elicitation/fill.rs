@@ -20,11 +20,21 @@ impl Form {
     /// Checks the values of all fields. What was left out gets its default; keys that the form does not have are not
     /// sent.
     pub fn fill(&self, mut values: Map<String, Value>) -> Result<Content, Vec<Problem>> {
+        for field in &self.fields {
+            let given = values.get(&field.name).is_some_and(|value| !value.is_null());
+            if let (false, Some(default)) = (given, &field.default) {
+                values.insert(field.name.clone(), default.clone());
+            }
+        }
+        self.check(values)
+    }
+
+    /// Checks the values of all fields as they are: who saw the defaults and emptied a field wants it left out.
+    pub fn check(&self, mut values: Map<String, Value>) -> Result<Content, Vec<Problem>> {
         let mut content = Map::new();
         let mut problems = Vec::new();
         for field in &self.fields {
-            let given = values.remove(&field.name).filter(|value| !value.is_null());
-            let Some(value) = given.or_else(|| field.default.clone()) else {
+            let Some(value) = values.remove(&field.name).filter(|value| !value.is_null()) else {
                 if field.required {
                     problems.push(Problem { field: field.name.clone(), reason: "fill this in".to_owned() });
                 }
@@ -174,6 +184,9 @@ mod tests {
             fill(&form, json!({ "name": "Bob", "age": null, "sure": false, "else": 1 })),
             Ok(json!({ "name": "Bob", "age": 30, "sure": false }))
         );
+        let emptied = json!({ "name": "Bob", "age": null }).as_object().unwrap().clone();
+        assert_eq!(form.check(emptied).unwrap().0, *json!({ "name": "Bob" }).as_object().unwrap());
+        assert!(form.check(Map::new()).is_err(), "a required field that was emptied has no default");
     }
 
     #[test]

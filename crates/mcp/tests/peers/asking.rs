@@ -10,7 +10,8 @@ use futures_util::future::BoxFuture;
 use mcp::net::{GuardedHttp, Policy};
 use mcp::oauth::{App, Callback, OAuth, Owner, SignIn};
 use mcp::{
-    Answer, Asker, CallOptions, Client, Connection, Content, Error, Kind, Limits, Question, Target, Task, TaskForm,
+    Answer, Asker, CallOptions, Client, Connection, Content, Error, Kind, Limits, Question, Suspended, Target, Task,
+    TaskForm,
 };
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
@@ -36,7 +37,7 @@ async fn connect(target: Target) -> Result<Connection, Error> {
 struct Person(Mutex<Vec<Question>>);
 
 impl Asker for Person {
-    fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
+    fn ask(&self, question: Question, _: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
         let answer = match &question {
             Question::Form(form) => {
                 let known =

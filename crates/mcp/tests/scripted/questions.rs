@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp::{Answer, Asker, CallError, CallOptions, Connection, Content, Question, Target};
+use mcp::{Answer, Asker, CallError, CallOptions, Connection, Content, Question, Suspended, Target};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -25,14 +25,14 @@ impl<F> std::fmt::Debug for Person<F> {
 }
 
 impl<F: Fn(&Question) -> BoxFuture<'static, Answer> + Send + Sync> Asker for Person<F> {
-    fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
+    fn ask(&self, question: Question, _: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
         let answer = (self.answer)(&question);
         self.asked.lock().unwrap().push(question);
         answer
     }
 }
 
-fn person<F: Fn(&Question) -> BoxFuture<'static, Answer> + Send + Sync>(answer: F) -> Arc<Person<F>> {
+fn person_that<F: Fn(&Question) -> BoxFuture<'static, Answer> + Send + Sync>(answer: F) -> Arc<Person<F>> {
     Arc::new(Person { answer, asked: Mutex::default() })
 }
 
@@ -92,7 +92,7 @@ async fn a_modern_call_is_made_again_with_the_answers_and_the_state_as_it_was() 
     })
     .await;
     let connection = connect(&server).await;
-    let person = person(agree);
+    let person = person_that(agree);
     let said = call(&connection, person.clone()).await.unwrap();
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(
@@ -109,7 +109,7 @@ async fn a_modern_call_is_made_again_with_the_answers_and_the_state_as_it_was() 
     assert_eq!(capabilities["elicitation"], json!({ "form": {}, "url": {} }));
     let asked = person.asked.lock().unwrap();
     assert!(
-        matches!(&asked[1], Question::Url(visit) if !visit.makes_call_again && visit.url.as_str() == "https://pay.example/")
+        matches!(&asked[1], Question::Url(visit) if visit.makes_call_again && visit.url.as_str() == "https://pay.example/")
     );
 }
 
@@ -124,7 +124,7 @@ async fn the_three_answers_reach_the_server_as_three() {
         })
         .await;
         let connection = connect(&server).await;
-        assert_eq!(call(&connection, person(always(answer))).await.unwrap(), action);
+        assert_eq!(call(&connection, person_that(always(answer))).await.unwrap(), action);
         let again = server.seen().last().unwrap().body["params"].clone();
         assert!(again.get("requestState").is_none(), "none was given: {again}");
     }
@@ -137,7 +137,7 @@ async fn questions_do_not_go_on_without_end() {
     })
     .await;
     let connection = connect(&server).await;
-    let person = person(agree);
+    let person = person_that(agree);
     let failed = call(&connection, person.clone()).await.unwrap_err();
     assert_eq!(failed.to_string(), "broke the protocol: it keeps asking to be asked again");
     assert_eq!(person.asked.lock().unwrap().len(), 10);
@@ -170,7 +170,7 @@ async fn what_was_not_offered_is_refused() {
     for (answer, said) in cases {
         let server = modern_server(move |seen| seen.result(answer(seen))).await;
         let connection = connect(&server).await;
-        assert_eq!(call(&connection, person(agree)).await.unwrap_err().to_string(), said);
+        assert_eq!(call(&connection, person_that(agree)).await.unwrap_err().to_string(), said);
     }
 }
 
@@ -184,7 +184,7 @@ async fn a_question_that_cannot_be_shown_is_cancelled() {
     })
     .await;
     let connection = connect(&server).await;
-    let person = person(agree);
+    let person = person_that(agree);
     assert_eq!(call(&connection, person.clone()).await.unwrap(), "cancel");
     assert!(person.asked.lock().unwrap().is_empty());
 }
@@ -219,7 +219,7 @@ async fn legacy_server(question: Value) -> Server {
 async fn a_legacy_server_asks_on_the_stream_of_the_call() {
     let server = legacy_server(form("name")).await;
     let connection = connect(&server).await;
-    let said: Value = serde_json::from_str(&call(&connection, person(agree)).await.unwrap()).unwrap();
+    let said: Value = serde_json::from_str(&call(&connection, person_that(agree)).await.unwrap()).unwrap();
     assert_eq!(said, json!({ "action": "accept", "content": { "name": "Ada" } }));
     let no_one = connection.call_tool("work", Map::new(), CallOptions::default()).await.unwrap().to_model_text();
     assert_eq!(serde_json::from_str::<Value>(&no_one).unwrap(), json!({ "action": "cancel" }));
@@ -231,7 +231,7 @@ async fn a_legacy_server_that_wants_a_model_is_refused() {
         "messages": [{ "role": "user", "content": { "type": "text", "text": "Hi" } }], "maxTokens": 10 } }))
     .await;
     let connection = connect(&server).await;
-    let said = call(&connection, person(agree)).await.unwrap();
+    let said = call(&connection, person_that(agree)).await.unwrap();
     assert!(said.contains("this client offers no sampling") && said.contains("-32601"), "{said}");
 }
 
@@ -242,7 +242,7 @@ async fn a_question_goes_away_with_its_call() {
     let (asked, mut asking) = mpsc::channel(1);
     let gone = CancellationToken::new();
     let told = gone.clone();
-    let person = person(move |_: &Question| {
+    let person = person_that(move |_: &Question| {
         asked.try_send(()).unwrap();
         let gone = told.clone().drop_guard();
         async move {
@@ -285,7 +285,7 @@ async fn visits_that_an_error_demands_are_made_and_then_the_call_again() {
     let connection = connect(&server).await;
     let failed = connection.call_tool("work", Map::new(), CallOptions::default()).await.unwrap_err();
     assert_eq!(failed.to_string(), "answered with an error: Pay first (-32042)", "nobody can be asked");
-    let person = person(agree);
+    let person = person_that(agree);
     assert_eq!(call(&connection, person.clone()).await.unwrap(), "paid");
     assert!(matches!(&person.asked.lock().unwrap()[0], Question::Url(visit) if visit.makes_call_again));
 }
@@ -318,7 +318,7 @@ async fn a_server_tells_that_a_visit_is_done() {
     })
     .await;
     let connection = connect(&server).await;
-    let waits = person(move |question: &Question| {
+    let waits = person_that(move |question: &Question| {
         let Question::Url(visit) = question else { panic!("{question:?}") };
         sender.try_send(done.clone()).unwrap();
         let done = visit.done.clone();
@@ -329,4 +329,118 @@ async fn a_server_tells_that_a_visit_is_done() {
         .boxed()
     });
     assert_eq!(call(&connection, waits).await.unwrap(), "paid");
+}
+
+#[tokio::test]
+async fn a_suspended_call_goes_on_over_another_connection() {
+    let server = modern_server(|seen| match &seen.body["params"]["inputResponses"] {
+        Value::Null => seen.result(json!({ "resultType": "input_required", "requestState": "s", "inputRequests": {
+            "one": form("name"), "two": form("town"),
+        }})),
+        answers => text(seen, &answers.to_string()),
+    })
+    .await;
+    let kept = Arc::new(Mutex::new(None));
+    let cancel = CancellationToken::new();
+    let person = Arc::new(Keeper { kept: kept.clone(), cancel: cancel.clone() });
+    let options = CallOptions { asker: Some(person), cancel, ..CallOptions::default() };
+    let connection = connect(&server).await;
+    let stopped = connection.call_tool("work", Map::new(), options).await.unwrap_err();
+    assert!(matches!(stopped, CallError::Cancelled));
+    connection.close().await;
+
+    let text = kept.lock().unwrap().take().unwrap();
+    let suspended: Arc<Suspended> = Arc::new(serde_json::from_str(&text).unwrap());
+    let person = person_that(agree);
+    let resumed = suspended.ask(&*person).await.unwrap();
+    assert_eq!(person.asked.lock().unwrap().len(), 2, "all of the round is asked again");
+    let options = CallOptions { asker: Some(person.clone()), resume: Some(resumed), ..CallOptions::default() };
+    let said = connect(&server).await.call_tool("work", Map::new(), options).await.unwrap().to_model_text();
+    let accepted = |name: &str| json!({ "action": "accept", "content": { name: "Ada" } });
+    let want = json!({ "one": accepted("name"), "two": accepted("town") });
+    assert_eq!(serde_json::from_str::<Value>(&said).unwrap(), want);
+    assert_eq!(server.seen().last().unwrap().body["params"]["requestState"], "s");
+}
+
+/// Keeps where the call can be gone on with, as text, and stops it.
+#[derive(Debug)]
+struct Keeper {
+    kept: Arc<Mutex<Option<String>>>,
+    cancel: CancellationToken,
+}
+
+impl Asker for Keeper {
+    fn ask(&self, _: Question, from: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
+        *self.kept.lock().unwrap() = Some(serde_json::to_string(&*from.unwrap()).unwrap());
+        self.cancel.cancel();
+        std::future::pending().boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_was_put_to_the_wrong_call_is_put_to_the_next_when_that_ends() {
+    let stream = Arc::new(Mutex::new(None));
+    let asking = stream.clone();
+    let server = Server::start(move |seen| match (seen.rpc(), seen.body["params"]["name"].as_str()) {
+        // The first call is held open; while the second goes on, the server asks about the first.
+        ("tools/call", Some("slow")) => {
+            let (sender, receiver) = mpsc::channel(4);
+            *asking.lock().unwrap() = Some((sender, seen.body["id"].clone()));
+            Reply::Events(receiver)
+        }
+        ("tools/call", _) => text(seen, "quick"),
+        ("", _) if seen.body["id"] == "q-1" => {
+            let (stream, id) = asking.lock().unwrap().take().unwrap();
+            let result = json!({ "content": [{ "type": "text", "text": seen.body["result"]["action"] }] });
+            stream.try_send(event(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))).unwrap();
+            Reply::status(202)
+        }
+        _ => legacy(seen).unwrap_or(Reply::status(202)),
+    })
+    .await;
+    let connection = connect(&server).await;
+    let (put, mut puts) = mpsc::channel(4);
+    let slow = {
+        let put = put.clone();
+        person_that(move |_: &Question| {
+            put.try_send("slow").unwrap();
+            std::future::ready(Answer::Decline).boxed()
+        })
+    };
+    let quick = person_that(move |_: &Question| {
+        put.try_send("quick").unwrap();
+        std::future::pending().boxed()
+    });
+    let stop = CancellationToken::new();
+    let options = |asker: Arc<dyn Asker>, cancel: CancellationToken| CallOptions {
+        asker: Some(asker),
+        cancel,
+        ..CallOptions::default()
+    };
+    let held = connection.call_tool("slow", Map::new(), options(slow, CancellationToken::new()));
+    let second = async {
+        while stream.lock().unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+        // It is listed after the first, and answered only when it is let go of.
+        let listed = connection.call_tool("slow", Map::new(), options(quick, stop.clone()));
+        let ask = async {
+            let mut question = form("name");
+            question["jsonrpc"] = "2.0".into();
+            question["id"] = "q-1".into();
+            let first = stream.lock().unwrap().clone().unwrap();
+            while stream.lock().unwrap().as_ref().unwrap().1 == first.1 {
+                tokio::task::yield_now().await;
+            }
+            *stream.lock().unwrap() = Some(first.clone());
+            first.0.try_send(event(&question)).unwrap();
+            assert_eq!(puts.recv().await, Some("quick"));
+            stop.cancel();
+            assert_eq!(puts.recv().await, Some("slow"));
+        };
+        tokio::join!(listed, ask).0
+    };
+    let (held, second) = tokio::join!(held, second);
+    assert!(matches!(second, Err(CallError::Cancelled)));
+    assert_eq!(held.unwrap().to_model_text(), "decline");
 }

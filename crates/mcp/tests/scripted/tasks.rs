@@ -8,7 +8,9 @@ use std::time::Duration;
 use domain::tool::Outcome;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp::{Answer, Asker, CallError, CallOptions, Connection, Error, Limits, Question, Target, Task, TaskForm};
+use mcp::{
+    Answer, Asker, CallError, CallOptions, Connection, Error, Limits, Question, Suspended, Target, Task, TaskForm,
+};
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -23,7 +25,7 @@ const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 struct Person(Mutex<Vec<String>>);
 
 impl Asker for Person {
-    fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
+    fn ask(&self, question: Question, _: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
         let Question::Form(form) = &question else { return std::future::ready(Answer::Decline).boxed() };
         self.0.lock().unwrap().push(form.message.clone());
         std::future::ready(form.fill(Map::new()).map_or(Answer::Decline, Answer::Accept)).boxed()

@@ -19,7 +19,7 @@ use super::route::Access::{self, Owner};
 use super::route::{Section, post};
 use super::sessions::stream_of;
 use crate::app::App;
-use crate::runs::{BeginError, Question, Run, Waiting};
+use crate::runs::{AllWaiting, BeginError, Question, Run};
 use crate::tools::{ProbeError, Selection, SelectionError, Wanted};
 
 /// The routes below `/functions/v1`.
@@ -69,18 +69,19 @@ pub async fn ai_chat(
         Ok(run) => run,
         Err(error) => return refusal(&error),
     };
-    let wants_stream = headers
-        .get_all(header::ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .any(|value| value.to_ascii_lowercase().contains("text/event-stream"));
-    if wants_stream {
+    if wants_stream(&headers) {
         return stream_of(run, 0);
     }
     tokio::select! {
         () = run.log.closed() => whole(&run),
         waiting = run.waits() => waits(&run, &waiting),
     }
+}
+
+/// Whether the caller reads server-sent events.
+pub fn wants_stream(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.into_iter().any(|value| value.to_ascii_lowercase().contains("text/event-stream"))
 }
 
 async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, ApiError> {
@@ -119,14 +120,15 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
 }
 
 /// A turn that waits for its person, as JSON.
-fn waits(run: &Run, approvals: &[Waiting]) -> Response {
+fn waits(run: &Run, waiting: &AllWaiting) -> Response {
     let parts = run.settled_parts();
     Json(json!({
         "content": text_of(&parts),
         "messageId": run.answer,
         "toolCalls": tool_calls_of(&parts),
         "status": "waiting",
-        "approvals": approvals,
+        "approvals": waiting.approvals,
+        "elicitations": waiting.elicitations,
     }))
     .into_response()
 }

@@ -6,8 +6,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use domain::elicitation::Action;
 use domain::permission::Decision;
-use domain::{ApprovalId, ChatId};
+use domain::{ApprovalId, ChatId, ElicitationId};
 use futures_util::stream;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -17,7 +18,7 @@ use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, Query, SignedIn};
 use super::sse;
 use crate::app::App;
-use crate::runs::{self, DecideError, Run};
+use crate::runs::{self, AnswerError, DecideError, Run};
 
 /// From where a stream is to be followed.
 #[derive(Debug, Deserialize)]
@@ -86,6 +87,35 @@ pub async fn decide(
         DecideError::BadArguments(message) => ApiError::Unprocessable { code: "bad_arguments", message },
         DecideError::Ended => ApiError::Conflict { code: "run_ended", message: error.to_string() },
         DecideError::Store(error) => error.into(),
+    })
+}
+
+/// What a person says to a question: the body, here and where a tool is run by hand.
+#[derive(Debug, Deserialize)]
+pub struct Said {
+    /// In a word.
+    pub action: Action,
+    /// What was filled in.
+    #[serde(default)]
+    pub content: Option<Map<String, Value>>,
+}
+
+/// Answers a question that a call waits with. The first answer holds; later ones are told it.
+pub async fn answer(
+    State(app): State<App>,
+    caller: SignedIn,
+    NamedTwo(chat, id): NamedTwo,
+    JsonBody(said): JsonBody<Said>,
+) -> Result<Json<runs::Reply>, ApiError> {
+    let chat = own_chat(&app, &caller, &chat).await?;
+    let id: ElicitationId = id.parse().map_err(|_| ApiError::NotFound("elicitation"))?;
+    let made = app.runs.answer(&app, (caller.user, chat), id, said.action, said.content.unwrap_or_default()).await;
+    made.map(Json).map_err(|error| match error {
+        AnswerError::NotFound => ApiError::NotFound("elicitation"),
+        AnswerError::BadContent(message) => ApiError::Unprocessable { code: "bad_content", message },
+        AnswerError::Closed => ApiError::Conflict { code: "elicitation_closed", message: error.to_string() },
+        AnswerError::Seal(error) => ApiError::Internal(error.into()),
+        AnswerError::Store(error) => error.into(),
     })
 }
 

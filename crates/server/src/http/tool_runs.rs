@@ -1,18 +1,28 @@
 //! Running a tool by hand, from its form.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use domain::permission::AllowedBy;
 use domain::tool::Outcome;
+use domain::{ElicitationId, UserId};
+use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::error::ApiError;
-use super::extract::{JsonBody, SignedIn};
+use super::extract::{JsonBody, Named, SignedIn};
+use super::functions::wants_stream;
+use super::sessions::Said;
+use super::sse;
 use crate::app::App;
 use crate::tools::permission::{Audited, Verdict};
-use crate::tools::{CallEnd, Selection, Wanted, Watcher};
+use crate::tools::{BoundTool, CallEnd, HandAsker, Inquirer, Selection, Told, Wanted, Watcher};
 
 /// The body.
 #[derive(Debug, Deserialize)]
@@ -24,17 +34,65 @@ pub struct ToolRun {
     arguments: Map<String, Value>,
 }
 
-/// Calls the tool and answers with what it gave back.
+/// Calls the tool and answers with what it gave back; as a stream also with what the person is asked meanwhile.
 pub async fn run(
     State(app): State<App>,
     caller: SignedIn,
+    headers: HeaderMap,
     JsonBody(body): JsonBody<ToolRun>,
+) -> Result<Response, ApiError> {
+    let tool = allowed_tool(&app, caller.user, &body).await?;
+    // Who closes the sheet while the tool runs drops this future, and with it the call.
+    if !wants_stream(&headers) {
+        return call(&app, caller.user, &tool, body, None).await.map(|ran| Json(ran).into_response());
+    }
+    let (asker, asked) = HandAsker::new(&app, caller.user);
+    let asked = stream::unfold(asked, |mut asked| async move { Some((in_words(asked.recv().await?), asked)) });
+    let inner = app.clone();
+    let called = stream::once(async move {
+        match call(&inner, caller.user, &tool, body, Some(Arc::new(asker))).await {
+            Ok(mut ran) => {
+                ran["type"] = "result".into();
+                ran
+            }
+            Err(error) => {
+                error.log();
+                json!({ "type": "error", "code": error.code(), "message": error.to_string() })
+            }
+        }
+    });
+    let frames = stream::select(asked, called).map(|event| Bytes::from(format!("data: {event}\n\n")));
+    Ok(sse::response(frames, app.tasks.stopping().clone()))
+}
+
+/// Answers a question of a call that the person makes by hand.
+pub async fn answer(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(id): Named,
+    JsonBody(said): JsonBody<Said>,
 ) -> Result<Json<Value>, ApiError> {
-    let servers = app.store.list_servers(caller.user).await?;
+    let not_found = || ApiError::NotFound("elicitation");
+    let id: ElicitationId = id.parse().map_err(|_| not_found())?;
+    let replied = app.tools.by_hand.reply(caller.user, id, said.action, said.content.unwrap_or_default());
+    replied.ok_or_else(not_found)?.map_err(|message| ApiError::Unprocessable { code: "bad_content", message })?;
+    Ok(Json(json!({ "action": said.action, "first": true })))
+}
+
+fn in_words(told: Told) -> Value {
+    match told {
+        Told::Asked(id, request) => json!({ "type": "elicitation", "id": id, "state": "waiting", "request": request }),
+        Told::Settled(id) => json!({ "type": "elicitation", "id": id, "state": "settled" }),
+    }
+}
+
+/// The tool, if there is one and its person does not forbid it.
+async fn allowed_tool(app: &App, user: UserId, body: &ToolRun) -> Result<BoundTool, ApiError> {
+    let servers = app.store.list_servers(user).await?;
     let wanted = [Wanted { name: body.name.clone(), server_name: Some(body.server_name.clone()) }];
     let selection = Selection::resolve(&wanted, &servers, |server| app.tools.offered(server))
         .map_err(|_| ApiError::NotFound("connection"))?;
-    let toolset = app.tools.open(&app, caller.user, &selection).await;
+    let toolset = app.tools.open(app, user, &selection).await;
     let Some(tool) = toolset.find(&body.server_name, &body.name) else {
         let message = toolset.notices.join(" ");
         return Err(if toolset.is_a_server_away {
@@ -44,21 +102,30 @@ pub async fn run(
         });
     };
     // Pressing Run is a consent to this call, whatever the rule for the assistant is; only `never` stands above it.
-    if app.tools.look_up(&app, caller.user, tool).await? == Verdict::Never {
-        Audited::new(&app, caller.user, &body.server_name, &body.name, AllowedBy::Nobody).end(Outcome::Denied);
+    if app.tools.look_up(app, user, tool).await? == Verdict::Never {
+        Audited::new(app, user, &body.server_name, &body.name, AllowedBy::Nobody).end(Outcome::Denied);
         let message = "you do not allow this tool; change its permission first".to_owned();
         return Err(ApiError::Unprocessable { code: "tool_not_allowed", message });
     }
-    let audited = Audited::new(&app, caller.user, &body.server_name, &body.name, AllowedBy::Form);
+    Ok(tool.clone())
+}
+
+async fn call(
+    app: &App,
+    user: UserId,
+    tool: &BoundTool,
+    body: ToolRun,
+    asker: Option<Arc<dyn Inquirer>>,
+) -> Result<Value, ApiError> {
+    let audited = Audited::new(app, user, &body.server_name, &body.name, AllowedBy::Form);
     let began = app.clock.now();
-    // Who closes the sheet while the tool runs drops this future, and with it the call.
-    let watcher = Watcher::of_end(CancellationToken::new());
-    let end = app.tools.call(&app, caller.user, tool, body.arguments, watcher).await;
+    let watcher = Watcher { asker, ..Watcher::of_end(CancellationToken::new()) };
+    let end = app.tools.call(app, user, tool, body.arguments, watcher).await;
     audited.end(end.outcome());
     match end {
         CallEnd::Result(result) => {
             let duration = app.clock.now().millis_since(began);
-            Ok(Json(json!({ "result": result, "durationMs": duration })))
+            Ok(json!({ "result": result, "durationMs": duration }))
         }
         CallEnd::Failed { reason, .. } => Err(ApiError::Upstream { code: "tool_failed", message: reason }),
     }

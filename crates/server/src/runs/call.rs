@@ -1,13 +1,17 @@
 //! One call of a tool within a turn: announced, allowed, made, told.
 
+use std::sync::Arc;
+
 use domain::ApprovalId;
 use domain::model::{ModelCall, ModelMessage};
 use domain::permission::{AllowedBy, Decision};
 use domain::tool::{Outcome, ToolCall, ToolResult};
+use mcp::Resumed;
 use serde_json::{Map, Value};
 use store::approvals::Approval;
 use tokio::sync::OnceCell;
 
+use super::asker::{Bound, CallAsker};
 use super::event::{ApprovalDescriptor, InstructionsChange, NoticeData, RunEvent, ToolMetadata};
 use super::long_calls::Made;
 use super::questions::Waiting;
@@ -18,12 +22,12 @@ use crate::app::App;
 use crate::models::{ModelId, Models};
 use crate::tools::discovery::Offer;
 use crate::tools::permission::{Audited, Changed, Verdict, pin, place};
-use crate::tools::{BoundTool, CallEnd, Selection, Toolset};
+use crate::tools::{BoundTool, CallEnd, Selection, Toolset, Watcher};
 
 /// What is said of a call that its person allows never.
 const NEVER: &str = "The person does not allow this tool. The call was not made.";
 /// What is said of a call whose outcome a restart has hidden.
-const LOST: &str = "The server was restarted while the call was under way. It may have run.";
+pub const LOST: &str = "The server was restarted while the call was under way. It may have run.";
 
 /// Makes the calls of one run.
 pub struct Caller<'a> {
@@ -46,16 +50,12 @@ pub struct Ended {
 }
 
 impl Ended {
-    fn unmade(end: CallEnd) -> Self {
+    pub fn unmade(end: CallEnd) -> Self {
         Self { end, duration_ms: 0, declined: false }
     }
 
-    fn refused(reason: impl Into<String>) -> Self {
+    pub fn refused(reason: impl Into<String>) -> Self {
         Self::unmade(CallEnd::refused(reason.into()))
-    }
-
-    fn denied(reason: &str) -> Self {
-        Self::unmade(CallEnd::Failed { reason: reason.to_owned(), outcome: Outcome::Denied })
     }
 }
 
@@ -157,12 +157,8 @@ impl<'a> Caller<'a> {
         // What counts is what the tool is now, not what it was when the turn began.
         let tool = app.tools.current(app, owner, tool).await;
         match app.tools.verdict(app, owner, &tool).await {
-            Verdict::Never => {
-                let audited = Audited::new(app, owner, &record.server_name, &record.name, AllowedBy::Nobody);
-                audited.end(Outcome::Denied);
-                Ended::denied(NEVER)
-            }
-            Verdict::Allowed(by) => self.call(record, &tool, arguments, by).await,
+            Verdict::Never => self.denied(record, NEVER),
+            Verdict::Allowed(by) => self.call(record, &tool, arguments, by, None).await,
             Verdict::Ask(changed) => self.ask(record, &tool, changed, arguments).await,
         }
     }
@@ -216,7 +212,6 @@ impl<'a> Caller<'a> {
         descriptor: ApprovalDescriptor,
         arguments: Map<String, Value>,
     ) -> Ended {
-        let (app, owner) = (self.app, self.run.owner);
         let waiting = Waiting {
             approval_id: approval.id,
             tool_call_id: record.id.clone(),
@@ -229,11 +224,9 @@ impl<'a> Caller<'a> {
             Some(Decision::Once) => AllowedBy::Once,
             Some(Decision::Always) => AllowedBy::Always,
             Some(Decision::Deny) | None => {
-                let audited = Audited::new(app, owner, &record.server_name, &record.name, AllowedBy::Nobody);
-                audited.end(Outcome::Denied);
                 let response = RunEvent::ToolApprovalResponse { approval_id: approval.id, approved: false };
                 self.recorder.emit(&response);
-                return Ended { declined: true, ..Ended::denied(DECLINED) };
+                return Ended { declined: true, ..self.denied(record, DECLINED) };
             }
         };
         let arguments = match decided.and_then(|decided| decided.arguments) {
@@ -248,22 +241,60 @@ impl<'a> Caller<'a> {
         if !self.recorder.emit_durably(&response).await {
             return Ended::refused("The database does not answer, so the call was not made.");
         }
-        let toolset = self.toolset().await;
-        let Some(tool) = toolset.find_by_id(approval.server, &approval.tool) else {
-            return Ended::refused(format!("{} cannot be used any more.", approval.tool));
+        let bound = Bound {
+            server: approval.server,
+            tool: approval.tool.clone(),
+            url: approval.url.clone(),
+            definition: approval.definition.clone(),
+            instructions: approval.instructions.clone(),
+            by,
         };
-        let tool = app.tools.current(app, owner, tool).await;
-        let is_same = pin(&tool.definition).text == approval.definition && *tool.instructions == *approval.instructions;
-        if place(&tool) != approval.url || !is_same {
-            return Ended::refused("The server changed the tool after the person was asked. The call was not made.");
+        match self.still(&bound).await {
+            Ok(tool) => self.call(record, &tool, arguments, by, None).await,
+            Err(refused) => refused,
         }
-        self.call(record, &tool, arguments, by).await
     }
 
-    async fn call(&self, record: &ToolCall, tool: &BoundTool, arguments: Map<String, Value>, by: AllowedBy) -> Ended {
+    /// A tool that a person was asked about, if it is still what and where it was.
+    pub async fn still(&self, bound: &Bound) -> Result<BoundTool, Ended> {
+        let toolset = self.toolset().await;
+        let Some(tool) = toolset.find_by_id(bound.server, &bound.tool) else {
+            return Err(Ended::refused(format!("{} cannot be used any more.", bound.tool)));
+        };
+        let tool = self.app.tools.current(self.app, self.run.owner, tool).await;
+        if Bound::of(&tool, bound.by) == *bound {
+            return Ok(tool);
+        }
+        Err(Ended::refused("The server changed the tool after the person was asked. The call was not made."))
+    }
+
+    /// Makes a call that is allowed.
+    pub async fn call(
+        &self,
+        record: &ToolCall,
+        tool: &BoundTool,
+        arguments: Map<String, Value>,
+        by: AllowedBy,
+        resume: Option<Resumed>,
+    ) -> Ended {
         let (app, owner, began) = (self.app, self.run.owner, self.app.clock.now());
         let made = Made { record, server: tool.server.id, url: &tool.server.url, by, began };
-        self.attend(made, |watcher| app.tools.call(app, owner, tool, arguments, watcher)).await
+        let asker = CallAsker::new(app, self.recorder, record, Bound::of(tool, by), Vec::new());
+        let inquirer = asker.clone();
+        let ended = self
+            .attend(made, |watcher| {
+                let watcher = Watcher { asker: Some(Arc::new(inquirer)), resume, ..watcher };
+                app.tools.call(app, owner, tool, arguments, watcher)
+            })
+            .await;
+        Ended { duration_ms: ended.duration_ms.saturating_sub(asker.waited_ms()), ..ended }
+    }
+
+    /// A call that is not made because its person does not allow it.
+    fn denied(&self, record: &ToolCall, reason: &str) -> Ended {
+        let audited = Audited::new(self.app, self.run.owner, &record.server_name, &record.name, AllowedBy::Nobody);
+        audited.end(Outcome::Denied);
+        Ended::unmade(CallEnd::Failed { reason: reason.to_owned(), outcome: Outcome::Denied })
     }
 
     /// Tells the viewers what came of a call.

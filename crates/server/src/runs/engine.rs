@@ -16,6 +16,7 @@ use super::event::{FinishMetadata, RunEvent, StartMetadata, TitleData};
 use super::recorder::Recorder;
 use super::recovery::INTERRUPTED;
 use super::reply::Reader;
+use super::resuming::Asking;
 use super::{End, Run, history};
 use crate::app::App;
 use crate::events::{Event, RunState};
@@ -51,6 +52,8 @@ pub struct Resumed {
     pub waiting: Vec<(Approval, ToolCall)>,
     /// The calls that run as tasks at their servers.
     pub tasks: Vec<(ToolTask, ToolCall)>,
+    /// The calls that wait with questions of their servers, or for a sign-in.
+    pub asking: Vec<Asking>,
 }
 
 /// How a turn ended that the model ended.
@@ -85,7 +88,7 @@ pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
         biased;
         () = run.stop.cancelled() => Err(Break::Stopped),
         () = app.tasks.stopping().cancelled() => {
-            if run.questions.is_any_open() || run.calls.is_any_task() {
+            if run.transcript().waits() || run.calls.is_any_task() {
                 // It goes on when the program runs again. The journal has everything up to here, or will before it ends.
                 app.runs.leave(&run);
                 run.log.leave();
@@ -165,16 +168,20 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
 /// Ends the round in which the program was stopped: the calls that wait are made when they are allowed, those that run
 /// as tasks are taken up again, and the others that were under way are given up.
 async fn go_on(caller: &Caller<'_>, resumed: &Resumed) {
-    let unsettled = caller.run.transcript().unsettled();
-    caller.run.questions.begin(resumed.waiting.len() + unsettled.len());
+    let Resumed { waiting, asking, .. } = resumed;
+    caller.withdraw_lost_questions();
+    let mut unsettled = caller.run.transcript().unsettled();
+    unsettled.retain(|call| asking.iter().all(|asking| asking.call.id != call.id));
+    caller.run.questions.begin(waiting.len() + asking.len() + unsettled.len());
     for call in unsettled {
         if !resumed.tasks.iter().any(|(_, task)| task.id == call.id) {
             caller.give_up(call);
         }
     }
-    let waiting = resumed.waiting.iter().map(|(approval, call)| caller.make_waiting(approval, call.clone()));
+    let waiting = waiting.iter().map(|(approval, call)| caller.make_waiting(approval, call.clone()));
+    let asking = asking.iter().map(|asking| caller.make_asking(asking));
     let tasks = resumed.tasks.iter().map(|(task, call)| caller.take_up(task, call.clone()));
-    tokio::join!(join_all(waiting), join_all(tasks));
+    tokio::join!(join_all(waiting), join_all(asking), join_all(tasks));
 }
 
 /// Writes the answer, then tells the viewers: who loads the chat after the end finds the answer there.

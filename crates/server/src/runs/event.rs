@@ -4,7 +4,8 @@
 
 use domain::model::{ModelStatus, Seal, Usage};
 use domain::tool::{Outcome, ToolResult};
-use domain::{ApprovalId, ChatId, MessageId, RunId, Timestamp};
+use domain::{ApprovalId, ChatId, ElicitationId, MessageId, RunId, Timestamp};
+use mcp::Answer;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -101,6 +102,10 @@ pub enum RunEvent {
         data: TaskData,
         transient: bool,
     },
+    DataElicitation {
+        id: ElicitationId,
+        data: ElicitationData,
+    },
     DataNotice {
         data: NoticeData,
     },
@@ -178,6 +183,53 @@ pub struct InstructionsChange {
     pub before: String,
     /// What it says.
     pub now: String,
+}
+
+/// A question that a call waits, or waited, with. Told once when it is put, and once more under the same id when it is
+/// settled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ElicitationData {
+    /// The call.
+    pub tool_call_id: String,
+    /// The connection whose server asks, by the name its owner gave it.
+    pub server_name: String,
+    /// Whether it waits.
+    #[serde(flatten)]
+    pub state: ElicitationState,
+    /// What is asked, as long as it waits: `mode` is `form`, `url` or `sign-in`. The words are the server's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Value>,
+}
+
+/// Where a question is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "lowercase", rename_all_fields = "camelCase")]
+pub enum ElicitationState {
+    /// The person is asked.
+    Waiting {
+        /// The server holds the call open until then; otherwise the call can be gone on with at any time.
+        in_flight: bool,
+    },
+    /// The person agreed, or a visit or a sign-in has done its work.
+    Accept,
+    /// The person said no.
+    Decline,
+    /// The person closed it.
+    Cancel,
+    /// The server asks no more.
+    Withdrawn,
+}
+
+impl ElicitationState {
+    /// After an answer.
+    pub fn of(answer: &Answer) -> Self {
+        match answer {
+            Answer::Accept(_) => Self::Accept,
+            Answer::Decline => Self::Decline,
+            Answer::Cancel => Self::Cancel,
+        }
+    }
 }
 
 /// A chat's new name.

@@ -2,7 +2,7 @@
 //! program.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::Timestamp;
@@ -13,6 +13,7 @@ use store::tool_tasks::ToolTask;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::asker::{Bound, CallAsker};
 use super::call::{Caller, Ended};
 use super::event::{ProgressData, RunEvent, TaskData};
 use crate::tools::permission::Audited;
@@ -94,7 +95,7 @@ impl Caller<'_> {
             self.recorder.emit(&RunEvent::DataMcpProgress { id: record.id.clone(), data, transient: true });
         };
         let (sender, task) = watch::channel(None);
-        let watcher = Watcher { on_progress: Box::new(on_progress), on_task: Some(sender), cancel };
+        let watcher = Watcher { on_progress: Box::new(on_progress), on_task: Some(sender), ..Watcher::of_end(cancel) };
         let end = tokio::select! {
             biased;
             end = make(watcher) => end,
@@ -113,7 +114,10 @@ impl Caller<'_> {
                 let (by, began) = (row.allowed_by, row.created_at);
                 let made = Made { record: &record, server: row.server, url: &row.url, by, began };
                 let place = (row.server, row.url.as_str());
+                let bound = Bound::of_task(row, &record.name);
+                let asker = CallAsker::new(self.app, self.recorder, &record, bound, Vec::new());
                 self.attend(made, |watcher| {
+                    let watcher = Watcher { asker: Some(Arc::new(asker)), ..watcher };
                     self.app.tools.resume(self.app, self.run.owner, place, (task, began), watcher)
                 })
                 .await

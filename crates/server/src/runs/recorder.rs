@@ -8,6 +8,7 @@ use super::event::RunEvent;
 use super::{Journal, Run};
 
 /// Records one run.
+#[derive(Clone)]
 pub struct Recorder {
     run: Arc<Run>,
     journal: Journal,
@@ -17,6 +18,11 @@ impl Recorder {
     /// For a run that begins.
     pub fn new(run: Arc<Run>, journal: Journal) -> Self {
         Self { run, journal }
+    }
+
+    /// The run.
+    pub fn run(&self) -> &Run {
+        &self.run
     }
 
     /// Tells everybody.

@@ -9,6 +9,7 @@ use domain::{ApprovalId, Timestamp};
 use store::Store;
 use store::approvals::Approval;
 use store::chats::Answer;
+use store::elicitations::Elicitation;
 use store::runs::UnfinishedRun;
 use store::tool_tasks::ToolTask;
 use tokio_util::sync::CancellationToken;
@@ -19,7 +20,7 @@ use super::journal::events_of;
 use super::long_calls::LiveCalls;
 use super::questions::Questions;
 use super::transcript::Transcript;
-use super::{Run, RunLog};
+use super::{Run, RunLog, resuming};
 use crate::app::App;
 use crate::models::ModelId;
 use crate::tools::Selection;
@@ -36,6 +37,7 @@ pub struct Suspended {
     transcript: Transcript,
     waiting: Vec<(Approval, ToolCall)>,
     tasks: Vec<(ToolTask, ToolCall)>,
+    asked: Vec<Elicitation>,
 }
 
 /// Folds every run without an end into its answer, marked as interrupted, but for those that wait for their person or
@@ -51,9 +53,11 @@ pub async fn close_unfinished(store: &Store, now: Timestamp) -> Result<Vec<Suspe
         }
         let waiting = waiting(store.list_approvals(run.owner, run.id).await?, &transcript);
         let tasks = tasks(store.list_tool_tasks(run.owner, run.id).await?, &transcript);
-        let is_over = waiting.is_empty() && tasks.is_empty();
+        let asked = store.list_elicitations(run.owner, run.id).await?;
+        let asks = transcript.asking().iter().any(|call| asked.iter().any(|asked| asked.tool_call == call.id));
+        let is_over = waiting.is_empty() && tasks.is_empty() && !asks;
         if let (false, Some(model)) = (is_over, ModelId::parse(&run.model)) {
-            suspended.push(Suspended { run, model, events, transcript, waiting, tasks });
+            suspended.push(Suspended { run, model, events, transcript, waiting, tasks, asked });
             continue;
         }
         let answer = Answer {
@@ -94,7 +98,8 @@ fn tasks(tasks: Vec<ToolTask>, transcript: &Transcript) -> Vec<(ToolTask, ToolCa
 
 /// Goes on with a turn: it waits again, under the numbers that its viewers know.
 pub fn resume(app: &App, suspended: Suspended) {
-    let Suspended { run: row, model, events, transcript, waiting, tasks } = suspended;
+    let Suspended { run: row, model, events, transcript, waiting, tasks, asked } = suspended;
+    let asking = resuming::asking(app, &asked, &transcript);
     let rounds = events.iter().filter(|(_, event)| matches!(event, RunEvent::StartStep)).count();
     let frames = events.iter().map(|(number, event)| (*number, serde_json::to_string(event).unwrap_or_default()));
     let run = Arc::new(Run {
@@ -124,7 +129,7 @@ pub fn resume(app: &App, suspended: Suspended) {
             Err(error) => tracing::error!(%error, run = %run.id, "the decisions about a run could not be read"),
         }
         let selection = selection(&inner, &run, &row.tools).await;
-        let resumed = Some(Resumed { rounds, waiting, tasks });
+        let resumed = Some(Resumed { rounds, waiting, tasks, asking });
         let turn = Turn { model, selection, title: None, began: row.created_at, resumed };
         drive(inner, run, turn).await;
     });

@@ -1,11 +1,11 @@
 //! Events folded into the parts of an answer. Live runs and runs read back after a crash take the same path.
 
-use domain::ApprovalId;
 use domain::message::Part;
 use domain::tool::{Outcome, ToolCall};
+use domain::{ApprovalId, ElicitationId};
 use serde_json::Value;
 
-use super::event::RunEvent;
+use super::event::{ElicitationData, ElicitationState, RunEvent};
 
 /// What the model reads, and the answer keeps, of a call that the person declined.
 pub const DECLINED: &str = "The person declined this call. It was not made.";
@@ -25,6 +25,15 @@ struct Slot {
     open: bool,
     /// The question that a tool call waits for.
     waits: Option<ApprovalId>,
+    /// The questions that a tool call waits with, and whether they outlast the program.
+    asks: Vec<(ElicitationId, bool)>,
+}
+
+impl Slot {
+    /// Whether it waits with a question that outlasts the program.
+    fn is_kept(&self) -> bool {
+        self.asks.iter().any(|(_, lasts)| *lasts)
+    }
 }
 
 impl Transcript {
@@ -87,6 +96,7 @@ impl Transcript {
                     call.outcome = if *approved { Outcome::Unknown } else { Outcome::Denied };
                 }
             }
+            RunEvent::DataElicitation { id, data } => self.ask(*id, data),
             RunEvent::ToolOutputDenied { tool_call_id } => {
                 if let Some(call) = self.settle(tool_call_id) {
                     call.outcome = Outcome::Denied;
@@ -130,7 +140,38 @@ impl Transcript {
         self.parts.iter().filter_map(waits).collect()
     }
 
-    /// The calls that have no end and do not wait: they were under way, or were about to be.
+    /// The calls that wait with questions which outlast the program.
+    pub fn asking(&self) -> Vec<ToolCall> {
+        let asks = |slot: &Slot| match &slot.part {
+            Part::ToolCall { call } if slot.open && slot.is_kept() => Some(call.as_ref().clone()),
+            _ => None,
+        };
+        self.parts.iter().filter_map(asks).collect()
+    }
+
+    /// Whether a call waits for something that outlasts the program.
+    pub fn waits(&self) -> bool {
+        self.parts.iter().any(|slot| slot.open && (slot.waits.is_some() || slot.is_kept()))
+    }
+
+    /// Whether a question is open.
+    pub fn asks(&self, id: ElicitationId) -> bool {
+        self.parts.iter().any(|slot| slot.open && slot.asks.iter().any(|(open, _)| *open == id))
+    }
+
+    /// The open questions that do not outlast the program, each with its call.
+    pub fn lost_questions(&self) -> Vec<(ElicitationId, ToolCall)> {
+        let lost = |slot: &Slot| match &slot.part {
+            Part::ToolCall { call } if slot.open => {
+                let lost = slot.asks.iter().filter(|(_, lasts)| !lasts);
+                lost.map(|(id, _)| (*id, call.as_ref().clone())).collect()
+            }
+            _ => Vec::new(),
+        };
+        self.parts.iter().flat_map(lost).collect()
+    }
+
+    /// The calls that have no end and do not wait for consent: they were under way, or were about to be.
     pub fn unsettled(&self) -> Vec<ToolCall> {
         let is_unsettled = |slot: &&Slot| slot.open && slot.waits.is_none();
         let call = |slot: &Slot| match &slot.part {
@@ -146,8 +187,23 @@ impl Transcript {
         Self { parts: self.parts.iter().filter(has_end).cloned().collect() }.into_parts()
     }
 
+    fn ask(&mut self, id: ElicitationId, data: &ElicitationData) {
+        let Some(slot) = self.parts.iter_mut().rev().find(|slot| slot.id == data.tool_call_id && slot.open) else {
+            return;
+        };
+        slot.asks.retain(|(known, _)| *known != id);
+        if let ElicitationState::Waiting { in_flight } = data.state {
+            slot.asks.push((id, !in_flight));
+        }
+        let is_kept = slot.is_kept();
+        if let Part::ToolCall { call } = &mut slot.part {
+            // As long as nothing but the person is waited for, it is certain that nothing runs.
+            call.outcome = if is_kept { Outcome::Stopped } else { Outcome::Unknown };
+        }
+    }
+
     fn push(&mut self, id: &str, part: Part) {
-        self.parts.push(Slot { id: id.to_owned(), part, open: true, waits: None });
+        self.parts.push(Slot { id: id.to_owned(), part, open: true, waits: None, asks: Vec::new() });
     }
 
     fn part(&mut self, id: &str) -> Option<&mut Part> {

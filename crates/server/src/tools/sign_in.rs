@@ -157,7 +157,7 @@ impl Tools {
         let exchange = async move { inner.tools.oauth.complete(owner, pending, answer).await };
         let exchanged = app.tasks.complete("exchange code", exchange).await;
         exchanged.unwrap_or(Err(mcp::Error::Cancelled.into()))?;
-        ask_again(app, user, server);
+        ask_again(app, user, server, true);
         Ok(())
     }
 
@@ -183,7 +183,7 @@ impl Tools {
             tracing::info!("an authorization server did not confirm that tokens were ended");
         }
         app.store.delete_server_client(user, server.id).await?;
-        ask_again(app, user, server.clone());
+        ask_again(app, user, server.clone(), false);
         Ok(())
     }
 
@@ -230,13 +230,16 @@ pub fn session(oauth: &OAuth, user: UserId, server: ServerId, url: &Url) -> oaut
     oauth.session(Owner { user, server }, url.clone())
 }
 
-/// Asks a server again in the background, and writes down what it offers now.
-fn ask_again(app: &App, user: UserId, server: Server) {
+/// Asks a server again in the background, lets calls go on that wait for a sign-in, and writes down what it offers now.
+fn ask_again(app: &App, user: UserId, server: Server, signed_in: bool) {
     let inner = app.clone();
     app.tasks.spawn("ask server again", async move {
         let asked = async {
             let tools = &inner.tools;
             let view = tools.refresh(&inner, user, &server).await;
+            if signed_in {
+                tools.sign_ins.tell(user, server.id);
+            }
             if view.status == super::ConnectionStatus::Connected {
                 let listed = super::view::stored(&view);
                 inner.store.set_server_tools(user, server.id, &listed, inner.clock.now()).await?;

@@ -1,19 +1,23 @@
 //! Who watches a call while it goes on, and calls that run as tasks at their server, which outlive connections and this
 //! program.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::tool::{Outcome, ToolResult};
 use domain::{Timestamp, UserId};
-use mcp::{CallError, CallOptions, Connection, Progress, Task};
+use mcp::{Asker, CallError, CallOptions, Connection, Progress, Resumed, Task};
 use store::servers::Server;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{CallEnd, Opened, REPORTS, STOPPED, Tools, in_words};
+use super::call::{STOPPED, in_words};
+use super::{CallEnd, Inquirer, Opened, Tools};
 use crate::app::App;
 
+/// Progress reports on their way to the viewers.
+const REPORTS: usize = 16;
 /// How long a server that works on a task may be away, from one end to the other.
 const PATIENCE: Duration = Duration::from_mins(10);
 /// A connection that was good for this long was not the trouble.
@@ -27,6 +31,10 @@ pub struct Watcher<'a> {
     pub on_progress: Box<dyn FnMut(Progress) + Send + 'a>,
     /// Is told when it runs as a task, if they can take it up again; otherwise the task ends with whoever waits for it.
     pub on_task: Option<watch::Sender<Option<Task>>>,
+    /// Asks the person what the call needs to know; without, it fails when it has to be asked.
+    pub asker: Option<Arc<dyn Inquirer>>,
+    /// Where it goes on, if its server has asked before.
+    pub resume: Option<Resumed>,
     /// Stops it.
     pub cancel: CancellationToken,
 }
@@ -34,7 +42,7 @@ pub struct Watcher<'a> {
 impl Watcher<'_> {
     /// Who only waits for the end.
     pub fn of_end(cancel: CancellationToken) -> Self {
-        Self { on_progress: Box::new(|_| {}), on_task: None, cancel }
+        Self { on_progress: Box::new(|_| {}), on_task: None, asker: None, resume: None, cancel }
     }
 
     /// Watches what `call` does with the options that it is given.
@@ -46,6 +54,7 @@ impl Watcher<'_> {
         let options = CallOptions {
             on_progress: Some(sender),
             on_task: self.on_task.clone(),
+            asker: self.asker.clone().map(|asker| asker as Arc<dyn Asker>),
             cancel: self.cancel.child_token(),
             ..CallOptions::default()
         };

@@ -153,6 +153,14 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("POST", "/api/account/import") => {
             (path.clone(), Some(json!({ "format": "ai-chat-mcp-export", "version": 1, "chats": [] })), 200)
         }
+        ("POST", "/api/sessions/{id}/elicitations/{elicitation}") => {
+            let path = chat.replace("{elicitation}", &people.chat);
+            (path, Some(json!({ "action": "accept", "content": {} })), 404)
+        }
+        ("POST", "/api/tools/run/elicitations/{elicitation}") => {
+            let path = path.replace("{elicitation}", &people.chat);
+            (path, Some(json!({ "action": "decline", "content": {} })), 404)
+        }
         ("GET", "/api/tools/permissions" | "/api/tools/audit") => (path.clone(), None, 200),
         ("PUT", "/api/tools/permissions") => {
             let body = json!({ "connectionId": people.connection, "tool": "calculate", "permission": "ask" });

@@ -3,6 +3,7 @@ import { callApi, jsonBody, rows } from "@/lib/api-client";
 import { ApiError } from "@/lib/api-error";
 import type { ToolDefinition } from "@/lib/available-tool";
 import type { Connection, ConnectionDetails } from "@/lib/connection";
+import { signInPath } from "@/lib/server-sign-in";
 import type { Probe, ProxyAnswer } from "./connect-rule";
 import { t } from "./servers-text";
 
@@ -76,15 +77,6 @@ export interface ConnectionChange {
 
 export function changeConnection(id: string, change: ConnectionChange): Promise<Connection> {
   return callApi<Connection>(connectionPath(id), { ...jsonBody(change), method: "PATCH" });
-}
-
-function signInPath(id: string): string {
-  return `${connectionPath(id)}/sign-in`;
-}
-
-/** Where to send the browser to sign in to the server of a connection. */
-export async function serverSignIn(id: string): Promise<URL> {
-  return new URL((await callApi<{ url: string }>(signInPath(id), { method: "POST" })).url);
 }
 
 /** Stores the client that the user registered at the server's sign-in server by hand. */

@@ -6,7 +6,8 @@ import { ApiError } from "@/lib/api-error";
 import { useMutation } from "@/lib/query/use-mutation";
 import { Button, buttonClass } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
-import { enterServerClient, serverSignIn, signOutOfServer } from "./api";
+import { serverSignIn } from "@/lib/server-sign-in";
+import { enterServerClient, signOutOfServer } from "./api";
 import type { ServerConnection } from "./server-connection";
 
 /** The code with which the server says that its sign-in server has to be told of this app by hand. */
@@ -32,7 +33,9 @@ export function ServerSignIn({ connection }: { connection: ServerConnection }) {
       {needed && begin.data !== undefined && !cancelled && !asksForClient && (
         <Leave url={begin.data} onCancel={() => setCancelled(true)} onOwnClient={() => setOwnClient(true)} />
       )}
-      {needed && asksForClient && <ClientForm id={id} name={name} onEntered={start} />}
+      {needed && asksForClient && (
+        <ClientForm id={id} name={name} about={begin.error?.message} onEntered={start} />
+      )}
       {needed && (begin.data === undefined || cancelled) && !asksForClient && (
         <Button size="sm" disabled={begin.isPending} busy={begin.isPending} onClick={start}>
           {!begin.isPending && <LogIn aria-hidden="true" />}
@@ -90,11 +93,13 @@ function Leave({ url, onCancel, onOwnClient }: LeaveProps) {
 interface ClientFormProps {
   id: string;
   name: string;
+  /** What the server says about it, which knows the address that it is known by. */
+  about: string | undefined;
   onEntered: () => void;
 }
 
 /** What a sign-in server gave to whoever registered this app there by hand. */
-function ClientForm({ id, name, onEntered }: ClientFormProps) {
+function ClientForm({ id, name, about, onEntered }: ClientFormProps) {
   const [clientId, setClientId] = useState("");
   const [secret, setSecret] = useState("");
   const enter = useMutation({
@@ -108,7 +113,7 @@ function ClientForm({ id, name, onEntered }: ClientFormProps) {
   }
   return (
     <form className="grid w-full gap-3" onSubmit={submit}>
-      <p className="wrap-anywhere">{t("account.server.client", { name, address })}</p>
+      <p className="wrap-anywhere">{about ?? t("account.server.client", { name, address })}</p>
       <Field label={t("account.server.clientId")}>
         {(ids) => (
           <Input

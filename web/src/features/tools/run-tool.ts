@@ -1,6 +1,10 @@
-import { callApi, jsonBody } from "@/lib/api-client";
+import type { Action } from "@/elicitation/request";
+import { authorizedFetch, callApi, jsonBody } from "@/lib/api-client";
+import { ApiError, errorOf } from "@/lib/api-error";
 import type { AvailableTool } from "@/lib/available-tool";
 import { stringifyJson } from "@/lib/json";
+import { readEvents } from "@/lib/sse";
+import { t } from "@/lib/t";
 import { type ToolOutput, toToolOutput } from "@/tool-result/tool-output";
 
 /** What came of running a tool by hand. */
@@ -14,13 +18,50 @@ export interface ToolRun {
 
 let runs = 0;
 
-/** Runs a tool with the arguments of the form.
+/** A question that the call waits with. */
+export interface OpenQuestion {
+  id: string;
+  request: unknown;
+}
+
+type RunEvent =
+  | { type: "elicitation"; id: string; state: "waiting"; request: unknown }
+  | { type: "elicitation"; id: string; state: "settled" }
+  | { type: "result"; result: unknown; durationMs: number }
+  | { type: "error"; code: string; message: string };
+
+/** Runs a tool with the arguments of the form. `onAsked` hears of a question that opens, and of its id when it is settled.
  * @throws {ApiError} when the tool could not be called */
-export async function runTool(tool: AvailableTool, args: unknown): Promise<ToolRun> {
+export async function runTool(
+  tool: AvailableTool,
+  args: unknown,
+  onAsked: (id: string, question: OpenQuestion | undefined) => void,
+  signal: AbortSignal,
+): Promise<ToolRun> {
   const body = { serverName: tool.serverName, name: tool.name, arguments: args };
-  const { result, durationMs } = await callApi<{ result: unknown; durationMs: number }>(
-    "/api/tools/run",
-    jsonBody(body, stringifyJson),
-  );
-  return { number: ++runs, arguments: args, result: toToolOutput(result), durationMs };
+  const init = jsonBody(body, stringifyJson);
+  const headers = { ...init.headers, accept: "text/event-stream" };
+  const unreachable = (): never => {
+    throw new ApiError(t("error.unreachable"), 0);
+  };
+  const response = await authorizedFetch("/api/tools/run", { ...init, headers, signal }).catch(unreachable);
+  if (!response.ok || response.body === null) throw await errorOf(response);
+  for await (const { data } of readEvents(response.body)) {
+    const event = JSON.parse(data) as RunEvent;
+    if (event.type === "elicitation")
+      onAsked(event.id, event.state === "waiting" ? { id: event.id, request: event.request } : undefined);
+    if (event.type === "error") throw new ApiError(event.message, 502, event.code);
+    if (event.type === "result") {
+      const { result, durationMs } = event;
+      return { number: ++runs, arguments: args, result: toToolOutput(result), durationMs };
+    }
+  }
+  return unreachable();
+}
+
+/** Answers a question of a call that is made by hand.
+ * @throws {ApiError} when the answer is refused, or nobody waits for it any more */
+export function answerTool(id: string, action: Action, content: unknown): Promise<void> {
+  const body = { action, ...(content !== undefined && { content }) };
+  return callApi(`/api/tools/run/elicitations/${encodeURIComponent(id)}`, jsonBody(body, stringifyJson));
 }

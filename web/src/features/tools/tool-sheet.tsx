@@ -1,5 +1,4 @@
 import { lazy, Suspense } from "react";
-import { useMutation } from "@/lib/query/use-mutation";
 import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
 import { showInvisible } from "@/lib/show-invisible";
 import type { PartKey } from "@/lib/t";
@@ -7,9 +6,12 @@ import { ToolResult } from "@/tool-result/tool-result";
 import { Button } from "@/ui/button";
 import { Sheet } from "@/ui/sheet";
 import { ArgumentsEditor } from "./arguments-editor";
-import { runTool } from "./run-tool";
 import { t } from "./tools-text";
 import { useArguments } from "./use-arguments";
+import { useToolRun } from "./use-tool-run";
+
+// Few tools ask.
+const Elicitation = lazy(async () => ({ default: (await import("@/elicitation/elicitation")).Elicitation }));
 
 const RunApp = lazy(async () => ({ default: (await import("./run-app")).RunApp }));
 
@@ -22,7 +24,7 @@ interface ToolSheetProps {
 /** A tool's form, beside the grid: fill in, run, look at the result. */
 export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
   const editor = useArguments(tool);
-  const run = useMutation({ mutationFn: (args: unknown) => runTool(tool, args) });
+  const { run, questions, answer } = useToolRun(tool);
 
   function submit(): void {
     const args = editor.read();
@@ -49,6 +51,20 @@ export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
         </p>
       )}
       <ArgumentsEditor editor={editor} onSubmit={submit} />
+      {questions.length > 0 && (
+        <div role="status" className="rounded-md border border-line bg-surface [&>section]:first:border-t-0">
+          <Suspense>
+            {questions.map(({ id, request }) => (
+              <Elicitation
+                key={id}
+                server={tool.serverName}
+                request={request}
+                onAnswer={(action, content) => answer(id, action, content)}
+              />
+            ))}
+          </Suspense>
+        </div>
+      )}
       {run.status === "success" &&
         (tool.hasApp === true ? (
           <Suspense>

@@ -16,7 +16,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp::net::{GuardedHttp, Policy};
 use mcp::oauth::{Challenge, ClientKey, RegisteredClient, Secret};
-use mcp::{Answer, Asker, CallOptions, Client, Connection, Content, Question, Target};
+use mcp::{Answer, Asker, CallOptions, Client, Connection, Content, Question, Suspended, Target};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -136,7 +136,7 @@ fn arguments(schema: &Value) -> Map<String, Value> {
 struct Person;
 
 impl Asker for Person {
-    fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
+    fn ask(&self, question: Question, _: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
         let answer = match question {
             Question::Form(form) => form.fill(Map::new()).map_or(Answer::Decline, Answer::Accept),
             Question::Url(_) => Answer::Accept(Content::default()),

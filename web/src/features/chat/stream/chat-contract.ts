@@ -48,6 +48,8 @@ export interface ChatStatus {
   readonly modelStatus: ModelStatus | null;
   /** How many calls wait for the person. */
   readonly waiting: number;
+  /** Whether one of them asks for more than a permission. */
+  readonly asked: boolean;
   /** Whether words of the answer are coming in. */
   readonly speaking: boolean;
   readonly ids: readonly string[];

@@ -1,4 +1,4 @@
-import { type ChatMessage, userMessage } from "./message";
+import { type ChatMessage, type Part, userMessage } from "./message";
 import {
   type ChatBackend,
   type ChatEvents,
@@ -17,6 +17,7 @@ const START: ChatStatus = {
   reconnecting: false,
   modelStatus: null,
   waiting: 0,
+  asked: false,
   speaking: false,
   ids: [],
   loaded: false,
@@ -257,7 +258,8 @@ export class ChatStore {
     const next: ChatStatus = {
       ...this.#status,
       modelStatus: this.#run.modelStatus,
-      waiting: waitingIn(this.#run.message),
+      waiting: waitingIn(this.#run.message, waits),
+      asked: waitingIn(this.#run.message, asks) > 0,
       speaking: isSpeaking(this.#run.message),
       ids: sameIds ? ids : shown.map(({ id }) => id),
       ...change,
@@ -273,12 +275,16 @@ export class ChatStore {
   }
 }
 
-/** How many calls of an answer that still grows wait for the person. */
-function waitingIn(message: ChatMessage | null): number {
-  if (message?.status !== "streaming") return 0;
-  return message.parts.filter((part) => part.type === "dynamic-tool" && part.state === "approval-requested")
-    .length;
+/** How many parts of an answer that still grows wait for the person in this way. */
+function waitingIn(message: ChatMessage | null, way: (part: Part) => boolean): number {
+  return message?.status === "streaming" ? message.parts.filter(way).length : 0;
 }
+
+const asks = (part: Part): boolean =>
+  part.type === "dynamic-tool" && part.state === "input-available" && (part.questions?.length ?? 0) > 0;
+
+const waits = (part: Part): boolean =>
+  (part.type === "dynamic-tool" && part.state === "approval-requested") || asks(part);
 
 /** Whether words are coming in, so that no "thinking" line is needed under them. */
 function isSpeaking(message: ChatMessage | null): boolean {

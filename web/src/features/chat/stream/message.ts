@@ -42,6 +42,13 @@ export interface ApprovalQuestion extends ToolQuestion {
   readonly id: string;
 }
 
+/** A question of a server, or for a sign-in to it, that a call waits with. */
+export interface ServerQuestion {
+  readonly id: string;
+  /** What is asked; looked at where it is shown. */
+  readonly request: unknown;
+}
+
 export interface ToolPart {
   readonly type: "dynamic-tool";
   readonly toolCallId: string;
@@ -66,6 +73,8 @@ export interface ToolPart {
   readonly outcome?: "unknown" | "stopped" | "denied";
   /** What the person is, or was, asked about this call. */
   readonly approval?: ApprovalQuestion;
+  /** The questions that are open. */
+  readonly questions?: readonly ServerQuestion[];
   readonly durationMs?: number;
   readonly progress?: ToolProgress;
   /** The call runs as a task at its server. */

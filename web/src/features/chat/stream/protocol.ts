@@ -69,6 +69,11 @@ export type StreamChunk =
       readonly id: string;
       readonly data: { readonly startedAt: string; readonly asks?: unknown; readonly message?: unknown };
     }
+  | {
+      readonly type: "data-elicitation";
+      readonly id: string;
+      readonly data: { readonly toolCallId: string; readonly state: string; readonly request?: unknown };
+    }
   | { readonly type: "finish"; readonly finishReason?: string }
   | { readonly type: "abort"; readonly reason?: string }
   | { readonly type: "error"; readonly errorText: string };
@@ -99,6 +104,7 @@ const REQUIRED: { readonly [T in StreamChunk["type"]]: Readonly<Record<string, "
   "data-title": { data: "object" },
   "data-mcp-progress": { id: "string", data: "object" },
   "data-mcp-task": { id: "string", data: "object" },
+  "data-elicitation": { id: "string", data: "object" },
   finish: {},
   abort: {},
   error: { errorText: "string" },
@@ -131,6 +137,7 @@ function isPlausibleData(type: string, data: unknown): boolean {
   if (!isObject(data)) return true;
   if (type === "data-model-status") return isModelStatus(data);
   if (type === "data-title") return typeof data["title"] === "string";
+  if (type === "data-elicitation") return typeof data["toolCallId"] === "string";
   if (type === "data-mcp-progress") return isCount(data["progress"]);
   if (type === "data-mcp-task")
     return typeof data["startedAt"] === "string" && !Number.isNaN(Date.parse(data["startedAt"]));

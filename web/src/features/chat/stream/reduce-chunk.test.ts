@@ -259,3 +259,21 @@ test("starts over when the server replays the turn", () => {
     { type: "text", text: "hello", state: "streaming" },
   ]);
 });
+
+test("a question is open until its second chunk, and others stay", () => {
+  const tool = { toolCallId: "c", toolName: "t", dynamic: true };
+  const asked = (id: string, state: string, request?: object) => ({
+    type: "data-elicitation",
+    id,
+    data: { toolCallId: "c", serverName: "s", state, request },
+  });
+  const begun = [{ type: "start" }, { type: "tool-input-available", ...tool, input: {} }];
+  const two = [...begun, asked("1", "waiting", { mode: "form" }), asked("2", "waiting", { mode: "url" })];
+  const questions = (chunks: readonly unknown[]) => {
+    const part = run(chunks).message?.parts[0];
+    return part?.type === "dynamic-tool" ? part.questions?.map(({ id }) => id) : undefined;
+  };
+  expect(questions(two)).toEqual(["1", "2"]);
+  expect(questions([...two, asked("1", "decline")])).toEqual(["2"]);
+  expect(questions([...two, asked("1", "withdrawn"), asked("2", "accept")])).toEqual([]);
+});

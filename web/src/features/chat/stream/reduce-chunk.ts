@@ -2,6 +2,7 @@ import { isObject } from "@/lib/json";
 import { toToolOutput } from "@/tool-result/tool-output";
 import type { ApprovalQuestion, ChatMessage, Part, ToolPart, ToolTask } from "./message";
 import type { ModelStatus, StreamChunk } from "./protocol";
+import { questionsAfter } from "./questions-after";
 
 /** What is known of a run so far. */
 export interface RunState {
@@ -101,6 +102,10 @@ export function reduceChunk(run: RunState, chunk: StreamChunk, now: number): Run
       return updateTool(run, chunk.id, () => ({ progress: chunk.data }));
     case "data-mcp-task":
       return updateTool(run, chunk.id, () => ({ task: taskOf(chunk.data) }));
+    case "data-elicitation":
+      return updateTool(run, chunk.data.toolCallId, (part) => ({
+        questions: questionsAfter(part.questions, chunk.id, chunk.data),
+      }));
     case "source-url":
       return appendPart(
         run,

@@ -17,6 +17,8 @@ const RunningTask = lazy(async () => ({ default: (await import("./running-task")
 const CallApp = lazy(async () => ({ default: (await import("./call-app")).CallApp }));
 const Approval = lazy(async () => ({ default: (await import("../approval/approval")).Approval }));
 
+const Questions = lazy(async () => ({ default: (await import("../elicitation/questions")).Questions }));
+
 interface ToolCardProps {
   part: ToolPart;
   messageStatus: MessageStatus;
@@ -88,6 +90,11 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
       {state === "waiting" && part.approval !== undefined && (
         <Suspense>
           <Approval part={part} question={part.approval} />
+        </Suspense>
+      )}
+      {state === "waiting" && part.questions !== undefined && (
+        <Suspense>
+          <Questions part={part} />
         </Suspense>
       )}
       {hasApp && (

@@ -96,7 +96,7 @@ export function Transcript({ chatId, store, onRetry, jumpTo, ...empty }: Transcr
           {busy ? t("chat.jumpBusy") : t("chat.jump")}
         </button>
       )}
-      <Announcer phase={status.phase} waiting={status.waiting} />
+      <Announcer phase={status.phase} waiting={status.waiting} asked={status.asked} />
     </div>
   );
 }

@@ -5,12 +5,13 @@ import type { ModelStatus } from "../stream/protocol";
 
 /** One line under the conversation while nothing else there shows that work goes on. */
 export function TurnStatus({ status }: { status: ChatStatus }) {
-  const { phase, reconnecting, speaking, modelStatus, waiting } = status;
+  const { phase, reconnecting, speaking, modelStatus, waiting, asked } = status;
   if (phase === "idle" || (speaking && !reconnecting)) return null;
+  const words = waiting > 0 ? t(asked ? "chat.asks" : "chat.waits") : t("chat.thinking");
   return (
     <p className="flex flex-wrap items-center gap-x-2.5 text-ink-2">
       <span aria-hidden="true" className="size-2 animate-pulse rounded-full bg-accent" />
-      <span>{t(reconnecting ? "chat.reconnecting" : waiting > 0 ? "chat.waits" : "chat.thinking")}</span>
+      <span>{reconnecting ? t("chat.reconnecting") : words}</span>
       {modelStatus && !reconnecting && <ModelWork status={modelStatus} />}
     </p>
   );

@@ -1,0 +1,98 @@
+//! Calls that waited with a question when the program was stopped.
+
+use std::sync::Arc;
+
+use domain::tool::{Outcome, ToolCall};
+use store::elicitations::Elicitation;
+
+use super::asker::{About, CallAsker, Waits};
+use super::call::{Caller, Ended};
+use super::event::{ElicitationData, ElicitationState, RunEvent};
+use super::transcript::Transcript;
+use crate::app::App;
+use crate::tools::CallEnd;
+
+/// A call that waits with a question, or several.
+#[derive(Debug)]
+pub struct Asking {
+    /// The call.
+    pub call: ToolCall,
+    /// Where it goes on.
+    pub about: About,
+    /// The questions of its last round, in the order in which they were asked.
+    pub asked: Vec<Elicitation>,
+}
+
+/// The calls that wait with questions that can still be answered, where the database and what the viewers were told agree.
+pub fn asking(app: &App, asked: &[Elicitation], transcript: &Transcript) -> Vec<Asking> {
+    let resume = |call: ToolCall| {
+        let of_call = asked.iter().filter(|asked| asked.tool_call == call.id);
+        let opened: Vec<(About, &Elicitation)> =
+            of_call.filter_map(|asked| Some((About::open(app, asked)?, asked))).collect();
+        let (about, _) = opened.last()?.clone();
+        let (_, newest) = opened.last()?;
+        let is_of_round = |other: &About| match (&other.waits, &about.waits) {
+            (Waits::Suspended { round: one, .. }, Waits::Suspended { round: other, .. }) => one == other,
+            _ => false,
+        };
+        let of_round = opened.iter().filter(|(other, asked)| is_of_round(other) || asked.id == newest.id);
+        let asked = of_round.map(|(_, asked)| (*asked).clone()).collect();
+        Some(Asking { call, about, asked })
+    };
+    transcript.asking().into_iter().filter_map(resume).collect()
+}
+
+impl Caller<'_> {
+    /// Says of the questions whose servers held a call open that they are gone with the connection.
+    pub fn withdraw_lost_questions(&self) {
+        let lost = self.run.transcript().lost_questions();
+        for (id, call) in lost {
+            let (tool_call_id, server_name) = (call.id, call.server_name);
+            let data = ElicitationData { tool_call_id, server_name, state: ElicitationState::Withdrawn, request: None };
+            self.recorder.emit(&RunEvent::DataElicitation { id, data });
+        }
+    }
+
+    /// Goes on with a call that waited with a question when the program was stopped.
+    pub async fn make_asking(&self, asking: &Asking) {
+        let Asking { call, about, asked } = asking;
+        let asker = CallAsker::new(self.app, self.recorder, call, about.bound.clone(), asked.clone());
+        let ended = self.ask_again(asking, &asker).await;
+        self.tell(call.clone(), ended);
+    }
+
+    async fn ask_again(&self, Asking { call, about, .. }: &Asking, asker: &CallAsker) -> Ended {
+        let bound = &about.bound;
+        let resume = match &about.waits {
+            Waits::Suspended { from, round } => {
+                let from = Arc::new(from.clone());
+                asker.go_on_with(&from, *round);
+                match from.ask(asker).await {
+                    Ok(resumed) => Some(resumed),
+                    Err(error) => return Ended::unmade(CallEnd::of(&call.server_name, &error)),
+                }
+            }
+            Waits::SignIn { more_rights } => match self.app.store.get_server(self.run.owner, bound.server).await {
+                Ok(Some(server)) => {
+                    let tools = &self.app.tools;
+                    if !tools.await_sign_in(self.run.owner, &server, asker, *more_rights).await {
+                        return Ended::refused(format!("The person did not sign in to {}.", call.server_name));
+                    }
+                    None
+                }
+                _ => return Ended::refused(format!("{} cannot be used any more.", bound.tool)),
+            },
+            Waits::InFlight => {
+                let end = CallEnd::Failed { reason: super::call::LOST.to_owned(), outcome: Outcome::Unknown };
+                return Ended::unmade(end);
+            }
+        };
+        let serde_json::Value::Object(arguments) = call.arguments.clone() else {
+            return Ended::refused("The arguments are not a JSON object.");
+        };
+        match self.still(bound).await {
+            Ok(tool) => self.call(call, &tool, arguments, bound.by, resume).await,
+            Err(refused) => refused,
+        }
+    }
+}

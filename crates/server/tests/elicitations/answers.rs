@@ -1,0 +1,154 @@
+//! What is asked, what is answered, and what the server gets to know of it.
+
+use serde_json::{Value, json};
+use testkit::{CallAnswer, databases};
+
+use crate::elicitations::{STATE, Scene, asks, form, question};
+
+#[tokio::test]
+async fn a_form_is_checked_and_what_was_filled_in_reaches_the_server_with_its_state() {
+    for database in databases() {
+        let scene = Scene::modern(database, [asks(&json!({ "table": question(&form()) }))]).await;
+        let asked = scene.ask().await;
+        let [asked] = &asked[..] else { panic!("{asked:?}") };
+        assert_eq!((&asked["name"], &asked["serverName"]), (&json!("book"), &json!("inn")));
+        let request = &asked["request"];
+        assert_eq!((&request["mode"], &request["message"]), (&json!("form"), &json!("When, and how many?")));
+        assert_eq!(request["fields"][0]["name"], "day", "what is required comes first");
+        assert_eq!((&request["fields"][1]["kind"], &request["fields"][1]["default"]), (&json!("number"), &json!(2)));
+        for (content, problem) in [
+            (json!({}), "day: fill this in"),
+            (json!({ "day": "tomorrow" }), "day: enter a date as 2026-11-21"),
+            (json!({ "day": "2026-11-21", "people": 9 }), "people: at most 8"),
+        ] {
+            let (status, refused) = scene.answer(asked, json!({ "action": "accept", "content": content })).await;
+            assert_eq!((status, &refused["error"]["code"]), (422, &json!("bad_content")));
+            assert_eq!(refused["error"]["message"], problem);
+        }
+        assert_eq!(scene.server.call_params().len(), 1, "it waits");
+        let content = json!({ "day": "2026-11-21", "people": null });
+        let (status, answer) = scene.answer(asked, json!({ "action": "accept", "content": content })).await;
+        assert_eq!((status, answer), (200, json!({ "action": "accept", "first": true })));
+        assert_eq!(scene.call().await["outcome"], "done");
+        let again = scene.server.call_params()[1].clone();
+        assert_eq!(again["requestState"], STATE);
+        // A field that was emptied is left out; its default is not put back.
+        let want = json!({ "table": { "action": "accept", "content": { "day": "2026-11-21" } } });
+        assert_eq!(again["inputResponses"], want);
+        // What was answered is kept, what was filled in is not.
+        let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
+        let id = asked["elicitationId"].as_str().unwrap().parse().unwrap();
+        let row = scene.app.app.store.get_elicitation(owner, chat, id).await.unwrap().unwrap();
+        assert!(row.about.is_none() && row.answered.unwrap().content.is_none());
+        let (status, answer) = scene.answer(asked, json!({ "action": "decline" })).await;
+        assert_eq!((status, answer), (200, json!({ "action": "accept", "first": false })), "later ones are told it");
+        scene.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn declining_and_cancelling_are_two_things() {
+    for action in ["decline", "cancel"] {
+        let scene = Scene::modern(databases()[0], [asks(&json!({ "table": question(&form()) }))]).await;
+        let asked = scene.ask().await;
+        scene.answer(&asked[0], json!({ "action": action, "content": { "day": "2026-11-21" } })).await;
+        assert_eq!(scene.call().await["outcome"], "done");
+        assert_eq!(scene.server.call_params()[1]["inputResponses"], json!({ "table": { "action": action } }));
+    }
+}
+
+#[tokio::test]
+async fn a_server_may_ask_again_and_again_up_to_a_limit() {
+    let rounds = (0..11).map(|_| asks(&json!({ "table": question(&form()) })));
+    let scene = Scene::modern(databases()[0], rounds).await;
+    let mut asked = scene.ask().await;
+    for round in 1..=10 {
+        scene.answer(&asked[0], json!({ "action": "decline" })).await;
+        if round < 10 {
+            asked = scene.waiting(1).await;
+        }
+    }
+    let call = scene.call().await;
+    assert!(call["error"].as_str().unwrap().contains("keeps asking"), "{call}");
+    assert_eq!(scene.server.call_params().len(), 10);
+}
+
+#[tokio::test]
+async fn a_server_of_before_asks_while_it_holds_the_call() {
+    for database in databases() {
+        let scene = Scene::legacy(database, [CallAnswer::Ask(form())]).await;
+        let asked = scene.ask().await;
+        let content = json!({ "day": "2026-11-21", "people": 3 });
+        assert_eq!(scene.answer(&asked[0], json!({ "action": "accept", "content": content })).await.0, 200);
+        let call = scene.call().await;
+        let said: Value = serde_json::from_str(call["result"]["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(said, json!({ "action": "accept", "content": content }));
+        assert_eq!(scene.server.call_params().len(), 1);
+        scene.app.stop().await;
+    }
+}
+
+fn payment(number: u8) -> Value {
+    let url = format!("https://pay.example/{number}");
+    json!({ "mode": "url", "elicitationId": format!("e{number}"), "url": url, "message": "Pay first" })
+}
+
+#[tokio::test]
+async fn visits_that_a_server_demands_are_asked_for_one_by_one_and_then_the_call_is_made_again() {
+    let demand = || CallAnswer::Error(-32042, "Pay first", json!({ "elicitations": [payment(1), payment(2)] }));
+    let scene = Scene::legacy(databases()[0], [demand()]).await;
+    let asked = scene.ask().await;
+    assert_eq!(asked[0]["request"]["url"], "https://pay.example/1");
+    assert_eq!((&asked[0]["request"]["mode"], &asked[0]["request"]["makesCallAgain"]), (&json!("url"), &json!(true)));
+    scene.answer(&asked[0], json!({ "action": "accept" })).await;
+    let then = scene.waiting(1).await;
+    assert_eq!(then[0]["request"]["url"], "https://pay.example/2");
+    assert_eq!(scene.server.call_params().len(), 1);
+    scene.answer(&then[0], json!({ "action": "accept" })).await;
+    assert_eq!(scene.call().await["outcome"], "done");
+    assert_eq!(scene.server.call_params().len(), 2);
+
+    let scene = Scene::legacy(databases()[0], [demand()]).await;
+    let asked = scene.ask().await;
+    scene.answer(&asked[0], json!({ "action": "cancel" })).await;
+    let call = scene.call().await;
+    assert_eq!(call["error"], "The server inn answered with an error: Pay first (-32042).");
+    assert_eq!(scene.server.call_params().len(), 1);
+}
+
+#[tokio::test]
+async fn two_tabs_answer_once() {
+    for database in databases() {
+        let scene = Scene::modern(database, [asks(&json!({ "table": question(&form()) }))]).await;
+        let asked = scene.ask().await;
+        let answers = futures_util::future::join_all(["decline", "cancel", "decline", "cancel"].map(|action| {
+            let (scene, asked) = (&scene, &asked[0]);
+            async move { scene.answer(asked, json!({ "action": action })).await }
+        }))
+        .await;
+        let first: Vec<_> = answers.iter().filter(|(_, answer)| answer["first"] == true).collect();
+        assert_eq!(first.len(), 1, "{answers:?}");
+        assert!(answers.iter().all(|(status, answer)| *status == 200 && answer["action"] == first[0].1["action"]));
+        scene.call().await;
+        assert_eq!(scene.server.call_params()[1]["inputResponses"]["table"]["action"], first[0].1["action"]);
+        scene.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn the_question_of_another_person_is_not_there_and_one_that_ended_says_so() {
+    let scene = Scene::modern(databases()[0], [asks(&json!({ "table": question(&form()) }))]).await;
+    let asked = scene.ask().await;
+    let stranger = scene.app.person().await;
+    let own_chat = stranger.new_chat().await;
+    let id = asked[0]["elicitationId"].as_str().unwrap();
+    for chat in [&scene.chat, &own_chat] {
+        let path = format!("/api/sessions/{chat}/elicitations/{id}");
+        assert_eq!(stranger.post(&path, &json!({ "action": "decline" })).await.0, 404);
+    }
+    scene.person.post(&format!("/api/sessions/{}/stop", scene.chat), &json!({})).await;
+    assert_eq!(scene.call().await["outcome"], "stopped", "nothing ran while it waited");
+    let (status, refused) = scene.answer(&asked[0], json!({ "action": "decline" })).await;
+    assert_eq!((status, &refused["error"]["code"]), (409, &json!("elicitation_closed")));
+    assert_eq!(scene.server.call_params().len(), 1);
+}

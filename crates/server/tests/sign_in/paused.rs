@@ -1,0 +1,95 @@
+//! A call of the assistant that needs a sign-in waits for it.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use testkit::{Database, ScriptedModel, Step, databases};
+
+use super::World;
+
+/// Somebody whose assistant calls a tool for which the sign-in has ended, or gives too few rights.
+struct Paused {
+    world: World,
+    model: ScriptedModel,
+    chat: String,
+    asked: Value,
+}
+
+impl Paused {
+    async fn new(database: Database, tool: &str, ended: bool) -> Self {
+        let steps = [Step::Calls(vec![(tool.into(), json!({}))]), Step::Text("There.".into())];
+        let model = ScriptedModel::start(steps).await;
+        let world = World::with_model(database, &model.base_url).await;
+        assert_eq!(world.sign_in().await, "connected");
+        world.until("connected").await;
+        assert!(world.person.allow(&world.connection, tool, "always").await.0.is_success());
+        if ended {
+            world.control(json!({ "forgetAccess": true, "refuseRefresh": true })).await;
+        }
+        let chat = world.person.new_chat().await;
+        let tools = json!([{ "name": tool, "serverName": "notes" }]);
+        let (status, answer) = world.person.ask(&chat, "Please", tools).await;
+        assert_eq!((status, &answer["status"]), (StatusCode::OK, &json!("waiting")), "{answer}");
+        let asked = answer["elicitations"][0].clone();
+        assert_eq!(asked["request"]["mode"], "sign-in");
+        assert_eq!(asked["request"]["connectionId"], world.connection);
+        world.control(json!({ "refuseRefresh": false })).await;
+        Self { world, model, chat, asked }
+    }
+
+    async fn call(&self) -> Value {
+        let person = &self.world.person;
+        person.follow(&self.chat).await;
+        // The clock stands still, so that the order of the messages says nothing.
+        let mut messages = person.messages(&self.chat).await.into_iter();
+        messages.find(|message| message["role"] == "assistant").unwrap()["tool_calls"][0].clone()
+    }
+}
+
+#[tokio::test]
+async fn a_call_goes_on_by_itself_when_its_person_has_signed_in() {
+    for database in databases() {
+        let paused = Paused::new(database, "read_notes", true).await;
+        assert_eq!(paused.asked["request"]["moreRights"], false);
+        let path = format!("/api/sessions/{}/stream", paused.chat);
+        let viewer = paused.world.person.request(Method::GET, &path).send().await.unwrap();
+        assert_eq!(paused.world.sign_in().await, "connected");
+        let seen = viewer.text().await.unwrap();
+        assert!(seen.contains(r#""state":"waiting""#) && seen.contains(r#""state":"accept""#), "{seen}");
+        let call = paused.call().await;
+        assert_eq!(call["outcome"], "done", "{call}");
+        assert!(call["result"]["content"][0]["text"].as_str().unwrap().starts_with("The notes of "));
+        paused.world.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_needs_more_rights_waits_for_them() {
+    let paused = Paused::new(databases()[0], "erase_notes", false).await;
+    assert_eq!(paused.asked["request"]["moreRights"], true);
+    assert_eq!(paused.world.sign_in().await, "connected");
+    assert_eq!(paused.call().await["outcome"], "done");
+}
+
+#[tokio::test]
+async fn whoever_does_not_want_to_sign_in_skips_the_call() {
+    let paused = Paused::new(databases()[0], "read_notes", true).await;
+    let id = paused.asked["elicitationId"].as_str().unwrap();
+    let path = format!("/api/sessions/{}/elicitations/{id}", paused.chat);
+    let (status, answer) = paused.world.person.post(&path, &json!({ "action": "decline" })).await;
+    assert_eq!((status, answer), (StatusCode::OK, json!({ "action": "decline", "first": true })));
+    let call = paused.call().await;
+    assert_eq!(call["outcome"], "error");
+    assert!(call["error"].as_str().unwrap().starts_with("The server notes wants you to sign in"), "{call}");
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_a_sign_in_outlives_the_program() {
+    for database in databases() {
+        let mut paused = Paused::new(database, "read_notes", true).await;
+        paused.world = paused.world.again(&paused.model.base_url).await;
+        assert_eq!(paused.world.sign_in().await, "connected");
+        let call = paused.call().await;
+        assert_eq!(call["outcome"], "done", "{call}");
+        paused.world.app.stop().await;
+    }
+}

@@ -1,0 +1,46 @@
+import { useState } from "react";
+import { initialDraft } from "@/schema-form/draft";
+import type { GroupField } from "@/schema-form/field-model";
+import { type FieldErrors, readValue } from "@/schema-form/read-value";
+import { SchemaForm } from "@/schema-form/schema-form";
+import { Button } from "@/ui/button";
+import type { Say } from "./elicitation";
+import { t } from "./elicitation-text";
+import { withFormats } from "./formats";
+
+interface FormQuestionProps {
+  form: GroupField;
+  server: string;
+  busy: boolean;
+  say: Say;
+}
+
+/** A form of a server: filled with its defaults, checked before it is sent, and sent by its button alone. */
+export function FormQuestion({ form, server, busy, say }: FormQuestionProps) {
+  const [draft, setDraft] = useState(() => initialDraft(form));
+  const [errors, setErrors] = useState<FieldErrors>(new Map());
+
+  function send(): void {
+    const reading = withFormats(form, readValue(form, draft));
+    setErrors(reading.errors);
+    if (reading.errors.size === 0) say("accept", reading.value);
+  }
+
+  return (
+    <>
+      {form.fields.length > 0 && <SchemaForm form={form} draft={draft} errors={errors} onChange={setDraft} />}
+      <p className="text-sm text-ink-2 wrap-anywhere">{t("elicitation.form.about", { server })}</p>
+      <div className="flex flex-wrap gap-2">
+        <Button size="sm" aria-disabled={busy} onClick={send}>
+          {t("elicitation.form.send")}
+        </Button>
+        <Button size="sm" variant="danger" aria-disabled={busy} onClick={() => say("decline")}>
+          {t("elicitation.decline")}
+        </Button>
+        <Button size="sm" variant="quiet" aria-disabled={busy} onClick={() => say("cancel")}>
+          {t("elicitation.cancel")}
+        </Button>
+      </div>
+    </>
+  );
+}

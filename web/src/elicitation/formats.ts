@@ -1,0 +1,39 @@
+import type { GroupField } from "@/schema-form/field-model";
+import type { Reading } from "@/schema-form/read-value";
+import { t } from "./elicitation-text";
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/u;
+const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/u;
+
+/** What a text of each format that servers may ask for has to look like. */
+const FORMATS = {
+  email: { fits: (text: string) => /^[^\s@]+@[^\s@]+$/u.test(text), problem: "elicitation.error.email" },
+  uri: { fits: (text: string) => URL.canParse(text), problem: "elicitation.error.uri" },
+  date: { fits: (text: string) => DATE.test(text) && isDay(text), problem: "elicitation.error.date" },
+  "date-time": {
+    fits: (text: string) =>
+      DATE_TIME.test(text) && isDay(text.slice(0, 10)) && !Number.isNaN(Date.parse(text)),
+    problem: "elicitation.error.dateTime",
+  },
+} as const;
+
+/** The same reading, with what is wrong about the formats of texts. */
+export function withFormats(form: GroupField, { value, errors }: Reading): Reading {
+  const values = new Map(Object.entries(value as Record<string, unknown>));
+  const more = form.fields.flatMap((field): [string, string][] => {
+    const text = values.get(field.name);
+    if (field.kind !== "text" || typeof text !== "string") return [];
+    const format =
+      field.format !== undefined && Object.hasOwn(FORMATS, field.format) ? field.format : undefined;
+    if (format === undefined) return [];
+    const { fits, problem } = FORMATS[format as keyof typeof FORMATS];
+    return fits(text) ? [] : [[field.name, t(problem)]];
+  });
+  return { value, errors: new Map([...more, ...errors]) };
+}
+
+/** Whether there is such a day: a date beyond the month's end would silently become another. */
+function isDay(text: string): boolean {
+  const day = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+}

@@ -1,0 +1,25 @@
+import { use } from "react";
+import { Elicitation } from "@/elicitation/elicitation";
+import type { Action } from "@/elicitation/request";
+import { callApi, jsonBody } from "@/lib/api-client";
+import { stringifyJson } from "@/lib/json";
+import { ChatId } from "../chat-id";
+import type { ToolPart } from "../stream/message";
+
+/** The questions that a call waits with. The first answer holds, wherever it was given. */
+export function Questions({ part }: { part: ToolPart }) {
+  const chatId = use(ChatId);
+  function answer(id: string, action: Action, content: unknown): Promise<void> {
+    const path = `/api/sessions/${encodeURIComponent(chatId)}/elicitations/${encodeURIComponent(id)}`;
+    const body = { action, ...(content !== undefined && { content }) };
+    return callApi(path, jsonBody(body, stringifyJson));
+  }
+  return part.questions?.map(({ id, request }) => (
+    <Elicitation
+      key={id}
+      server={part.serverName ?? ""}
+      request={request}
+      onAnswer={(action, content) => answer(id, action, content)}
+    />
+  ));
+}
