@@ -39,7 +39,11 @@ export default defineConfig({
             { name: "later", test: /src\/(ui\/(more|form)|lib\/save-file)\./u, priority: 2 },
             { name: "sheet", test: /src\/ui\/sheet/u, priority: 2 },
             { name: "result", test: /tool-result\/(?!tool-output)|show-invisible/u, priority: 2 },
-            { name: "form", test: /src\/(schema-form|elicitation)\/|server-sign-in\.ts$|texts-of-(form|elicitation)/u, priority: 2 },
+            {
+              name: "form",
+              test: /src\/(schema-form|elicitation)\/|server-sign-in\.ts$|texts-of-(form|elicitation)/u,
+              priority: 2,
+            },
             { name: "shared", minShareCount: 2, priority: 1 },
           ],
         },

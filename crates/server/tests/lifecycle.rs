@@ -94,7 +94,8 @@ impl Page {
             while let Some((event, rest)) = self.rest.split_once("\n\n") {
                 let data =
                     event.lines().find_map(|line| line.strip_prefix("data: ")).map(serde_json::from_str::<Value>);
-                self.rest = rest.to_owned();
+                let rest = rest.to_owned();
+                self.rest = rest;
                 if let Some(Ok(news)) = data
                     && is_it(&news["connection"])
                 {

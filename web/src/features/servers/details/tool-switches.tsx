@@ -81,7 +81,7 @@ export function ToolSwitches({ userId, connection }: ToolSwitchesProps) {
         ))}
         {found.length > SHOWN && (
           <li className="px-4 py-3 text-sm text-ink-2">
-            {t("servers.moreTools", { n: found.length - SHOWN })}
+            {t("servers.switches.more", { n: found.length - SHOWN })}
           </li>
         )}
       </ul>
