@@ -186,6 +186,8 @@ impl Pool {
     /// Closes a connection and lets it be opened at once, whatever failed before. What was listed is kept.
     pub async fn reset(&self, user: UserId, server: &Server) {
         let slot = self.slot(user, server);
+        // What is being opened right now may be older than what made somebody ask.
+        let _one_at_a_time = slot.opening.lock().await;
         let connection = slot.set(|known| {
             known.health = health::Health::default();
             known.checked_at = None;

@@ -86,7 +86,9 @@ async fn a_tool_that_its_server_changes_asks_again_and_shows_both() {
 /// Takes the table of the rules away, as a broken database would.
 fn hide_the_rules(app: &testkit::TestApp) {
     const STATEMENT: &str = "ALTER TABLE tool_permissions RENAME TO hidden";
-    const ON_SQLITE: &str = "import sqlite3, sys; sqlite3.connect(sys.argv[1], 10).execute(sys.argv[2])";
+    // Python's SQLite may be older than ours: it is not to look at what else stands in the schema.
+    const ON_SQLITE: &str = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], 10); \
+        db.execute('PRAGMA legacy_alter_table = ON'); db.execute(sys.argv[2])";
     let mut command = if let Some(file) = app.database_url.strip_prefix("sqlite://") {
         let mut python = Command::new("python3");
         python.args(["-c", ON_SQLITE, file.split('?').next().unwrap(), STATEMENT]);
