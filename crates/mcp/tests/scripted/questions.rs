@@ -432,7 +432,8 @@ async fn a_question_that_was_put_to_the_wrong_call_is_put_to_the_next_when_that_
             while stream.lock().unwrap().as_ref().unwrap().1 == first.1 {
                 tokio::task::yield_now().await;
             }
-            *stream.lock().unwrap() = Some(first.clone());
+            // The second stays open, too: it ends because it is stopped and for no other reason.
+            let _open = stream.lock().unwrap().replace(first.clone());
             first.0.try_send(event(&question)).unwrap();
             assert_eq!(puts.recv().await, Some("quick"));
             stop.cancel();
