@@ -152,8 +152,8 @@ test("a slow call shows how far it is, and a result that was not announced says 
     return { content: [{ type: "text", text: "sent" }], structuredContent: { sheets: "two" } };
   };
   const outputSchema = { type: "object", properties: { sheets: { type: "integer" } } };
-  server.announce([search, { ...send, outputSchema }]);
   await eventually(async () => {
+    server.announce([search, { ...send, outputSchema }]);
     const { connections } = await account.call<{ connections: { tools: { outputSchema?: object }[] }[] }>(
       "/api/connections",
     );
