@@ -43,9 +43,9 @@ export function Elicitation({ server, request, onAnswer }: ElicitationProps) {
       aria-labelledby={titleId}
       className="grid grid-cols-[minmax(0,1fr)] gap-3 border-t border-line px-3.5 pt-3 pb-3.5"
     >
-      <h4 id={titleId} className="text-md wrap-anywhere">
+      <h3 id={titleId} className="text-md wrap-anywhere">
         {titleOf(asked, server)}
-      </h4>
+      </h3>
       {asked.mode !== "sign-in" && asked.message !== "" && (
         <p className="max-h-60 overflow-y-auto whitespace-pre-line wrap-anywhere" tabIndex={0}>
           {showInvisible(asked.message)}

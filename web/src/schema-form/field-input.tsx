@@ -98,7 +98,7 @@ function Tick({ field, checked, onChange }: TickProps) {
         type="checkbox"
         checked={checked}
         onChange={(event) => onChange(event.target.checked)}
-        className="size-[18px] accent-accent"
+        className="size-[18px] accent-accent touch:h-11"
       />
       {field.label}
       {field.description !== undefined && (
@@ -161,7 +161,7 @@ function ManyInput({ field, draft, onChange }: ManyInputProps) {
             onChange={(event) =>
               onChange(event.target.checked ? [...chosen, option] : chosen.filter((one) => one !== option))
             }
-            className="size-[18px] accent-accent"
+            className="size-[18px] accent-accent touch:h-11"
           />
           {field.titles[index] ?? option}
         </label>
