@@ -1,6 +1,5 @@
-import { PostgrestClient } from "@supabase/postgrest-js";
 import { ApiError, errorOf } from "./api-error";
-import { accessToken, dropSession, publicApiKey, renewedToken } from "./session";
+import { accessToken, dropSession, renewedToken } from "./session";
 import { t } from "./t";
 
 /**
@@ -33,12 +32,6 @@ export async function callApi<Answer>(path: string, init: RequestInit = {}): Pro
 export function jsonBody(body: unknown, stringify: (value: unknown) => string = JSON.stringify): RequestInit {
   return { method: "POST", headers: { "content-type": "application/json" }, body: stringify(body) };
 }
-
-/** The rows of the three tables, through the official client. */
-export const rows = new PostgrestClient(`${location.origin}/rest/v1`, {
-  headers: { apikey: publicApiKey },
-  fetch: authorizedFetch,
-});
 
 function send(input: RequestInfo | URL, init: RequestInit, token: string | undefined): Promise<Response> {
   const headers = new Headers(init.headers);

@@ -1,8 +1,9 @@
 import { queryOptions } from "@/lib/query/use-query";
-import { callApi, jsonBody, rows } from "@/lib/api-client";
+import { callApi, jsonBody } from "@/lib/api-client";
 import { ApiError } from "@/lib/api-error";
 import type { ToolDefinition } from "@/lib/available-tool";
 import type { Connection, ConnectionDetails } from "@/lib/connection";
+import { deleteRows, insertRow } from "@/lib/rows";
 import { signInPath } from "@/lib/server-sign-in";
 import type { Probe, ProxyAnswer } from "./connect-rule";
 import { t } from "./servers-text";
@@ -32,16 +33,17 @@ interface NewServer {
 }
 
 export async function insertServer(server: NewServer): Promise<void> {
-  const { error, status } = await rows.from("mcp_servers").insert({ ...server, status: "connected" });
-  if (error === null) return;
-  const message =
-    error.code === uniqueViolation ? t("servers.nameTaken", { name: server.name }) : error.message;
-  throw new ApiError(message, status, error.code);
+  try {
+    // Its tools may be megabytes; they need not come back.
+    await insertRow("mcp_servers", { ...server, status: "connected" }, "id");
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === uniqueViolation)) throw error;
+    throw new ApiError(t("servers.nameTaken", { name: server.name }), error.status, error.code);
+  }
 }
 
-export async function deleteServer(userId: string, name: string): Promise<void> {
-  const { error, status } = await rows.from("mcp_servers").delete().eq("user_id", userId).eq("name", name);
-  if (error !== null) throw new ApiError(error.message, status, error.code);
+export function deleteServer(userId: string, name: string): Promise<void> {
+  return deleteRows("mcp_servers", { user_id: `eq.${userId}`, name: `eq.${name}` });
 }
 
 function connectionPath(id: string): string {

@@ -1,18 +1,14 @@
-import { callApi, rows } from "@/lib/api-client";
-import { ApiError } from "@/lib/api-error";
+import { callApi } from "@/lib/api-client";
 import type { Connection } from "@/lib/connection";
 import { queryOptions } from "@/lib/query/use-query";
+import { readRows } from "@/lib/rows";
 import type { StoredServer } from "./server-connection";
 
 /** The user's stored connections. */
 export function storedServers(userId: string) {
   return queryOptions({
     queryKey: ["mcp_servers", userId],
-    queryFn: async () => {
-      const { data, error, status } = await rows.from("mcp_servers").select("*").eq("user_id", userId);
-      if (error !== null) throw new ApiError(error.message, status, error.code);
-      return data as StoredServer[];
-    },
+    queryFn: () => readRows<StoredServer>("mcp_servers", { user_id: `eq.${userId}` }),
   });
 }
 

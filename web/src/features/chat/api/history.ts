@@ -1,4 +1,5 @@
-import { callApi, jsonBody, rows } from "@/lib/api-client";
+import { callApi, jsonBody } from "@/lib/api-client";
+import { readRow, updateRows } from "@/lib/rows";
 import type { ChatSession } from "./sessions";
 
 /** A text with the places to be marked, counted as scripts count. */
@@ -37,13 +38,12 @@ export function searchChats(question: string, before: string | null): Promise<Fo
 }
 
 /** A chat by its id, wherever it stands among the others. */
-export async function loadSession(id: string): Promise<ChatSession> {
-  const { data } = await rows.from("ai_chat_sessions").select("*").eq("id", id).single().throwOnError();
-  return data as ChatSession;
+export function loadSession(id: string): Promise<ChatSession> {
+  return readRow("ai_chat_sessions", { id: `eq.${id}` });
 }
 
-export async function renameSession(id: string, title: string): Promise<void> {
-  await rows.from("ai_chat_sessions").update({ title }).eq("id", id).throwOnError();
+export function renameSession(id: string, title: string): Promise<void> {
+  return updateRows("ai_chat_sessions", { id: `eq.${id}` }, { title });
 }
 
 export async function markSession(

@@ -1,5 +1,6 @@
 import { queryOptions } from "@/lib/query/use-query";
-import { callApi, rows } from "@/lib/api-client";
+import { callApi } from "@/lib/api-client";
+import { deleteRows, insertRow, readRows } from "@/lib/rows";
 
 /** A row of `ai_chat_sessions`, with what its person has put on it. */
 export interface ChatSession {
@@ -44,26 +45,14 @@ export function sessionsQuery(userId: string) {
   });
 }
 
-async function listSessions(userId: string): Promise<readonly ChatSession[]> {
-  const { data } = await rows
-    .from("ai_chat_sessions")
-    .select("*")
-    .eq("user_id", userId)
-    .order("updated_at", { ascending: false })
-    .throwOnError();
-  return data as ChatSession[];
+function listSessions(userId: string): Promise<readonly ChatSession[]> {
+  return readRows("ai_chat_sessions", { user_id: `eq.${userId}`, order: "updated_at.desc" });
 }
 
-export async function createSession(userId: string): Promise<ChatSession> {
-  const { data } = await rows
-    .from("ai_chat_sessions")
-    .insert({ user_id: userId, title: NEW_TITLE })
-    .select()
-    .single()
-    .throwOnError();
-  return data as ChatSession;
+export function createSession(userId: string): Promise<ChatSession> {
+  return insertRow("ai_chat_sessions", { user_id: userId, title: NEW_TITLE });
 }
 
-export async function deleteSession(id: string): Promise<void> {
-  await rows.from("ai_chat_sessions").delete().eq("id", id).throwOnError();
+export function deleteSession(id: string): Promise<void> {
+  return deleteRows("ai_chat_sessions", { id: `eq.${id}` });
 }
