@@ -1,3 +1,8 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
+
 /** Every kind of field that a server may ask for. */
 export const requestedSchema = {
   type: "object",
@@ -51,4 +56,18 @@ export function ask(params: object) {
 /** The answer of a server that is done. */
 export function done(text: string) {
   return { result: { resultType: "complete", content: [{ type: "text", text }] } };
+}
+
+/** A page that counts who looked at it. */
+export async function startPage(t: TestContext): Promise<{ url: string; visits: string[] }> {
+  const visits: string[] = [];
+  const server = createServer((request, response) => {
+    // The browser asks for an icon by itself, from the page that it has opened.
+    if (request.url !== "/favicon.ico") visits.push(request.headers.referer ?? "");
+    response.writeHead(200, { "content-type": "text/html" }).end("<title>Pay</title><h1>Pay here</h1>");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/pay?order=7`, visits };
 }

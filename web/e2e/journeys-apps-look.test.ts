@@ -34,6 +34,12 @@ test("a tool that is run by hand shows its app, and each run its own", async (t)
     assert.match(now, /^\d{4}-/u);
     assert.notEqual(now, first);
   });
+  await visitor.sheet.getByRole("button", { name: "Show result" }).click();
+  await visitor.sheet.getByText((await shown.textContent()) ?? "", { exact: true }).waitFor();
+  await visitor.sheet.getByText("Structured result", { exact: false }).click();
+  await visitor.sheet.getByText(/"time":/u).waitFor();
+  await visitor.sheet.getByRole("button", { name: "Hide result" }).click();
+  await visitor.sheet.getByText(/"time":/u).waitFor({ state: "hidden" });
 });
 
 for (const [name, look] of looks) {

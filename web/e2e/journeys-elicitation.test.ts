@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
-import { test, type TestContext } from "node:test";
-import { ask, done, requestedSchema } from "./inn.ts";
+import { after, test, type TestContext } from "node:test";
+import type { Locator } from "playwright-core";
+import { ask, done, requestedSchema, startPage, state } from "./inn.ts";
 import { focusedName, inspect, looks, reach } from "./look.ts";
+import { startPeer } from "./peer.ts";
 import { allowAll } from "./permission.ts";
 import { call, say } from "./scripted-model.ts";
 import { type CallParams, type ScriptedTool, serveTools } from "./scripted-mcp.ts";
 import { openStage } from "./stage.ts";
-import type { Visitor } from "./visitor.ts";
+import { eventually, type Visitor } from "./visitor.ts";
 
 const stage = await openStage();
+const everything = await startPeer("mcp-server-everything", ["streamableHttp"], { PORT: "{port}" });
+after(() => everything.stop());
 
 interface Inn {
   visitor: Visitor;
@@ -51,6 +52,91 @@ const wantsForm = ({ inputResponses }: CallParams) =>
     ? ask({ mode: "form", message: "When shall it be?\u202E", requestedSchema })
     : done(JSON.stringify(inputResponses["table"]));
 
+/** What each field of the form is told when it is filled in wrongly. */
+const wrong: readonly [field: string, words: string][] = [
+  ["Name⟨U+202E⟩", "This needs at least 2 characters."],
+  ["Day", "This is required."],
+  ["Mail", "Enter an e-mail address"],
+  ["Site", "Enter an address such as https://example.com"],
+  ["Moment", "Enter a date and time as 2026-11-21T10:00:00Z"],
+  ["People", "This must be at most 8."],
+];
+
+/** What is said below a field, as it is tied to it. */
+const described = (field: Locator): Promise<string> =>
+  field.evaluate((input) => {
+    const ids = input.getAttribute("aria-describedby")?.split(" ") ?? [];
+    return ids.map((id) => document.getElementById(id)?.textContent).join(" ");
+  });
+
+test("a server's form has its defaults, is checked before it is sent, and the call goes on with the answer", async (t) => {
+  const { visitor, calls } = await withInn(t, wantsForm);
+  await askForTable(visitor);
+  const asked = question(visitor);
+  await asked.getByText("When shall it be?⟨U+202E⟩", { exact: true }).waitFor();
+  await visitor.page.getByRole("status").getByText("Waiting for your answer").waitFor({ state: "attached" });
+  await eventually(async () => assert.equal(await visitor.page.title(), "(1) AI Chat MCP"));
+  assert.equal(await focusedName(visitor), "Message", "the focus stays where it was");
+  await visitor.composer.press("Enter");
+
+  const field = (label: string) => asked.getByLabel(label, { exact: false });
+  assert.equal(await field("People").inputValue(), "2");
+  assert.ok(await asked.getByRole("checkbox", { name: "By the window" }).isChecked());
+  assert.ok(await asked.getByRole("checkbox", { name: "A quiet table" }).isChecked());
+  assert.equal(await field("Place").locator("option:checked").textContent(), "On the terrace");
+  await asked.getByRole("checkbox", { name: "A high chair" }).check();
+  await field("People").fill("9");
+  await field("Mail").fill("nobody");
+  await field("Site").fill("nowhere");
+  await field("Moment").fill("tomorrow");
+  await field("Name⟨U+202E⟩").fill("A");
+  await field("Name⟨U+202E⟩").press("Enter");
+  await asked.getByRole("button", { name: "Send answer" }).click();
+  const alerts = asked.getByRole("alert");
+  await eventually(async () => assert.equal(await alerts.count(), 7));
+  for (const [name, words] of wrong)
+    assert.equal(await described(field(name)), words, `${name} is told what is wrong with it`);
+  await asked
+    .getByRole("group", { name: "Wishes" })
+    .getByText("This may have at most 1 items.", { exact: true })
+    .waitFor();
+  const hasFocus = await field("Name⟨U+202E⟩").evaluate((input) => input === document.activeElement);
+  assert.ok(hasFocus, "the first wrong field has the focus");
+  assert.equal(calls.length, 1, "nothing was sent");
+
+  await field("Name⟨U+202E⟩").fill("Ada");
+  await field("Day").fill("2026-11-21");
+  await field("Mail").fill("ada@example.com");
+  await field("Site").fill("https://example.com");
+  await field("Moment").fill("2026-11-21T19:00:00Z");
+  await field("People").fill("");
+  await field("Budget").fill("20.5");
+  await field("Meal").selectOption("Dinner");
+  await asked.getByRole("checkbox", { name: "wine" }).check();
+  await asked.getByRole("checkbox", { name: "A quiet table" }).uncheck();
+  await asked.getByRole("button", { name: "Send answer" }).click();
+  await visitor.answers.getByText("Booked.").waitFor();
+  await visitor.answered();
+  assert.equal(await visitor.page.title(), "AI Chat MCP");
+  assert.equal(calls[1]?.requestState, state);
+  assert.deepEqual(calls[1]?.inputResponses?.["table"], {
+    action: "accept",
+    content: {
+      name: "Ada",
+      day: "2026-11-21",
+      mail: "ada@example.com",
+      site: "https://example.com",
+      at: "2026-11-21T19:00:00Z",
+      budget: 20.5,
+      window: true,
+      meal: "dinner",
+      place: "out",
+      drinks: ["wine"],
+      wishes: ["high"],
+    },
+  });
+});
+
 test("declining and cancelling are two answers, and both are given with the keyboard", async (t) => {
   const { visitor, calls } = await withInn(t, wantsForm);
   for (const [button, action] of [
@@ -80,20 +166,6 @@ test("a question stands in every tab and after a reload, and is answered once fo
   await other.answers.getByText("Booked.").waitFor();
   assert.equal(calls.length, 2);
 });
-
-/** A page that counts who looked at it. */
-async function startPage(t: TestContext): Promise<{ url: string; visits: string[] }> {
-  const visits: string[] = [];
-  const server = createServer((request, response) => {
-    // The browser asks for an icon by itself, from the page that it has opened.
-    if (request.url !== "/favicon.ico") visits.push(request.headers.referer ?? "");
-    response.writeHead(200, { "content-type": "text/html" }).end("<title>Pay</title><h1>Pay here</h1>");
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  t.after(() => server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/pay?order=7`, visits };
-}
 
 test("a page is shown whole, opened only on a click, without a way back to the chat, and then the call goes on", async (t) => {
   const shop = await startPage(t);
@@ -133,6 +205,51 @@ test("a name in letters that look like others is pointed out", async (t) => {
     .waitFor();
   await visitor.button("Cancel").click();
   await visitor.answered();
+});
+
+test("a server of another maker asks in a form and for visits, in the chat", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  await account.connect("everything", `http://127.0.0.1:${everything.port}/mcp`);
+  await allowAll(account, "everything");
+  await visitor.open();
+  stage.model.answer(call("trigger-elicitation-request", {}));
+  stage.model.answer(say("Thank you."));
+  await visitor.ask("Ask me");
+  const form = question(visitor, "everything asks you");
+  await form
+    .getByLabel(/^Name|^String|name/u)
+    .first()
+    .fill("Ada");
+  await form.getByRole("button", { name: "Send answer" }).click();
+  await visitor.answers.getByText("Thank you.").waitFor();
+  await visitor.answered();
+
+  // It wants another page first, and asks for this one when the call is made again.
+  await visitor.page
+    .context()
+    .route("https://modelcontextprotocol.io/", (route) => route.fulfill({ body: "Done." }));
+  const visit = { url: "https://pay.example/1", message: "Pay", errorPath: true };
+  stage.model.answer(call("trigger-url-elicitation", visit));
+  stage.model.answer(say("Paid."));
+  await visitor.ask("Now the page");
+  const page = question(visitor, "everything wants you to visit a page");
+  await page.getByText("https://modelcontextprotocol.io/", { exact: true }).waitFor();
+  await page.getByRole("link", { name: "Open in a new window" }).click();
+  await page.getByRole("button", { name: "Done, go on" }).click();
+  await page.getByText("https://pay.example/1", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Decline" }).click();
+  await visitor.answers.getByText("Paid.").waitFor();
+});
+
+test("a tool that is run by hand asks in its sheet", async (t) => {
+  const { visitor, calls } = await withInn(t, wantsForm);
+  await visitor.openTab("Tools");
+  await visitor.toolCard("book").getByRole("button", { name: "Use Tool" }).click();
+  await visitor.sheet.getByRole("button", { name: "Run", exact: true }).click();
+  const asked = visitor.sheet.getByRole("region", { name: "inn asks you" });
+  await asked.getByRole("button", { name: "Decline" }).click();
+  await visitor.sheet.getByRole("region", { name: "Result" }).getByText('{ "action": "decline" }').waitFor();
+  assert.deepEqual(calls[1]?.inputResponses, { table: { action: "decline" } });
 });
 
 for (const [name, look] of looks) {

@@ -58,3 +58,19 @@ test("a server's expression is not run, and what is unknown is no question", () 
   expect(toRequest({ mode: "telepathy" })).toBeNull();
   expect(toRequest({ mode: "url", url: "no" })).toBeNull();
 });
+
+test("a text as short as a name is one line, and is counted without more", () => {
+  const model = form(
+    { name: "name", kind: "text", minLength: 2, maxLength: 20 },
+    { name: "story", kind: "text", maxLength: 2000 },
+    { name: "lines", kind: "text", maxLength: 20, default: "a\nb" },
+  );
+  expect(model.fields.map((field) => field.kind === "text" && field.format)).toEqual([
+    "text",
+    undefined,
+    undefined,
+  ]);
+  expect([...readValue(model, { name: "A" }).errors.keys()]).toEqual(["name"]);
+  expect(readValue(model, { name: "Al" }).errors.size).toBe(0);
+  expect([...readValue(model, { name: "A".repeat(21) }).errors.keys()]).toEqual(["name"]);
+});

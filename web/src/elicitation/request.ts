@@ -5,6 +5,9 @@ import type { Field, GroupField } from "@/schema-form/field-model";
 /** What a person does with a question. The three mean different things to a server. */
 export type Action = "accept" | "decline" | "cancel";
 
+/** The longest text that is asked for in one line, in characters. */
+const LONGEST_LINE = 200;
+
 /** Values to be filled in. */
 export interface FormRequest {
   mode: "form";
@@ -101,17 +104,25 @@ function fieldOf(field: JsonObject): Field {
         minItems: numberIn(field, "minItems"),
         maxItems: numberIn(field, "maxItems"),
       };
-    default:
+    default: {
+      const maxLength = numberIn(field, "maxLength");
       return {
         ...base,
         kind: "text",
-        format: textIn(field, "format") || undefined,
+        format: textIn(field, "format") || (isOneLine(field["default"], maxLength) ? "text" : undefined),
         // A server's expression is not run here: it could keep the page busy for ever. The server tries it itself.
         pattern: undefined,
         minLength: numberIn(field, "minLength"),
-        maxLength: numberIn(field, "maxLength"),
+        maxLength,
       };
+    }
   }
+}
+
+/** A text as short as a name has no second line: Enter in it would only add a character that nobody sees. */
+function isOneLine(given: unknown, maxLength: number | undefined): boolean {
+  const lines = typeof given === "string" && given.includes("\n");
+  return maxLength !== undefined && maxLength <= LONGEST_LINE && !lines;
 }
 
 function choicesIn(field: JsonObject): { values: string[]; titles: string[] } {

@@ -22,7 +22,9 @@ export function FieldInput({ field, path, draft, errors, onChange }: FieldInputP
   if (field.kind === "group" || field.kind === "list" || field.kind === "many") {
     return (
       <Nested field={field} error={errors.get(path)}>
-        {field.kind === "many" && <ManyInput field={field} draft={draft} onChange={onChange} />}
+        {field.kind === "many" && (
+          <ManyInput field={field} draft={draft} invalid={errors.has(path)} onChange={onChange} />
+        )}
         {field.kind === "group" && (
           <GroupInputs field={field} path={path} draft={draft} errors={errors} onChange={onChange} />
         )}
@@ -59,12 +61,17 @@ interface NestedProps {
 function Nested({ field, error, children }: NestedProps) {
   const id = useId();
   return (
-    <div role="group" aria-labelledby={id} className="min-w-0 border-l-2 border-line pl-4 text-md">
+    <div
+      role="group"
+      aria-labelledby={id}
+      aria-describedby={error === undefined ? undefined : `${id}-error`}
+      className="min-w-0 border-l-2 border-line pl-4 text-md"
+    >
       <p id={id} className="font-medium">
         <FieldLabel field={field} />
       </p>
       {error !== undefined && (
-        <p role="alert" className="text-sm text-err">
+        <p id={`${id}-error`} role="alert" className="text-sm text-err">
           {error}
         </p>
       )}
@@ -142,11 +149,12 @@ function isGroupDraft(draft: Draft): draft is { readonly [name: string]: Draft }
 interface ManyInputProps {
   field: ManyField;
   draft: Draft;
+  invalid: boolean;
   onChange: (draft: Draft) => void;
 }
 
 /** A tick for each option. */
-function ManyInput({ field, draft, onChange }: ManyInputProps) {
+function ManyInput({ field, draft, invalid, onChange }: ManyInputProps) {
   const chosen: readonly Draft[] = Array.isArray(draft) ? draft : [];
   return (
     <div className="grid gap-1.5">
@@ -158,6 +166,7 @@ function ManyInput({ field, draft, onChange }: ManyInputProps) {
           <input
             type="checkbox"
             checked={chosen.includes(option)}
+            aria-invalid={invalid || undefined}
             onChange={(event) =>
               onChange(event.target.checked ? [...chosen, option] : chosen.filter((one) => one !== option))
             }

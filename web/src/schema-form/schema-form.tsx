@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "react";
 import { t } from "./form-text";
 import type { Draft } from "./draft";
 import { FieldInput, GroupInputs } from "./field-input";
@@ -11,18 +12,31 @@ interface SchemaFormProps {
   onChange: (draft: Draft) => void;
 }
 
-/** The inputs for a form model. The caller keeps the draft, reads the value and decides when to send it. */
+/**
+ * The inputs for a form model. The caller keeps the draft, reads the value and decides when to send it; what is wrong then
+ * is said at its field, and the first such field has the focus.
+ */
 export function SchemaForm({ form, draft, errors, onChange }: SchemaFormProps) {
-  if (form.kind !== "group") {
-    return (
-      <FieldInput
-        field={{ ...form, label: t("form.json") }}
-        path=""
-        draft={draft}
-        errors={errors}
-        onChange={onChange}
-      />
-    );
-  }
-  return <GroupInputs field={form} path="" draft={draft} errors={errors} onChange={onChange} />;
+  const inputs = useRef<HTMLDivElement>(null);
+  const told = useRef(errors);
+  useEffect(() => {
+    if (told.current === errors) return;
+    told.current = errors;
+    inputs.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [errors]);
+  return (
+    <div ref={inputs} className="contents">
+      {form.kind === "group" ? (
+        <GroupInputs field={form} path="" draft={draft} errors={errors} onChange={onChange} />
+      ) : (
+        <FieldInput
+          field={{ ...form, label: t("form.json") }}
+          path=""
+          draft={draft}
+          errors={errors}
+          onChange={onChange}
+        />
+      )}
+    </div>
+  );
 }
