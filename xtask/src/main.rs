@@ -12,6 +12,7 @@
 mod bench;
 mod check;
 mod command;
+mod crash;
 mod dev;
 mod failure;
 mod json;
@@ -41,6 +42,8 @@ The developer's commands:
   cargo xtask check               format, lints, the rules of the house, types
   cargo xtask tidy                the rules of the house alone, without network
   cargo xtask bench [args]        figures of the server and of the page
+  cargo xtask crash [--kills N] [--seed N]
+                                  kill the program in the middle of turns, and look whether anything was lost or done twice
   cargo xtask dev [args]          the server and the page with hot reload, until Ctrl-C
   cargo xtask model [--test]      fetch the built-in model's weights, and check the ones that are there;
                                   --test: the small weights that the tests use
@@ -68,6 +71,7 @@ fn dispatch(command: &str, rest: &[String]) -> Outcome<ExitCode> {
         "check" => no_more(rest).and_then(|()| check::check(&workspace)),
         "tidy" => no_more(rest).and_then(|()| tidy::tidy(&workspace)),
         "bench" => bench::bench(&workspace, rest),
+        "crash" => crash::crash(&workspace, rest),
         "dev" => dev::dev(&workspace, rest),
         "model" => weights::command(rest),
         "help" | "--help" | "-h" => {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -26,6 +27,7 @@ struct Script {
     asked: Option<oneshot::Sender<Value>>,
     is_modern: bool,
     hangs: bool,
+    pace: Duration,
     away: bool,
     tasks: Tasks,
     resources: HashMap<String, Value>,
@@ -146,6 +148,11 @@ impl ScriptedMcp {
         self.script.lock().unwrap().answers.extend(answers);
     }
 
+    /// From now on a call takes this long.
+    pub fn slow_down(&self, pace: Duration) {
+        self.script.lock().unwrap().pace = pace;
+    }
+
     /// What was called, with what.
     pub fn calls(&self) -> Vec<(String, Value)> {
         let of = |params: Value| (params["name"].as_str().unwrap().to_owned(), params["arguments"].clone());
@@ -204,7 +211,7 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Respon
         return StatusCode::ACCEPTED.into_response();
     };
     let params = &request["params"];
-    let (answer, hangs) = {
+    let (answer, hangs, pace) = {
         let mut script = script.lock().unwrap();
         if script.away {
             return StatusCode::SERVICE_UNAVAILABLE.into_response();
@@ -247,8 +254,10 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Respon
             }
             _ => None,
         };
-        (answer, script.hangs && method == "tools/call")
+        let is_call = method == "tools/call";
+        (answer, script.hangs && is_call, if is_call { script.pace } else { Duration::ZERO })
     };
+    tokio::time::sleep(pace).await;
     if hangs {
         std::future::pending::<()>().await;
     }

@@ -26,6 +26,8 @@ use crate::background::Background;
 pub enum Step {
     /// It says this, a few letters at a time.
     Text(String),
+    /// It says this, a few letters at a time, this far apart.
+    Slowly(String, Duration),
     /// It says words (each of the same few letters), this many, this far apart: for stopping and for figures.
     Words {
         /// How many.
@@ -52,13 +54,22 @@ pub enum Step {
     Hang(String),
 }
 
-#[derive(Debug, Default)]
+/// What to do, by what is asked.
+type Rule = Box<dyn Fn(&Value) -> Step + Send>;
+
+#[derive(Default)]
 struct Script {
     steps: VecDeque<Step>,
-    fallback: Option<Step>,
+    fallback: Option<Rule>,
     requests: Vec<Value>,
     keys: Vec<String>,
     open: Arc<()>,
+}
+
+impl std::fmt::Debug for Script {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Script").field("steps", &self.steps).finish_non_exhaustive()
+    }
 }
 
 /// A scripted model server on a free port. It stops when it is dropped.
@@ -96,7 +107,12 @@ impl ScriptedModel {
 
     /// What it does when the script is at its end (otherwise it answers 500).
     pub fn always(&self, step: Step) {
-        self.script.lock().unwrap().fallback = Some(step);
+        self.answer_by(move |_| step.clone());
+    }
+
+    /// The same, decided by the request's body.
+    pub fn answer_by(&self, rule: impl Fn(&Value) -> Step + Send + 'static) {
+        self.script.lock().unwrap().fallback = Some(Box::new(rule));
     }
 
     /// What it was asked.
@@ -161,10 +177,11 @@ fn speak(frames: Frames) -> MethodRouter<Arc<Mutex<Script>>> {
 fn answer(script: &Mutex<Script>, head: &HeaderMap, body: &Bytes, frames: Frames) -> Response {
     let (step, open) = {
         let mut script = script.lock().unwrap();
-        script.requests.push(serde_json::from_slice(body).unwrap());
+        let request: Value = serde_json::from_slice(body).unwrap();
         let key = ["authorization", "x-api-key", "x-goog-api-key"].iter().find_map(|name| head.get(*name));
         script.keys.push(key.map_or_else(String::new, |key| key.to_str().unwrap().to_owned()));
-        let step = script.steps.pop_front().or_else(|| script.fallback.clone());
+        let step = script.steps.pop_front().or_else(|| script.fallback.as_ref().map(|rule| rule(&request)));
+        script.requests.push(request);
         (step, Arc::clone(&script.open))
     };
     let step = step.unwrap_or_else(|| Step::Status(500, "the script is at its end".into()));
@@ -192,6 +209,7 @@ fn spoken(step: Step) -> Result<(Vec<Said>, Duration, End), (u16, String)> {
     Ok(match step {
         Step::Status(status, message) => return Err((status, message)),
         Step::Text(text) => (pieces(&text), Duration::ZERO, End::Done),
+        Step::Slowly(text, pace) => (pieces(&text), pace, End::Done),
         Step::Words { count, pace } => ((0..count).map(|_| Said::Text("word ".into())).collect(), pace, End::Done),
         Step::Calls(calls) => {
             let calls = calls.into_iter().map(|(name, arguments)| Said::Call {

@@ -23,10 +23,14 @@ pub struct Person {
 impl Person {
     /// Makes an account with a new address and the password `correct horse`.
     pub async fn sign_up(app: &TestApp) -> Self {
+        Self::sign_up_at(&app.url, &app.http).await
+    }
+
+    /// The same at a program that runs elsewhere; its address has no slash at the end.
+    pub async fn sign_up_at(url: &str, http: &reqwest::Client) -> Self {
         let email = format!("{}@example.com", domain::ids::fresh().simple());
-        let answer = app
-            .http
-            .post(format!("{}/auth/v1/signup", app.url))
+        let answer = http
+            .post(format!("{url}/auth/v1/signup"))
             .json(&json!({ "email": email, "password": "correct horse" }))
             .send()
             .await
@@ -39,8 +43,8 @@ impl Person {
             token: text("/access_token"),
             refresh_token: text("/refresh_token"),
             email,
-            url: app.url.clone(),
-            http: app.http.clone(),
+            url: url.to_owned(),
+            http: http.clone(),
         }
     }
 

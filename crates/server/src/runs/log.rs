@@ -3,7 +3,7 @@
 //! Every frame is encoded once. A viewer holds a cursor and is handed everything behind it as one piece, so replay and
 //! live are one path, a slow viewer holds nobody up, and nothing can be skipped.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use serde::Serialize;
@@ -12,11 +12,36 @@ use tokio::sync::watch;
 /// The line that ends a stream.
 const DONE: &[u8] = b"data: [DONE]\n\n";
 
+/// Numbers that are left out when a log goes on in another process: more than can have been told and not written down,
+/// so that no number stands for two events.
+const GAP: u64 = 1_000_000;
+
 /// An append-only log of server-sent events, numbered from 1.
 #[derive(Debug)]
 pub struct RunLog {
-    frames: Mutex<Vec<Bytes>>,
+    frames: Mutex<Frames>,
     head: watch::Sender<Head>,
+}
+
+#[derive(Debug, Default)]
+struct Frames {
+    /// With their numbers, which rise.
+    all: Vec<(u64, Bytes)>,
+    /// The number of the last one, or the end of a gap after it.
+    last: u64,
+}
+
+impl Frames {
+    fn push(&mut self, number: u64, json: &str) {
+        self.all.push((number, Bytes::from(format!("id: {number}\ndata: {json}\n\n"))));
+        self.last = number;
+    }
+
+    /// Where a viewer goes on who has seen event `after`. One that has seen what is not there (it was told and lost
+    /// with a former process) begins anew.
+    fn index_after(&self, after: u64) -> usize {
+        self.all.binary_search_by_key(&after, |(number, _)| *number).map_or(0, |index| index + 1)
+    }
 }
 
 /// How far the log has come.
@@ -38,23 +63,24 @@ impl RunLog {
     /// Appends one event and returns its number and its JSON text.
     pub fn append(&self, event: &impl Serialize) -> (u64, String) {
         let json = serde_json::to_string(event).unwrap_or_default();
-        let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = frames.len() + 1;
-        frames.push(Bytes::from(format!("id: {number}\ndata: {json}\n\n")));
-        self.head.send_modify(|head| head.frames = number);
-        (number as u64, json)
+        let mut frames = self.frames();
+        let number = frames.last + 1;
+        frames.push(number, &json);
+        self.head.send_modify(|head| head.frames = frames.all.len());
+        (number, json)
     }
 
     /// A log that goes on: the events that a former process has written, with their numbers. Those between them, which
-    /// were only for the moment, are gone.
+    /// were only for the moment, are gone, and so is what it told last and could not write.
     pub fn restore(events: impl IntoIterator<Item = (u64, String)>) -> Self {
-        let mut frames = Vec::new();
+        let mut frames = Frames::default();
         for (number, json) in events {
-            let index = usize::try_from(number).unwrap_or_default().saturating_sub(1).max(frames.len());
-            frames.resize(index, Bytes::new());
-            frames.push(Bytes::from(format!("id: {}\ndata: {json}\n\n", index + 1)));
+            if number > frames.last {
+                frames.push(number, &json);
+            }
         }
-        let head = Head { frames: frames.len(), ..Head::default() };
+        frames.last += GAP;
+        let head = Head { frames: frames.all.len(), ..Head::default() };
         Self { frames: Mutex::new(frames), head: watch::Sender::new(head) }
     }
 
@@ -71,9 +97,9 @@ impl RunLog {
         self.head.send_modify(|head| head.closed = true);
     }
 
-    /// Follows from after event `after` (0 for all).
+    /// Follows from after event `after` (0 for all), or from the start when there is no such event.
     pub fn follow(&self, after: u64) -> Cursor {
-        Cursor { next: usize::try_from(after).unwrap_or(usize::MAX), head: self.head.subscribe(), ended: false }
+        Cursor { next: self.frames().index_after(after), head: self.head.subscribe(), ended: false }
     }
 
     /// Waits until nothing follows.
@@ -90,21 +116,26 @@ impl RunLog {
         }
         let next = cursor.next;
         let head = *cursor.head.wait_for(|head| head.frames > next || head.closed).await.ok()?;
-        let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = frames.get(next..head.frames).unwrap_or_default();
-        cursor.next = head.frames.max(next);
+        let frames = self.frames();
+        let new = frames.all.get(next..head.frames).unwrap_or_default();
+        cursor.next = head.frames;
         cursor.ended = head.closed;
-        if let ([only], false) = (new, head.closed) {
+        if let ([(_, only)], false) = (new, head.closed) {
             return Some(only.clone());
         }
-        let mut piece = BytesMut::with_capacity(new.iter().map(Bytes::len).sum::<usize>() + DONE.len());
-        for frame in new {
+        let length: usize = new.iter().map(|(_, frame)| frame.len()).sum();
+        let mut piece = BytesMut::with_capacity(length + DONE.len());
+        for (_, frame) in new {
             piece.extend_from_slice(frame);
         }
         if head.closed && !head.left {
             piece.extend_from_slice(DONE);
         }
         (!piece.is_empty()).then(|| piece.freeze())
+    }
+
+    fn frames(&self) -> MutexGuard<'_, Frames> {
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -131,19 +162,30 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_cursor_past_the_end_gets_the_end() {
-        let log = RunLog::default();
-        log.append(&1);
+    async fn a_log_goes_on_behind_all_numbers_that_a_viewer_can_know() {
+        let log = RunLog::restore([(1, "1".to_owned()), (4, "4".to_owned())]);
+        let (next, _) = log.append(&5);
+        assert!(next > GAP);
         log.close();
-        assert_eq!(read(&log, 9).await, "data: [DONE]\n\n");
+        let end = format!("id: {next}\ndata: 5\n\ndata: [DONE]\n\n");
+        assert_eq!(read(&log, next).await, "data: [DONE]\n\n");
+        assert_eq!(read(&log, 4).await, end);
+        assert_eq!(read(&log, 1).await, format!("id: 4\ndata: 4\n\n{end}"));
+        let whole = format!("id: 1\ndata: 1\n\nid: 4\ndata: 4\n\n{end}");
+        for told_and_lost in [0, 5, 900, 3, next + 1] {
+            assert_eq!(read(&log, told_and_lost).await, whole);
+        }
     }
 
     #[tokio::test]
-    async fn a_log_goes_on_under_the_numbers_that_it_had() {
-        let log = RunLog::restore([(1, "1".to_owned()), (4, "4".to_owned())]);
-        log.append(&5);
+    async fn a_log_that_goes_on_twice_keeps_its_numbers() {
+        let first = RunLog::restore([(1, "1".to_owned())]);
+        let (second, json) = first.append(&2);
+        let log = RunLog::restore([(1, "1".to_owned()), (second, json)]);
+        let (third, _) = log.append(&3);
         log.close();
-        assert_eq!(read(&log, 1).await, "id: 4\ndata: 4\n\nid: 5\ndata: 5\n\ndata: [DONE]\n\n");
+        assert!(third > second + GAP);
+        assert_eq!(read(&log, second).await, format!("id: {third}\ndata: 3\n\ndata: [DONE]\n\n"));
     }
 
     #[tokio::test]
@@ -165,10 +207,11 @@ mod tests {
                 log.append(event);
             }
             log.close();
+            let seen = if after as usize > events.len() { 0 } else { after as usize };
             let want: Vec<String> = events
                 .iter()
                 .enumerate()
-                .skip(after as usize)
+                .skip(seen)
                 .map(|(index, event)| format!("id: {}\ndata: {event}\n\n", index + 1))
                 .collect();
             prop_assert_eq!(runtime.block_on(read(&log, after)), want.concat() + "data: [DONE]\n\n");

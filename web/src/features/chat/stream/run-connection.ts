@@ -114,8 +114,7 @@ class Connection {
   }
 
   #take(id: string, data: string): void {
-    // The first event after a break may be one that was already seen, when the server replays a little too much.
-    if (id !== "" && this.#lastEventId !== "" && Number(id) <= Number(this.#lastEventId)) return;
+    // A server that was killed may not know all that it told; then it tells the turn again, from its first event.
     if (id !== "") this.#lastEventId = id;
     this.#attempt = 0;
     const chunk = parseChunk(jsonOrUndefined(data));
