@@ -6,13 +6,13 @@ use crate::command::run_shown;
 use crate::failure::Outcome;
 use crate::steps::step;
 use crate::system::postgres::{self, Postgres};
-use crate::web;
 use crate::workspace::Workspace;
 
-/// Builds what `run` runs and haunts it on both databases; the arguments go to the harness.
+/// Kills in a run of all tests: about a minute and a half.
+const IN_TESTS: &str = "200";
+
+/// Builds the program and haunts it on both databases; the arguments go to the harness.
 pub fn crash(workspace: &Workspace, arguments: &[String]) -> Outcome {
-    web::packages(workspace)?;
-    web::build(workspace)?;
     let programs = postgres::ensure()?;
     let database = step("PostgreSQL", || Postgres::start(&programs))?;
     let mut harness = harness(workspace)?;
@@ -20,23 +20,18 @@ pub fn crash(workspace: &Workspace, arguments: &[String]) -> Outcome {
     step("kills", || run_shown(&mut harness))
 }
 
-/// Builds the harness and the program that it kills.
+/// The same among the tests.
+pub fn suite(workspace: &Workspace) -> Outcome<Command> {
+    let mut harness = harness(workspace)?;
+    harness.args(["--kills", IN_TESTS]);
+    Ok(harness)
+}
+
+/// Builds the harness and the program that it kills, with overflow checks and debug assertions.
 fn harness(workspace: &Workspace) -> Outcome<Command> {
-    let build = [
-        "build",
-        "--release",
-        "--package",
-        "ai-chat-mcp",
-        "--package",
-        "testkit",
-        "--bin",
-        "ai-chat-mcp",
-        "--bin",
-        "crash",
-    ];
+    let build = ["build", "--package", "ai-chat-mcp", "--package", "testkit", "--bin", "ai-chat-mcp", "--bin", "crash"];
     step("compile", || run_shown(&mut workspace.cargo(&build)))?;
-    let program = workspace.release_binary();
-    let mut harness = Command::new(program.with_file_name("crash"));
-    harness.arg("--program").arg(program);
+    let mut harness = Command::new(workspace.debug_program("crash"));
+    harness.arg("--program").arg(workspace.debug_program("ai-chat-mcp"));
     Ok(harness)
 }

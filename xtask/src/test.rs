@@ -15,7 +15,7 @@ use crate::steps::step;
 use crate::system::{chromium, openssl, postgres, python};
 use crate::weights::{self, Weights};
 use crate::workspace::Workspace;
-use crate::{node, web};
+use crate::{crash, node, web};
 use report::{Report, check, suite, suite_of};
 
 /// The MCP servers of other makers that the tests of `mcp` talk to.
@@ -31,6 +31,7 @@ enum Only {
     Check,
     Web,
     Rust,
+    Crash,
     Conformance,
     Api,
     EndToEnd,
@@ -44,10 +45,11 @@ impl Only {
             ["--only", "check"] => Ok(Self::Check),
             ["--only", "web"] => Ok(Self::Web),
             ["--only", "rust"] => Ok(Self::Rust),
+            ["--only", "crash"] => Ok(Self::Crash),
             ["--only", "conformance"] => Ok(Self::Conformance),
             ["--only", "api"] => Ok(Self::Api),
             ["--only", "e2e"] => Ok(Self::EndToEnd),
-            _ => Err(Failure::new("usage: cargo xtask test [--only check|web|rust|conformance|api|e2e]")),
+            _ => Err(Failure::new("usage: cargo xtask test [--only check|web|rust|crash|conformance|api|e2e]")),
         }
     }
 
@@ -101,6 +103,9 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     if only.wants(Only::Rust) {
         report.add(suite("Rust", || Ok(with_database(rust_tests(workspace, &EVERYTHING_ELSE)))));
         report.add(suite("built-in model", || Ok(with_database(rust_tests(workspace, &BUILT_IN_MODEL)))));
+    }
+    if only.wants(Only::Crash) {
+        report.add(suite("kills", || crash::suite(workspace).map(with_database)));
     }
     if only.wants(Only::Conformance) {
         report.add(suite_of("MCP conformance", || conformance::runs(workspace, &workspace.root.join(PEERS))));
@@ -158,7 +163,7 @@ impl Needs {
         if journeys {
             openssl::ensure()?;
         }
-        let postgres = if rust || journeys { Some(postgres::ensure()?) } else { None };
+        let postgres = if rust || journeys || only.wants(Only::Crash) { Some(postgres::ensure()?) } else { None };
         let requirements = workspace.root.join(API).join("requirements.txt");
         let python = if only.wants(Only::Api) { Some(python::ensure(&requirements)?) } else { None };
         web::packages(workspace)?;

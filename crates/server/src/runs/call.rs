@@ -28,6 +28,9 @@ use crate::tools::{BoundTool, CallEnd, Selection, Toolset, Watcher};
 const NEVER: &str = "The person does not allow this tool. The call was not made.";
 /// What is said of a call whose outcome a restart has hidden.
 pub const LOST: &str = "The server was restarted while the call was under way. It may have run.";
+/// What is said when a result cannot be written down.
+const UNWRITTEN: &str =
+    "The database does not answer. The answer goes on and is kept in memory until it can be stored.";
 
 /// Makes the calls of one run.
 pub struct Caller<'a> {
@@ -127,7 +130,7 @@ impl<'a> Caller<'a> {
             }
             (Ok(arguments), Some(tool)) => self.through_permission(&record, tool, arguments).await,
         };
-        history::tool_result(&self.tell(record, ended), call.name.clone())
+        history::tool_result(&self.tell(record, ended).await, call.name.clone())
     }
 
     /// Goes on with a call that waited when the program was stopped.
@@ -143,13 +146,13 @@ impl<'a> Caller<'a> {
             Value::Object(arguments) => self.asked(&record, approval, descriptor, arguments.clone()).await,
             _ => Ended::refused("The arguments are not a JSON object."),
         };
-        self.tell(record, ended);
+        self.tell(record, ended).await;
     }
 
     /// Closes a call that was under way when the program was stopped.
-    pub fn give_up(&self, record: ToolCall) {
+    pub async fn give_up(&self, record: ToolCall) {
         let end = CallEnd::Failed { reason: LOST.to_owned(), outcome: Outcome::Unknown };
-        self.tell(record, Ended::unmade(end));
+        self.tell(record, Ended::unmade(end)).await;
     }
 
     async fn through_permission(&self, record: &ToolCall, tool: &BoundTool, arguments: Map<String, Value>) -> Ended {
@@ -297,8 +300,8 @@ impl<'a> Caller<'a> {
         Ended::unmade(CallEnd::Failed { reason: reason.to_owned(), outcome: Outcome::Denied })
     }
 
-    /// Tells the viewers what came of a call.
-    pub fn tell(&self, mut record: ToolCall, ended: Ended) -> ToolCall {
+    /// Tells the viewers what came of a call, once it is written down.
+    pub async fn tell(&self, mut record: ToolCall, ended: Ended) -> ToolCall {
         let Ended { end, duration_ms, declined } = ended;
         record.outcome = end.outcome();
         record.duration_ms = duration_ms;
@@ -318,7 +321,9 @@ impl<'a> Caller<'a> {
                 RunEvent::ToolOutputError { tool_call_id, error_text: reason, dynamic, duration_ms, outcome }
             }
         };
-        self.recorder.emit(&event);
+        if !self.recorder.emit_durably(&event).await {
+            self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text: UNWRITTEN.to_owned() } });
+        }
         self.run.questions.end_one();
         record
     }

@@ -96,7 +96,13 @@ pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
             }
             Err(Break::Interrupted)
         }
-        outcome = answer(&app, &run, &turn, &recorder) => outcome,
+        outcome = answer(&app, &run, &turn, &recorder) => match outcome {
+            // Stop ends the model's stream, too, and that may be seen first.
+            Ok(Done { reason: FinishReason::Truncated, .. }) | Err(Break::Failed(_)) if run.stop.is_cancelled() => {
+                Err(Break::Stopped)
+            }
+            outcome => outcome,
+        },
     };
     finish(&app, &run, &turn, &recorder, outcome).await;
 }
@@ -175,7 +181,7 @@ async fn go_on(caller: &Caller<'_>, resumed: &Resumed) {
     caller.run.questions.begin(waiting.len() + asking.len() + unsettled.len());
     for call in unsettled {
         if !resumed.tasks.iter().any(|(_, task)| task.id == call.id) {
-            caller.give_up(call);
+            caller.give_up(call).await;
         }
     }
     let waiting = waiting.iter().map(|(approval, call)| caller.make_waiting(approval, call.clone()));

@@ -3,6 +3,7 @@
 //! Every frame is encoded once. A viewer holds a cursor and is handed everything behind it as one piece, so replay and
 //! live are one path, a slow viewer holds nobody up, and nothing can be skipped.
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
@@ -29,12 +30,20 @@ struct Frames {
     all: Vec<(u64, Bytes)>,
     /// The number of the last one, or the end of a gap after it.
     last: u64,
+    /// Numbers of events that are kept back until they are written down. What follows them waits as well.
+    held: BTreeSet<u64>,
 }
 
 impl Frames {
     fn push(&mut self, number: u64, json: &str) {
         self.all.push((number, Bytes::from(format!("id: {number}\ndata: {json}\n\n"))));
         self.last = number;
+    }
+
+    /// How many may be told.
+    fn visible(&self) -> usize {
+        let first = self.held.first();
+        first.map_or(self.all.len(), |held| self.all.partition_point(|(number, _)| number < held))
     }
 
     /// Where a viewer goes on who has seen event `after`. One that has seen what is not there (it was told and lost
@@ -62,12 +71,31 @@ impl Default for RunLog {
 impl RunLog {
     /// Appends one event and returns its number and its JSON text.
     pub fn append(&self, event: &impl Serialize) -> (u64, String) {
+        self.push(event, false)
+    }
+
+    /// The same for an event that nobody is told before it is [released](Self::release).
+    pub fn hold(&self, event: &impl Serialize) -> (u64, String) {
+        self.push(event, true)
+    }
+
+    fn push(&self, event: &impl Serialize, held: bool) -> (u64, String) {
         let json = serde_json::to_string(event).unwrap_or_default();
         let mut frames = self.frames();
         let number = frames.last + 1;
         frames.push(number, &json);
-        self.head.send_modify(|head| head.frames = frames.all.len());
+        if held {
+            frames.held.insert(number);
+        }
+        self.head.send_modify(|head| head.frames = frames.visible());
         (number, json)
+    }
+
+    /// Tells an event that was kept back.
+    pub fn release(&self, number: u64) {
+        let mut frames = self.frames();
+        frames.held.remove(&number);
+        self.head.send_modify(|head| head.frames = frames.visible());
     }
 
     /// A log that goes on: the events that a former process has written, with their numbers. Those between them, which
@@ -92,9 +120,14 @@ impl RunLog {
         });
     }
 
-    /// Says that nothing follows.
+    /// Says that nothing follows. The answer is written by then, and with it all that was kept back.
     pub fn close(&self) {
-        self.head.send_modify(|head| head.closed = true);
+        let mut frames = self.frames();
+        frames.held.clear();
+        self.head.send_modify(|head| {
+            head.frames = frames.visible();
+            head.closed = true;
+        });
     }
 
     /// Follows from after event `after` (0 for all), or from the start when there is no such event.
@@ -150,6 +183,7 @@ pub struct Cursor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures_util::FutureExt;
     use proptest::prelude::*;
 
     async fn read(log: &RunLog, after: u64) -> String {
@@ -186,6 +220,24 @@ mod tests {
         log.close();
         assert!(third > second + GAP);
         assert_eq!(read(&log, second).await, format!("id: {third}\ndata: 3\n\ndata: [DONE]\n\n"));
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_back_keeps_back_what_follows_it() {
+        let log = RunLog::default();
+        log.append(&1);
+        let (second, _) = log.hold(&2);
+        let (third, _) = log.hold(&3);
+        log.append(&4);
+        let mut cursor = log.follow(0);
+        assert_eq!(log.next(&mut cursor).await.unwrap(), "id: 1\ndata: 1\n\n");
+        log.release(third);
+        assert!(log.next(&mut cursor).now_or_never().is_none());
+        log.release(second);
+        assert_eq!(log.next(&mut cursor).await.unwrap(), "id: 2\ndata: 2\n\nid: 3\ndata: 3\n\nid: 4\ndata: 4\n\n");
+        log.hold(&5);
+        log.close();
+        assert_eq!(log.next(&mut cursor).await.unwrap(), "id: 5\ndata: 5\n\ndata: [DONE]\n\n");
     }
 
     #[tokio::test]

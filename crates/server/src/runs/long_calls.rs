@@ -123,9 +123,9 @@ impl Caller<'_> {
                 .await
             }
             // Written by another version.
-            None => return self.give_up(record),
+            None => return self.give_up(record).await,
         };
-        self.tell(record, ended);
+        self.tell(record, ended).await;
     }
 
     /// Writes down that a call runs as a task, and tells what it does. Does not end.

@@ -35,12 +35,20 @@ impl Recorder {
         }
     }
 
-    /// Tells everybody, and waits until it is written: what follows must not happen before. `false` when it could not be
-    /// written, so that it must not happen at all.
+    /// Writes an event down, and tells it then: nobody sees what a kill could undo, and what follows must not happen
+    /// before. `false` when it could not be written, so that it must not happen at all; it is told all the same.
     #[must_use]
     pub async fn emit_durably(&self, event: &RunEvent) -> bool {
-        self.emit(event);
-        self.journal.flush().await
+        let number = {
+            let mut transcript = self.run.transcript();
+            transcript.apply(event);
+            let (number, json) = self.run.log.hold(event);
+            self.journal.push(self.run.id, number, json);
+            number
+        };
+        let written = self.journal.flush().await;
+        self.run.log.release(number);
+        written
     }
 
     /// The answer as far as it has come.

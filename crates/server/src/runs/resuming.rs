@@ -58,7 +58,7 @@ impl Caller<'_> {
         let Asking { call, about, asked } = asking;
         let asker = CallAsker::new(self.app, self.recorder, call, about.bound.clone(), asked.clone());
         let ended = self.ask_again(asking, &asker).await;
-        self.tell(call.clone(), ended);
+        self.tell(call.clone(), ended).await;
     }
 
     async fn ask_again(&self, Asking { call, about, .. }: &Asking, asker: &CallAsker) -> Ended {

@@ -29,6 +29,17 @@ pub struct Tally {
     pub faults: Vec<String>,
 }
 
+impl Tally {
+    /// Adds those of somebody else.
+    pub fn add(&mut self, other: &Self) {
+        for (word, count) in &other.ended {
+            *self.ended.entry(word.clone()).or_default() += count;
+        }
+        self.resumed += other.resumed;
+        self.faults.extend(other.faults.iter().cloned());
+    }
+}
+
 /// Somebody.
 pub struct Actor<'a> {
     person: Person,
@@ -109,7 +120,10 @@ impl<'a> Actor<'a> {
         let mut quiet_since = Instant::now();
         loop {
             if let Some(answer) = stream.take() {
-                self.follow(answer, &mut witness, &mut deeds).await;
+                let path = format!("/api/sessions/{}/stream", self.chat);
+                let second = Self::look_too(self.person.request(Method::GET, &path));
+                let (second, ()) = tokio::join!(second, self.follow(answer, &mut witness, &mut deeds));
+                witness.compare(second);
             }
             self.wait_until_up().await;
             let path = format!("/api/sessions/{}/stream?after={}", self.chat, witness.last);
@@ -130,6 +144,22 @@ impl<'a> Actor<'a> {
             }
         }
         self.judge(&plan, &witness, kills).await;
+    }
+
+    /// Looks at the turn from a second place, from its start.
+    async fn look_too(request: reqwest::RequestBuilder) -> Witness {
+        let mut witness = Witness::default();
+        let Ok(mut answer) = request.send().await else { return witness };
+        let mut rest = String::new();
+        while let Ok(Some(piece)) = answer.chunk().await {
+            rest.push_str(&String::from_utf8_lossy(&piece));
+            let Some(end) = rest.rfind("\n\n") else { continue };
+            let whole: String = rest.drain(..end + 2).collect();
+            for event in events_of(&whole) {
+                witness.hear(event.id, &event.data);
+            }
+        }
+        witness
     }
 
     async fn judge(&mut self, plan: &Plan, witness: &Witness, kills: usize) {

@@ -100,7 +100,7 @@ impl Verdict<'_> {
             let outcome = first.map(|call| call["outcome"].as_str().unwrap_or_default().to_owned());
             (outcome, first.map_or(Value::Null, |call| call["error"].clone()), with_token.count())
         };
-        let results = self.witness.settled_results(self.kills);
+        let results = self.witness.results();
         for (tool, token) in self.plan.calls() {
             let runs = self.runs.get(&token).copied().unwrap_or_default();
             let (outcome, error, more) = outcome(&token);
@@ -126,7 +126,7 @@ impl Verdict<'_> {
                 fault("what is kept does not fit");
             }
             if results.contains(token.as_str()) && outcome.as_deref() != Some("done") {
-                fault("lost: the person saw its result in time");
+                fault("lost: the person saw its result");
             }
             match decided {
                 Some((false, Asked::Surely)) if runs > 0 => fault("it was denied"),

@@ -41,7 +41,7 @@ pub struct Witness {
     parts: usize,
     lengths: Vec<(Instant, usize)>,
     tokens: HashMap<String, String>,
-    results: Vec<(Instant, String)>,
+    results: Vec<String>,
 }
 
 impl Witness {
@@ -83,7 +83,7 @@ impl Witness {
             "tool-approval-response" => drop(self.waiting.remove(&text("approvalId"))),
             "tool-output-available" => {
                 let token = self.tokens.get(&text("toolCallId")).cloned().unwrap_or_default();
-                self.results.push((Instant::now(), token));
+                self.results.push(token);
             }
             "finish" => self.ended = Some("done".to_owned()),
             "abort" => self.ended = Some("stopped".to_owned()),
@@ -91,6 +91,20 @@ impl Witness {
             _ => {}
         }
         None
+    }
+
+    /// Holds what a second viewer of the same turn was told against this.
+    pub fn compare(&mut self, second: Self) {
+        let (ours, theirs) = (self.said.as_str(), second.said.as_str());
+        if !ours.starts_with(theirs) && !theirs.starts_with(ours) {
+            self.faults.push(format!("one viewer read {ours:?} and another {theirs:?}"));
+        }
+        if let (Some(ours), Some(theirs)) = (&self.ended, &second.ended)
+            && ours != theirs
+        {
+            self.faults.push(format!("one viewer was told {ours:?} and another {theirs:?}"));
+        }
+        self.faults.extend(second.faults);
     }
 
     /// What was read.
@@ -103,9 +117,9 @@ impl Witness {
         self.lengths.iter().rev().find(|(at, _)| is_settled(*at, kills)).map_or(0, |(_, length)| *length)
     }
 
-    /// The calls whose results have to be there after kills at these moments.
-    pub fn settled_results(&self, kills: &[Instant]) -> HashSet<&str> {
-        self.results.iter().filter(|(at, _)| is_settled(*at, kills)).map(|(_, token)| token.as_str()).collect()
+    /// The calls whose results were told: a result is written down before anybody sees it.
+    pub fn results(&self) -> HashSet<&str> {
+        self.results.iter().map(String::as_str).collect()
     }
 }
 
