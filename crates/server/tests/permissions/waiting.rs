@@ -78,7 +78,7 @@ async fn a_question_survives_the_end_of_the_program_and_can_be_answered_afterwar
         let changed = json!({ "to": "Ada Lovelace" });
         assert_eq!(scene.decide(of("Ada"), json!({ "decision": "once", "arguments": changed })).await.0, 200);
         let rest = events_of(&rest.text().await.unwrap());
-        assert_eq!(rest[0].id, Some(last + 1), "it goes on after what was seen");
+        assert!(rest[0].id > Some(last + 1000), "it goes on after all that can have been seen");
         let whole: Vec<Value> = seen.iter().chain(&rest).map(|event| event.data.clone()).collect();
         let count = |kind: &str| whole.iter().filter(|chunk| chunk["type"] == kind).count();
         assert_eq!((count("tool-approval-request"), count("tool-approval-response"), count("finish")), (2, 2, 1));
