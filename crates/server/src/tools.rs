@@ -169,10 +169,16 @@ impl Tools {
         if tools.is_empty() { Err(ProbeError::NoTools) } else { Ok(tools) }
     }
 
-    /// What a person's connections are like, without asking the servers.
-    pub async fn list(&self, app: &App, user: UserId) -> Result<Vec<ConnectionView>, store::Error> {
+    /// A person's connections, with what is stored of their tools at hand.
+    pub async fn servers(&self, app: &App, user: UserId) -> Result<Vec<store::servers::Server>, store::Error> {
         let servers = app.store.list_servers(user).await?;
         self.pool.recall(app, user, &servers).await?;
+        Ok(servers)
+    }
+
+    /// What a person's connections are like, without asking the servers.
+    pub async fn list(&self, app: &App, user: UserId) -> Result<Vec<ConnectionView>, store::Error> {
+        let servers = self.servers(app, user).await?;
         Ok(servers.iter().map(|server| self.pool.view(server, self)).collect())
     }
 
@@ -185,9 +191,7 @@ impl Tools {
 
     /// Opens what is not open of a person's connections, in the background; their pages are told as it goes.
     pub async fn wake(&self, app: &App, user: UserId) -> Result<(), store::Error> {
-        let servers = app.store.list_servers(user).await?;
-        self.pool.recall(app, user, &servers).await?;
-        for server in servers {
+        for server in self.servers(app, user).await? {
             if self.pool.is_settled(&server) {
                 continue;
             }

@@ -7,11 +7,13 @@ use uuid::Uuid;
 use crate::dispatch::{read, transaction, write};
 use crate::{Error, JsonText, Store};
 
-const LIST: &str = "SELECT id, user_id, name, url, tools, headers, disabled_tools, created_at FROM mcp_servers
+const LIST: &str = "SELECT id, user_id, name, url, headers, disabled_tools, created_at FROM mcp_servers
     WHERE user_id = $1 ORDER BY created_at, id";
 
-const GET: &str = "SELECT id, user_id, name, url, tools, headers, disabled_tools, created_at FROM mcp_servers
+const GET: &str = "SELECT id, user_id, name, url, headers, disabled_tools, created_at FROM mcp_servers
     WHERE id = $1 AND user_id = $2";
+
+const GET_FOUND: &str = "SELECT tools FROM mcp_servers WHERE id = $1 AND user_id = $2";
 
 const SET_TOOLS: &str = "UPDATE mcp_servers SET tools = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";
 
@@ -32,8 +34,6 @@ pub struct Server {
     pub name: String,
     /// Where it is.
     pub url: String,
-    /// What was found when the connection was made. For display only.
-    pub tools: serde_json::Value,
     /// Encrypted headers to send to it.
     pub headers: Option<Vec<u8>>,
     /// The names of the tools that its owner has switched off.
@@ -58,7 +58,6 @@ struct ServerRow {
     id: Uuid,
     name: String,
     url: String,
-    tools: JsonText<serde_json::Value>,
     headers: Option<Vec<u8>>,
     disabled_tools: JsonText<Vec<String>>,
     created_at: i64,
@@ -70,7 +69,6 @@ impl From<ServerRow> for Server {
             id: ServerId(row.id),
             name: row.name,
             url: row.url,
-            tools: row.tools.0,
             headers: row.headers,
             disabled_tools: row.disabled_tools.0,
             created_at: Timestamp(row.created_at),
@@ -90,6 +88,17 @@ impl Store {
     pub async fn list_servers(&self, owner: UserId) -> Result<Vec<Server>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, ServerRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(Server::from).collect())
+    }
+
+    /// What was found when a connection was made: megabytes of definitions at times, which only those read who know
+    /// nothing newer. An empty list where the person has no such connection.
+    pub async fn get_found_tools(&self, owner: UserId, id: ServerId) -> Result<serde_json::Value, Error> {
+        let found = read!(self, |c| sqlx::query_scalar::<_, JsonText<serde_json::Value>>(GET_FOUND)
+            .bind(id.0)
+            .bind(owner.0)
+            .fetch_optional(c)
+            .await)?;
+        Ok(found.map_or_else(|| serde_json::json!([]), |found| found.0))
     }
 
     /// Writes down what was found when a connection could be made at last.

@@ -100,7 +100,7 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
     let tools = if wanted.is_empty() {
         Selection::default()
     } else {
-        let servers = app.store.list_servers(caller.user).await?;
+        let servers = app.tools.servers(app, caller.user).await?;
         Selection::resolve(&wanted, &servers, |server| app.tools.offered(server)).map_err(|error| {
             let code = match error {
                 SelectionError::Ambiguous(_) => "ambiguous_tool",

@@ -88,7 +88,7 @@ fn in_words(told: Told) -> Value {
 
 /// The tool, if there is one and its person does not forbid it.
 async fn allowed_tool(app: &App, user: UserId, body: &ToolRun) -> Result<BoundTool, ApiError> {
-    let servers = app.store.list_servers(user).await?;
+    let servers = app.tools.servers(app, user).await?;
     let wanted = [Wanted { name: body.name.clone(), server_name: Some(body.server_name.clone()) }];
     let selection = Selection::resolve(&wanted, &servers, |server| app.tools.offered(server))
         .map_err(|_| ApiError::NotFound("connection"))?;

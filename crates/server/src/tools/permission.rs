@@ -154,9 +154,7 @@ impl Tools {
     pub async fn permissions(&self, app: &App, user: UserId) -> Result<Vec<ToolPermission>, store::Error> {
         let rules = app.store.list_permissions(user).await?;
         let mut all = Vec::new();
-        let servers = app.store.list_servers(user).await?;
-        self.pool.recall(app, user, &servers).await?;
-        for server in servers {
+        for server in self.servers(app, user).await? {
             let view = self.pool.view(&server, self);
             let instructions = self.pool.instructions(&server);
             all.extend(view.tools.iter().map(|tool| {
@@ -211,7 +209,8 @@ impl Tools {
         drop(self.pool.open(app, user, server).await);
         let view = self.pool.view(server, self);
         let instructions = self.pool.instructions(server);
-        let stored: Vec<ToolDefinition> = serde_json::from_value(server.tools.clone()).unwrap_or_default();
+        let stored = app.store.get_found_tools(user, server.id).await?;
+        let stored: Vec<ToolDefinition> = serde_json::from_value(stored).unwrap_or_default();
         let named = |offered: &&ToolDefinition| offered.name == tool;
         // What is to be forbidden need not be there at the moment.
         let stored = stored.iter().find(named).filter(|_| permission != Permission::Always);

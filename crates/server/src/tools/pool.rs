@@ -15,6 +15,8 @@ use domain::tool::ToolDefinition;
 use domain::{ServerId, Timestamp, UserId};
 use mcp::oauth::Challenge;
 use serde::Serialize;
+use serde_json::Value;
+use store::listings::Listing;
 use store::servers::Server;
 
 use super::view::{ConnectionStatus, ConnectionView};
@@ -133,10 +135,7 @@ impl Pool {
     /// What a row's server is known to offer; as long as that is nothing, what was found when the connection was made.
     pub fn tools(&self, server: &Server) -> Arc<Vec<ToolDefinition>> {
         let known = self.known_slot(server).map(|slot| slot.known()).unwrap_or_default();
-        if known.is_unasked() {
-            return Arc::new(serde_json::from_value(server.tools.clone()).unwrap_or_default());
-        }
-        known.tools
+        Arc::clone(known.offered())
     }
 
     /// What is known of a row's connection.
@@ -145,7 +144,8 @@ impl Pool {
         ConnectionView::new(server, &known, tools)
     }
 
-    /// Looks up what the servers of a person's connections listed last, where nothing is known of them yet.
+    /// Looks up what the servers of a person's connections listed last, or what was found when the connections were made,
+    /// where nothing is known of them yet.
     pub async fn recall(&self, app: &App, user: UserId, servers: &[Server]) -> Result<(), store::Error> {
         let slots: Vec<_> = servers.iter().map(|server| self.slot(user, server)).collect();
         if slots.iter().all(|slot| slot.known().recalled) {
@@ -153,8 +153,10 @@ impl Pool {
         }
         let listings = app.store.list_listings(user).await?;
         for (slot, server) in slots.iter().zip(servers) {
-            let listing = listings.iter().find(|one| one.server == server.id);
-            slot.set(|known| known.recall(server, listing, &app.tools));
+            if !slot.known().recalled {
+                let listing = listings.iter().find(|one| one.server == server.id);
+                recall_from(app, server, slot, listing).await?;
+            }
         }
         Ok(())
     }
@@ -163,9 +165,12 @@ impl Pool {
         if slot.known().recalled {
             return;
         }
-        match app.store.get_listing(slot.owner, slot.server).await {
-            Ok(listing) => slot.set(|known| known.recall(server, listing.as_ref(), &app.tools)),
-            Err(error) => tracing::error!(%error, "what a server listed last could not be read"),
+        let recalled = async {
+            let listing = app.store.get_listing(slot.owner, slot.server).await?;
+            recall_from(app, server, slot, listing.as_ref()).await
+        };
+        if let Err(error) = recalled.await {
+            tracing::error!(%error, "what a server listed last could not be read");
         }
     }
 
@@ -319,4 +324,15 @@ fn lost(slot: &Slot, reason: &str, now: Timestamp) {
         known.fail(reason.to_owned(), now);
         known.health.lost(now, random_byte());
     });
+}
+
+/// A listing counts as long as the server is where it was.
+async fn recall_from(app: &App, server: &Server, slot: &Slot, listing: Option<&Listing>) -> Result<(), store::Error> {
+    let listing = listing.filter(|listing| listing.url == server.url);
+    let found = match listing {
+        Some(_) => Value::Null,
+        None => app.store.get_found_tools(slot.owner, slot.server).await?,
+    };
+    slot.set(|known| known.recall(server, listing, found, &app.tools));
+    Ok(())
 }

@@ -149,8 +149,7 @@ impl Toolset {
         let offered: HashMap<&str, &ToolDefinition> =
             opened.tools.iter().map(|tool| (tool.name.as_str(), tool)).collect();
         let instructions: Arc<str> = opened.instructions().into();
-        // What was found when the connection was made is not needed, and would be kept once for every turn.
-        let server = Arc::new(Server { tools: Value::Null, ..server.clone() });
+        let server = Arc::new(server.clone());
         for name in names {
             match offered.get(name.as_str()) {
                 Some(_) if server.disabled_tools.contains(name) => {
@@ -308,7 +307,6 @@ mod tests {
             id: ServerId::fresh(),
             name: name.into(),
             url: String::new(),
-            tools: json!([]),
             headers: None,
             disabled_tools: vec![],
             created_at: domain::Timestamp(0),

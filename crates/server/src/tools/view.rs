@@ -87,8 +87,7 @@ impl ConnectionView {
         let about = known.about.as_ref();
         // Where the server could not be asked yet, there is what was found when the connection was made.
         let is_unasked = known.is_unasked();
-        let found = || serde_json::from_value(server.tools.clone()).unwrap_or_default();
-        let offered: Vec<ToolDefinition> = if is_unasked { found() } else { known.tools.to_vec() };
+        let offered = known.offered().to_vec();
         let stands_in = known.fallback || (is_unasked && tools.is_fallback(&offered));
         Self {
             id: server.id,

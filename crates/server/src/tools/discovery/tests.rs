@@ -32,7 +32,6 @@ fn server(name: &str) -> Server {
         id: ServerId::fresh(),
         name: name.into(),
         url: String::new(),
-        tools: json!([]),
         headers: None,
         disabled_tools: vec![],
         created_at: domain::Timestamp(0),

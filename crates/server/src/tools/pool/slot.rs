@@ -8,6 +8,7 @@ use domain::tool::ToolDefinition;
 use domain::{ServerId, Timestamp, UserId};
 use mcp::ServerInfo;
 use mcp::oauth::Challenge;
+use serde_json::Value;
 use store::listings::Listing;
 use store::servers::Server;
 use tokio_util::sync::CancellationToken;
@@ -45,6 +46,8 @@ pub struct Known {
     pub about: Option<ServerInfo>,
     /// What is offered: the server's last good listing, or what stands in for it.
     pub tools: Arc<Vec<ToolDefinition>>,
+    /// What was found when the connection was made, as long as there is nothing better.
+    pub found: Arc<Vec<ToolDefinition>>,
     /// When the server listed them; nothing for those that stand in.
     pub listed_at: Option<Timestamp>,
     pub fallback: bool,
@@ -73,6 +76,11 @@ impl Known {
         self.listed_at.is_none() && !self.fallback && self.tools.is_empty()
     }
 
+    /// What is known to be offered; as long as that is nothing, what was found when the connection was made.
+    pub fn offered(&self) -> &Arc<Vec<ToolDefinition>> {
+        if self.is_unasked() { &self.found } else { &self.tools }
+    }
+
     /// Writes down that something went wrong.
     pub fn fail(&mut self, reason: String, now: Timestamp) {
         self.status = Some(ConnectionStatus::Error);
@@ -84,14 +92,15 @@ impl Known {
 
     /// Takes over what was stored, where nothing newer is known: what the server listed last, else what was found when
     /// the connection was made.
-    pub fn recall(&mut self, server: &Server, listing: Option<&Listing>, tools: &Tools) {
+    pub fn recall(&mut self, server: &Server, listing: Option<&Listing>, found: Value, tools: &Tools) {
         if std::mem::replace(&mut self.recalled, true) || self.listed_at.is_some() {
             return;
         }
-        let listing = listing.filter(|listing| listing.url == server.url);
-        let stored = listing.map_or(&server.tools, |listing| &listing.tools);
-        let listed: Vec<ToolDefinition> = serde_json::from_value(stored.clone()).unwrap_or_default();
-        if !listed.is_empty() && !tools.is_fallback(&listed) {
+        let stored = listing.map_or(found, |listing| listing.tools.clone());
+        let listed: Vec<ToolDefinition> = serde_json::from_value(stored).unwrap_or_default();
+        if tools.is_fallback(&listed) {
+            self.found = Arc::new(listed);
+        } else if !listed.is_empty() {
             self.tools = Arc::new(listed);
             self.about = listing.and_then(|listing| serde_json::from_value(listing.about.clone()?).ok());
             self.listed_at = Some(listing.map_or(server.created_at, |listing| listing.listed_at));
