@@ -12,6 +12,8 @@ pub fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
     web::build(workspace)?;
     let build = ["build", "--release", "--package", "ai-chat-mcp"];
     step("compile", || run_shown(&mut workspace.cargo(&build)))?;
+    let bare = ["build", "--release", "--package", "mcp", "--example", "bare"];
+    step("compile what it is compared with", || run_shown(&mut workspace.cargo(&bare)))?;
     let cargo = ["run", "--release", "--package", "testkit", "--bin", "bench", "--"];
     step("server figures", || run_shown(workspace.cargo(&cargo).args(arguments)))?;
     step("page figures", || run_shown(&mut node::script(&workspace.web(), "bench")?))

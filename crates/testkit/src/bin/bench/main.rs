@@ -1,7 +1,8 @@
-//! What durability and sign-in cost: the program beside a bare relay, in one run, with the same scripted model.
+//! What the program costs beside the least that would do: its answers beside a bare relay, with the same scripted model;
+//! its calls of tools beside the bare protocol library, with the same scripted server (`bench tools` is only that).
 //!
 //! Three processes besides this one: the model server, a relay that copies its bytes, and the program itself (the
-//! binary beside this one). This process is the load. Figures of one run are compared with each other and with nothing
+//! binary beside this one). This process is the load, and the MCP server. Figures of one run are compared with each other and with nothing
 //! else: the machine, the load and the model are the same for both.
 #![expect(
     clippy::unwrap_used,
@@ -10,14 +11,17 @@
 )]
 
 mod history;
+mod people;
+mod process;
+mod tools;
 
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::response::IntoResponse;
 use futures_util::future::join_all;
-use serde_json::{Value, json};
+use process::Process;
+use serde_json::json;
 use testkit::{ScriptedModel, Step};
 
 /// Words in one answer; each is one piece of the model's stream.
@@ -37,12 +41,14 @@ async fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("model") => model().await,
         Some("relay") => relay(std::env::args().nth(2).unwrap()).await,
+        Some("tools") => tools::compare().await,
         Some("history") => {
             let chats = std::env::args().nth(2).map_or(CHATS, |chats| chats.parse().unwrap());
             history::measure(chats).await;
         }
         _ => {
             compare().await;
+            tools::compare().await;
             history::measure(CHATS).await;
         }
     }
@@ -73,68 +79,6 @@ async fn relay(model: String) {
     axum::serve(axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true))), routes)
         .await
         .unwrap();
-}
-
-struct Process {
-    child: Child,
-    url: String,
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-impl Process {
-    /// This program again, in another role; its first line is its address.
-    fn role(arguments: &[&str]) -> Self {
-        let mut child =
-            Command::new(std::env::current_exe().unwrap()).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
-        Self { child, url: line.trim().to_owned() }
-    }
-
-    /// The program. Returns how long it took until it was ready.
-    async fn program(model: Option<&str>, folder: &std::path::Path) -> (Self, Duration) {
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let binary = std::env::current_exe().unwrap().with_file_name("ai-chat-mcp");
-        let mut command = Command::new(binary);
-        command
-            .env("CHAT_LISTEN", format!("127.0.0.1:{port}"))
-            .env("CHAT_DATA_DIR", folder)
-            .env("CHAT_LOCAL_MODEL", "off")
-            .env("CHAT_RATE_LIMITS", "off")
-            .env("RUST_LOG", "error");
-        if let Some(model) = model {
-            command.env("OPENAI_BASE_URL", model).env("CHAT_MODEL", "openai/scripted");
-        }
-        let began = Instant::now();
-        let process = Self { child: command.spawn().unwrap(), url: format!("http://127.0.0.1:{port}") };
-        let http = testkit::http_client();
-        while http.get(format!("{}/health/ready", process.url)).send().await.is_err() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        (process, began.elapsed())
-    }
-
-    /// Seconds of processor time so far.
-    fn cpu(&self) -> f64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
-        let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
-        let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
-        // USER_HZ is 100 on every Linux.
-        ticks as f64 / 100.0
-    }
-
-    /// Megabytes in memory.
-    fn rss(&self) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
-    }
 }
 
 /// One stream: milliseconds to the first word, and whether all words came.
@@ -243,23 +187,10 @@ async fn questions(http: &reqwest::Client, url: &str, streams: usize) -> Vec<req
     let mut token = String::new();
     for index in 0..streams {
         if index % STREAMS_PER_PERSON == 0 {
-            let account = json!({ "email": format!("{}@example.com", domain::ids::fresh().simple()), "password": "correct horse" });
-            let session: Value =
-                http.post(format!("{url}/auth/v1/signup")).json(&account).send().await.unwrap().json().await.unwrap();
-            session["access_token"].as_str().unwrap().clone_into(&mut token);
+            token = people::sign_up(http, url).await.token;
         }
-        let rows: Value = http
-            .post(format!("{url}/rest/v1/ai_chat_sessions?select=id"))
-            .bearer_auth(&token)
-            .header("prefer", "return=representation")
-            .json(&json!({ "title": "New Chat" }))
-            .send()
-            .await
-            .unwrap()
-            .json()
-            .await
-            .unwrap();
-        let question = json!({ "message": "Go on", "sessionId": rows[0]["id"], "tools": [] });
+        let chat = people::new_chat(http, url, &token).await;
+        let question = json!({ "message": "Go on", "sessionId": chat, "tools": [] });
         requests.push(
             http.post(format!("{url}/functions/v1/ai-chat"))
                 .bearer_auth(&token)
