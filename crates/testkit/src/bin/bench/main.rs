@@ -11,7 +11,6 @@
 )]
 
 mod history;
-mod people;
 mod process;
 mod tools;
 
@@ -21,8 +20,9 @@ use axum::body::Body;
 use axum::response::IntoResponse;
 use futures_util::future::join_all;
 use process::Process;
+use reqwest::Method;
 use serde_json::json;
-use testkit::{ScriptedModel, Step};
+use testkit::{Person, ScriptedModel, Step};
 
 /// Words in one answer; each is one piece of the model's stream.
 const WORDS: usize = 200;
@@ -184,19 +184,15 @@ async fn idle(folder: &std::path::Path) {
 /// One question in a new chat for each stream, asked by as many people as are needed.
 async fn questions(http: &reqwest::Client, url: &str, streams: usize) -> Vec<reqwest::RequestBuilder> {
     let mut requests = Vec::new();
-    let mut token = String::new();
+    let mut person = Person::sign_up_at(url, http).await;
     for index in 0..streams {
-        if index % STREAMS_PER_PERSON == 0 {
-            token = people::sign_up(http, url).await.token;
+        if index > 0 && index % STREAMS_PER_PERSON == 0 {
+            person = Person::sign_up_at(url, http).await;
         }
-        let chat = people::new_chat(http, url, &token).await;
+        let chat = person.new_chat().await;
         let question = json!({ "message": "Go on", "sessionId": chat, "tools": [] });
-        requests.push(
-            http.post(format!("{url}/functions/v1/ai-chat"))
-                .bearer_auth(&token)
-                .header("accept", "text/event-stream")
-                .json(&question),
-        );
+        let request = person.request(Method::POST, "/functions/v1/ai-chat");
+        requests.push(request.header("accept", "text/event-stream").json(&question));
     }
     requests
 }

@@ -6,9 +6,8 @@ use std::time::Instant;
 use futures_util::future::join_all;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
-use testkit::{ScriptedMcp, ScriptedModel, Step};
+use testkit::{Person, ScriptedMcp, ScriptedModel, Step};
 
-use crate::people::{Somebody, new_chat, sign_up};
 use crate::process::Process;
 
 /// Calls of one row, one after the other.
@@ -84,12 +83,17 @@ fn since(began: Instant) -> f64 {
 }
 
 impl Bench {
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.program.url)
+    async fn person(&self) -> Person {
+        Person::sign_up_at(&self.program.url, &self.http).await
     }
 
-    async fn json(&self, who: &Somebody, method: Method, path: &str, body: &Value) -> Value {
-        let answer = who.request(&self.http, method, self.url(path)).json(body).send().await.unwrap();
+    /// Stores a connection with the tools that were found, and gives its id.
+    async fn connect(&self, who: &Person, name: &str, url: &str, tools: Value) -> Value {
+        who.connect(name, url, tools).await["id"].clone()
+    }
+
+    async fn json(&self, who: &Person, method: Method, path: &str, body: &Value) -> Value {
+        let answer = who.request(method, path).json(body).send().await.unwrap();
         let status = answer.status();
         let text = answer.text().await.unwrap();
         assert!(status.is_success(), "{path}: {status} {text}");
@@ -97,14 +101,14 @@ impl Bench {
     }
 
     /// Has the server of a connection asked, and gives what is known then.
-    async fn refresh(&self, who: &Somebody, id: &Value) -> Value {
+    async fn refresh(&self, who: &Person, id: &Value) -> Value {
         let path = format!("/api/connections/{}/refresh", id.as_str().unwrap());
         let view = self.json(who, Method::POST, &path, &json!({})).await;
         assert_eq!(view["status"], "connected", "{view}");
         view
     }
 
-    async fn run(&self, who: &Somebody, server: &str) -> f64 {
+    async fn run(&self, who: &Person, server: &str) -> f64 {
         let body = json!({ "serverName": server, "name": "tool-0", "arguments": {} });
         let began = Instant::now();
         self.json(who, Method::POST, "/api/tools/run", &body).await;
@@ -114,8 +118,8 @@ impl Bench {
     /// A call by hand is a request to the program, so that the same request without a call is what it would take anyway.
     async fn calls(&self) {
         let server = ScriptedMcp::start((0..FEW).map(tool)).await;
-        let who = sign_up(&self.http, &self.program.url).await;
-        let id = who.connect(&self.http, &self.program.url, "one", &server.url, (0..FEW).map(tool).collect()).await;
+        let who = self.person().await;
+        let id = self.connect(&who, "one", &server.url, (0..FEW).map(tool).collect()).await;
         self.refresh(&who, &id).await;
         let library = bare(&server.url, CALLS, 0).await;
         let library = Times::new(library["callsMs"].as_array().unwrap().iter().map(|time| time.as_f64().unwrap()));
@@ -143,8 +147,8 @@ impl Bench {
     /// Turns with a call, in new chats; what the server is asked beside the call is counted.
     async fn turns(&self) {
         let server = ScriptedMcp::start((0..FEW).map(tool)).await;
-        let who = sign_up(&self.http, &self.program.url).await;
-        let id = who.connect(&self.http, &self.program.url, "one", &server.url, (0..FEW).map(tool).collect()).await;
+        let who = self.person().await;
+        let id = self.connect(&who, "one", &server.url, (0..FEW).map(tool).collect()).await;
         self.refresh(&who, &id).await;
         let rule = json!({ "connectionId": id, "tool": "tool-0", "permission": "always" });
         self.json(&who, Method::PUT, "/api/tools/permissions", &rule).await;
@@ -181,12 +185,12 @@ impl Bench {
         );
     }
 
-    async fn turn(&self, who: &Somebody) -> f64 {
+    async fn turn(&self, who: &Person) -> f64 {
         self.ask(who, json!([{ "name": "tool-0", "serverName": "one" }])).await
     }
 
-    async fn ask(&self, who: &Somebody, tools: Value) -> f64 {
-        let chat = new_chat(&self.http, &self.program.url, &who.token).await;
+    async fn ask(&self, who: &Person, tools: Value) -> f64 {
+        let chat = who.new_chat().await;
         let question = json!({ "message": "Look it up", "sessionId": chat, "tools": tools });
         let began = Instant::now();
         let answer = self.json(who, Method::POST, "/functions/v1/ai-chat", &question).await;
@@ -199,23 +203,13 @@ impl Bench {
         let held = bare(&server.url, 1, PEOPLE * EACH).await["heldKb"].as_f64().unwrap() / (PEOPLE * EACH) as f64;
         let mut people = Vec::new();
         for _ in 0..PEOPLE {
-            people.push(sign_up(&self.http, &self.program.url).await);
+            people.push(self.person().await);
         }
         // The passwords took memory that is given back.
         let mut rows = Vec::new();
         for who in &people {
             for number in 0..EACH {
-                rows.push((
-                    who,
-                    who.connect(
-                        &self.http,
-                        &self.program.url,
-                        &format!("s{number}"),
-                        "http://127.0.0.1:9/mcp",
-                        json!([]),
-                    )
-                    .await,
-                ));
+                rows.push((who, self.connect(who, &format!("s{number}"), "http://127.0.0.1:9/mcp", json!([])).await));
             }
         }
         let before = self.program.rss();
@@ -249,12 +243,12 @@ impl Bench {
     async fn many_tools(&self) {
         let server = ScriptedMcp::start((0..MANY).map(tool)).await;
         let library = bare(&server.url, 1, 0).await;
-        let who = sign_up(&self.http, &self.program.url).await;
-        let id = who.connect(&self.http, &self.program.url, "many", &server.url, (0..MANY).map(tool).collect()).await;
+        let who = self.person().await;
+        let id = self.connect(&who, "many", &server.url, (0..MANY).map(tool).collect()).await;
         let before = self.program.rss();
         let timed = async |method: Method, path: &str, body: Value| {
             let began = Instant::now();
-            let answer = who.request(&self.http, method, self.url(path)).json(&body).send().await.unwrap();
+            let answer = who.request(method, path).json(&body).send().await.unwrap();
             let bytes = answer.bytes().await.unwrap().len();
             (since(began), bytes as f64 / 1e6)
         };
@@ -272,7 +266,8 @@ impl Bench {
             (0..MANY).map(|number| json!({ "name": format!("tool-{number}"), "serverName": "many" })).collect();
         let mut searches = Vec::new();
         for number in 0..10 {
-            self.model.push(Step::Calls(vec![("search_tools".to_owned(), json!({ "query": format!("entry {number}") }))]));
+            self.model
+                .push(Step::Calls(vec![("search_tools".to_owned(), json!({ "query": format!("entry {number}") }))]));
             self.model.push(Step::Text("Found.".to_owned()));
             searches.push(self.ask(&who, json!(all)).await);
         }
