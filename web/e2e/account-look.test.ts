@@ -42,7 +42,7 @@ async function walkSettings(visitor: Visitor, email: string, look: Inspect): Pro
   const settings = await Settings.open(visitor);
   await settings.row("this one").waitFor();
   await look(visitor, "settings");
-  for (const part of ["Name", "Email", "Password", "Delete my account"] as const) {
+  for (const part of ["Name", "Email", "Password", "API key", "Delete my account"] as const) {
     await settings.change(part);
     await settings.toggle(part).and(settings.panel.locator("[aria-expanded=true]")).waitFor();
     await look(visitor, `settings-${part.toLowerCase().replaceAll(" ", "-")}`);

@@ -2,11 +2,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { speechAt } from "./scripted-wires.ts";
+import { pieces, type Speech } from "./scripted-wires/speech.ts";
 
 /** One thing that the model does in an answer. */
 export type Step =
   | { kind: "say" | "think"; text: string; paceMs: number }
   | { kind: "call"; name: string; args: unknown }
+  | { kind: "raw"; text: string }
   | { kind: "hold"; until: Promise<unknown> }
   | { kind: "fail"; status: number; message: string }
   | { kind: "break-off" };
@@ -16,6 +19,8 @@ export const say = (text: string, paceMs = 0): Step => ({ kind: "say", text, pac
 export const think = (text: string): Step => ({ kind: "think", text, paceMs: 0 });
 /** A call of a tool, its arguments in pieces; those given as text go out as they are, valid JSON or not. */
 export const call = (name: string, args: unknown): Step => ({ kind: "call", name, args });
+/** Bytes in the middle of the answer, as they are. */
+export const raw = (text: string): Step => ({ kind: "raw", text });
 /** Nothing more until the promise is settled; one that never is makes a model that hangs. */
 export const hold = (until: Promise<unknown>): Step => ({ kind: "hold", until });
 /** A refusal in place of an answer. */
@@ -30,10 +35,7 @@ export interface ModelRequest {
   tools?: { function: { name: string; description?: string; parameters?: unknown } }[];
 }
 
-/** Letters in one piece of an answer: odd, so that pieces end inside words and marks. */
-const pieceLength = 7;
-
-/** A model server that speaks OpenAI's wire and says what it is told to. */
+/** A model server that says what it is told to, over every wire: the path of a request tells which one it speaks. */
 export class ScriptedModel {
   readonly requests: ModelRequest[] = [];
   readonly #answers: Step[][] = [];
@@ -48,9 +50,14 @@ export class ScriptedModel {
     return model;
   }
 
+  /** For the base URLs of the other wires. */
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
   /** For `OPENAI_BASE_URL`. */
   get baseUrl(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
+    return `${this.origin}/v1`;
   }
 
   /** What it does at the next request that has no answer yet. Without any it says "OK". */
@@ -72,7 +79,8 @@ export class ScriptedModel {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const json = { "content-type": "application/json" };
     if (request.method === "GET") {
-      response.writeHead(200, json).end(JSON.stringify({ data: [{ id: "scripted" }] }));
+      const list = { data: [{ id: "scripted" }], models: [{ name: "models/scripted" }] };
+      response.writeHead(200, json).end(JSON.stringify(list));
       return;
     }
     this.requests.push(JSON.parse(await textOf(request)) as ModelRequest);
@@ -82,53 +90,31 @@ export class ScriptedModel {
       response.writeHead(first.status, json).end(JSON.stringify({ error: { message: first.message } }));
       return;
     }
-    await stream(steps, response);
+    await stream(steps, speechAt(request.url ?? ""), response);
   }
 }
 
-async function stream(steps: Step[], response: ServerResponse): Promise<void> {
+async function stream(steps: Step[], speech: Speech, response: ServerResponse): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream" });
-  const send = (delta: object, finish: string | null = null) =>
-    response.write(
-      `data: ${JSON.stringify({ object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`,
-    );
-  let calls = 0;
+  response.write(speech.begin());
   for (const step of steps) {
     if (step.kind === "break-off" || step.kind === "fail") {
       response.destroy();
       return;
     }
     if (step.kind === "hold") await step.until;
-    else if (step.kind === "call") sendCall(step, calls++, send);
-    else {
-      const field = step.kind === "say" ? "content" : "reasoning_content";
+    else if (step.kind === "raw") response.write(step.text);
+    else if (step.kind === "call") {
+      const { name, args } = step;
+      response.write(speech.call(name, typeof args === "string" ? args : JSON.stringify(args)));
+    } else {
       for (const piece of pieces(step.text)) {
-        send({ [field]: piece });
+        response.write(step.kind === "say" ? speech.say(piece) : speech.think(piece));
         await sleep(step.paceMs);
       }
     }
   }
-  send({}, calls > 0 ? "tool_calls" : "stop");
-  response.end("data: [DONE]\n\n");
-}
-
-function sendCall(
-  { name, args }: { name: string; args: unknown },
-  index: number,
-  send: (delta: object) => void,
-): void {
-  const text = typeof args === "string" ? args : JSON.stringify(args);
-  const id = `call_${crypto.randomUUID()}`;
-  send({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] });
-  for (const piece of pieces(text)) send({ tool_calls: [{ index, function: { arguments: piece } }] });
-}
-
-function pieces(text: string): string[] {
-  const letters = [...text];
-  const count = Math.ceil(letters.length / pieceLength);
-  return Array.from({ length: count }, (_, at) =>
-    letters.slice(at * pieceLength, (at + 1) * pieceLength).join(""),
-  );
+  response.end(speech.end());
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

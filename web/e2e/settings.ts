@@ -8,7 +8,8 @@ type Part =
   | "Password"
   | "Delete my account"
   | "Authenticator app"
-  | "Another authenticator";
+  | "Another authenticator"
+  | "API key";
 
 /** The settings of somebody, found by what things are called. */
 export class Settings {

@@ -71,4 +71,6 @@ ids! {
     ShareId,
     /// A question to the person that a call waits with.
     ElicitationId,
+    /// A key with which programs ask in a person's name.
+    ApiKeyId,
 }

@@ -3,6 +3,7 @@
 //! Everything here is plain data. There is no I/O and no async in this crate, and nothing that needs them: the
 //! model wires, the MCP client and the store all speak these types and never meet each other.
 
+pub mod api_key;
 pub mod clock;
 pub mod elicitation;
 pub mod ids;
@@ -14,6 +15,6 @@ pub mod tool;
 
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use ids::{
-    ApprovalId, AuthSessionId, ChallengeId, ChatId, ElicitationId, FactorId, MessageId, RunId, ServerId, ShareId,
-    UserId,
+    ApiKeyId, ApprovalId, AuthSessionId, ChallengeId, ChatId, ElicitationId, FactorId, MessageId, RunId, ServerId,
+    ShareId, UserId,
 };

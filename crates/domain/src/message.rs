@@ -71,6 +71,11 @@ pub enum Part {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seal: Option<Seal>,
     },
+    /// What the person should know about the answer, such as a server that was away.
+    Notice {
+        /// The words.
+        text: String,
+    },
     /// A tool call, with what came of it.
     ToolCall {
         /// The call.

@@ -19,8 +19,22 @@ pub struct Request {
     pub messages: Vec<ModelMessage>,
     /// The tools it may call, in an order that stays the same from turn to turn.
     pub tools: Vec<ToolSpec>,
+    /// Whether it has to call one.
+    pub tool_choice: ToolChoice,
     /// The most tokens of the answer; the provider's own limit when `None`.
     pub max_tokens: Option<u32>,
+}
+
+/// Whether a model has to call a tool. The built-in model decides for itself whatever this says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub enum ToolChoice {
+    /// It decides.
+    #[default]
+    Auto,
+    /// It has to call some tool.
+    Required,
+    /// It has to call this one.
+    Named(String),
 }
 
 /// A tool as a model sees it.
@@ -158,6 +172,9 @@ pub enum ModelEvent {
     },
     /// What it cost so far; the last one counts.
     Usage(Usage),
+    /// What the person should know about how the question was put, such as tools that had to be left out. Only before
+    /// the first part.
+    Notice(String),
     /// The end; nothing follows.
     Finish(FinishReason),
 }
@@ -248,7 +265,13 @@ pub enum ModelError {
         /// How long it asks to wait.
         retry_after: Option<Duration>,
     },
-    /// The provider does not know the model, or refused the request.
+    /// The provider wants to be paid before it answers.
+    #[error("the model provider wants to be paid first: {0}")]
+    Unpaid(String),
+    /// The provider does not have the model.
+    #[error("the model provider does not know the model: {0}")]
+    UnknownModel(String),
+    /// The provider refused the request.
     #[error("the model provider refused the request: {0}")]
     Refused(String),
     /// The provider failed.

@@ -19,6 +19,8 @@ pub(crate) fn without_secrets(error: ModelError, key: Option<&SecretString>, req
         ModelError::RateLimited { message, retry_after } => {
             ModelError::RateLimited { message: clean(message), retry_after }
         }
+        ModelError::Unpaid(message) => ModelError::Unpaid(clean(message)),
+        ModelError::UnknownModel(message) => ModelError::UnknownModel(clean(message)),
         ModelError::Refused(message) => ModelError::Refused(clean(message)),
         ModelError::Provider(message) => ModelError::Provider(clean(message)),
         ModelError::Malformed(message) => ModelError::Malformed(clean(message)),

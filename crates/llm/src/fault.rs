@@ -36,6 +36,9 @@ const UNPAID: [&str; 5] =
 /// How providers say that the key is wrong, where the status does not.
 const WRONG_KEY: [&str; 2] = ["api key not valid", "api_key_invalid"];
 
+/// How providers say that they do not have a model, where the status does not.
+const UNKNOWN_MODEL: [&str; 4] = ["model_not_found", "not a valid model", "invalid model", "invalid_model"];
+
 /// A refusal or a failure, as the provider tells it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fault {
@@ -45,6 +48,8 @@ pub(crate) struct Fault {
     pub words: String,
     /// The HTTP status it names in the body.
     pub status: Option<u16>,
+    /// How long it asks to wait.
+    pub retry_after: Option<Duration>,
 }
 
 impl Fault {
@@ -106,6 +111,10 @@ impl Fault {
                     let place: Vec<&str> = place.iter().filter_map(Value::as_str).collect();
                     self.message = format!("{}: {}", place.join("."), self.message);
                 }
+                // Google names the wait among the details.
+                let mut details = fields.get("details").and_then(Value::as_array).into_iter().flatten();
+                let delay = details.find_map(|detail| seconds_in(detail.get("retryDelay")?.as_str()?));
+                self.retry_after = self.retry_after.or(delay);
                 if let Some(raw) = value.pointer("/metadata/raw").and_then(Value::as_str) {
                     self.read_wrapped(raw, depth - 1);
                 }
@@ -125,26 +134,31 @@ impl Fault {
         }
     }
 
-    /// The error for people, when the answer came with `status` and asked to wait for `retry_after`.
-    pub fn into_error(self, status: u16, retry_after: Option<Duration>) -> ModelError {
+    /// The error for people, when the answer came with `status`.
+    pub fn into_error(self, status: u16) -> ModelError {
         let says = |signs: &[&str]| {
             let message = self.message.to_ascii_lowercase();
             signs.iter().any(|sign| message.contains(sign) || self.words.contains(sign))
         };
         let too_long = status == 413 || ((400..500).contains(&status) && says(&TOO_LONG));
-        let (unpaid, wrong_key) = (says(&UNPAID), says(&WRONG_KEY));
+        let (unpaid, wrong_key) = (status == 402 || says(&UNPAID), says(&WRONG_KEY));
+        let names_model = self.message.to_ascii_lowercase().contains("model") && !says(&["tool"]);
+        let unknown_model = (status == 404 && names_model) || says(&UNKNOWN_MODEL);
+        let retry_after = self.retry_after;
         // Anthropic's words for an unknown model are its name alone.
-        let unknown = self.message.strip_prefix("model: ").filter(|_| status == 404);
-        let message = match unknown {
-            Some(model) => format!("it does not know the model {model}"),
+        let message = match self.message.strip_prefix("model: ").filter(|_| unknown_model) {
+            Some(model) => model.to_owned(),
             None if self.message.is_empty() => words_for(status),
             None => self.message,
         };
         match status {
+            400..500 if unpaid => ModelError::Unpaid(message),
             401 | 403 => ModelError::Unauthorized(message),
             400 if wrong_key => ModelError::Unauthorized(message),
             _ if too_long => ModelError::TooLong(message),
-            429 | 529 if !unpaid => ModelError::RateLimited { message, retry_after },
+            429 | 529 => ModelError::RateLimited { message, retry_after },
+            400..500 if unknown_model => ModelError::UnknownModel(message),
+            404 => ModelError::Refused(format!("{message}; check its base URL")),
             400..500 => ModelError::Refused(message),
             300..400 => ModelError::Refused(format!("{message}; it may have moved, check its base URL")),
             _ => ModelError::Provider(message),
@@ -167,8 +181,13 @@ impl Fault {
                 500
             }
         });
-        self.into_error(status, None)
+        self.into_error(status)
     }
+}
+
+/// A span as Google writes it, such as `7s` or `0.5s`.
+fn seconds_in(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 fn status_of(number: u64) -> Option<u16> {
@@ -185,7 +204,7 @@ mod tests {
     use super::*;
 
     fn error_of(status: u16, body: &str) -> ModelError {
-        Fault::from_body(body.as_bytes()).into_error(status, None)
+        Fault::from_body(body.as_bytes()).into_error(status)
     }
 
     #[test]
@@ -219,7 +238,8 @@ mod tests {
         let m = || "m".to_owned();
         assert_eq!(error_of(401, body), ModelError::Unauthorized(m()));
         assert_eq!(error_of(403, body), ModelError::Unauthorized(m()));
-        assert_eq!(error_of(404, body), ModelError::Refused(m()));
+        assert_eq!(error_of(402, body), ModelError::Unpaid(m()));
+        assert_eq!(error_of(404, body), ModelError::Refused("m; check its base URL".to_owned()));
         assert_eq!(error_of(413, body), ModelError::TooLong(m()));
         assert_eq!(error_of(429, body), ModelError::RateLimited { message: m(), retry_after: None });
         assert_eq!(error_of(529, body), ModelError::RateLimited { message: m(), retry_after: None });
@@ -240,9 +260,35 @@ mod tests {
     }
 
     #[test]
-    fn an_unpaid_account_is_a_refusal_not_a_pause() {
+    fn an_unpaid_account_is_no_pause() {
         let body = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota"}}"#;
-        assert!(matches!(error_of(429, body), ModelError::Refused(_)));
+        assert!(matches!(error_of(429, body), ModelError::Unpaid(_)));
+    }
+
+    #[test]
+    fn an_unknown_model_is_told_apart_from_a_wrong_address() {
+        for (status, body) in [
+            (404, r#"{"error":{"message":"The model `x` does not exist.","code":"model_not_found"}}"#),
+            (404, r#"{"error":"model 'x' not found"}"#),
+            (404, r#"{"error":{"code":404,"message":"models/x is not found for API version v1beta"}}"#),
+            (400, r#"{"error":{"message":"x is not a valid model ID","code":400}}"#),
+        ] {
+            assert!(matches!(error_of(status, body), ModelError::UnknownModel(_)), "{body}");
+        }
+        for body in [r#"{"detail":"Not Found"}"#, r#"{"error":{"message":"No model endpoints support tool use"}}"#] {
+            assert!(matches!(error_of(404, body), ModelError::Refused(_)), "{body}");
+        }
+    }
+
+    #[test]
+    fn the_wait_among_the_details_is_read() {
+        let body = r#"{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED","details":[
+            {"@type":"type.googleapis.com/google.rpc.Help","links":[]},
+            {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"7.5s"}]}}"#;
+        let retry_after = Some(Duration::from_millis(7_500));
+        assert_eq!(error_of(429, body), ModelError::RateLimited { message: "m".to_owned(), retry_after });
+        assert_eq!(seconds_in("-1s"), None);
+        assert_eq!(seconds_in("soon"), None);
     }
 
     #[test]
@@ -254,7 +300,7 @@ mod tests {
         for (status, body, want) in [
             (401, anthropic("authentication_error", "invalid x-api-key"), "refused the key: invalid x-api-key"),
             (400, anthropic("invalid_request_error", low), low),
-            (404, anthropic("not_found_error", "model: claude-9"), "it does not know the model claude-9"),
+            (404, anthropic("not_found_error", "model: claude-9"), "does not know the model: claude-9"),
             (400, anthropic("invalid_request_error", "prompt is too long: 9 > 8"), "too long for this model"),
             (413, anthropic("request_too_large", "Request too large"), "too long for this model"),
             (529, anthropic("overloaded_error", "Overloaded"), "is busy: Overloaded"),

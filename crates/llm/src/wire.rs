@@ -71,6 +71,8 @@ pub struct Concessions {
     pub thoughts: Thoughts,
     /// The most tokens that the model can write in one answer.
     pub output_limit: Option<u32>,
+    /// Ask without tools.
+    pub without_tools: bool,
 }
 
 /// How a model is asked to show its thoughts.
@@ -122,6 +124,8 @@ pub trait Decoder: Send {
 impl Wire {
     /// The request in this wire.
     pub fn encode(self, request: &Request, concessions: Concessions) -> Result<Encoded, ModelError> {
+        let plain = concessions.without_tools.then(|| request::without_tools(request));
+        let request = plain.as_ref().unwrap_or(request);
         match self {
             Self::OpenAiChat => openai_chat::encode(request, concessions),
             Self::OpenAiResponses => openai_responses::encode(request, concessions),
@@ -153,6 +157,9 @@ impl Wire {
 
     /// What to write differently after a refusal in these words; `None` when nothing would help.
     pub(crate) fn concede(self, refusal: &str, made: Concessions) -> Option<Concessions> {
+        if !made.without_tools && request::refuses_tools(refusal) {
+            return Some(Concessions { without_tools: true, ..made });
+        }
         match self {
             Self::OpenAiChat => openai_chat::concede(refusal, made),
             Self::OpenAiResponses => openai_responses::concede(refusal, made),

@@ -66,7 +66,12 @@ async fn ask(engine: &Engine, request: Request) -> Answer {
             },
             Ok(ModelEvent::Usage(usage)) => answer.usage = usage,
             Ok(ModelEvent::Finish(reason)) => answer.finish = Some(reason),
-            Ok(ModelEvent::PartStart { .. } | ModelEvent::Seal { .. } | ModelEvent::PartEnd { .. }) => {}
+            Ok(
+                ModelEvent::PartStart { .. }
+                | ModelEvent::Seal { .. }
+                | ModelEvent::Notice(_)
+                | ModelEvent::PartEnd { .. },
+            ) => {}
             Err(error) => answer.error = Some(error),
         }
     }

@@ -15,6 +15,7 @@ use url::Url;
 use crate::auth::Auth;
 use crate::chats::upkeep;
 use crate::config::Config;
+use crate::door;
 use crate::events::Events;
 use crate::mail::Mailer;
 use crate::models::Models;
@@ -59,6 +60,8 @@ pub struct Parts {
     pub runs: Runs,
     /// Files that are taken in at a time: each is in memory as a whole.
     pub imports: Semaphore,
+    /// What limits programs that ask in a person's name.
+    pub door: door::Limits,
 }
 
 /// Files that are taken in at a time.
@@ -102,6 +105,7 @@ impl App {
         })?;
         let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref()).await?;
         let events = Events::default();
+        let door = door::Limits::new(config.rate_limits, &clock);
         let google_drive = GoogleDrive::default();
         let app = Self(Arc::new(Parts {
             config,
@@ -118,6 +122,7 @@ impl App {
             events,
             runs,
             imports: Semaphore::new(IMPORTS),
+            door,
         }));
         Runs::resume(&app, suspended);
         app.tasks.spawn("upkeep", upkeep::run(app.clone()));

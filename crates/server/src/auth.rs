@@ -8,6 +8,7 @@
 pub mod accounts;
 pub mod address;
 pub mod admin;
+pub mod api_keys;
 mod changes;
 pub mod confirmation;
 pub mod deletion;

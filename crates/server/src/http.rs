@@ -1,6 +1,7 @@
 //! The table of contents of the product: which path is answered by what, and for whom.
 
 pub mod account;
+pub mod api_keys;
 pub mod apps;
 pub mod assets;
 pub mod auth;
@@ -9,6 +10,7 @@ mod browser_cookie;
 pub mod connections;
 mod cors;
 pub mod description;
+pub mod door;
 pub mod error;
 pub mod events;
 pub mod export;
@@ -69,6 +71,7 @@ fn table() -> Vec<Section> {
         auth::section(),
         rest::section(),
         functions::section(),
+        door::section(),
         Section::new(
             "/api",
             [
@@ -107,6 +110,9 @@ fn table() -> Vec<Section> {
                 post("/apps/call", SignedIn, apps::call),
                 post("/apps/read", SignedIn, apps::read),
                 get("/models", SignedIn, models::list),
+                get("/keys", SignedIn, api_keys::list),
+                post("/keys", SignedIn, api_keys::create),
+                delete("/keys/{id}", Owner, api_keys::end),
                 get("/events", SignedIn, events::follow),
                 get("/google-drive", SignedIn, google_drive::status),
                 delete("/google-drive", SignedIn, google_drive::unlink),

@@ -1,5 +1,6 @@
 //! The models that can be asked, whatever their wire.
 
+mod advice;
 #[cfg(feature = "local")]
 mod built_in;
 mod listing;
@@ -15,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::tools::discovery::Capacity;
 use listing::Listing;
+
+pub use advice::with_advice;
 
 /// The name of the provider that is built in.
 const BUILT_IN: &str = "built-in";
@@ -159,6 +162,15 @@ impl Models {
         Err(no_model())
     }
 
+    /// Whether there is a provider of that name.
+    pub fn has_provider(&self, name: &str) -> bool {
+        #[cfg(feature = "local")]
+        if name == BUILT_IN {
+            return self.built_in.is_some();
+        }
+        self.providers.iter().any(|listing| listing.provider.name == name)
+    }
+
     /// Asks. Dropping the stream, or `cancel`, ends the answer at the model too.
     pub fn stream(
         &self,
@@ -205,7 +217,7 @@ impl Models {
                 Ok(names) => (names, None),
                 // A server without a list may have the model all the same.
                 Err(ModelError::Refused(_) | ModelError::Malformed(_)) if chosen.is_some() => (Vec::new(), None),
-                Err(error) => (Vec::new(), Some(error.to_string())),
+                Err(error) => (Vec::new(), Some(with_advice(&error))),
             };
             let unlisted = chosen.filter(|chosen| !names.contains(&chosen.name)).map(|chosen| chosen.name.clone());
             let mut names: Vec<String> = unlisted.into_iter().chain(names).collect();

@@ -12,6 +12,7 @@ mod history;
 mod journal;
 mod log;
 mod long_calls;
+mod overflow;
 mod questions;
 mod recorder;
 mod recovery;
@@ -39,7 +40,9 @@ use questions::Questions;
 use transcript::Transcript;
 
 pub use answer::{AnswerError, Reply};
+pub use call::{NEVER, parse_arguments};
 pub use decision::{DecideError, Outcome as Decision};
+pub use history::tool_result;
 pub use journal::Journal;
 pub use log::{Cursor, RunLog};
 pub use questions::AllWaiting;

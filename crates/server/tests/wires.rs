@@ -138,23 +138,67 @@ async fn a_refusal_is_told_in_words_over_every_wire() {
         let model = ScriptedModel::start([]).await;
         let app = wire.app(&model, Database::of_environment()).await;
         let person = app.person().await;
-        let chat = person.new_chat().await;
         for (status, words, want) in [
             (401, "invalid key", "refused the key: invalid key"),
-            (404, "no such model", "refused the request: no such model"),
+            (404, "no such model", "does not know the model: no such model"),
+            (402, "no credit", "wants to be paid first: no credit"),
             (400, "prompt is too long: 9 > 8", "too long for this model"),
         ] {
+            // Without earlier turns nothing can be left out of it.
+            let chat = person.new_chat().await;
             model.push(Step::Status(status, words.into()));
             let (told, answer) = person.ask(&chat, "Hello?", json!([])).await;
             assert_eq!(told, StatusCode::BAD_GATEWAY);
             let message = answer["error"].to_string();
             assert!(message.contains(want), "{}: {message}", wire.provider);
         }
+        let chat = person.new_chat().await;
         model.push(Step::BreakOff("The first half".into()));
         assert!(person.ask(&chat, "Hello?", json!([])).await.1["error"].to_string().contains("broke off"));
         // The chat goes on.
         model.push(Step::Text("Hello.".into()));
         assert_eq!(person.ask(&chat, "Hello?", json!([])).await.1["content"], "Hello.");
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_too_long_for_the_model_is_shortened_and_that_is_said() {
+    for database in databases() {
+        let calls = vec![("calculate".into(), json!({ "expression": "12.5*8" }))];
+        let too_long = || Step::Status(400, "prompt is too long: 9 > 8".into());
+        let model = ScriptedModel::start([
+            Step::Calls(calls),
+            Step::Text("word ".repeat(500)),
+            too_long(),
+            Step::Text("Goodbye.".into()),
+        ])
+        .await;
+        let app = CHAT.app(&model, database).await;
+        let person = app.person().await;
+        connect_toolbox(&person, &app).await;
+        let chat = person.new_chat().await;
+        person.ask(&chat, "What is 12.5*8?", json!([{ "name": "calculate", "serverName": "toolbox" }])).await;
+        let events = person.ask_for_events(&chat, "Goodbye!", json!([])).await;
+        let notices: Vec<&Value> = events
+            .iter()
+            .filter(|event| event.kind() == "data-notice")
+            .map(|event| &event.data["data"]["text"])
+            .collect();
+        assert_eq!(notices.len(), 1, "{notices:?}");
+        assert!(notices[0].as_str().unwrap().contains("longer than this model can read"), "{notices:?}");
+        let answer = person.messages(&chat).await.remove(3);
+        assert_eq!((&answer["content"], &answer["status"]), (&json!("Goodbye."), &json!("done")));
+        assert_eq!(answer["parts"][0], json!({ "type": "notice", "text": notices[0] }));
+        let requests = model.requests();
+        assert!(requests[2].to_string().len() > 2_500 && requests[3].to_string().len() < 1_500);
+        // Alone it is too long too, which no model can help.
+        (0..3).for_each(|_| model.push(too_long()));
+        let (_, answer) = person.ask(&chat, "Again?", json!([])).await;
+        assert!(
+            answer["error"].as_str().unwrap().ends_with("Send a shorter message, or start a new chat."),
+            "{answer}"
+        );
         app.stop().await;
     }
 }

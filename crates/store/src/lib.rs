@@ -9,6 +9,7 @@ mod json;
 mod migrate;
 mod open;
 
+pub mod api_keys;
 pub mod approvals;
 pub mod auth_codes;
 pub mod auth_sessions;

@@ -6,13 +6,19 @@ use std::time::Duration;
 
 use domain::model::{ModelError, ModelEvent, ModelStatus, Request};
 use reqwest::Response;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::client::backoff::Backoff;
 use crate::client::http::{Failure, Http};
 use crate::discretion::without_secrets;
 use crate::provider::Provider;
 use crate::wire::{Concessions, Progress, Reader};
+
+/// How many times the longest silence a stream may go on without saying anything: some gateways keep a connection alive
+/// while they wait for the host behind them, and some never stop.
+const BUSY_SILENCES: u32 = 5;
+/// What is said when a model takes no tools.
+const NO_TOOLS: &str = "This model takes no tools, so it answers without them.";
 
 /// How long a model that is done may take to send its usage and the end mark.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -24,6 +30,8 @@ pub(super) struct Exchange {
     request: Request,
     concessions: Concessions,
     backoff: Backoff,
+    /// That tools are left out has been said.
+    has_warned: bool,
     /// The model has said something, so that asking again would say it twice.
     has_begun: bool,
     /// Said and not yet handed on.
@@ -42,6 +50,7 @@ enum State {
 struct Answer {
     response: Response,
     reader: Reader,
+    last_said: Instant,
 }
 
 impl Exchange {
@@ -53,6 +62,7 @@ impl Exchange {
             request,
             concessions,
             backoff: Backoff::default(),
+            has_warned: false,
             has_begun: false,
             said: VecDeque::new(),
             state: State::Ask,
@@ -89,8 +99,12 @@ impl Exchange {
                     if self.concessions != self.http.conceded(&self.provider, &self.request.model) {
                         self.http.remember(&self.provider, &self.request.model, self.concessions);
                     }
+                    if self.concessions.without_tools && !self.request.tools.is_empty() && !self.has_warned {
+                        self.has_warned = true;
+                        self.said.push_back(ModelEvent::Notice(NO_TOOLS.to_owned()));
+                    }
                     let reader = Reader::new(wire, &self.request);
-                    return Ok(State::Read(Box::new(Answer { response, reader })));
+                    return Ok(State::Read(Box::new(Answer { response, reader, last_said: Instant::now() })));
                 }
                 Err(failure) => match concession(&self.provider, &failure, self.concessions) {
                     Some(concessions) => self.concessions = concessions,
@@ -120,7 +134,12 @@ impl Exchange {
             }
             other => other.map(|()| piece.is_none()),
         };
-        self.has_begun |= !events.is_empty();
+        if !events.is_empty() {
+            self.has_begun = true;
+            answer.last_said = Instant::now();
+        } else if outcome == Ok(false) && answer.last_said.elapsed() > self.http.settings.idle * BUSY_SILENCES {
+            return Err(Failure::lasting(ModelError::Silent(answer.last_said.elapsed())));
+        }
         self.said.extend(events);
         match outcome {
             Ok(true) => Ok(State::Over),

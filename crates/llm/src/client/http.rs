@@ -39,7 +39,11 @@ impl Failure {
     }
 
     pub fn transient(error: ModelError) -> Self {
-        Self { error, is_transient: true, retry_after: None }
+        let retry_after = match &error {
+            ModelError::RateLimited { retry_after, .. } => *retry_after,
+            _ => None,
+        };
+        Self { error, is_transient: true, retry_after }
     }
 }
 
@@ -132,7 +136,10 @@ impl Http {
         }
         let retry_after = asked_wait(response.headers());
         let body = self.read_up_to(MAX_REFUSAL_BYTES, &mut response).await.unwrap_or_default();
-        let error = Fault::from_body(&body).into_error(status.as_u16(), retry_after);
+        let mut fault = Fault::from_body(&body);
+        fault.retry_after = retry_after.or(fault.retry_after);
+        let retry_after = fault.retry_after;
+        let error = fault.into_error(status.as_u16());
         let is_transient = matches!(status.as_u16(), 429 | 500 | 502 | 503 | 504 | 529)
             && matches!(error, ModelError::RateLimited { .. } | ModelError::Provider(_));
         Err(Failure { error, is_transient, retry_after })
@@ -161,6 +168,8 @@ impl Http {
     fn unreachable(&self, error: &reqwest::Error) -> ModelError {
         ModelError::Unreachable(if error.is_timeout() && error.is_connect() {
             format!("no connection within {} s", self.settings.connect.as_secs())
+        } else if error.is_body() || error.is_decode() {
+            "the connection broke before the answer was whole".to_owned()
         } else {
             innermost(error)
         })

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use domain::model::{ModelMessage, Request};
 use serde_json::{Map, Value, json};
 
 /// Servers that render a template parse the arguments of earlier calls and fail on what is not a JSON object.
@@ -23,6 +24,37 @@ pub(super) fn result_text(text: &str, is_error: bool) -> Cow<'_, str> {
         (false, true) => Cow::Owned(format!("Error: {text}")),
         (false, false) => Cow::Borrowed(text),
     }
+}
+
+/// Whether a refusal says that the model, or its server, has no tools.
+pub(super) fn refuses_tools(refusal: &str) -> bool {
+    let refusal = refusal.to_ascii_lowercase();
+    (refusal.contains("tool") || refusal.contains("function call"))
+        && ["not support", "support tool", "unsupported", "enable-auto-tool-choice"]
+            .iter()
+            .any(|sign| refusal.contains(sign))
+}
+
+/// The same conversation in words alone: what tools gave back is quoted to the model, and the calls are left out.
+pub(super) fn without_tools(request: &Request) -> Request {
+    let mut messages: Vec<ModelMessage> = Vec::new();
+    for message in &request.messages {
+        let message = match message {
+            ModelMessage::User(text) => ModelMessage::User(text.clone()),
+            ModelMessage::ToolResult { name, text, .. } => {
+                ModelMessage::User(format!("[The tool {name} gave back:] {text}"))
+            }
+            ModelMessage::Assistant { text, .. } if text.is_empty() => continue,
+            ModelMessage::Assistant { text, .. } => ModelMessage::assistant(text.clone(), Vec::new()),
+        };
+        match (messages.last_mut(), message) {
+            // Servers that render a template want the sides to take turns.
+            (Some(ModelMessage::User(last)), ModelMessage::User(more)) => *last = format!("{last}\n\n{more}"),
+            (_, message) => messages.push(message),
+        }
+    }
+    let Request { model, system, max_tokens, .. } = request.clone();
+    Request { model, system, messages, max_tokens, ..Request::default() }
 }
 
 /// The arguments of an earlier call as the object that some wires want.
@@ -97,6 +129,39 @@ mod tests {
         assert_ne!(plain_id(&one), plain_id(&two));
         assert_eq!(plain_id(&one).len(), 64);
         assert_eq!(plain_id(""), "_");
+    }
+
+    #[test]
+    fn who_has_no_tools_is_asked_in_words() {
+        for refusal in [
+            "registry.ollama.ai/library/gemma:2b does not support tools",
+            "No endpoints found that support tool use.",
+            "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
+        ] {
+            assert!(refuses_tools(refusal), "{refusal}");
+        }
+        assert!(!refuses_tools("tools.0.name: string does not match"));
+        let call = domain::model::ModelCall { id: "a".into(), name: "clock".into(), arguments: "{}".into() };
+        let result = |text: &str| ModelMessage::ToolResult {
+            call_id: "a".into(),
+            name: "clock".into(),
+            text: text.into(),
+            is_error: false,
+        };
+        let messages = vec![
+            ModelMessage::User("When?".into()),
+            ModelMessage::assistant("", vec![call]),
+            result("noon"),
+            ModelMessage::assistant("Noon.", Vec::new()),
+            ModelMessage::User("Thanks".into()),
+        ];
+        let plain = without_tools(&Request { messages, ..Request::default() });
+        let want = [
+            ModelMessage::User("When?\n\n[The tool clock gave back:] noon".into()),
+            ModelMessage::assistant("Noon.", Vec::new()),
+            ModelMessage::User("Thanks".into()),
+        ];
+        assert_eq!(plain.messages, want);
     }
 
     #[test]

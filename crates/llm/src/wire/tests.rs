@@ -68,6 +68,7 @@ fn told((events, end): &(Vec<ModelEvent>, Result<(), ModelError>)) -> String {
     let mut lines = String::new();
     for event in events {
         match event {
+            ModelEvent::Notice(text) => writeln!(lines, "notice {text:?}"),
             ModelEvent::Status(status) => writeln!(lines, "status {status:?}"),
             ModelEvent::PartStart { part, kind: PartKind::ToolCall { id, name } } => {
                 writeln!(lines, "{part} call {name:?} {id:?}")
@@ -119,7 +120,7 @@ fn assert_lawful(name: &str, (events, end): &(Vec<ModelEvent>, Result<(), ModelE
                 open.remove(at);
             }
             ModelEvent::Finish(_) => finishes += 1,
-            ModelEvent::Usage(_) | ModelEvent::Status(_) => {}
+            ModelEvent::Usage(_) | ModelEvent::Status(_) | ModelEvent::Notice(_) => {}
         }
     }
     assert_eq!(finishes == 1 && open.is_empty(), end.is_ok(), "{name}: {open:?} {end:?}");

@@ -1,11 +1,12 @@
 //! What differs from wire to wire on the way: paths, keys, the list of models, and what is tried again.
 
-use domain::model::{FinishReason, ModelError, ModelEvent};
+use domain::model::{FinishReason, ModelError, ModelEvent, Request, ToolSpec};
+use futures_util::StreamExt;
 use llm::Wire;
 use serde_json::{Value, json};
 
-use crate::scripted::{STREAM_HEAD, Server, Step, answer};
-use crate::{ask, eager, error_of, text_of, waits_of};
+use crate::scripted::{STREAM_HEAD, Server, Step, answer, good};
+use crate::{ask, eager, error_of, question, text_of, waits_of};
 
 const ANTHROPIC: &str = concat!(
     "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,",
@@ -85,6 +86,31 @@ async fn what_a_model_refuses_is_asked_of_it_only_once() {
     }
     let asked: Vec<Value> = server.seen().iter().map(|seen| seen.body["thinking"]["type"].clone()).collect();
     assert_eq!(asked, [json!("adaptive"), json!("enabled"), Value::Null, Value::Null]);
+}
+
+#[tokio::test]
+async fn a_model_without_tools_answers_without_them_and_that_is_said() {
+    let refusal = "registry.ollama.ai/library/gemma:2b does not support tools";
+    let server = Server::start([refused("400 Bad Request", "", refusal), good("Here."), good("Here.")]).await;
+    let (client, provider) = (eager(), server.provider(None));
+    let tool = ToolSpec { name: "clock".into(), description: String::new(), input_schema: json!({}) };
+    for _ in 0..2 {
+        let request = Request { tools: vec![tool.clone()], ..question() };
+        let events: Vec<_> = client.stream(&provider, request).collect().await;
+        assert!(matches!(events.first(), Some(Ok(ModelEvent::Notice(_)))), "{events:?}");
+        assert_eq!(text_of(&events), "Here.");
+    }
+    let asked: Vec<bool> = server.seen().iter().map(|seen| seen.body.get("tools").is_some()).collect();
+    assert_eq!(asked, [true, false, false]);
+}
+
+#[tokio::test]
+async fn a_wait_named_in_the_body_is_kept() {
+    let body = json!({ "error": { "code": 429, "message": "m", "details": [{ "retryDelay": "0.04s" }] } });
+    let server = Server::start([answer("429 Too Many Requests", "", &body.to_string()), streamed(GEMINI)]).await;
+    let events = ask(&eager(), &server.over(Wire::Gemini, None)).await;
+    assert!(matches!(waits_of(&events)[..], [wait] if wait >= 40), "{events:?}");
+    assert_eq!(text_of(&events), "Here.");
 }
 
 #[tokio::test]

@@ -17,9 +17,9 @@ use governor::{Quota, RateLimiter};
 
 use super::error::AuthError;
 use attempts::Attempts;
-use steady::SteadyClock;
 
 pub use attempts::{Attempt, Proof};
+pub use steady::SteadyClock;
 
 /// Calls that may come at once, of every kind.
 const BURST: u32 = 30;

@@ -22,7 +22,7 @@ pub fn document(title: &str, messages: &[StoredMessage]) -> String {
             let _ = match part {
                 Part::Text { text: words } => write!(text, "\n{}\n", words.trim_end()),
                 Part::ToolCall { call } => write!(text, "\n{}", tool_call(call)),
-                Part::Reasoning { .. } | Part::AppContext { .. } => Ok(()),
+                Part::Reasoning { .. } | Part::AppContext { .. } | Part::Notice { .. } => Ok(()),
             };
         }
     }

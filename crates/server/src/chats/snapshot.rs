@@ -46,7 +46,7 @@ fn shared_part(part: Part, with_tools: bool) -> Option<SharedPart> {
         Part::Text { text } => Some(SharedPart::Text { text }),
         Part::ToolCall { call } if with_tools => Some(SharedPart::WholeToolCall { call }),
         Part::ToolCall { call } => Some(SharedPart::ToolCall { name: call.name, outcome: call.outcome }),
-        Part::Reasoning { .. } | Part::AppContext { .. } => None,
+        Part::Reasoning { .. } | Part::AppContext { .. } | Part::Notice { .. } => None,
     }
 }
 

@@ -24,7 +24,7 @@ const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
 /// The compressed forms that the web build puts beside a file, the smaller one first, and what browsers call them.
 const COMPRESSED: [(&str, &str); 2] = [(".br", "br"), (".gz", "gzip")];
 /// Paths under which there is no screen and no file: whatever is asked there is not found.
-const CALLS: [&str; 6] = ["auth/v1/", "rest/v1/", "functions/", "api/", "mcp/", "health/"];
+const CALLS: [&str; 7] = ["v1/", "auth/v1/", "rest/v1/", "functions/", "api/", "mcp/", "health/"];
 /// Where the page keeps what the server tells it at start.
 const BOOT_SLOT: &str = r#"<script type="application/json" id="boot">"#;
 

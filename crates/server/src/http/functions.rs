@@ -19,6 +19,7 @@ use super::route::Access::{self, Owner};
 use super::route::{Section, post};
 use super::sessions::stream_of;
 use crate::app::App;
+use crate::models::with_advice;
 use crate::runs::{AllWaiting, BeginError, Question, Run};
 use crate::tools::{ProbeError, Selection, SelectionError, Wanted};
 
@@ -114,7 +115,7 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
         BeginError::NoChat => ApiError::NotFound("session"),
         BeginError::Busy => ApiError::Conflict { code: "run_active", message: error.to_string() },
         BeginError::TooMany => ApiError::TooMany { retry_after: RETRY_AFTER },
-        BeginError::Model(error) => ApiError::Upstream { code: "model_unavailable", message: error.to_string() },
+        BeginError::Model(error) => ApiError::Upstream { code: "model_unavailable", message: with_advice(&error) },
         BeginError::Store(error) => error.into(),
     })
 }

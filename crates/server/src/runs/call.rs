@@ -25,7 +25,7 @@ use crate::tools::permission::{Audited, Changed, Verdict, pin, place};
 use crate::tools::{BoundTool, CallEnd, Selection, Toolset, Watcher};
 
 /// What is said of a call that its person allows never.
-const NEVER: &str = "The person does not allow this tool. The call was not made.";
+pub const NEVER: &str = "The person does not allow this tool. The call was not made.";
 /// What is said of a call whose outcome a restart has hidden.
 pub const LOST: &str = "The server was restarted while the call was under way. It may have run.";
 /// What is said when a result cannot be written down.
@@ -339,8 +339,8 @@ fn announcement(call: &ToolCall) -> RunEvent {
     }
 }
 
-/// No arguments at all are an empty object: some models send nothing for tools that take nothing.
-fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
+/// The arguments that a model wrote. None at all are an empty object: some models send nothing for tools that take nothing.
+pub fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
     if text.trim().is_empty() {
         return Ok(Map::new());
     }

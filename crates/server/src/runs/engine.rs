@@ -12,15 +12,16 @@ use store::chats::Answer;
 use store::tool_tasks::ToolTask;
 
 use super::call::Caller;
-use super::event::{FinishMetadata, RunEvent, StartMetadata, TitleData};
+use super::event::{FinishMetadata, NoticeData, RunEvent, StartMetadata, TitleData};
+use super::overflow::{self, TRIES};
 use super::recorder::Recorder;
 use super::recovery::INTERRUPTED;
-use super::reply::Reader;
+use super::reply::{Broken, Reader};
 use super::resuming::Asking;
 use super::{End, Run, history};
 use crate::app::App;
 use crate::events::{Event, RunState};
-use crate::models::ModelId;
+use crate::models::{ModelId, with_advice};
 use crate::tools::Selection;
 
 /// How often the model may be asked in one turn.
@@ -74,7 +75,7 @@ enum Break {
 
 impl From<ModelError> for Break {
     fn from(error: ModelError) -> Self {
-        Self::Failed(error.to_string())
+        Self::Failed(with_advice(&error))
     }
 }
 
@@ -145,13 +146,23 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     messages.extend(history::answer(&recorder.parts(), &name_of));
     let offer = caller.offer(&turn.model, &messages).await;
     let tools = offer.specs(toolset);
-    let mut request = Request { model: String::new(), system: SYSTEM.to_owned(), messages, tools, max_tokens: None };
+    let mut request = Request { system: SYSTEM.to_owned(), messages, tools, ..Request::default() };
     let names = |name: &str| toolset.names(name);
     let mut usage = Usage::default();
     for round in begun..ROUNDS {
         recorder.emit(&RunEvent::StartStep);
-        let stream = app.models.stream(&turn.model, request.clone(), run.owner, run.stop.child_token());
-        let reply = Reader::new(recorder, round, &names).read(stream).await?;
+        let mut tries = 0;
+        let reply = loop {
+            let stream = app.models.stream(&turn.model, request.clone(), run.owner, run.stop.child_token());
+            let error = match Reader::new(recorder, round, &names).read(stream).await {
+                Ok(reply) => break reply,
+                Err(Broken { error: error @ ModelError::TooLong(_), has_begun: false }) if tries < TRIES => error,
+                Err(Broken { error, .. }) => return Err(error.into()),
+            };
+            tries += 1;
+            let Some(text) = overflow::shorten(&mut request.messages) else { return Err(error.into()) };
+            recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
+        };
         usage += reply.usage;
         if reply.calls.is_empty() {
             recorder.emit(&RunEvent::FinishStep);

@@ -7,6 +7,8 @@ use domain::tool::ToolCall;
 use serde_json::Value;
 use store::chats::StoredMessage;
 
+use super::overflow::size;
+
 /// Messages read back from the database, at most.
 pub const MESSAGES: i64 = 200;
 /// Bytes of conversation that are sent to a model, at most; older messages fall away.
@@ -54,7 +56,8 @@ pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String) -> Vec<Mod
     let mut breath = Breath::default();
     for part in parts {
         // What follows a call was said when its result was known.
-        if !breath.calls.is_empty() && !matches!(part, Part::ToolCall { .. } | Part::Reasoning { seal: None, .. }) {
+        let says_nothing_to_it = matches!(part, Part::Notice { .. } | Part::Reasoning { seal: None, .. });
+        if !breath.calls.is_empty() && !matches!(part, Part::ToolCall { .. }) && !says_nothing_to_it {
             breath.close(&mut messages, name_of);
         }
         match part {
@@ -63,7 +66,7 @@ pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String) -> Vec<Mod
             Part::Reasoning { text, seal: Some(seal) } => {
                 breath.thoughts.push(Thought { calls_before: 0, text: text.clone(), seal: seal.clone() });
             }
-            Part::Reasoning { seal: None, .. } | Part::AppContext { .. } => {}
+            Part::Notice { .. } | Part::Reasoning { seal: None, .. } | Part::AppContext { .. } => {}
         }
     }
     breath.close(&mut messages, name_of);
@@ -114,16 +117,6 @@ fn arguments_text(arguments: &Value) -> String {
         // What the model wrote was not JSON; a wire needs an object all the same.
         Value::String(_) => "{}".to_owned(),
         other => other.to_string(),
-    }
-}
-
-fn size(message: &ModelMessage) -> usize {
-    match message {
-        ModelMessage::Assistant { thoughts, text, calls } => {
-            let thoughts: usize = thoughts.iter().map(|thought| thought.text.len()).sum();
-            thoughts + text.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
-        }
-        ModelMessage::User(text) | ModelMessage::ToolResult { text, .. } => text.len(),
     }
 }
 

@@ -7,11 +7,13 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use tokio::time::{Instant, sleep_until};
 
-use super::event::{ProviderMetadata, RunEvent, ToolMetadata};
+use super::event::{NoticeData, ProviderMetadata, RunEvent, ToolMetadata};
 use super::recorder::Recorder;
 
 /// Words that come within this time go out together; the first ones of a part go out at once.
 const COALESCE: Duration = Duration::from_millis(25);
+/// Bytes that a model may say in one call, more than any model writes: one that never stops is ended.
+const MOST: usize = 4 * 1024 * 1024;
 /// More bytes than this go out at once.
 const PIECE: usize = 1024;
 
@@ -28,6 +30,15 @@ pub struct Reply {
     pub finish: Option<FinishReason>,
     /// What it cost, as far as the provider told.
     pub usage: Usage,
+}
+
+/// Why there is no reply.
+#[derive(Debug)]
+pub struct Broken {
+    /// In the model's words.
+    pub error: ModelError,
+    /// It had said something before, which has gone out.
+    pub has_begun: bool,
 }
 
 /// A part that is open: what it is, and what of it has not gone out.
@@ -48,6 +59,7 @@ pub struct Reader<'a> {
     server_of: &'a (dyn Fn(&str) -> (String, String) + Sync),
     open: Vec<Open>,
     reply: Reply,
+    bytes: usize,
     due: Option<Instant>,
     last_sent: Option<Instant>,
 }
@@ -56,14 +68,24 @@ impl<'a> Reader<'a> {
     /// For the call number `round` of a run. `server_of` tells a tool's own name and its server's from the name that
     /// the model uses.
     pub fn new(recorder: &'a Recorder, round: usize, server_of: &'a (dyn Fn(&str) -> (String, String) + Sync)) -> Self {
-        Self { recorder, round, server_of, open: Vec::new(), reply: Reply::default(), due: None, last_sent: None }
+        Self {
+            recorder,
+            round,
+            server_of,
+            open: Vec::new(),
+            reply: Reply::default(),
+            bytes: 0,
+            due: None,
+            last_sent: None,
+        }
     }
 
     /// Reads to the end. What was said before an error has gone out and stays in the answer.
     pub async fn read(
         mut self,
         mut events: BoxStream<'static, Result<ModelEvent, ModelError>>,
-    ) -> Result<Reply, ModelError> {
+    ) -> Result<Reply, Broken> {
+        let mut has_begun = false;
         loop {
             let deadline = self.due.unwrap_or_else(Instant::now);
             tokio::select! {
@@ -73,10 +95,18 @@ impl<'a> Reader<'a> {
                         self.reply.finish = Some(reason);
                         break;
                     }
-                    Some(Ok(event)) => self.take(event),
+                    Some(Ok(event)) => {
+                        has_begun |= matches!(event, ModelEvent::PartStart { .. });
+                        self.take(event);
+                        if self.bytes > MOST {
+                            self.close_all();
+                            let error = ModelError::Malformed(format!("it did not stop after {MOST} bytes"));
+                            return Err(Broken { error, has_begun });
+                        }
+                    }
                     Some(Err(error)) => {
                         self.close_all();
-                        return Err(error);
+                        return Err(Broken { error, has_begun });
                     }
                     None => break,
                 },
@@ -90,6 +120,7 @@ impl<'a> Reader<'a> {
     fn take(&mut self, event: ModelEvent) {
         match event {
             ModelEvent::Status(data) => self.recorder.emit(&RunEvent::DataModelStatus { data, transient: true }),
+            ModelEvent::Notice(text) => self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } }),
             ModelEvent::PartStart { part, kind } => self.start(part, kind),
             ModelEvent::Delta { part, text } => self.grow(part, &text),
             ModelEvent::PartEnd { part } => {
@@ -134,6 +165,7 @@ impl<'a> Reader<'a> {
     fn grow(&mut self, number: u32, text: &str) {
         let Some(open) = self.open.iter_mut().find(|open| open.number == number) else { return };
         open.pending.push_str(text);
+        self.bytes += text.len();
         let quiet = self.last_sent.is_none_or(|sent| sent.elapsed() >= COALESCE);
         if quiet || open.pending.len() >= PIECE {
             self.send_all();

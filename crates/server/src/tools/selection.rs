@@ -184,6 +184,7 @@ impl Toolset {
     /// The same without the tools that only apps may call.
     pub fn for_model(mut self) -> Self {
         self.tools.retain(|tool| tool.definition.meta.is_for_model());
+        self.places = self.tools.iter().enumerate().map(|(place, tool)| (tool.model_name.clone(), place)).collect();
         self
     }
 

@@ -1,7 +1,7 @@
 """Holds the running program to its description: `run.py PROGRAM`, in an environment with requirements.txt.
 
 Starts the program with a model that always says the same, signs people in, and lets schemathesis call what the
-description names, as a person, as nobody and as the administrator. The last line is "N passed, N failed".
+description names, as a person, as nobody and as the administrator. The official OpenAI client asks, too. The last line is "N passed, N failed".
 """
 
 import http.server
@@ -16,6 +16,8 @@ import threading
 import time
 import urllib.request
 import xml.etree.ElementTree
+
+import client
 
 HERE = pathlib.Path(__file__).parent
 SERVICE_ROLE_KEY = "the service role key of this test"
@@ -35,16 +37,26 @@ ENDING = "/auth/v1/logout|/auth/v1/factors/.*|/api/account/delete|/api/account/d
 ADMIN = "/auth/v1/admin/.*"
 
 
+def call(index, zone):
+    function = {"name": "clock", "arguments": json.dumps({"zone": zone})}
+    return {"tool_calls": [{"index": index, "id": f"call_{zone}", "type": "function", "function": function}]}
+
+
 class Model(http.server.BaseHTTPRequestHandler):
-    """A model server that answers every question with one word."""
+    """A model server that answers every question with one word, but first asks what the time is where it can."""
 
     def do_GET(self):
         self.answer("application/json", json.dumps({"data": [{"id": "scripted"}]}))
 
     def do_POST(self):
-        self.rfile.read(int(self.headers["content-length"]))
-        said = [{"delta": {"content": "Hello."}, "index": 0}], [{"delta": {}, "index": 0, "finish_reason": "stop"}]
-        chunks = [json.dumps({"id": "1", "model": "scripted", "choices": choices}) for choices in said]
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        offered = [tool["function"]["name"] for tool in request.get("tools", [])]
+        if offered == ["clock"] and request["messages"][-1]["role"] == "user":
+            deltas, reason = [call(0, "UTC"), call(1, "CET")], "tool_calls"
+        else:
+            deltas, reason = [{"content": "Hello."}], "stop"
+        said = [{"delta": delta} for delta in deltas] + [{"delta": {}, "finish_reason": reason}]
+        chunks = [json.dumps({"id": "1", "model": "scripted", "choices": [{"index": 0, **one}]}) for one in said]
         self.answer("text/event-stream", "".join(f"data: {chunk}\n\n" for chunk in [*chunks, "[DONE]"]))
 
     def answer(self, kind, text):
@@ -146,7 +158,9 @@ def main(program):
             token, *ids = app.person("person")
             leaving, *_ = app.person("leaving")
             lasting = ["--exclude-path-regex", f"^({ENDLESS}|{ENDING}|{ADMIN})$"]
+            secret = app.post("/api/keys", {"name": "client", "scopes": ["chat", "tools"]}, token)["secret"]
             runs = [
+                client.check(app.url, secret),
                 check(app, folder, "person", token, 60, lasting, ids),
                 # What was checked was not the refusal of a sign-in that had ended.
                 (1, 0) if app.is_signed_in(token) else (0, 1),

@@ -12,9 +12,16 @@ use super::world::{People, SERVICE_ROLE_KEY, World};
 #[tokio::test]
 async fn a_path_that_is_no_call_is_not_found_by_any_method() {
     let app = TestApp::start().await;
-    for path in
-        ["/auth/v1/no", "/rest/v1/no/no", "/functions/v1/no", "/functions/no", "/api/no", "/mcp/no", "/health/no"]
-    {
+    for path in [
+        "/auth/v1/no",
+        "/rest/v1/no/no",
+        "/functions/v1/no",
+        "/v1/no",
+        "/functions/no",
+        "/api/no",
+        "/mcp/no",
+        "/health/no",
+    ] {
         for method in [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
             let answer =
                 app.http.request(method.clone(), format!("{}{path}", app.url)).body("{}").send().await.unwrap();

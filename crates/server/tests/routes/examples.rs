@@ -118,6 +118,14 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             (path.clone(), Some(body), 200)
         }
 
+        ("GET", "/v1/models" | "/api/keys") => (path.clone(), None, 200),
+        ("POST", "/v1/chat/completions") => {
+            let messages = json!([{ "role": "user", "content": "Hello" }]);
+            (path.clone(), Some(json!({ "model": "openai/scripted", "messages": messages })), 200)
+        }
+        ("POST", "/api/keys") => (path.clone(), Some(json!({ "name": "A program", "scopes": ["chat"] })), 201),
+        ("DELETE", "/api/keys/{id}") => (path.replace("{id}", &people.key), None, 204),
+
         ("GET", "/api/sessions/{id}/stream") => (format!("{chat}?after=0"), None, 204),
         ("POST", "/api/sessions/{id}/stop") => (chat, None, 200),
         ("POST", "/api/sessions/{id}/calls/{call}/cancel") => (chat.replace("{call}", "call_1"), None, 200),

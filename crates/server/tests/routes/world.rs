@@ -102,6 +102,8 @@ pub struct People {
     pub share: String,
     /// The owner's other sign-in.
     pub device: String,
+    /// A key of the owner's programs.
+    pub key: String,
     /// The owner's second factor, which was begun and never verified.
     pub factor: String,
 }
@@ -123,7 +125,9 @@ impl People {
         owner.post("/auth/v1/token?grant_type=password", &sign_in).await;
         let devices = owner.get("/api/account/devices").await;
         let device = devices["devices"].as_array().unwrap().iter().find(|device| device["current"] == false);
+        let (_, key) = owner.post("/api/keys", &json!({ "name": "kept", "scopes": ["chat"] })).await;
         Self {
+            key: id(&key["key"]),
             chat: id(&chat),
             message: id(&message),
             connection: id(&connection),

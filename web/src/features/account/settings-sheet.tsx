@@ -1,6 +1,7 @@
 import { t as common } from "@/lib/t";
 import type { SignedInUser } from "@/lib/session";
 import { Sheet } from "@/ui/sheet";
+import { ApiKeysSection } from "./api-keys-section";
 import { AppearanceSection } from "./appearance-section";
 import { CallsSection } from "./calls-section";
 import { DataSection } from "./data-section";
@@ -24,6 +25,7 @@ export function SettingsSheet({ user, onClose, onLeave }: SettingsSheetProps) {
         <ProfileSection user={user} />
         <TwoStepSection user={user} />
         <DevicesSection user={user} onLeave={onLeave} />
+        <ApiKeysSection user={user} />
         <CallsSection user={user} />
         <SharesSection user={user} />
         <AppearanceSection />

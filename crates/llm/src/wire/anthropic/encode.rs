@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use domain::model::{ModelError, ModelMessage, Request, ToolSpec};
+use domain::model::{ModelError, ModelMessage, Request, ToolChoice, ToolSpec};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::WIRE;
 use crate::wire::request::{arguments_object, plain_id, plain_object_schema, result_text};
@@ -28,6 +28,8 @@ struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Marked<Block<'a>>>,
     messages: Vec<Message<'a>>,
@@ -114,14 +116,25 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
         max_tokens,
         stream: true,
         tools,
+        tool_choice: tool_choice(request),
         system: system
             .map(|text| Marked { what: Block::Text { text }, cache_control: Some(EPHEMERAL) })
             .into_iter()
             .collect(),
         messages: messages(request, concessions.thoughts != Thoughts::Off),
-        thinking: thinking(concessions.thoughts, max_tokens),
+        // A model that has to call does not think first; the wire refuses both together.
+        thinking: tool_choice(request).is_none().then(|| thinking(concessions.thoughts, max_tokens)).flatten(),
     };
     Encoded::new("v1/messages", &body)
+}
+
+fn tool_choice(request: &Request) -> Option<Value> {
+    match &request.tool_choice {
+        _ if request.tools.is_empty() => None,
+        ToolChoice::Auto => None,
+        ToolChoice::Required => Some(json!({ "type": "any" })),
+        ToolChoice::Named(name) => Some(json!({ "type": "tool", "name": name })),
+    }
 }
 
 fn thinking(thoughts: Thoughts, max_tokens: u32) -> Option<Thinking> {

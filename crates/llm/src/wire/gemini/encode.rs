@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use domain::model::{ModelError, ModelMessage, Request, ToolSpec};
+use domain::model::{ModelError, ModelMessage, Request, ToolChoice, ToolSpec};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -18,6 +18,8 @@ struct Body<'a> {
     contents: Vec<Content<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tools<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<Value>,
     generation_config: Config,
 }
 
@@ -94,6 +96,7 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
         system_instruction: system.map(|text| Content { role: "", parts: words(text).into_iter().collect() }),
         contents: contents(request),
         tools: if functions.is_empty() { Vec::new() } else { vec![Tools { function_declarations: functions }] },
+        tool_config: tool_config(request),
         generation_config: Config {
             max_output_tokens: request.max_tokens,
             thinking_config: shows_thoughts.then_some(Thinking { include_thoughts: true }),
@@ -102,6 +105,16 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
     // The list of models names them with the folder; people write either.
     let model = request.model.strip_prefix("models/").unwrap_or(&request.model);
     Encoded::new(format!("v1beta/models/{model}:streamGenerateContent?alt=sse"), &body)
+}
+
+fn tool_config(request: &Request) -> Option<Value> {
+    let calling = match &request.tool_choice {
+        _ if request.tools.is_empty() => return None,
+        ToolChoice::Auto => return None,
+        ToolChoice::Required => json!({ "mode": "ANY" }),
+        ToolChoice::Named(tool) => json!({ "mode": "ANY", "allowedFunctionNames": [name(tool)] }),
+    };
+    Some(json!({ "functionCallingConfig": calling }))
 }
 
 /// What to write differently after a refusal in these words.

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use domain::model::{ModelCall, ModelError, ModelMessage, Request, ToolSpec};
+use domain::model::{ModelCall, ModelError, ModelMessage, Request, ToolChoice, ToolSpec};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::wire::request::{arguments, object_schema, result_text};
 use crate::wire::{Concessions, Encoded};
@@ -15,6 +15,8 @@ struct Body<'a> {
     messages: Vec<Message<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
@@ -88,12 +90,22 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
             .chain(request.messages.iter().map(message))
             .collect(),
         tools: request.tools.iter().map(tool).collect(),
+        tool_choice: tool_choice(request),
         stream: true,
         stream_options: (!concessions.without_stream_options).then_some(StreamOptions { include_usage: true }),
         max_tokens: limit(!concessions.max_completion_tokens),
         max_completion_tokens: limit(concessions.max_completion_tokens),
     };
     Encoded::new("chat/completions", &body)
+}
+
+fn tool_choice(request: &Request) -> Option<Value> {
+    match &request.tool_choice {
+        _ if request.tools.is_empty() => None,
+        ToolChoice::Auto => None,
+        ToolChoice::Required => Some(json!("required")),
+        ToolChoice::Named(name) => Some(json!({ "type": "function", "function": { "name": name } })),
+    }
 }
 
 /// What to write differently after a refusal in these words.
@@ -135,7 +147,6 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn body_of(request: &Request, concessions: Concessions) -> Value {
         let encoded = encode(request, concessions).unwrap();
@@ -178,6 +189,7 @@ mod tests {
                 ToolSpec { name: "bell".to_owned(), description: String::new(), input_schema: Value::Null },
             ],
             max_tokens: Some(9),
+            ..Request::default()
         };
         assert_eq!(
             body_of(&request, Concessions::default()),
@@ -209,6 +221,20 @@ mod tests {
                 "max_tokens": 9,
             })
         );
+    }
+
+    #[test]
+    fn a_choice_of_tool_is_written_where_there_are_tools() {
+        let tool = ToolSpec { name: "clock".to_owned(), description: String::new(), input_schema: Value::Null };
+        let written = |tool_choice, tools: &[ToolSpec]| {
+            let request = Request { tools: tools.to_vec(), tool_choice, ..Request::default() };
+            body_of(&request, Concessions::default())["tool_choice"].clone()
+        };
+        let named = ToolChoice::Named("clock".to_owned());
+        assert_eq!(written(ToolChoice::Auto, std::slice::from_ref(&tool)), Value::Null);
+        assert_eq!(written(ToolChoice::Required, std::slice::from_ref(&tool)), "required");
+        assert_eq!(written(named.clone(), &[tool])["function"]["name"], "clock");
+        assert_eq!(written(named, &[]), Value::Null);
     }
 
     #[test]

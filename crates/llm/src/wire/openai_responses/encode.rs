@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use domain::model::{ModelError, ModelMessage, Request, ToolSpec};
+use domain::model::{ModelError, ModelMessage, Request, ToolChoice, ToolSpec};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::WIRE;
 use crate::wire::request::{arguments, plain_id, plain_object_schema, result_text};
@@ -18,6 +18,8 @@ struct Body<'a> {
     input: Vec<Item<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
     stream: bool,
     /// The conversation is ours: the provider keeps nothing.
     store: bool,
@@ -77,6 +79,7 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
         instructions: &request.system,
         input,
         tools: request.tools.iter().map(tool).collect(),
+        tool_choice: tool_choice(request),
         stream: true,
         store: false,
         max_output_tokens: request.max_tokens,
@@ -84,6 +87,15 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
         include: if thoughts == Thoughts::Off { Vec::new() } else { vec!["reasoning.encrypted_content"] },
     };
     Encoded::new("responses", &body)
+}
+
+fn tool_choice(request: &Request) -> Option<Value> {
+    match &request.tool_choice {
+        _ if request.tools.is_empty() => None,
+        ToolChoice::Auto => None,
+        ToolChoice::Required => Some(json!("required")),
+        ToolChoice::Named(name) => Some(json!({ "type": "function", "name": name })),
+    }
 }
 
 /// What to write differently after a refusal in these words: summaries want a verified organisation, and models that do

@@ -95,7 +95,13 @@ export interface SourcePart {
   readonly title?: string;
 }
 
-export type Part = TextPart | ReasoningPart | ToolPart | StepPart | SourcePart;
+/** What the person should know about the answer, such as a server that was away. */
+export interface NoticePart {
+  readonly type: "notice";
+  readonly text: string;
+}
+
+export type Part = TextPart | ReasoningPart | ToolPart | StepPart | SourcePart | NoticePart;
 
 /** `streaming` while it grows; the others are how an answer ended. */
 export type MessageStatus = "streaming" | "done" | "stopped" | "failed" | "interrupted";

@@ -58,6 +58,7 @@ export type StreamChunk =
   | { readonly type: "tool-output-denied"; readonly toolCallId: string }
   | { readonly type: "source-url"; readonly sourceId: string; readonly url: string; readonly title?: string }
   | { readonly type: "data-model-status"; readonly data: ModelStatus }
+  | { readonly type: "data-notice"; readonly data: { readonly text: string } }
   | { readonly type: "data-title"; readonly data: { readonly title: string } }
   | {
       readonly type: "data-mcp-progress";
@@ -101,6 +102,7 @@ const REQUIRED: { readonly [T in StreamChunk["type"]]: Readonly<Record<string, "
   "tool-output-denied": { toolCallId: "string" },
   "source-url": { sourceId: "string", url: "string" },
   "data-model-status": { data: "object" },
+  "data-notice": { data: "object" },
   "data-title": { data: "object" },
   "data-mcp-progress": { id: "string", data: "object" },
   "data-mcp-task": { id: "string", data: "object" },
@@ -136,6 +138,7 @@ function isModelStatus(data: JsonObject): boolean {
 function isPlausibleData(type: string, data: unknown): boolean {
   if (!isObject(data)) return true;
   if (type === "data-model-status") return isModelStatus(data);
+  if (type === "data-notice") return typeof data["text"] === "string";
   if (type === "data-title") return typeof data["title"] === "string";
   if (type === "data-elicitation") return typeof data["toolCallId"] === "string";
   if (type === "data-mcp-progress") return isCount(data["progress"]);

@@ -1,8 +1,9 @@
 import { isObject } from "@/lib/json";
 import { toToolOutput } from "@/tool-result/tool-output";
-import type { ApprovalQuestion, ChatMessage, Part, ToolPart, ToolTask } from "./message";
+import type { ApprovalQuestion, ChatMessage, Part, ToolPart } from "./message";
 import type { ModelStatus, StreamChunk } from "./protocol";
 import { questionsAfter } from "./questions-after";
+import { taskOf } from "./task-of";
 
 /** What is known of a run so far. */
 export interface RunState {
@@ -117,6 +118,8 @@ export function reduceChunk(run: RunState, chunk: StreamChunk, now: number): Run
         },
         now,
       );
+    case "data-notice":
+      return appendPart(run, { type: "notice", text: chunk.data.text }, now);
     case "data-model-status":
       return { ...run, modelStatus: chunk.data };
     case "data-title":
@@ -211,14 +214,6 @@ function toolFields(chunk: ToolChunk, fields: Partial<ToolPart>): ToolUpdate {
     ...(typeof serverName === "string" ? { serverName } : {}),
     ...(typeof app === "string" ? { app } : {}),
     ...fields,
-  };
-}
-
-function taskOf({ startedAt, asks, message }: ChunkOf<"data-mcp-task">["data"]): ToolTask {
-  return {
-    startedAt: Date.parse(startedAt),
-    asks: asks === true,
-    ...(typeof message === "string" ? { message } : {}),
   };
 }
 

@@ -43,6 +43,7 @@ function toPart(value: unknown): Part[] {
   if (value["type"] === "text") return [{ type: "text", text: asText(value["text"]), state: "done" }];
   if (value["type"] === "reasoning")
     return [{ type: "reasoning", text: asText(value["text"]), state: "done" }];
+  if (value["type"] === "notice") return [{ type: "notice", text: asText(value["text"]) }];
   if (value["type"] === "tool-call" && isObject(value["call"])) return [toToolPart(value["call"])];
   return [];
 }

@@ -1,3 +1,4 @@
+import { Info } from "lucide-react";
 import type { ReactNode } from "react";
 import { Markdown } from "@/markdown/markdown";
 import { hostOf, safeUrl } from "@/markdown/safe-url";
@@ -46,6 +47,13 @@ function PartView({ part, live }: { part: Single; live: boolean }): ReactNode {
       return part.text === "" ? null : <Reasoning part={part} live={live} />;
     case "source-url":
       return <Source part={part} />;
+    case "notice":
+      return (
+        <p className="flex items-baseline gap-2 text-sm text-ink-2 wrap-anywhere">
+          <Info aria-hidden="true" className="size-3.5 shrink-0 translate-y-0.5" />
+          {part.text}
+        </p>
+      );
     case "step-start":
       return null;
     default:

@@ -1,7 +1,5 @@
-use domain::model::{ModelCall, Seal, Thought};
-use serde_json::json;
-
 use super::*;
+use domain::model::{ModelCall, Seal, Thought};
 
 fn body_of(request: &Request, concessions: Concessions) -> Value {
     let encoded = encode(request, concessions).unwrap();
@@ -48,6 +46,7 @@ fn conversation() -> Request {
         ],
         tools: vec![tool("clock", json!({ "type": "object" })), tool("bell", json!({ "anyOf": [] }))],
         max_tokens: None,
+        ..Request::default()
     }
 }
 
@@ -123,4 +122,13 @@ fn what_a_model_cannot_do_is_asked_another_way() {
     assert_eq!((body.get("thinking"), &body["messages"][1]["content"][0]["type"]), (None, &json!("text")));
     assert_eq!(concede("thinking", off), None);
     assert_eq!(concede("messages: at least one message is required", Concessions::default()), None);
+}
+
+#[test]
+fn a_choice_of_tool_is_written_as_the_wire_wants_it() {
+    let tools = vec![ToolSpec { name: "clock".to_owned(), description: String::new(), input_schema: Value::Null }];
+    let tool_choice = ToolChoice::Named("clock".to_owned());
+    let encoded = encode(&Request { tools, tool_choice, ..Request::default() }, Concessions::default()).unwrap();
+    let body: Value = serde_json::from_slice(&encoded.body).unwrap();
+    assert_eq!(body["tool_choice"], json!({ "type": "tool", "name": "clock" }));
 }

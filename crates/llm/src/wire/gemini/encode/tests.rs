@@ -53,6 +53,7 @@ fn conversation() -> Request {
             ToolSpec { name: "2nd".to_owned(), description: String::new(), input_schema: Value::Null },
         ],
         max_tokens: Some(9),
+        ..Request::default()
     }
 }
 
@@ -97,4 +98,16 @@ fn a_model_that_does_not_think_is_not_asked_for_thoughts_again() {
 fn a_model_may_be_named_with_its_folder() {
     let request = Request { model: "models/m".to_owned(), ..Request::default() };
     assert_eq!(encode(&request, Concessions::default()).unwrap().path, "v1beta/models/m:streamGenerateContent?alt=sse");
+}
+
+#[test]
+fn a_choice_of_tool_is_written_as_the_wire_wants_it() {
+    let tools = vec![ToolSpec { name: "clock".to_owned(), description: String::new(), input_schema: Value::Null }];
+    let tool_choice = ToolChoice::Named("clock".to_owned());
+    let encoded = encode(&Request { tools, tool_choice, ..Request::default() }, Concessions::default()).unwrap();
+    let body: Value = serde_json::from_slice(&encoded.body).unwrap();
+    assert_eq!(
+        body["toolConfig"]["functionCallingConfig"],
+        json!({ "mode": "ANY", "allowedFunctionNames": ["clock"] })
+    );
 }

@@ -1,7 +1,5 @@
-use domain::model::{ModelCall, Seal, Thought};
-use serde_json::json;
-
 use super::*;
+use domain::model::{ModelCall, Seal, Thought};
 
 fn body_of(request: &Request, concessions: Concessions) -> Value {
     let encoded = encode(request, concessions).unwrap();
@@ -56,6 +54,7 @@ fn conversation() -> Request {
             input_schema: json!({ "type": "object" }),
         }],
         max_tokens: Some(9),
+        ..Request::default()
     }
 }
 
@@ -105,4 +104,13 @@ fn what_a_model_cannot_do_is_not_asked_again() {
     assert_eq!((body.get("include"), &body["input"][1]["type"]), (None, &json!("message")));
     assert_eq!(concede("reasoning", off), None);
     assert_eq!(concede("The model does not exist.", Concessions::default()), None);
+}
+
+#[test]
+fn a_choice_of_tool_is_written_as_the_wire_wants_it() {
+    let tools = vec![ToolSpec { name: "clock".to_owned(), description: String::new(), input_schema: Value::Null }];
+    let tool_choice = ToolChoice::Named("clock".to_owned());
+    let encoded = encode(&Request { tools, tool_choice, ..Request::default() }, Concessions::default()).unwrap();
+    let body: Value = serde_json::from_slice(&encoded.body).unwrap();
+    assert_eq!(body["tool_choice"], json!({ "type": "function", "name": "clock" }));
 }

@@ -1,0 +1,58 @@
+//! Keys with which programs ask in a person's name: making them, and telling whose one is.
+//!
+//! A key has 256 random bits, so that a plain hash of it cannot be searched through.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::BASE64URL_NOPAD;
+use domain::api_key::Scope;
+use domain::{ApiKeyId, UserId};
+use store::api_keys::{ApiKey, Bearer};
+
+use super::error::AuthError;
+use crate::app::App;
+use crate::secrets::random;
+
+/// What a key begins with, so that people and programs that look for leaked secrets know one when they see it.
+pub const PREFIX: &str = "sk-chat-";
+/// Keys of one person.
+pub const MOST: i64 = 50;
+/// Letters of a key's end that are shown.
+const HINT: usize = 4;
+/// How exactly the last use is known, in milliseconds: not every call writes.
+const EXACTNESS: u64 = 60_000;
+
+/// A new key of a person's, and the secret, which is not known again. `None` when the person has too many.
+pub async fn make(
+    app: &App,
+    owner: UserId,
+    name: String,
+    scopes: Vec<Scope>,
+) -> Result<Option<(ApiKey, String)>, AuthError> {
+    let secret = format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&random::<32>().map_err(AuthError::internal)?));
+    let key = ApiKey {
+        id: ApiKeyId::fresh(),
+        name,
+        hint: secret[secret.len() - HINT..].to_owned(),
+        scopes,
+        created_at: app.clock.now(),
+        last_used_at: None,
+    };
+    let added = app.store.insert_api_key(owner, &key, &hash_of(&secret), MOST).await.map_err(AuthError::internal)?;
+    Ok(added.then_some((key, secret)))
+}
+
+/// Whose a key is, if it is one that holds.
+pub async fn bearer(app: &App, secret: &str) -> Result<Option<Bearer>, AuthError> {
+    let now = app.clock.now();
+    let bearer = app.store.find_api_key(&hash_of(secret), now).await.map_err(AuthError::internal)?;
+    if let Some(Bearer { key, user }) = &bearer
+        && key.last_used_at.is_none_or(|last| now.millis_since(last) >= EXACTNESS)
+    {
+        app.store.touch_api_key(*user, key.id, now).await.map_err(AuthError::internal)?;
+    }
+    Ok(bearer)
+}
+
+fn hash_of(secret: &str) -> Vec<u8> {
+    digest(&SHA256, secret.as_bytes()).as_ref().to_vec()
+}

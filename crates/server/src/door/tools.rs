@@ -1,0 +1,129 @@
+//! The person's tools, where nobody can be asked.
+
+use std::sync::Arc;
+
+use domain::UserId;
+use domain::model::{ModelCall, ModelMessage};
+use domain::permission::AllowedBy;
+use domain::tool::{Outcome, ToolCall, ToolResult};
+use futures_util::future::join_all;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::Failure;
+use super::nobody::Nobody;
+use crate::app::App;
+use crate::runs::{NEVER, parse_arguments, tool_result};
+use crate::tools::discovery::Offer;
+use crate::tools::permission::{Audited, Verdict};
+use crate::tools::{BoundTool, CallEnd, Selection, Toolset, Wanted, Watcher};
+
+/// Everything that the person's connections offer a model now.
+pub async fn all(app: &App, user: UserId) -> Result<Toolset, Failure> {
+    let servers = app.store.list_servers(user).await.map_err(anyhow::Error::from)?;
+    // Two connections of one name are left out: which of them is meant could not be said.
+    let is_unique = |name: &str| servers.iter().filter(|server| server.name == name).count() == 1;
+    let wanted = servers.iter().filter(|server| is_unique(&server.name)).flat_map(|server| {
+        let each = |name| Wanted { name, server_name: Some(server.name.clone()) };
+        app.tools.offered(server).into_iter().map(each).collect::<Vec<_>>()
+    });
+    let wanted: Vec<Wanted> = wanted.collect();
+    let selection = Selection::resolve(&wanted, &servers, |server| app.tools.offered(server));
+    let selection = selection.map_err(anyhow::Error::from)?;
+    Ok(app.tools.open(app, user, &selection).await.for_model())
+}
+
+/// A call, and what was found out about it.
+enum Prepared {
+    Ready(Box<BoundTool>, Map<String, Value>, AllowedBy),
+    Refused(String, Outcome),
+    /// One of our own tools, which find tools.
+    Found(ToolResult),
+}
+
+/// Makes the calls of a round, all of them or, when one of them would have to ask, none.
+pub async fn call(
+    app: &App,
+    user: UserId,
+    (toolset, offer): (&Toolset, &Offer),
+    calls: &[ModelCall],
+    cancel: &CancellationToken,
+) -> Result<Vec<ModelMessage>, Failure> {
+    let mut prepared = Vec::new();
+    for call in calls {
+        prepared.push(prepare(app, user, (toolset, offer), call).await?);
+    }
+    let made = calls.iter().zip(prepared).map(|(call, prepared)| async move {
+        let (name, server_name) = toolset.names(&call.name);
+        let mut record = ToolCall {
+            id: call.id.clone(),
+            name,
+            server_name,
+            arguments: Value::Null,
+            result: None,
+            error: None,
+            outcome: Outcome::Stopped,
+            duration_ms: 0,
+            app: None,
+        };
+        let end = match prepared {
+            Prepared::Refused(reason, outcome) => CallEnd::Failed { reason, outcome },
+            Prepared::Ready(tool, arguments, by) => {
+                let audited = Audited::new(app, user, &record.server_name, &record.name, by);
+                let nobody = Arc::new(Nobody::default());
+                let watcher = Watcher::of_end(cancel.child_token());
+                let watcher = Watcher { asker: Some(nobody.clone()), ..watcher };
+                let end = app.tools.call(app, user, &tool, arguments, watcher).await;
+                audited.end(end.outcome());
+                if nobody.was_asked() {
+                    return Err(Failure::NobodyToAnswer { tool: record.name, server: record.server_name });
+                }
+                end
+            }
+            Prepared::Found(result) => CallEnd::Result(result),
+        };
+        record.outcome = end.outcome();
+        match end {
+            CallEnd::Result(result) => record.result = Some(result),
+            CallEnd::Failed { reason, .. } => record.error = Some(reason),
+        }
+        Ok(tool_result(&record, call.name.clone()))
+    });
+    // The others come to their ends, too: they have begun.
+    join_all(made).await.into_iter().collect()
+}
+
+async fn prepare(
+    app: &App,
+    user: UserId,
+    (toolset, offer): (&Toolset, &Offer),
+    call: &ModelCall,
+) -> Result<Prepared, Failure> {
+    let arguments = match parse_arguments(&call.arguments) {
+        Ok(arguments) => arguments,
+        Err(reason) => {
+            let reason = format!("The arguments are not a JSON object: {reason}");
+            return Ok(Prepared::Refused(reason, Outcome::Error));
+        }
+    };
+    let Some(tool) = toolset.get(&call.name) else {
+        let found = offer.call(toolset, &call.name, arguments).map(Prepared::Found);
+        let unknown = || Prepared::Refused(format!("There is no tool called {}.", call.name), Outcome::Error);
+        return Ok(found.unwrap_or_else(unknown));
+    };
+    // What counts is what the tool is now, not what it was when the answer began.
+    let tool = app.tools.current(app, user, tool).await;
+    let (server, name) = (tool.server.name.clone(), tool.definition.name.clone());
+    let denied = || Audited::new(app, user, &server, &name, AllowedBy::Nobody).end(Outcome::Denied);
+    match app.tools.verdict(app, user, &tool).await {
+        Verdict::Allowed(by) => Ok(Prepared::Ready(Box::new(tool), arguments, by)),
+        Verdict::Never => {
+            denied();
+            Ok(Prepared::Refused(NEVER.to_owned(), Outcome::Denied))
+        }
+        Verdict::Ask { .. } => {
+            denied();
+            Err(Failure::NobodyToAsk { tool: name, server })
+        }
+    }
+}

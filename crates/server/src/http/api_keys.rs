@@ -1,0 +1,85 @@
+//! `/api/keys`: the keys with which a person's programs ask.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use domain::api_key::Scope;
+use domain::{ApiKeyId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::api_keys::ApiKey;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, SignedIn};
+use crate::app::App;
+use crate::auth::AuthError;
+use crate::auth::api_keys::{self, MOST};
+
+/// Characters of a key's name.
+const NAME: usize = 100;
+
+/// A key as its person sees it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct KeyView {
+    id: ApiKeyId,
+    name: String,
+    hint: String,
+    scopes: Vec<Scope>,
+    created_at: Timestamp,
+    last_used_at: Option<Timestamp>,
+}
+
+impl From<ApiKey> for KeyView {
+    fn from(ApiKey { id, name, hint, scopes, created_at, last_used_at }: ApiKey) -> Self {
+        Self { id, name, hint, scopes, created_at, last_used_at }
+    }
+}
+
+/// A key to be made.
+#[derive(Debug, Deserialize)]
+pub struct NewKey {
+    name: String,
+    scopes: Vec<Scope>,
+}
+
+/// `GET /api/keys`
+pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let keys = app.store.list_api_keys(caller.user).await?.into_iter().map(KeyView::from);
+    Ok(Json(json!({ "keys": keys.collect::<Vec<_>>() })))
+}
+
+/// `POST /api/keys`. The answer is the only place where the key stands.
+pub async fn create(
+    State(app): State<App>,
+    caller: SignedIn,
+    JsonBody(body): JsonBody<NewKey>,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let name = body.name.trim().to_owned();
+    if name.is_empty() || name.chars().count() > NAME {
+        return Err(ApiError::BadRequest(format!("name must have 1 to {NAME} characters")));
+    }
+    let mut scopes = body.scopes;
+    scopes.dedup();
+    if !scopes.contains(&Scope::Chat) {
+        return Err(ApiError::BadRequest("scopes must hold chat; tools may stand beside it".into()));
+    }
+    let made = api_keys::make(&app, caller.user, name, scopes).await.map_err(|error| match error {
+        AuthError::Internal(error) => error.into(),
+        other => ApiError::Internal(anyhow::anyhow!("{other}")),
+    })?;
+    let Some((key, secret)) = made else {
+        let message = format!("you have {MOST} keys; end one of them first");
+        return Err(ApiError::Conflict { code: "too_many_keys", message });
+    };
+    Ok((StatusCode::CREATED, Json(json!({ "key": KeyView::from(key), "secret": secret }))))
+}
+
+/// `DELETE /api/keys/{id}`
+pub async fn end(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+    let id: ApiKeyId = id.parse().map_err(|_| ApiError::NotFound("key"))?;
+    if !app.store.delete_api_key(caller.user, id).await? {
+        return Err(ApiError::NotFound("key"));
+    }
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,84 @@
+//! `/v1`: the part of OpenAI's API with which other programs ask.
+
+mod answer;
+mod caller;
+mod chat;
+mod refusal;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use domain::api_key::Scope;
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use super::route::Access::SignedIn;
+use super::route::{Section, get, post};
+use crate::app::App;
+use crate::door::{Question, answer};
+use crate::models::ModelId;
+use caller::Caller;
+use chat::ChatBody;
+use refusal::Refusal;
+
+/// What a model's name ends with when the person's own tools are to be used.
+const WITH_TOOLS: &str = ":tools";
+/// The name of the model that answers in the app.
+const DEFAULT: &str = "default";
+
+/// The routes below `/v1`.
+pub fn section() -> Section {
+    let routes = [get("/models", SignedIn, models), post("/chat/completions", SignedIn, complete)];
+    Section::new("/v1", routes, |routes| {
+        routes
+            .fallback(async || Refusal::from(ApiError::NotFound("route")))
+            .method_not_allowed_fallback(async || Refusal::from(ApiError::MethodNotAllowed))
+    })
+}
+
+/// `GET /v1/models`: those that can be asked now, each a second time with the person's tools where the key may use them.
+async fn models(State(app): State<App>, caller: Caller) -> Json<Value> {
+    let (_, models) = app.models.list().await;
+    let endings = if caller.may(Scope::Tools) { &["", WITH_TOOLS][..] } else { &[""] };
+    let available = models.iter().filter(|model| model.available);
+    let data: Vec<Value> = available
+        .flat_map(|model| {
+            let view = |ending: &&str| {
+                json!({
+                    "id": format!("{}{ending}", model.id), "object": "model", "created": 0, "owned_by": model.provider
+                })
+            };
+            endings.iter().map(view).collect::<Vec<_>>()
+        })
+        .collect();
+    Json(json!({ "object": "list", "data": data }))
+}
+
+/// `POST /v1/chat/completions`
+async fn complete(State(app): State<App>, caller: Caller, body: ChatBody) -> Result<Response, Refusal> {
+    let (name, with_tools) = match body.model.strip_suffix(WITH_TOOLS) {
+        Some(name) => (name, true),
+        None => (body.model.as_str(), false),
+    };
+    if with_tools && !caller.may(Scope::Tools) {
+        return Err(Refusal::forbidden("this key may not use tools; make one in the settings that may"));
+    }
+    let model = model_named(&app, name).await?;
+    let (request, form) = body.read(with_tools)?;
+    let turn = app.door.begin(caller.key, caller.user)?;
+    let told = format!("{model}{}", if with_tools { WITH_TOOLS } else { "" });
+    let said = answer(&app, Question { user: caller.user, model, request, with_tools }, turn);
+    let shape = answer::Shape::new(told, app.clock.now());
+    if form.streams {
+        return answer::stream(said, shape, form.tells_usage, app.tasks.stopping().clone()).await;
+    }
+    answer::whole(said, shape).await
+}
+
+async fn model_named(app: &App, name: &str) -> Result<ModelId, Refusal> {
+    if name == DEFAULT {
+        return app.models.default().await.map_err(|error| Refusal::from(crate::door::Failure::from(error)));
+    }
+    let known = ModelId::parse(name).filter(|model| app.models.has_provider(&model.provider));
+    known.ok_or_else(|| Refusal::unknown_model(name))
+}

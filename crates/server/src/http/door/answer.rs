@@ -1,0 +1,152 @@
+//! An answer in OpenAI's shape, whole or piece by piece.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use domain::Timestamp;
+use domain::model::{FinishReason, Usage};
+use futures_util::stream::{self, Stream, StreamExt};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::refusal::Refusal;
+use crate::door::Said;
+use crate::http::sse;
+
+/// What every piece of an answer says about it.
+#[derive(Debug, Clone)]
+pub struct Shape {
+    id: String,
+    model: String,
+    created: i64,
+}
+
+impl Shape {
+    /// For an answer by `model` that begins now.
+    pub fn new(model: String, now: Timestamp) -> Self {
+        Self { id: format!("chatcmpl-{}", domain::ids::fresh().simple()), model, created: now.as_seconds() }
+    }
+
+    fn object(&self, kind: &str, choices: Value) -> Value {
+        let Self { id, model, created } = self;
+        json!({ "id": id, "object": kind, "created": created, "model": model, "choices": choices })
+    }
+
+    fn chunk(&self, delta: &Value, finish: Option<&str>) -> Value {
+        self.object("chat.completion.chunk", json!([{ "index": 0, "delta": delta, "finish_reason": finish }]))
+    }
+}
+
+/// The answer when it is whole.
+pub async fn whole(said: impl Stream<Item = Said>, shape: Shape) -> Result<Response, Refusal> {
+    let mut said = Box::pin(said);
+    let (mut text, mut thought, mut calls) = (String::new(), String::new(), Vec::<(String, String, String)>::new());
+    let (reason, usage) = loop {
+        match said.next().await {
+            Some(Said::Text(more)) => text.push_str(&more),
+            Some(Said::Thought(more)) => thought.push_str(&more),
+            Some(Said::Call { id, name, .. }) => calls.push((id, name, String::new())),
+            Some(Said::Arguments { index, text }) => {
+                if let Some((.., arguments)) = usize::try_from(index).ok().and_then(|index| calls.get_mut(index)) {
+                    arguments.push_str(&text);
+                }
+            }
+            Some(Said::End(FinishReason::Truncated, _)) | None => return Err(broken_off()),
+            Some(Said::End(reason, usage)) => break (reason, usage),
+            Some(Said::Failed(failure)) => return Err(failure.into()),
+        }
+    };
+    let mut message = json!({ "role": "assistant", "content": text, "refusal": null });
+    if text.is_empty() && !calls.is_empty() {
+        message["content"] = Value::Null;
+    }
+    if !thought.is_empty() {
+        message["reasoning_content"] = thought.into();
+    }
+    let calls: Vec<Value> = calls
+        .into_iter()
+        .map(|(id, name, arguments)| {
+            json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } })
+        })
+        .collect();
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    }
+    let choice = json!({ "index": 0, "message": message, "finish_reason": finish_word(&reason), "logprobs": null });
+    let mut answer = shape.object("chat.completion", json!([choice]));
+    answer["usage"] = usage_of(usage);
+    Ok(Json(answer).into_response())
+}
+
+/// The answer as it comes. What fails before the first word is answered with a status.
+pub async fn stream(
+    said: impl Stream<Item = Said> + Send + 'static,
+    shape: Shape,
+    tells_usage: bool,
+    stopping: CancellationToken,
+) -> Result<Response, Refusal> {
+    let mut said = Box::pin(said);
+    let first = match said.next().await {
+        Some(Said::Failed(failure)) => return Err(failure.into()),
+        None => return Err(broken_off()),
+        Some(first) => first,
+    };
+    let opening = frame(&shape.chunk(&json!({ "role": "assistant", "content": "" }), None));
+    let rest = stream::iter([first]).chain(said).flat_map(move |said| stream::iter(frames(said, &shape, tells_usage)));
+    Ok(sse::response(stream::iter([opening]).chain(rest), stopping))
+}
+
+fn frames(said: Said, shape: &Shape, tells_usage: bool) -> Vec<Bytes> {
+    let delta = |delta: &Value| vec![frame(&shape.chunk(delta, None))];
+    match said {
+        Said::Text(text) => delta(&json!({ "content": text })),
+        Said::Thought(text) => delta(&json!({ "reasoning_content": text })),
+        Said::Call { index, id, name } => {
+            let function = json!({ "name": name, "arguments": "" });
+            delta(&json!({ "tool_calls": [{ "index": index, "id": id, "type": "function", "function": function }] }))
+        }
+        Said::Arguments { index, text } => {
+            delta(&json!({ "tool_calls": [{ "index": index, "function": { "arguments": text } }] }))
+        }
+        // There is no word for it in the shape; a program that reads on must not take it for the end.
+        Said::End(FinishReason::Truncated, _) => vec![frame(&broken_off().body())],
+        Said::Failed(failure) => vec![frame(&Refusal::from(failure).body())],
+        Said::End(reason, usage) => {
+            let mut frames = vec![frame(&shape.chunk(&json!({}), Some(finish_word(&reason))))];
+            if tells_usage {
+                let mut last = shape.object("chat.completion.chunk", json!([]));
+                last["usage"] = usage_of(usage);
+                frames.push(frame(&last));
+            }
+            frames.push(Bytes::from_static(b"data: [DONE]\n\n"));
+            frames
+        }
+    }
+}
+
+fn frame(data: &Value) -> Bytes {
+    format!("data: {data}\n\n").into()
+}
+
+fn broken_off() -> Refusal {
+    crate::door::Failure::Model(domain::model::ModelError::Provider("its answer broke off".to_owned())).into()
+}
+
+fn finish_word(reason: &FinishReason) -> &'static str {
+    match reason {
+        FinishReason::ToolCalls => "tool_calls",
+        FinishReason::Length => "length",
+        FinishReason::ContentFilter => "content_filter",
+        FinishReason::Stop | FinishReason::Truncated | FinishReason::Other(_) => "stop",
+    }
+}
+
+fn usage_of(usage: Usage) -> Value {
+    let Usage { input_tokens, output_tokens, cached_input_tokens } = usage;
+    json!({
+        "prompt_tokens": input_tokens,
+        "completion_tokens": output_tokens,
+        "total_tokens": input_tokens.saturating_add(output_tokens),
+        "prompt_tokens_details": { "cached_tokens": cached_input_tokens },
+    })
+}

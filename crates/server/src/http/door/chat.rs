@@ -1,0 +1,280 @@
+//! The body of a chat completion, and the conversation in it.
+
+use std::collections::HashMap;
+
+use axum::extract::{FromRequest, Request as HttpRequest};
+use domain::model::{ModelCall, ModelMessage, Request, ToolChoice, ToolSpec};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::refusal::Refusal;
+use crate::app::App;
+use crate::http::extract::JsonBody;
+
+/// Tools that one question may name.
+const MOST_TOOLS: usize = 512;
+
+/// The fields that are read; all others are ignored.
+#[derive(Debug, Deserialize)]
+pub struct ChatBody {
+    /// `provider/name`, or `default`.
+    pub model: String,
+    messages: Vec<Message>,
+    tools: Option<Vec<Tool>>,
+    tool_choice: Option<Choice>,
+    #[serde(default)]
+    stream: Option<bool>,
+    stream_options: Option<StreamOptions>,
+    max_tokens: Option<u32>,
+    max_completion_tokens: Option<u32>,
+    n: Option<u32>,
+}
+
+impl FromRequest<App> for ChatBody {
+    type Rejection = Refusal;
+
+    async fn from_request(request: HttpRequest, app: &App) -> Result<Self, Refusal> {
+        Ok(JsonBody::from_request(request, app).await.map(|JsonBody(body)| body)?)
+    }
+}
+
+/// In what form the answer is wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct Form {
+    /// Piece by piece.
+    pub streams: bool,
+    /// With what it cost as the last piece.
+    pub tells_usage: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct StreamOptions {
+    include_usage: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Message {
+    role: String,
+    content: Option<Content>,
+    tool_calls: Option<Vec<Call>>,
+    tool_call_id: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Pieces(Vec<Piece>),
+}
+
+#[derive(Debug, Deserialize)]
+struct Piece {
+    r#type: String,
+    text: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Call {
+    id: String,
+    function: CalledFunction,
+}
+
+#[derive(Debug, Deserialize)]
+struct CalledFunction {
+    name: String,
+    arguments: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Tool {
+    r#type: String,
+    function: Option<Function>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Function {
+    name: String,
+    description: Option<String>,
+    #[serde(default)]
+    parameters: Value,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Choice {
+    Word(String),
+    Named { function: NamedFunction },
+}
+
+#[derive(Debug, Deserialize)]
+struct NamedFunction {
+    name: String,
+}
+
+impl ChatBody {
+    /// The question. With the person's tools, the program has none of its own.
+    pub fn read(self, with_tools: bool) -> Result<(Request, Form), Refusal> {
+        if self.n.is_some_and(|n| n != 1) {
+            return Err(Refusal::bad("n", "there is one answer to a question; leave n out"));
+        }
+        let mut tools = tools(self.tools.unwrap_or_default())?;
+        if with_tools && !tools.is_empty() {
+            let message = "a model whose name ends with :tools uses the tools of your connections; it takes no others";
+            return Err(Refusal::bad("tools", message));
+        }
+        let tool_choice = match self.tool_choice {
+            None => ToolChoice::Auto,
+            Some(Choice::Word(word)) => match word.as_str() {
+                "auto" => ToolChoice::Auto,
+                "required" => ToolChoice::Required,
+                "none" => {
+                    tools.clear();
+                    ToolChoice::Auto
+                }
+                _ => return Err(Refusal::bad("tool_choice", "tool_choice is auto, none, required or a function")),
+            },
+            Some(Choice::Named { function: NamedFunction { name } }) => {
+                if !tools.iter().any(|tool| tool.name == name) {
+                    return Err(Refusal::bad(
+                        "tool_choice",
+                        format!("tool_choice names {name}, which is not in tools"),
+                    ));
+                }
+                ToolChoice::Named(name)
+            }
+        };
+        let (system, messages) = conversation(self.messages)?;
+        let max_tokens = self.max_completion_tokens.or(self.max_tokens).filter(|most| *most > 0);
+        let form = Form {
+            streams: self.stream.unwrap_or(false),
+            tells_usage: self.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
+        };
+        Ok((Request { model: String::new(), system, messages, tools, tool_choice, max_tokens }, form))
+    }
+}
+
+fn tools(tools: Vec<Tool>) -> Result<Vec<ToolSpec>, Refusal> {
+    if tools.len() > MOST_TOOLS {
+        return Err(Refusal::bad("tools", format!("there are more than {MOST_TOOLS} tools")));
+    }
+    let function = |tool: Tool| match tool.function {
+        Some(function) if tool.r#type == "function" && is_name(&function.name) => Ok(ToolSpec {
+            name: function.name,
+            description: function.description.unwrap_or_default(),
+            input_schema: function.parameters,
+        }),
+        Some(_) if tool.r#type == "function" => {
+            Err(Refusal::bad("tools", "a function's name has 1 to 64 letters, digits, lines and underlines"))
+        }
+        _ => Err(Refusal::bad("tools", "only tools of the type function are known")),
+    };
+    tools.into_iter().map(function).collect()
+}
+
+fn is_name(name: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    (1..=64).contains(&name.len()) && name.chars().all(is_plain)
+}
+
+/// The standing instructions, wherever they stand, and the rest.
+fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>), Refusal> {
+    let mut system: Vec<String> = Vec::new();
+    let mut said = Vec::new();
+    let mut names: HashMap<String, String> = HashMap::new();
+    for Message { role, content, tool_calls, tool_call_id } in messages {
+        let text = words(content)?;
+        match role.as_str() {
+            "system" | "developer" => system.push(text),
+            "user" => said.push(ModelMessage::User(text)),
+            "assistant" => {
+                let calls = tool_calls.unwrap_or_default().into_iter().map(|Call { id, function }| {
+                    names.insert(id.clone(), function.name.clone());
+                    ModelCall { id, name: function.name, arguments: function.arguments }
+                });
+                said.push(ModelMessage::assistant(text, calls.collect()));
+            }
+            "tool" => {
+                let id = tool_call_id.unwrap_or_default();
+                let Some(name) = names.get(&id).cloned() else {
+                    return Err(Refusal::bad(
+                        "messages",
+                        "a message of a tool must name a call before it in tool_call_id",
+                    ));
+                };
+                said.push(ModelMessage::ToolResult { call_id: id, name, text, is_error: false });
+            }
+            _ => return Err(Refusal::bad("messages", "a role is system, developer, user, assistant or tool")),
+        }
+    }
+    if !matches!(said.last(), Some(ModelMessage::User(_) | ModelMessage::ToolResult { .. })) {
+        return Err(Refusal::bad("messages", "the last message must be the user's or a tool's"));
+    }
+    Ok((system.join("\n\n"), said))
+}
+
+fn words(content: Option<Content>) -> Result<String, Refusal> {
+    let pieces = match content {
+        None => return Ok(String::new()),
+        Some(Content::Text(text)) => return Ok(text),
+        Some(Content::Pieces(pieces)) => pieces,
+    };
+    let texts: Option<Vec<String>> = pieces
+        .into_iter()
+        .map(|piece| piece.text.filter(|_| matches!(piece.r#type.as_str(), "text" | "input_text" | "output_text")))
+        .collect();
+    texts.map(|texts| texts.join("\n")).ok_or_else(|| Refusal::bad("messages", "only text can be asked here"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(body: Value, with_tools: bool) -> Result<Request, Value> {
+        let body: ChatBody = serde_json::from_value(body).unwrap();
+        body.read(with_tools).map(|(request, _)| request).map_err(|refusal| refusal.body())
+    }
+
+    #[test]
+    fn a_conversation_is_read_whatever_its_form() {
+        let request = read(
+            json!({ "model": "a/b", "max_tokens": 9, "temperature": 0.1, "messages": [
+                { "role": "system", "content": "Be brief." },
+                { "role": "user", "content": [{ "type": "text", "text": "What" }, { "type": "text", "text": "time?" }] },
+                { "role": "assistant", "content": null, "tool_calls": [
+                    { "id": "c", "type": "function", "function": { "name": "clock", "arguments": "{}" } }] },
+                { "role": "tool", "tool_call_id": "c", "content": "noon" },
+            ], "tools": [{ "type": "function", "function": { "name": "clock" } }], "tool_choice": "required" }),
+            false,
+        );
+        let request = request.unwrap();
+        assert_eq!((request.system.as_str(), request.max_tokens), ("Be brief.", Some(9)));
+        assert_eq!(request.tool_choice, ToolChoice::Required);
+        assert_eq!(request.messages[0], ModelMessage::User("What\ntime?".into()));
+        assert!(matches!(&request.messages[2], ModelMessage::ToolResult { name, .. } if name == "clock"));
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused_by_field() {
+        let user = json!([{ "role": "user", "content": "x" }]);
+        let tools = json!([{ "type": "function", "function": { "name": "clock" } }]);
+        for (more, field) in [
+            (json!({ "n": 2 }), "n"),
+            (json!({ "messages": [] }), "messages"),
+            (json!({ "messages": [{ "role": "robot", "content": "x" }] }), "messages"),
+            (json!({ "messages": [{ "role": "tool", "tool_call_id": "c", "content": "x" }] }), "messages"),
+            (json!({ "messages": [{ "role": "user", "content": [{ "type": "image_url" }] }] }), "messages"),
+            (json!({ "tools": [{ "type": "web_search" }] }), "tools"),
+            (json!({ "tools": [{ "type": "function", "function": { "name": "a b" } }] }), "tools"),
+            (json!({ "tool_choice": "perhaps" }), "tool_choice"),
+            (json!({ "tool_choice": { "type": "function", "function": { "name": "bell" } } }), "tool_choice"),
+        ] {
+            let mut body = json!({ "model": "a/b", "messages": user });
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            assert_eq!(read(body.clone(), false).unwrap_err()["error"]["param"], field, "{body}");
+        }
+        let body = json!({ "model": "a/b", "messages": user, "tools": tools });
+        assert!(read(body.clone(), false).is_ok());
+        assert_eq!(read(body, true).unwrap_err()["error"]["param"], "tools");
+    }
+}

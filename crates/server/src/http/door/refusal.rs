@@ -1,0 +1,128 @@
+//! Errors in OpenAI's shape: `{error: {message, type, param, code}}`.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use domain::model::ModelError;
+use serde_json::{Value, json};
+
+use crate::door::{Failure, Refused};
+use crate::http::error::ApiError;
+use crate::models::with_advice;
+
+/// A refusal, or a failure.
+#[derive(Debug)]
+pub struct Refusal {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    /// The field that is wrong.
+    param: Option<&'static str>,
+    /// Seconds until it is worth another try.
+    retry_after: Option<u64>,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), param: None, retry_after: None }
+    }
+
+    /// A field is not what the call takes.
+    pub fn bad(param: &'static str, message: impl Into<String>) -> Self {
+        let refusal = Self::new(StatusCode::BAD_REQUEST, "invalid_value", message);
+        Self { param: Some(param), ..refusal }
+    }
+
+    /// The key does not open this.
+    pub fn forbidden(message: &str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "insufficient_permissions", message)
+    }
+
+    /// There is no such model.
+    pub fn unknown_model(name: &str) -> Self {
+        let message = format!("there is no model {name}; GET /v1/models lists them");
+        Self { param: Some("model"), ..Self::new(StatusCode::NOT_FOUND, "model_not_found", message) }
+    }
+
+    /// As it stands in a body, or in a stream that had begun.
+    pub fn body(&self) -> Value {
+        let Self { status, code, message, param, .. } = self;
+        let kind = match status.as_u16() {
+            401 => "authentication_error",
+            403 => "permission_error",
+            429 => "rate_limit_error",
+            500.. => "api_error",
+            _ => "invalid_request_error",
+        };
+        json!({ "error": { "message": message, "type": kind, "param": param, "code": code } })
+    }
+}
+
+impl From<ApiError> for Refusal {
+    fn from(error: ApiError) -> Self {
+        error.log();
+        let (code, message) = match &error {
+            ApiError::Unauthorized => {
+                ("invalid_api_key", "this key does not hold; make one in the settings of the app".to_owned())
+            }
+            other => (other.code(), other.to_string()),
+        };
+        let answer = error.decorate(StatusCode::OK.into_response());
+        let retry_after = answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        Self { retry_after, ..Self::new(error.status(), code, message) }
+    }
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Self {
+        let retry_after = match refused {
+            Refused::TooOften { retry_after } => retry_after,
+            Refused::TooMany => 1,
+        };
+        let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded", refused.to_string());
+        Self { retry_after: Some(retry_after), ..refusal }
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Model(error) => of_model(&error),
+            Failure::NobodyToAsk { .. } => Self::new(StatusCode::FORBIDDEN, "tool_needs_approval", failure.to_string()),
+            Failure::NobodyToAnswer { .. } => Self::new(StatusCode::FORBIDDEN, "tool_needs_input", failure.to_string()),
+            Failure::Endless => Self::new(StatusCode::BAD_GATEWAY, "too_many_rounds", failure.to_string()),
+            Failure::Stopping => Self {
+                retry_after: Some(1),
+                ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_restarting", failure.to_string())
+            },
+            Failure::Internal(error) => ApiError::from(error).into(),
+        }
+    }
+}
+
+/// The provider's trouble with our key or its bill is no fault of the caller's.
+fn of_model(error: &ModelError) -> Refusal {
+    let (status, code) = match error {
+        ModelError::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded"),
+        ModelError::UnknownModel(_) => (StatusCode::NOT_FOUND, "model_not_found"),
+        ModelError::TooLong(_) => (StatusCode::BAD_REQUEST, "context_length_exceeded"),
+        ModelError::Refused(_) => (StatusCode::BAD_REQUEST, "model_refused"),
+        ModelError::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "model_unavailable"),
+        _ => (StatusCode::BAD_GATEWAY, "model_failed"),
+    };
+    let retry_after = match error {
+        ModelError::RateLimited { retry_after, .. } => Some(retry_after.map_or(1, |wait| wait.as_secs().max(1))),
+        _ => None,
+    };
+    Refusal { retry_after, ..Refusal::new(status, code, with_advice(error)) }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.body())).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}

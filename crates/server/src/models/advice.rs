@@ -1,0 +1,50 @@
+//! What a person can do when a model gave no answer.
+
+use domain::model::ModelError;
+
+/// The error, and what to do next.
+pub fn with_advice(error: &ModelError) -> String {
+    let advice = match error {
+        ModelError::Unreachable(_) => "Try again, or let whoever runs this service see whether the model server runs.",
+        ModelError::Unauthorized(_) => "Whoever runs this service has to renew the key.",
+        ModelError::Unpaid(_) => "Whoever runs this service has to look at the account there.",
+        ModelError::RateLimited { retry_after: Some(wait), .. } => {
+            return format!("{}. Try again in {} s.", sentence(error), wait.as_secs().max(1));
+        }
+        ModelError::RateLimited { retry_after: None, .. } | ModelError::Provider(_) | ModelError::Silent(_) => {
+            "Try again in a moment."
+        }
+        ModelError::UnknownModel(_) => "Whoever runs this service has to choose another model.",
+        ModelError::Refused(_) | ModelError::Malformed(_) => {
+            "If this goes on, whoever runs this service has to look at the model's settings."
+        }
+        ModelError::TooLong(_) => "Send a shorter message, or start a new chat.",
+        ModelError::Unavailable(reason) => return reason.clone(),
+    };
+    format!("{}. {advice}", sentence(error))
+}
+
+/// Without the mark at its end, so that another sentence can follow.
+fn sentence(error: &ModelError) -> String {
+    error.to_string().trim_end_matches(['.', ' ']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn every_error_says_what_to_do_next() {
+        let error = ModelError::Unauthorized("Incorrect API key provided.".to_owned());
+        assert_eq!(
+            with_advice(&error),
+            "the model provider refused the key: Incorrect API key provided. Whoever runs this service has to renew the key."
+        );
+        let retry_after = Some(Duration::from_secs(7));
+        let error = ModelError::RateLimited { message: "slow down".to_owned(), retry_after };
+        assert_eq!(with_advice(&error), "the model provider is busy: slow down. Try again in 7 s.");
+        let error = ModelError::Unavailable("No model is configured.".to_owned());
+        assert_eq!(with_advice(&error), "No model is configured.");
+    }
+}

@@ -1,0 +1,125 @@
+//! Keys with which programs ask in a person's name (`api_keys`). Only hashes of them are stored.
+
+use domain::api_key::Scope;
+use domain::text::without_nul;
+use domain::{ApiKeyId, Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::dispatch::{read, write};
+use crate::{Error, Store};
+
+/// A key as its person sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Its id, which is no secret.
+    pub id: ApiKeyId,
+    /// What its person calls it.
+    pub name: String,
+    /// Its last letters.
+    pub hint: String,
+    /// What it opens.
+    pub scopes: Vec<Scope>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was used last, exact to a minute.
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// What a key says of who shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bearer {
+    /// The key.
+    pub key: ApiKey,
+    /// Whose it is.
+    pub user: UserId,
+}
+
+#[derive(sqlx::FromRow)]
+struct KeyRow {
+    id: Uuid,
+    user_id: Uuid,
+    name: String,
+    hint: String,
+    scopes: String,
+    created_at: i64,
+    last_used_at: Option<i64>,
+}
+
+impl From<KeyRow> for Bearer {
+    fn from(row: KeyRow) -> Self {
+        let key = ApiKey {
+            id: ApiKeyId(row.id),
+            name: row.name,
+            hint: row.hint,
+            // A word that is not known opens nothing.
+            scopes: row.scopes.split(' ').filter_map(Scope::from_word).collect(),
+            created_at: Timestamp(row.created_at),
+            last_used_at: row.last_used_at.map(Timestamp),
+        };
+        Self { key, user: UserId(row.user_id) }
+    }
+}
+
+const INSERT: &str = "INSERT INTO api_keys (id, user_id, name, hint, hash, scopes, created_at)
+    SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT COUNT(*) FROM api_keys WHERE user_id = $2) < $8";
+
+const LIST: &str = "SELECT id, user_id, name, hint, scopes, created_at, last_used_at FROM api_keys
+    WHERE user_id = $1 ORDER BY id DESC";
+
+const DELETE: &str = "DELETE FROM api_keys WHERE id = $1 AND user_id = $2";
+
+const FIND: &str = "SELECT k.id, k.user_id, k.name, k.hint, k.scopes, k.created_at, k.last_used_at
+    FROM api_keys k JOIN users u ON u.id = k.user_id
+    WHERE k.hash = $1 AND (u.banned_until IS NULL OR u.banned_until <= $2)";
+
+const TOUCH: &str = "UPDATE api_keys SET last_used_at = $3 WHERE id = $1 AND user_id = $2";
+
+impl Store {
+    /// Adds a key of a person's, unless they have `most` already. Says whether it was added.
+    pub async fn insert_api_key(&self, owner: UserId, key: &ApiKey, hash: &[u8], most: i64) -> Result<bool, Error> {
+        let (name, scopes) = (without_nul(key.name.clone()), key.scopes.iter().map(|scope| scope.as_str()));
+        let scopes = scopes.collect::<Vec<_>>().join(" ");
+        let added = write!(self, |c| sqlx::query(INSERT)
+            .bind(key.id.0)
+            .bind(owner.0)
+            .bind(&name)
+            .bind(&key.hint)
+            .bind(hash)
+            .bind(&scopes)
+            .bind(key.created_at.0)
+            .bind(most)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(added == 1)
+    }
+
+    /// The keys of a person, newest first.
+    pub async fn list_api_keys(&self, owner: UserId) -> Result<Vec<ApiKey>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, KeyRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+        Ok(rows.into_iter().map(|row| Bearer::from(row).key).collect())
+    }
+
+    /// Ends a key of a person's. Says whether there was one.
+    pub async fn delete_api_key(&self, owner: UserId, key: ApiKeyId) -> Result<bool, Error> {
+        let gone = write!(self, |c| sqlx::query(DELETE)
+            .bind(key.0)
+            .bind(owner.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(gone == 1)
+    }
+
+    /// Whose a key is, which only its bearer can ask. Nobody's, when the account may not be used at present.
+    pub async fn find_api_key(&self, hash: &[u8], now: Timestamp) -> Result<Option<Bearer>, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, KeyRow>(FIND).bind(hash).bind(now.0).fetch_optional(c).await)?;
+        Ok(row.map(Bearer::from))
+    }
+
+    /// Notes that a key was used.
+    pub async fn touch_api_key(&self, owner: UserId, key: ApiKeyId, now: Timestamp) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(TOUCH).bind(key.0).bind(owner.0).bind(now.0).execute(c).await.map(|_| ()))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { closeToasts } from "./look.ts";
+import { say } from "./scripted-model.ts";
+import { Settings } from "./settings.ts";
+import { openStage } from "./stage.ts";
+
+const stage = await openStage();
+
+/** Asks with a key, as a program would. */
+function ask(key: string): Promise<Response> {
+  return fetch(`${stage.app.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "default", messages: [{ role: "user", content: "Hello?" }] }),
+  });
+}
+
+test("a key is made in the settings, shown once, and ended", async (t) => {
+  const { visitor } = await stage.member(t);
+  await visitor.open();
+  const settings = await Settings.open(visitor);
+  await settings.section("API keys").getByText(`${stage.app.url}/v1`).waitFor();
+  await settings.change("API key");
+  await settings.field("Name of the key").fill("Editor");
+  await settings.panel.getByLabel(/^May use my tools/u).check();
+  await settings.button("Make key").click();
+  const secret = await settings.panel.locator("code").innerText();
+  assert.match(secret, /^sk-chat-/u);
+  await settings.row("Editor").getByText("With tools").waitFor();
+  await settings.button("Done").click();
+  await visitor.page.reload();
+  await settings
+    .row("Editor")
+    .getByText(/not used yet/u)
+    .waitFor();
+  assert.equal((await settings.panel.innerText()).includes(secret), false, "it is shown once");
+
+  stage.model.answer(say("Here I am."));
+  const answer = (await (await ask(secret)).json()) as { choices: { message: { content: string } }[] };
+  assert.equal(answer.choices[0]?.message.content, "Here I am.");
+  await visitor.page.reload();
+  await settings
+    .row("Editor")
+    .getByText(/^Last used/u)
+    .waitFor();
+
+  await settings.button("End the key Editor").click();
+  await settings.confirm(/^End the key Editor\?/u, "End key");
+  await closeToasts(visitor);
+  await settings.row("Editor").waitFor({ state: "detached" });
+  assert.equal((await ask(secret)).status, 401);
+});
