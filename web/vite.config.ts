@@ -24,7 +24,7 @@ export default defineConfig({
           groups: [
             { name: "first", tags: ["$initial"], priority: 2 },
             // What only later screens share stays out of what the first ones load.
-            { name: "account", test: /account-parts|account-text|texts-of-account/u, priority: 2 },
+            { name: "account", test: /account-parts|account-text|ui\/form|texts-of-account/u, priority: 2 },
             {
               name: "servers",
               test: /features\/servers\/(api|moment|servers-text|trouble|use-reconnect)|texts-of-servers/u,
@@ -38,10 +38,19 @@ export default defineConfig({
             { name: "asking", test: /approval-parts|texts-of-approval/u, priority: 2 },
             { name: "later", test: /src\/(ui\/(more|form)|lib\/save-file)\./u, priority: 2 },
             { name: "sheet", test: /src\/ui\/sheet/u, priority: 2 },
-            { name: "result", test: /tool-result\/(?!tool-output)|show-invisible/u, priority: 2 },
+            {
+              name: "result",
+              test: /tool-result\/(?!tool-output)|texts-of-result|show-invisible/u,
+              priority: 2,
+            },
             {
               name: "form",
               test: /src\/(schema-form|elicitation)\/|server-sign-in\.ts$|texts-of-(form|elicitation)/u,
+              priority: 2,
+            },
+            {
+              name: "offers",
+              test: /chat\/offers\/|texts-of-offers|server-icon|icons\/(?:file-text|message-square-quote)\./u,
               priority: 2,
             },
             { name: "shared", minShareCount: 2, priority: 1 },

@@ -12,6 +12,7 @@ export interface ScriptedTool {
   task?: { message: string };
   /** What else the server says about it: the link to its app. */
   meta?: object;
+  icons?: object[];
   /** What it answers; it may take its time or throw. */
   run?: (args: Record<string, unknown>) => Promise<string> | string;
   /** What it answers with, in the words of the protocol, in the place of `run`. */
@@ -31,6 +32,7 @@ export interface About {
   instructions?: string;
   /** Of the revision that shakes no hands. */
   modern?: boolean;
+  icons?: object[];
 }
 
 interface RpcRequest {
@@ -143,14 +145,15 @@ async function answerTo(
     return { result: { supportedVersions: ["2026-07-28"], capabilities: { tools: {} }, ...kept } };
   }
   if (!about.modern && method === "initialize") {
-    const serverInfo = { name: "scripted", version: "1.0.0" };
+    const { icons, ...more } = about;
+    const serverInfo = { name: "scripted", version: "1.0.0", ...(icons && { icons }) };
     const protocolVersion = params?.protocolVersion ?? "2025-06-18";
     const capabilities = {
       tools: {},
       resources: {},
       tasks: { cancel: {}, requests: { tools: { call: {} } } },
     };
-    return { result: { protocolVersion, capabilities, serverInfo, ...about } };
+    return { result: { protocolVersion, capabilities, serverInfo, ...more } };
   }
   if (method === "ping") return { result: {} };
   if (method === "tools/list") {
@@ -158,13 +161,14 @@ async function answerTo(
       result: {
         ...(about.modern && { resultType: "complete" }),
         tools: tools.map(
-          ({ name, description = "", inputSchema = { type: "object" }, annotations, meta, task }) => ({
+          ({ name, description = "", inputSchema = { type: "object" }, annotations, meta, task, icons }) => ({
             name,
             description,
             inputSchema,
             ...(annotations && { annotations }),
             ...(task && { execution: { taskSupport: "required" } }),
             ...(meta && { _meta: meta }),
+            ...(icons && { icons }),
           }),
         ),
       },

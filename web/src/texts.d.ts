@@ -53,3 +53,13 @@ declare module "*/en.json?share" {
   const texts: import("@/lib/t").Texts<"share">;
   export default texts;
 }
+
+declare module "*/en.json?offers" {
+  const texts: import("@/lib/t").Texts<"offers">;
+  export default texts;
+}
+
+declare module "*/en.json?result" {
+  const texts: import("@/lib/t").Texts<"result">;
+  export default texts;
+}

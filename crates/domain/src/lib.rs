@@ -4,17 +4,20 @@
 //! model wires, the MCP client and the store all speak these types and never meet each other.
 
 pub mod api_key;
+pub mod attachment;
 pub mod clock;
 pub mod elicitation;
+pub mod icon;
 pub mod ids;
 pub mod message;
 pub mod model;
 pub mod permission;
+pub mod resource;
 pub mod text;
 pub mod tool;
 
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use ids::{
-    ApiKeyId, ApprovalId, AuthSessionId, ChallengeId, ChatId, ElicitationId, FactorId, MessageId, RunId, ServerId,
-    ShareId, UserId,
+    ApiKeyId, ApprovalId, AttachmentId, AuthSessionId, ChallengeId, ChatId, ElicitationId, FactorId, MessageId, RunId,
+    ServerId, ShareId, UserId,
 };

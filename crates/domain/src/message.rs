@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::attachment::Attachment;
 use crate::model::Seal;
 use serde_json::Value;
 
@@ -54,7 +55,7 @@ impl AppContext {
     }
 }
 
-/// One part of an answer, in the order in which it came.
+/// One part of a message, in the order in which it came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Part {
@@ -85,6 +86,11 @@ pub enum Part {
     AppContext {
         /// What, and from which app.
         context: AppContext,
+    },
+    /// What the person attached to their words.
+    Attachment {
+        /// What it is, as it was then.
+        attachment: Box<Attachment>,
     },
 }
 

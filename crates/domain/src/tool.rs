@@ -1,8 +1,9 @@
 //! Tools: what a server offers, what a model asks for and what came of it.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use crate::icon::Icon;
 use crate::text::show_hidden_writing;
 
 /// What a server says about a tool's behaviour. A claim, not a fact: shown as such, never relied on.
@@ -48,6 +49,9 @@ pub struct ToolDefinition {
     /// The server's claims about the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
+    /// Pictures of it that may be shown. They are no part of what a person allows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "readable_icons")]
+    pub icons: Vec<Icon>,
     /// What else the server says about the tool, for those who know it.
     #[serde(rename = "_meta", default, skip_serializing_if = "ToolMeta::is_empty")]
     pub meta: ToolMeta,
@@ -105,6 +109,12 @@ impl ToolMeta {
     }
 }
 
+/// Icons as far as they can be read: a tool is not lost for its picture.
+fn readable_icons<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<Icon>, D::Error> {
+    let icons = Option::<Vec<Value>>::deserialize(value)?.unwrap_or_default();
+    Ok(icons.into_iter().filter_map(|icon| serde_json::from_value(icon).ok()).collect())
+}
+
 fn any_object() -> Value {
     serde_json::json!({ "type": "object" })
 }
@@ -145,11 +155,14 @@ impl ToolResult {
     }
 
     /// What the model gets to read: the texts, links and embedded texts in order, a word in place of what is not
-    /// text, and the structured result when there is no text at all. Nothing in it is written so that only a model reads it.
+    /// text, and the structured result when there is no text at all. Nothing in it is written so that only a model reads
+    /// it, and pieces that the server wants to be shown to the person only are left out.
     pub fn to_model_text(&self) -> String {
-        let pieces: Vec<String> = self.content.iter().filter_map(piece_as_text).collect();
+        let for_model = self.content.iter().filter(|piece| is_for_model(piece));
+        let pieces: Vec<String> = for_model.filter_map(piece_as_text).collect();
         let text = match &self.structured_content {
             Some(value) if pieces.is_empty() => value.to_string(),
+            None if pieces.is_empty() && !self.content.is_empty() => "[shown to the person]".to_owned(),
             _ => pieces.join("\n"),
         };
         let text = match &self.schema_error {
@@ -160,7 +173,15 @@ impl ToolResult {
     }
 }
 
-fn piece_as_text(piece: &ToolContent) -> Option<String> {
+/// Whether a piece names the model among those whom it is for, or nobody.
+fn is_for_model(piece: &ToolContent) -> bool {
+    let audience = piece.get("annotations").and_then(|annotations| annotations.get("audience"));
+    let audience = audience.and_then(Value::as_array).filter(|audience| !audience.is_empty());
+    audience.is_none_or(|audience| audience.iter().any(|role| role == "assistant"))
+}
+
+/// What a model gets to read of a piece.
+pub(crate) fn piece_as_text(piece: &ToolContent) -> Option<String> {
     let field = |name: &str| piece.get(name).and_then(Value::as_str);
     match field("type")? {
         "text" => field("text").map(str::to_owned),
@@ -291,6 +312,29 @@ mod tests {
         assert_eq!(visible(json!([])), (false, false));
         assert_eq!(visible(json!(null)), (true, true));
         assert!(ToolMeta::default().is_for_model() && ToolMeta::default().is_for_apps());
+    }
+
+    #[test]
+    fn what_is_for_the_person_only_stays_with_the_person() {
+        let piece = |text: &str, audience: Value| json!({ "type": "text", "text": text, "annotations": { "audience": audience } });
+        let mut result = ToolResult {
+            content: vec![
+                piece("for you", json!(["user"])),
+                piece("for both", json!(["user", "assistant"])),
+                piece("for all", json!([])),
+            ],
+            ..ToolResult::default()
+        };
+        assert_eq!(result.to_model_text(), "for both\nfor all");
+        result.content.truncate(1);
+        assert_eq!(result.to_model_text(), "[shown to the person]");
+    }
+
+    #[test]
+    fn a_tool_is_not_lost_for_its_picture() {
+        let tool = json!({ "name": "a", "icons": [{ "src": 1 }, "x", { "src": "https://a.example/i.png", "sizes": ["48x48"] }] });
+        let tool: ToolDefinition = serde_json::from_value(tool).unwrap();
+        assert_eq!(tool.icons.len(), 1);
     }
 
     #[test]

@@ -23,8 +23,8 @@ use suspended::Needs;
 use time::Time;
 
 pub(crate) mod long;
-mod rounds;
-mod suspended;
+pub(crate) mod rounds;
+pub(crate) mod suspended;
 mod time;
 
 pub use suspended::{Resumed, Suspended};

@@ -10,16 +10,21 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 use rmcp::{RoleClient, transport::DynamicTransportError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
 use crate::asking::Asking;
 use crate::call::long::Told;
 use crate::connection::{Era, Parts};
 use crate::eras::Eras;
-use crate::handler::{Handler, Routes};
+use crate::handler::{Handler, Offers, Routes, Updates};
+use crate::icons::{self, IconError, Picture};
 use crate::net::GuardedHttp;
 use crate::transport::gate::Gate;
 use crate::transport::{Fault, Transport, http, sse, websocket};
 use crate::{Connection, Error, Limits, Target};
+
+/// Changed resources that a slow listener may be behind; one that is further behind takes its resource for changed.
+const UPDATES: usize = 64;
 
 /// Connects to MCP servers. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -68,6 +73,11 @@ impl Client {
         }
     }
 
+    /// Fetches a picture that the server at `server` names, without credentials, if the protocol's rules let it be shown.
+    pub async fn icon(&self, server: &Url, src: &str) -> Result<Picture, IconError> {
+        icons::fetch(&self.guard, server, src).await
+    }
+
     async fn open(&self, target: &Target) -> Result<Connection, Error> {
         let known = self.eras.get(&target.url);
         if known == Some(Era::Legacy) {
@@ -89,13 +99,13 @@ impl Client {
         if matches!(target.url.scheme(), "ws" | "wss") {
             let fault = Fault::default();
             let wire = websocket::Wire::open(&self.guard, target, self.limits, fault.clone()).await?;
-            return self.serve(wire, mode, Transport::WebSocket, fault).await;
+            return self.serve(wire, mode, &target.url, Transport::WebSocket, fault).await;
         }
         let fault = Fault::default();
         let abandon = CancellationToken::new();
         let unless_connected = abandon.clone().drop_guard();
         let wire = http::wire(&self.guard, target, self.limits, fault.clone(), abandon)?;
-        let first = match self.serve(wire, mode, Transport::StreamableHttp, fault).await {
+        let first = match self.serve(wire, mode, &target.url, Transport::StreamableHttp, fault).await {
             Ok(connection) => {
                 unless_connected.disarm();
                 return Ok(connection);
@@ -105,7 +115,7 @@ impl Client {
         };
         let fault = Fault::default();
         match sse::Wire::open(&self.guard, target, self.limits, fault.clone()).await {
-            Ok(wire) => self.serve(wire, ClientLifecycleMode::Initialize, Transport::Sse, fault).await,
+            Ok(wire) => self.serve(wire, ClientLifecycleMode::Initialize, &target.url, Transport::Sse, fault).await,
             Err(error) if says_more(&error) => Err(error.into()),
             // It is neither, and what it said to the current transport is the better explanation.
             Err(_) => Err(first),
@@ -116,6 +126,7 @@ impl Client {
         &self,
         wire: W,
         mode: ClientLifecycleMode,
+        url: &Url,
         transport: Transport,
         fault: Fault,
     ) -> Result<Connection, Unserved>
@@ -126,14 +137,17 @@ impl Client {
         let asking = Asking::default();
         let tools_changed = Arc::new(watch::Sender::new(0));
         let told = Told::default();
+        let updates = Updates::new(UPDATES);
         let asks = self.asks.then(|| asking.clone());
-        let handler = Handler::new(routes.clone(), tools_changed.clone(), (asks, self.shows_apps), told.clone());
+        let offers = Offers { asking: asks, shows_apps: self.shows_apps };
+        let handler = Handler::new(routes.clone(), tools_changed.clone(), updates.clone(), offers, told.clone());
         let stop = CancellationToken::new();
         let serving = Box::pin(serve_client_with_lifecycle_and_ct(handler, Gate::new(wire), mode, stop.clone()));
         let service: RunningService<RoleClient, Handler> = serving
             .await
             .map_err(|error| Unserved { is_legacy: speaks_as_legacy(&error), error: explain_start(&error, &fault) })?;
-        let parts = Parts { transport, fault, routes, asking, told, tools_changed, stop, limits: self.limits };
+        let (url, limits) = (url.clone(), self.limits);
+        let parts = Parts { url, transport, fault, routes, asking, told, tools_changed, updates, stop, limits };
         Ok(Connection::start(service, parts).await?)
     }
 }

@@ -1,27 +1,35 @@
 //! An open connection to one server.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use domain::icon::Icon;
+use domain::resource::ResourceContents;
 use domain::text::cut_to;
 use domain::tool::{ToolDefinition, ToolResult};
 use rmcp::RoleClient;
-use rmcp::model::{ErrorCode, ServerNotification, ServerPeerInfo, SubscriptionFilter};
+use rmcp::model::{ErrorCode, ServerCapabilities, ServerNotification, ServerPeerInfo, SubscriptionFilter};
 use rmcp::service::{ClientCacheConfig, Peer, RunningService, ServiceError};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
+use url::Url;
 
 use crate::asking::Asking;
 use crate::call::long::{self, Task, Told};
 use crate::call::{self, CallOptions};
 use crate::error::quote;
-use crate::handler::{Handler, Routes};
+use crate::handler::{Handler, Routes, Updates};
+use crate::offers::Listing;
+use crate::offers::completion::{self, Blank, Proposals};
+use crate::offers::prompts::{self, FilledPrompt, Prompt};
+use crate::offers::resources::{self, Resource, ResourceTemplate};
+use crate::offers::watch::{self as updates, ResourceWatch};
 use crate::transport::{Fault, Transport};
-use crate::{CallError, Error, Limits, Resource, resources, tools};
+use crate::{CallError, Error, Limits, icons, tools};
 
 /// For ending a session on the server and closing the wire.
 const CLOSE: Duration = Duration::from_secs(8);
@@ -48,6 +56,9 @@ pub struct ServerInfo {
     pub name: String,
     /// Its version; empty if it gave none.
     pub version: String,
+    /// Pictures of it that may be shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub icons: Vec<Icon>,
     /// How it wants to be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
@@ -66,6 +77,9 @@ pub struct Connection(Arc<Inner>);
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) peer: Peer<RoleClient>,
+    pub(crate) url: Url,
+    pub(crate) capabilities: ServerCapabilities,
+    pub(crate) updates: Updates,
     pub(crate) limits: Limits,
     pub(crate) fault: Fault,
     pub(crate) routes: Routes,
@@ -75,22 +89,24 @@ pub(crate) struct Inner {
     pub(crate) offers_long_calls: bool,
     long_calls: Mutex<HashSet<String>>,
     pub(crate) told: Told,
-    info: ServerInfo,
+    pub(crate) info: ServerInfo,
     tools_changed: Arc<watch::Sender<u64>>,
-    stop: CancellationToken,
-    ended: CancellationToken,
+    pub(crate) stop: CancellationToken,
+    pub(crate) ended: CancellationToken,
     pub(crate) tasks: TaskTracker,
     _stop_on_drop: DropGuard,
 }
 
 /// What a connection is made of besides the running protocol.
 pub(crate) struct Parts {
+    pub(crate) url: Url,
     pub(crate) transport: Transport,
     pub(crate) fault: Fault,
     pub(crate) routes: Routes,
     pub(crate) asking: Asking,
     pub(crate) told: Told,
     pub(crate) tools_changed: Arc<watch::Sender<u64>>,
+    pub(crate) updates: Updates,
     pub(crate) stop: CancellationToken,
     pub(crate) limits: Limits,
 }
@@ -113,7 +129,7 @@ impl Connection {
         // Whoever asks for the tools wants to know what they are now; keeping a list is the caller's business.
         peer.set_response_cache_config(ClientCacheConfig::disabled()).await;
         let about = peer.peer_info().ok_or(Error::Closed)?;
-        let info = describe(&about, parts.transport);
+        let info = describe(&about, parts.transport, &parts.url);
         let tasks = TaskTracker::new();
         let ended = CancellationToken::new();
         let end = ended.clone().drop_guard();
@@ -136,6 +152,9 @@ impl Connection {
         tasks.close();
         Ok(Self(Arc::new(Inner {
             peer,
+            url: parts.url,
+            capabilities: about.capabilities.clone(),
+            updates: parts.updates,
             limits: parts.limits,
             fault: parts.fault,
             routes: parts.routes,
@@ -182,9 +201,46 @@ impl Connection {
         Box::pin(call::resume(&self.0, task, age, options)).await
     }
 
-    /// Reads a resource of the server, in the pieces in which it comes.
-    pub async fn read_resource(&self, uri: &str) -> Result<Vec<Resource>, Error> {
+    /// All prompts of the server; none if it offers no prompts.
+    pub async fn list_prompts(&self) -> Result<Listing<Prompt>, Error> {
+        prompts::list(&self.0).await
+    }
+
+    /// A prompt, filled in.
+    pub async fn get_prompt(&self, name: &str, arguments: &BTreeMap<String, String>) -> Result<FilledPrompt, Error> {
+        prompts::get(&self.0, name, arguments).await
+    }
+
+    /// All resources of the server; none if it offers no resources.
+    pub async fn list_resources(&self) -> Result<Listing<Resource>, Error> {
+        resources::list(&self.0).await
+    }
+
+    /// All templates of the server's resources.
+    pub async fn list_resource_templates(&self) -> Result<Listing<ResourceTemplate>, Error> {
+        resources::templates(&self.0).await
+    }
+
+    /// What a resource holds.
+    pub async fn read_resource(&self, uri: &str) -> Result<Vec<ResourceContents>, Error> {
         resources::read(&self.0, uri).await
+    }
+
+    /// What the server proposes for a blank that begins with `value`, in view of what is `filled` in already. A server
+    /// that proposes nothing has no proposals.
+    pub async fn complete(
+        &self,
+        blank: Blank,
+        name: &str,
+        value: &str,
+        filled: BTreeMap<String, String>,
+    ) -> Result<Proposals, Error> {
+        completion::complete(&self.0, blank, name, value, filled).await
+    }
+
+    /// Hears from now on when a resource changes.
+    pub async fn watch_resource(&self, uri: &str) -> Result<ResourceWatch, Error> {
+        updates::watch(&self.0, uri).await
     }
 
     /// Waits until the connection is gone. Streamable HTTP holds no connection between requests, so there it ends only
@@ -216,9 +272,13 @@ impl Connection {
     }
 }
 
-fn describe(about: &ServerPeerInfo, transport: Transport) -> ServerInfo {
+fn describe(about: &ServerPeerInfo, transport: Transport, url: &Url) -> ServerInfo {
     let server = about.server_info.as_ref();
+    let icons = server.and_then(|server| serde_json::to_value(&server.icons).ok()).unwrap_or_default();
+    let mut icons: Vec<Icon> = serde_json::from_value(icons).unwrap_or_default();
+    icons::keep_usable(&mut icons, url);
     ServerInfo {
+        icons,
         name: server.map(|server| quote(&server.name)).unwrap_or_default(),
         version: server.map(|server| quote(&server.version)).unwrap_or_default(),
         instructions: about

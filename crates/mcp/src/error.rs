@@ -81,6 +81,9 @@ pub enum Error {
         /// The server's words, cut and cleaned.
         message: String,
     },
+    /// It does not offer what was asked for; the text says what.
+    #[error("offers no {0}")]
+    NotOffered(&'static str),
     /// No revision of the protocol is known to both sides.
     #[error("speaks no revision of the protocol that is known here")]
     Version,
@@ -122,6 +125,7 @@ impl Error {
             Self::TooLarge(_) => "too-large",
             Self::Protocol(_) => "protocol",
             Self::Server { .. } => "server",
+            Self::NotOffered(_) => "not-offered",
             Self::Version => "version",
             Self::TaskGone => "task-gone",
             Self::TaskExpired => "task-expired",
@@ -168,6 +172,7 @@ impl Error {
             | Self::InsufficientScope { .. }
             | Self::Forbidden
             | Self::Renewal(_)
+            | Self::NotOffered(_)
             | Self::Redirected(_) => true,
             // A gateway that answers 408, 500, 502 or 504 may have passed the request on.
             Self::Status { status } => (400..500).contains(status) && *status != 408 || *status == 503,

@@ -10,11 +10,12 @@ use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, CustomNotification,
     CustomRequest, CustomResult, ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorCode, ErrorData,
     FormElicitationCapability, Implementation, JsonObject, ListRootsResult, ProgressNotificationParam, ProgressToken,
-    ProtocolVersion, TASKS_EXTENSION_ID, TaskStatusNotificationParams, UrlElicitationCapability,
+    ProtocolVersion, ResourceUpdatedNotificationParam, TASKS_EXTENSION_ID, TaskStatusNotificationParams,
+    UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::{Map, Value};
-use tokio::sync::{Mutex, mpsc, watch};
+use tokio::sync::{Mutex, broadcast, mpsc, watch};
 
 use crate::asking::Asking;
 use crate::call::Progress;
@@ -25,6 +26,9 @@ use crate::error::quote;
 /// Progress reports on their way to the calls they belong to. The lock is held while a call is handed to the wire,
 /// because its token is known only afterwards and a report may be faster.
 pub(crate) type Routes = Arc<Mutex<HashMap<ProgressToken, mpsc::Sender<Progress>>>>;
+
+/// The resources that servers of the older revisions say have changed, by their addresses.
+pub(crate) type Updates = broadcast::Sender<Arc<str>>;
 
 /// The method of a question, which the library does not know when it cannot read its parameters.
 const ELICIT: &str = "elicitation/create";
@@ -42,20 +46,31 @@ const TASK_CHANGED: &str = "notifications/tasks/status";
 pub(crate) struct Handler {
     routes: Routes,
     tools_changed: Arc<watch::Sender<u64>>,
+    updates: Updates,
     asking: Option<Asking>,
     told: Told,
     shows_apps: bool,
 }
 
+/// What a client offers to its servers.
+#[derive(Debug)]
+pub(crate) struct Offers {
+    /// Who puts their questions; without, none are offered to be put.
+    pub(crate) asking: Option<Asking>,
+    /// Whether the pages of their tools are shown.
+    pub(crate) shows_apps: bool,
+}
+
 impl Handler {
-    /// Without `asking`, no questions are offered to be put.
+    /// Answers what a server asks, and hands on what it tells.
     pub(crate) fn new(
         routes: Routes,
         tools_changed: Arc<watch::Sender<u64>>,
-        (asking, shows_apps): (Option<Asking>, bool),
+        updates: Updates,
+        Offers { asking, shows_apps }: Offers,
         told: Told,
     ) -> Self {
-        Self { routes, tools_changed, asking, told, shows_apps }
+        Self { routes, tools_changed, updates, asking, told, shows_apps }
     }
 
     async fn ask(&self, params: &Value, context: &RequestContext<RoleClient>) -> Result<Value, ErrorData> {
@@ -134,6 +149,11 @@ impl ClientHandler for Handler {
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.tools_changed.send_modify(|count| *count += 1);
+    }
+
+    async fn on_resource_updated(&self, update: ResourceUpdatedNotificationParam, _: NotificationContext<RoleClient>) {
+        // With nobody to hear it there is nothing to do.
+        self.updates.send(update.uri.into()).ok();
     }
 
     fn get_info(&self) -> ClientConfig {

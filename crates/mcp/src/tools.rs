@@ -8,10 +8,10 @@ use rmcp::model::{ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestPa
 use rmcp::service::PeerRequestOptions;
 use serde_json::Value;
 
-use crate::Error;
 use crate::call::long;
 use crate::client::explain_request;
 use crate::connection::Inner;
+use crate::{Error, icons};
 
 /// The protocol's bounds on a tool's name, in characters.
 const NAME: std::ops::RangeInclusive<usize> = 1..=128;
@@ -50,10 +50,11 @@ async fn pages(connection: &Inner) -> Result<Vec<ToolDefinition>, Error> {
                 long_calls.extend(tool["name"].as_str().map(str::to_owned));
             }
             // One bad tool is no reason to lose the others.
-            let Some(tool) = definition(tool) else {
+            let Some(mut tool) = definition(tool) else {
                 tracing::warn!("a tool was left out: its definition cannot be read");
                 continue;
             };
+            icons::keep_usable(&mut tool.icons, &connection.url);
             if names.insert(tool.name.clone()) {
                 tools.push(tool);
             }

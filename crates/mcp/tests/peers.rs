@@ -6,6 +6,8 @@
 mod asking;
 #[path = "support/memory.rs"]
 mod memory;
+#[path = "peers/offers.rs"]
+mod offers;
 #[path = "support/peer.rs"]
 mod peer;
 

@@ -26,6 +26,13 @@ pub enum Event {
         /// Which one.
         id: ServerId,
     },
+    /// A resource changed that a page wants to hear of.
+    ResourceChanged {
+        /// The connection it belongs to.
+        connection_id: ServerId,
+        /// Which one.
+        uri: String,
+    },
     /// A run began or ended.
     Run {
         /// Its chat.

@@ -23,6 +23,7 @@ pub mod history;
 pub mod import;
 pub mod mcp_servers;
 pub mod models;
+pub mod offers;
 pub mod rest;
 pub mod route;
 mod serve;
@@ -96,6 +97,15 @@ fn table() -> Vec<Section> {
                 patch("/connections/{id}", Owner, connections::change),
                 post("/connections/{id}/refresh", Owner, connections::refresh),
                 post("/connections/{id}/tools", Owner, connections::list_again),
+                get("/connections/{id}/prompts", Owner, offers::prompts),
+                get("/connections/{id}/resources", Owner, offers::resources),
+                post("/connections/{id}/resources/read", Owner, offers::read),
+                post("/connections/{id}/resources/watch", Owner, offers::watch),
+                delete("/connections/{id}/resources/watch", Owner, offers::unwatch),
+                post("/connections/{id}/completion", Owner, offers::complete),
+                post("/connections/{id}/attachments", Owner, offers::attach),
+                get("/connections/{id}/icon", Owner, offers::icon),
+                get("/attachments/{id}", Owner, offers::attachment),
                 post("/connections/{id}/sign-in", Owner, sign_in::begin),
                 put("/connections/{id}/sign-in", Owner, sign_in::enter_client),
                 delete("/connections/{id}/sign-in", Owner, sign_in::end),

@@ -24,8 +24,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use domain::attachment::Attachment;
 use domain::message::{AppContext, MessageStatus, Part};
-use domain::{ChatId, Clock, MessageId, RunId, UserId};
+use domain::{AttachmentId, ChatId, Clock, MessageId, RunId, UserId};
 use store::Store;
 use store::chats::NewTurn;
 use tokio_util::sync::CancellationToken;
@@ -175,7 +176,7 @@ impl Runs {
             user_message: MessageId::fresh(),
             answer: run.answer,
             content: question.message.clone(),
-            parts: question.contexts.into_iter().map(|context| Part::AppContext { context }).collect(),
+            parts: parts_of(question.attachments, question.contexts),
             model: model.to_string(),
             tools: question.tools.stored(),
             now: app.clock.now(),
@@ -203,6 +204,22 @@ impl Runs {
         };
         app.tasks.spawn("run", engine::drive(app.clone(), Arc::clone(&run), turn));
         Ok(run)
+    }
+
+    /// What was attached to one of the newest messages of a chat.
+    pub async fn attachment(
+        &self,
+        app: &App,
+        owner: UserId,
+        chat: ChatId,
+        id: AttachmentId,
+    ) -> Result<Option<Attachment>, store::Error> {
+        let messages = app.store.list_messages(owner, chat, history::MESSAGES).await?;
+        let parts = messages.into_iter().rev().flat_map(|message| message.parts);
+        Ok(parts.into_iter().find_map(|part| match part {
+            Part::Attachment { attachment } if attachment.id == id => Some(*attachment),
+            _ => None,
+        }))
     }
 
     /// The turn that goes on in a chat, if it is the caller's.
@@ -265,6 +282,12 @@ impl Runs {
     }
 }
 
+/// What goes with a person's words.
+fn parts_of(attachments: Vec<Attachment>, contexts: Vec<AppContext>) -> Vec<Part> {
+    let attached = attachments.into_iter().map(|attachment| Part::Attachment { attachment: Box::new(attachment) });
+    attached.chain(contexts.into_iter().map(|context| Part::AppContext { context })).collect()
+}
+
 /// What a person asks.
 #[derive(Debug, Clone)]
 pub struct Question {
@@ -272,6 +295,8 @@ pub struct Question {
     pub chat: ChatId,
     /// The words.
     pub message: String,
+    /// What the person attached to them.
+    pub attachments: Vec<Attachment>,
     /// With which tools.
     pub tools: Selection,
     /// What apps want the model to know.

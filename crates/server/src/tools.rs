@@ -11,6 +11,9 @@ pub mod discovery;
 mod edit;
 pub mod headers;
 mod inquiry;
+mod news;
+mod offers;
+mod origin;
 mod output;
 pub mod permission;
 mod pool;
@@ -39,11 +42,13 @@ use crate::auth::Audience;
 use crate::config::Config;
 
 use inquiry::SignIns;
+use origin::{host_and_port, own_origins};
 
 pub use by_hand::{ByHand, HandAsker, Told};
 pub use call::CallEnd;
 pub use edit::{ConnectionDetails, Edit, EditError};
 pub use inquiry::{Inquirer, SignInWish, answer};
+pub use offers::{OfferError, Wish};
 pub use pool::{Origin, Pool};
 pub use selection::{Selection, SelectionError, Toolset, Wanted};
 pub use view::{ConnectionStatus, ConnectionView};
@@ -62,6 +67,8 @@ pub struct Tools {
     sign_ins: SignIns,
     /// The questions of calls that people make by hand.
     pub by_hand: ByHand,
+    pictures: offers::Pictures,
+    watches: news::Watches,
     /// Where this server is, by every name it has.
     own: Vec<String>,
     fallback: bool,
@@ -121,6 +128,8 @@ impl Tools {
             oauth,
             sign_ins: SignIns::default(),
             by_hand: ByHand::default(),
+            pictures: offers::Pictures::default(),
+            watches: news::Watches::default(),
             policy,
             own,
             fallback: config.fallback_tools,
@@ -282,20 +291,6 @@ impl Tools {
 /// Whether the person entered who they are.
 fn has_authorization(headers: &[(String, String)]) -> bool {
     headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
-}
-
-/// Every `host:port` under which this server answers.
-fn own_origins(address: SocketAddr, site: &Url) -> Vec<String> {
-    let port = address.port();
-    let mut own = vec![address.to_string(), host_and_port(site)];
-    if address.ip().is_loopback() || address.ip().is_unspecified() {
-        own.extend([format!("localhost:{port}"), format!("127.0.0.1:{port}"), format!("[::1]:{port}")]);
-    }
-    own
-}
-
-fn host_and_port(url: &Url) -> String {
-    format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
 }
 
 /// An open connection and what it offers.

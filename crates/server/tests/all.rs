@@ -14,6 +14,7 @@ mod long_calls;
 mod many_tools;
 mod mcp_servers;
 mod network;
+mod offers;
 mod permissions;
 mod rest;
 mod routes;

@@ -153,6 +153,14 @@ impl Store {
                 .bind(&parts)
                 .execute(&mut *tx)
                 .await?;
+            for part in &turn.parts {
+                let Part::Attachment { attachment } = part else { continue };
+                sqlx::query(crate::attachments::DELETE)
+                    .bind(attachment.id.0)
+                    .bind(turn.owner.0)
+                    .execute(&mut *tx)
+                    .await?;
+            }
             sqlx::query(crate::runs::INSERT)
                 .bind(turn.run.0)
                 .bind(turn.chat.0)

@@ -11,6 +11,7 @@ mod open;
 
 pub mod api_keys;
 pub mod approvals;
+pub mod attachments;
 pub mod auth_codes;
 pub mod auth_sessions;
 pub mod chats;

@@ -1,3 +1,5 @@
+import type { Icon } from "./icon";
+
 /** What a server says about a tool's behaviour; hints, never promises. */
 export interface ToolAnnotations {
   title?: string;
@@ -17,6 +19,7 @@ export interface ToolDefinition {
   annotations?: ToolAnnotations | null;
   /** What else the server says; of it, the link to the tool's app. */
   _meta?: { ui?: { resourceUri?: unknown } | null } | null;
+  icons?: Icon[] | null;
 }
 
 /** A tool that the assistant may use, with the name of the connection it comes from. */
@@ -31,4 +34,6 @@ export interface AvailableTool {
   annotations?: ToolAnnotations;
   /** Whether the server brings an app for the result. */
   hasApp?: boolean;
+  /** Its pictures, and the connection through which they are had; absent when there are none. */
+  pictures?: { connectionId: string; icons: readonly Icon[] };
 }

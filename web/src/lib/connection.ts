@@ -1,4 +1,5 @@
 import type { ToolDefinition } from "./available-tool";
+import type { Icon } from "./icon";
 
 /** The live state of a connection, as the server knows it. */
 export interface Connection {
@@ -29,6 +30,7 @@ export interface Connection {
   transport?: string | null;
   protocolVersion?: string | null;
   server?: { name: string; version: string } | null;
+  icons?: Icon[];
   latencyMs?: number | null;
   checkedAt?: string | null;
 }

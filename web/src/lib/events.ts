@@ -10,7 +10,8 @@ export type PageEvent =
   | { type: "connection-removed"; id: string }
   | { type: "run"; sessionId: string; runId: string; state: "started" | "ended" }
   | { type: "session"; sessionId: string }
-  | { type: "devices" };
+  | { type: "devices" }
+  | { type: "resource-changed"; connectionId: string; uri: string };
 
 type Listener = (event: PageEvent) => void;
 

@@ -2,6 +2,7 @@ import { AppWindow, Maximize, TriangleAlert } from "lucide-react";
 import { use, useId, useState } from "react";
 import { useQuery } from "@/lib/query/use-query";
 import { OutputView } from "@/tool-result/output-view";
+import { ResultServer } from "@/tool-result/result-server";
 import type { ToolOutput } from "@/tool-result/tool-output";
 import { Button } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
@@ -39,6 +40,14 @@ const SENSITIVE = {
   geolocation: "apps.geolocation",
 } as const;
 
+function PlainResult({ serverName, output }: { serverName: string; output: ToolOutput }) {
+  return (
+    <ResultServer value={serverName}>
+      <OutputView output={output} />
+    </ResultServer>
+  );
+}
+
 /** The app that a server brings for the result of a tool, with what it wants and with the plain result behind it. */
 export function ToolApp({ callId, serverName, tool, input, output }: ToolAppProps) {
   const host = use(AppHostContext);
@@ -63,7 +72,7 @@ export function ToolApp({ callId, serverName, tool, input, output }: ToolAppProp
           <TriangleAlert aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
           {failure ?? t(phase === "left" ? "apps.left" : "apps.silent")}
         </p>
-        {output && <OutputView output={output} />}
+        {output && <PlainResult serverName={serverName} output={output} />}
       </div>
     );
   }
@@ -130,7 +139,7 @@ export function ToolApp({ callId, serverName, tool, input, output }: ToolAppProp
       <div id={plainId} hidden={!plain}>
         {plain && output && (
           <div className="border-t border-line px-3.5 py-3">
-            <OutputView output={output} />
+            <PlainResult serverName={serverName} output={output} />
           </div>
         )}
       </div>

@@ -1,7 +1,9 @@
 import { isObject, type JsonObject } from "@/lib/json";
-import { showInvisible } from "@/lib/show-invisible";
-import { t } from "@/lib/t";
+import { EmbeddedResource } from "./embedded-resource";
+import { InlineAudio } from "./inline-audio";
 import { InlineImage } from "./inline-image";
+import { t } from "./result-text";
+import { ResourceLink } from "./resource-link";
 import { TextBlock } from "./text-block";
 import { readableText } from "./readable";
 
@@ -9,43 +11,36 @@ const asText = (value: unknown): string | undefined => (typeof value === "string
 
 /** One piece of a tool's result. Nothing is run or fetched: pictures and sounds come inside the result itself. */
 export function ContentPiece({ piece }: { piece: JsonObject }) {
+  if (!isForPerson(piece)) {
+    return (
+      <details className="text-sm">
+        <summary className="w-fit cursor-default py-0.5 text-xs text-ink-2 hover:text-ink touch:py-3">
+          {t("result.forAssistant")}
+        </summary>
+        <div className="pt-1.5">
+          <Content piece={piece} />
+        </div>
+      </details>
+    );
+  }
+  return <Content piece={piece} />;
+}
+
+/** Whether a server wants the person to see a piece: it names the person, or nobody, among those whom it is for. */
+function isForPerson({ annotations }: JsonObject): boolean {
+  const audience = isObject(annotations) ? annotations["audience"] : undefined;
+  return !Array.isArray(audience) || audience.length === 0 || audience.includes("user");
+}
+
+function Content({ piece }: { piece: JsonObject }) {
   const type = asText(piece["type"]);
   const data = asText(piece["data"]);
   const mimeType = asText(piece["mimeType"]) ?? "";
   if (type === "text") return <TextBlock text={readableText(asText(piece["text"]) ?? "")} />;
   if (type === "image" && data !== undefined) return <InlineImage data={data} mimeType={mimeType} />;
-  if (type === "audio" && data !== undefined && mimeType.startsWith("audio/"))
-    return (
-      // oxlint-disable-next-line jsx-a11y/media-has-caption -- A tool's sound comes without captions.
-      <audio controls src={`data:${mimeType};base64,${data}`} className="w-full" />
-    );
-  if (type === "resource_link") return <ResourceLink piece={piece} />;
-  if (type === "resource" && isObject(piece["resource"])) return <Resource resource={piece["resource"]} />;
+  if (type === "audio" && data !== undefined) return <InlineAudio data={data} mimeType={mimeType} />;
+  if (type === "resource_link") return <ResourceLink link={piece} />;
+  if (type === "resource" && isObject(piece["resource"]))
+    return <EmbeddedResource resource={piece["resource"]} />;
   return <TextBlock text={JSON.stringify(piece, null, 2)} />;
-}
-
-function ResourceLink({ piece }: { piece: JsonObject }) {
-  const uri = asText(piece["uri"]) ?? "";
-  return (
-    <p className="text-sm wrap-anywhere">
-      {showInvisible(asText(piece["title"]) ?? asText(piece["name"]) ?? "")}{" "}
-      <span className="font-mono text-xs text-ink-2">{showInvisible(uri)}</span>
-    </p>
-  );
-}
-
-function Resource({ resource }: { resource: JsonObject }) {
-  const text = asText(resource["text"]);
-  return (
-    <div>
-      <p className="mb-1 font-mono text-xs wrap-anywhere text-ink-2">
-        {showInvisible(asText(resource["uri"]) ?? "")}
-      </p>
-      {text === undefined ? (
-        <p className="text-ink-2">{t("result.binary")}</p>
-      ) : (
-        <TextBlock text={readableText(text)} />
-      )}
-    </div>
-  );
 }

@@ -1,4 +1,4 @@
-import { t } from "@/lib/t";
+import { t } from "./result-text";
 
 interface InlineImageProps {
   /** Base64. */
@@ -9,11 +9,16 @@ interface InlineImageProps {
 /** Larger pictures are not decoded. In characters of base64: 10 MB. */
 const MOST = 14_000_000;
 /** Raster formats alone: a drawing can hold a document of its own. */
-const SHOWN = /^image\/(?:png|jpeg|gif|webp|avif)$/u;
+const SHOWN = /^image\/(?:png|jpeg|gif|webp)$/u;
+
+/** Whether pictures of a kind are shown at all. */
+export function isShownImage(mimeType: string): boolean {
+  return SHOWN.test(mimeType);
+}
 
 /** A picture inside a tool's result. */
 export function InlineImage({ data, mimeType }: InlineImageProps) {
-  if (!SHOWN.test(mimeType) || data.length > MOST) {
+  if (!isShownImage(mimeType) || data.length > MOST) {
     const n = Math.ceil((data.length * 3) / 4 / 1_000);
     return <p className="text-ink-2 wrap-anywhere">{t("result.imageRefused", { type: mimeType, n })}</p>;
   }

@@ -1,5 +1,5 @@
 import { ChevronRight, TriangleAlert } from "lucide-react";
-import { t } from "@/lib/t";
+import { t } from "./result-text";
 import { ContentPiece } from "./content-piece";
 import { TextBlock } from "./text-block";
 import { structuredPlace } from "./readable";

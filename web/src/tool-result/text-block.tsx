@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { showInvisible } from "@/lib/show-invisible";
-import { t } from "@/lib/t";
+import { t } from "./result-text";
 import { Button } from "@/ui/button";
 
 /** Longer texts are cut until the reader asks for the rest. */

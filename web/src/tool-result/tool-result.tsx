@@ -1,6 +1,6 @@
 import { Activity as Pulse, Check, CircleAlert } from "lucide-react";
 import { formatDuration } from "@/lib/format";
-import { type MessageKey, t } from "@/lib/t";
+import { type ResultKey, t } from "./result-text";
 import { OutputView } from "./output-view";
 import type { ToolOutput } from "./tool-output";
 
@@ -40,7 +40,7 @@ function Outcome({ failure, error }: { failure: boolean; error: boolean }) {
   );
 }
 
-function outcomeKey(failure: boolean, error: boolean): MessageKey {
+function outcomeKey(failure: boolean, error: boolean): ResultKey {
   if (failure) return "result.failed";
   return error ? "result.error" : "result.done";
 }

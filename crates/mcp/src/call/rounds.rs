@@ -15,7 +15,7 @@ const VISITS_REQUIRED: i32 = -32042;
 const QUESTIONS: usize = 16;
 
 /// Takes a result apart: what is needed, or the result itself.
-pub(super) fn needs(result: ServerResult) -> Result<Result<Needs, ServerResult>, Error> {
+pub(crate) fn needs(result: ServerResult) -> Result<Result<Needs, ServerResult>, Error> {
     let mut raw = match result {
         ServerResult::InputRequiredResult(asked) => match serde_json::to_value(asked) {
             Ok(Value::Object(raw)) => raw,

@@ -24,7 +24,7 @@ pub struct Suspended {
 
 /// What a server needs before a call can go on.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) enum Needs {
+pub(crate) enum Needs {
     /// Answers.
     Answers {
         /// The parameters of the questions, by the server's keys.

@@ -22,6 +22,10 @@ pub fn document(title: &str, messages: &[StoredMessage]) -> String {
             let _ = match part {
                 Part::Text { text: words } => write!(text, "\n{}\n", words.trim_end()),
                 Part::ToolCall { call } => write!(text, "\n{}", tool_call(call)),
+                Part::Attachment { attachment } => {
+                    let (name, server) = (plain(&attachment.name), plain(&attachment.server_name));
+                    writeln!(text, "\nAttached: `{name}` of `{server}`")
+                }
                 Part::Reasoning { .. } | Part::AppContext { .. } | Part::Notice { .. } => Ok(()),
             };
         }

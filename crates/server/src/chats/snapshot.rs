@@ -15,7 +15,7 @@ pub struct SharedMessage {
     parts: Vec<SharedPart>,
 }
 
-/// A part of it. What the model thought first is not shared.
+/// A part of it. What the model thought first is not shared, and neither is what the person attached.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 enum SharedPart {
@@ -46,7 +46,7 @@ fn shared_part(part: Part, with_tools: bool) -> Option<SharedPart> {
         Part::Text { text } => Some(SharedPart::Text { text }),
         Part::ToolCall { call } if with_tools => Some(SharedPart::WholeToolCall { call }),
         Part::ToolCall { call } => Some(SharedPart::ToolCall { name: call.name, outcome: call.outcome }),
-        Part::Reasoning { .. } | Part::AppContext { .. } | Part::Notice { .. } => None,
+        Part::Reasoning { .. } | Part::AppContext { .. } | Part::Notice { .. } | Part::Attachment { .. } => None,
     }
 }
 

@@ -7,9 +7,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use domain::ChatId;
+use domain::attachment::Attachment;
 use domain::message::{AppContext, MessageStatus, text_of, tool_calls_of};
 use domain::tool::ToolDefinition;
+use domain::{AttachmentId, ChatId};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -39,6 +40,8 @@ const MESSAGE: usize = 200_000;
 const CONTEXTS: usize = 16;
 /// Bytes of what they say, at most.
 const CONTEXT_BYTES: usize = 64 * 1024;
+/// Attachments of a message.
+const ATTACHMENTS: usize = 16;
 /// Seconds after which it is worth another try when too much goes on at once.
 const RETRY_AFTER: u64 = 5;
 
@@ -53,6 +56,9 @@ pub struct AiChat {
     /// What apps want the model to know.
     #[serde(default)]
     contexts: Vec<AppContext>,
+    /// What was attached to the message, by ids.
+    #[serde(default)]
+    attachments: Option<Vec<AttachmentId>>,
 }
 
 /// Stores the message, begins the turn, and answers with its stream, or with its end.
@@ -110,7 +116,9 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
             ApiError::Unprocessable { code, message: error.to_string() }
         })?
     };
-    let question = Question { chat: body.session_id, message: body.message, tools, contexts: body.contexts };
+    let attachments = attached(app, caller, body.session_id, &body.attachments.unwrap_or_default()).await?;
+    let (chat, contexts) = (body.session_id, body.contexts);
+    let question = Question { chat, message: body.message, attachments, tools, contexts };
     app.runs.begin(app, caller.user, question).await.map_err(|error| match error {
         BeginError::NoChat => ApiError::NotFound("session"),
         BeginError::Busy => ApiError::Conflict { code: "run_active", message: error.to_string() },
@@ -118,6 +126,30 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
         BeginError::Model(error) => ApiError::Upstream { code: "model_unavailable", message: with_advice(&error) },
         BeginError::Store(error) => error.into(),
     })
+}
+
+/// What the ids name: attachments that wait for their message, or, when a message is sent again, those of an earlier one.
+async fn attached(
+    app: &App,
+    caller: &SignedIn,
+    chat: ChatId,
+    ids: &[AttachmentId],
+) -> Result<Vec<Attachment>, ApiError> {
+    if ids.len() > ATTACHMENTS {
+        return Err(ApiError::BadRequest(format!("attachments has more than {ATTACHMENTS} entries")));
+    }
+    let mut attachments = Vec::with_capacity(ids.len());
+    for id in ids {
+        let found = match app.store.get_attachment(caller.user, *id).await? {
+            Some(waiting) => Some(waiting),
+            None => app.runs.attachment(app, caller.user, chat, *id).await?,
+        };
+        attachments.push(found.ok_or_else(|| ApiError::Unprocessable {
+            code: "unknown_attachment",
+            message: "what was attached is not kept any more; attach it again".to_owned(),
+        })?);
+    }
+    Ok(attachments)
 }
 
 /// A turn that waits for its person, as JSON.

@@ -15,6 +15,8 @@ pub const MESSAGES: i64 = 200;
 const HISTORY_BYTES: usize = 400_000;
 /// Bytes of one tool result that are sent to a model, at most. The person sees all of it.
 const RESULT_BYTES: usize = 32_000;
+/// Bytes of one attachment that are sent to a model, at most.
+const ATTACHMENT_BYTES: usize = 100_000;
 
 /// The newest messages that fit, oldest first, beginning with a person's.
 pub fn conversation(messages: &[StoredMessage], name_of: impl Fn(&ToolCall) -> String) -> Vec<ModelMessage> {
@@ -41,13 +43,17 @@ pub fn conversation(messages: &[StoredMessage], name_of: impl Fn(&ToolCall) -> S
     turns.into_iter().rev().flatten().collect()
 }
 
-/// The person's words, and behind them what apps want the model to know.
+/// The person's words, after what they attached to them, and before what apps want the model to know.
 fn question(message: &StoredMessage) -> String {
+    let attached = message.parts.iter().filter_map(|part| match part {
+        Part::Attachment { attachment } => Some(attachment.to_model_text(|text| bounded(text, ATTACHMENT_BYTES))),
+        _ => None,
+    });
     let contexts = message.parts.iter().filter_map(|part| match part {
         Part::AppContext { context } => Some(context.to_model_text()),
         _ => None,
     });
-    std::iter::once(message.content.clone()).chain(contexts).collect::<Vec<_>>().join("\n\n")
+    attached.chain([message.content.clone()]).chain(contexts).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The model's own words, its thoughts, its calls and their results, in the order a wire wants them.
@@ -66,7 +72,11 @@ pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String) -> Vec<Mod
             Part::Reasoning { text, seal: Some(seal) } => {
                 breath.thoughts.push(Thought { calls_before: 0, text: text.clone(), seal: seal.clone() });
             }
-            Part::Notice { .. } | Part::Reasoning { seal: None, .. } | Part::AppContext { .. } => {}
+            // What goes with the person's words is in their messages.
+            Part::Reasoning { seal: None, .. }
+            | Part::Notice { .. }
+            | Part::AppContext { .. }
+            | Part::Attachment { .. } => {}
         }
     }
     breath.close(&mut messages, name_of);
@@ -105,11 +115,15 @@ pub fn tool_result(call: &ToolCall, name: String) -> ModelMessage {
         (None, Some(error)) => (error.clone(), true),
         (None, None) => ("The call was stopped before it gave a result.".to_owned(), true),
     };
-    let text = match cut_to(&text, RESULT_BYTES) {
+    ModelMessage::ToolResult { call_id: call.id.clone(), name, text: bounded(text, RESULT_BYTES), is_error }
+}
+
+/// A text, cut where it is longer than a model should read, and saying so.
+fn bounded(text: String, bytes: usize) -> String {
+    match cut_to(&text, bytes) {
         cut if cut.len() < text.len() => format!("{cut}\n[cut: {} of {} bytes]", cut.len(), text.len()),
         _ => text,
-    };
-    ModelMessage::ToolResult { call_id: call.id.clone(), name, text, is_error }
+    }
 }
 
 fn arguments_text(arguments: &Value) -> String {

@@ -127,7 +127,7 @@ impl Transcript {
         let says_something = |part: &Part| match part {
             Part::Text { text } => !text.is_empty(),
             Part::Reasoning { text, seal } => !text.is_empty() || seal.is_some(),
-            Part::ToolCall { .. } | Part::AppContext { .. } | Part::Notice { .. } => true,
+            Part::ToolCall { .. } | Part::AppContext { .. } | Part::Notice { .. } | Part::Attachment { .. } => true,
         };
         self.parts.into_iter().map(|slot| slot.part).filter(says_something).collect()
     }

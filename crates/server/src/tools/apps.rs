@@ -7,10 +7,12 @@ mod frame;
 
 use std::fmt;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use domain::UserId;
+use domain::resource::ResourceContents;
 use domain::tool::ToolDefinition;
 use mcp::APP_MIME_TYPE;
-use serde_json::Value;
 use store::servers::Server;
 
 use super::pool::Origin;
@@ -71,16 +73,17 @@ impl Tools {
         let tool = self.find(app, user, server, tool).await?.definition;
         let uri = tool.meta.app().ok_or(AppError::NoApp)?.to_owned();
         let pieces = self.pieces(app, user, server, &uri).await?;
-        let piece = pieces.iter().find(|piece| piece.uri() == uri).or(pieces.first());
+        let piece = pieces.iter().find(|piece| piece.uri == uri).or(pieces.first());
         let piece = piece.ok_or_else(|| AppError::Unusable("is empty".to_owned()))?;
-        if !is_page(piece.mime_type()) {
-            return Err(AppError::Unusable(format!("is no page, but {:?}", piece.mime_type())));
+        let mime_type = piece.mime_type.as_deref().unwrap_or_default();
+        if !is_page(mime_type) {
+            return Err(AppError::Unusable(format!("is no page, but {mime_type:?}")));
         }
-        let html = piece.text().ok_or_else(|| AppError::Unusable("is no text".to_owned()))?;
+        let html = text_of(piece).ok_or_else(|| AppError::Unusable("is no text".to_owned()))?;
         if html.len() > PAGE {
             return Err(AppError::Unusable(format!("is larger than {} MiB", PAGE / (1024 * 1024))));
         }
-        let about = piece.0.pointer("/_meta/ui").cloned().unwrap_or_default();
+        let about = piece.meta.as_ref().and_then(|meta| meta.get("ui")).cloned().unwrap_or_default();
         let frame = Frame::of(&about, |url, and_below| self.may_be_reached_by_apps(url, and_below));
         Ok(Page { tool, html, frame })
     }
@@ -92,9 +95,9 @@ impl Tools {
         user: UserId,
         server: &Server,
         uri: &str,
-    ) -> Result<Vec<Value>, AppError> {
-        let pieces: Vec<Value> = self.pieces(app, user, server, uri).await?.into_iter().map(|piece| piece.0).collect();
-        if pieces.iter().map(|piece| piece.to_string().len()).sum::<usize>() > RESOURCE {
+    ) -> Result<Vec<ResourceContents>, AppError> {
+        let pieces = self.pieces(app, user, server, uri).await?;
+        if serde_json::to_string(&pieces).map_or(usize::MAX, |text| text.len()) > RESOURCE {
             return Err(AppError::Server(format!("The resource is larger than {} MiB.", RESOURCE / (1024 * 1024))));
         }
         Ok(pieces)
@@ -121,17 +124,22 @@ impl Tools {
         user: UserId,
         server: &Server,
         uri: &str,
-    ) -> Result<Vec<mcp::Resource>, AppError> {
+    ) -> Result<Vec<ResourceContents>, AppError> {
         let opened = self.pool.open(app, user, server).await;
         let opened = opened.map_err(|reason| AppError::of_server(server, &reason))?;
         let Some(connection) = opened.connection.filter(|_| opened.origin == Origin::Server) else {
             return Err(AppError::NoApp);
         };
         connection.read_resource(uri).await.map_err(|error| match error {
-            mcp::Error::Server { .. } => AppError::NoResource(format!("The server {} {error}.", server.name)),
+            mcp::Error::Server { .. } | mcp::Error::NotOffered(_) => AppError::NoResource(format!("The server {} {error}.", server.name)),
             error => AppError::of_server(server, &error),
         })
     }
+}
+
+/// The text of a page, whichever way it came; `None` where it is no text.
+fn text_of(piece: &ResourceContents) -> Option<String> {
+    piece.text.clone().or_else(|| String::from_utf8(STANDARD.decode(piece.blob.as_ref()?).ok()?).ok())
 }
 
 /// Whether a page is of the kind that is shown; case and spaces do not count.

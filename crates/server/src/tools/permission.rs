@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use store::permissions::{AuditEntry, Pin, Rule};
 use url::Url;
 
-use super::{BoundTool, ConnectionView, Origin, Tools, host_and_port};
+use super::origin::host_and_port;
+use super::{BoundTool, ConnectionView, Origin, Tools};
 use crate::app::App;
 
 /// Where our own servers are.
@@ -57,9 +58,14 @@ pub struct ToolPermission {
     pub changed: bool,
 }
 
-/// A definition in the one form in which it is compared and hashed: fields sorted, what is absent left out.
+/// A definition in the one form in which it is compared and hashed: fields sorted, what is absent left out. A picture
+/// says nothing about what a tool does, and is left out too.
 pub fn pin(definition: &ToolDefinition) -> Pin {
-    pin_of(sorted(serde_json::to_value(definition).unwrap_or_default()).to_string())
+    let mut canonical = sorted(serde_json::to_value(definition).unwrap_or_default());
+    if let Some(fields) = canonical.as_object_mut() {
+        fields.remove("icons");
+    }
+    pin_of(canonical.to_string())
 }
 
 /// The pin of a definition that is in its canonical form already, or of a server's instructions.

@@ -122,6 +122,18 @@ impl Pool {
         result
     }
 
+    /// The open connection of a row, also to a server without tools, for what it offers beside them. The error reads on
+    /// from the server's name.
+    pub async fn connection(&self, app: &App, user: UserId, server: &Server) -> Result<mcp::Connection, String> {
+        let opened = self.open(app, user, server).await;
+        let (own, reason) = match opened {
+            Ok(Opened { connection, reason, .. }) => (connection, reason.unwrap_or_default()),
+            Err(reason) => (None, reason),
+        };
+        let known = || self.slot(user, server).known().connection.filter(|open| !open.is_closed());
+        own.or_else(known).ok_or(reason)
+    }
+
     /// Whether a row needs no asking: it is connected, or being connected.
     pub fn is_settled(&self, server: &Server) -> bool {
         self.known_slot(server).is_some_and(|slot| slot.is_settled())

@@ -143,6 +143,7 @@ fn definition(
             idempotent_hint: Some(true),
             open_world_hint: Some(false),
         }),
+        icons: Vec::new(),
         meta: ToolMeta::default(),
     }
 }

@@ -1,5 +1,6 @@
 //! A connection as the page shows it.
 
+use domain::icon::Icon;
 use domain::tool::ToolDefinition;
 use domain::{ServerId, Timestamp};
 use mcp::Era;
@@ -73,6 +74,9 @@ pub struct ConnectionView {
     /// What the server calls itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerName>,
+    /// Pictures of the server that may be shown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub icons: Vec<Icon>,
     /// Milliseconds it took to connect and list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
@@ -109,6 +113,7 @@ impl ConnectionView {
             server: about
                 .filter(|about| !about.name.is_empty())
                 .map(|about| ServerName { name: about.name.clone(), version: about.version.clone() }),
+            icons: about.map(|about| about.icons.clone()).unwrap_or_default(),
             latency_ms: known.latency_ms,
             checked_at: known.checked_at,
         }

@@ -138,6 +138,20 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             (connection, Some(body), 200)
         }
         ("POST", "/api/connections/{id}/refresh" | "/api/connections/{id}/tools") => (connection, None, 200),
+        // The example's server is our own, which has tools and nothing else.
+        ("GET", "/api/connections/{id}/prompts" | "/api/connections/{id}/resources") => (connection, None, 200),
+        ("POST", "/api/connections/{id}/resources/read") => (connection, Some(json!({ "uri": "demo://1" })), 422),
+        ("POST", "/api/connections/{id}/resources/watch") => (connection, Some(json!({ "uri": "demo://1" })), 200),
+        ("DELETE", "/api/connections/{id}/resources/watch") => (format!("{connection}?uri=demo://1"), None, 204),
+        ("POST", "/api/connections/{id}/completion") => {
+            let body = json!({ "for": { "prompt": "a" }, "name": "b", "value": "c", "filled": { "d": "e" } });
+            (connection, Some(body), 200)
+        }
+        ("POST", "/api/connections/{id}/attachments") => {
+            (connection, Some(json!({ "resource": { "uri": "demo://1", "name": "one" } })), 422)
+        }
+        ("GET", "/api/attachments/{id}") => (nothing, None, 404),
+        ("GET", "/api/connections/{id}/icon") => (format!("{connection}?src=https://a.example/i.png"), None, 422),
         // The example's server is our own, which has no sign-in.
         ("POST", "/api/connections/{id}/sign-in") => (connection, None, 422),
         ("PUT", "/api/connections/{id}/sign-in") => {

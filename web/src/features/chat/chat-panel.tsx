@@ -9,6 +9,7 @@ import { ChatHead } from "./conversations/chat-head";
 import { chatsMenuId } from "./conversations/chats-menu";
 import { useChats } from "./conversations/use-chats";
 import type { Jump } from "./transcript/jump";
+import type { AttachmentPart } from "./stream/message";
 import { Transcript } from "./transcript/transcript";
 import { useShortcuts } from "./use-shortcuts";
 
@@ -106,7 +107,8 @@ function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServe
   const store = registry.get(chat.id);
   const fill = useCallback((text: string) => composer.current?.fill(text), [composer]);
   const resend = useCallback(
-    async (text: string) => (await composer.current?.resend(text)) === true,
+    async (text: string, attachments?: readonly AttachmentPart[]) =>
+      (await composer.current?.resend(text, attachments)) === true,
     [composer],
   );
   const onSend = (message: string) => {

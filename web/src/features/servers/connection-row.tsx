@@ -1,10 +1,11 @@
 import { useMutation } from "@/lib/query/use-mutation";
 import { useQueryClient } from "@/lib/query/use-query";
-import { ChevronRight, Trash2 } from "lucide-react";
+import { ChevronRight, Server, Trash2 } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { t as common } from "@/lib/t";
 import { Badge, Dot } from "@/ui/badge";
 import { IconButton } from "@/ui/button";
+import { ServerIcon } from "@/ui/server-icon";
 import { toast } from "@/ui/toast";
 import { deleteServer } from "./api";
 import { connectionsTitleId } from "./connections-title";
@@ -44,8 +45,11 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
             onPointerEnter={() => void loadSheet()}
             onFocus={() => void loadSheet()}
             onClick={onOpen}
-            className="flex max-w-full items-center gap-1 rounded-sm after:absolute after:inset-0 touch:min-h-11"
+            className="flex max-w-full items-center gap-1.5 rounded-sm after:absolute after:inset-0 touch:min-h-11"
           >
+            {connection.icons && (
+              <ServerIcon connectionId={connection.id} icons={connection.icons} fallback={<Server />} />
+            )}
             <span className="truncate">{name}</span>
             <ChevronRight
               aria-hidden="true"

@@ -1,5 +1,6 @@
 import type { AvailableTool, ToolDefinition } from "@/lib/available-tool";
 import type { Connection } from "@/lib/connection";
+import type { Icon } from "@/lib/icon";
 import type { Tone } from "@/ui/badge";
 
 /** A row of `mcp_servers`. */
@@ -30,6 +31,8 @@ export interface ServerConnection {
   usesFallback: boolean;
   /** Whether the user is signed in at the server. */
   signedIn: boolean;
+  /** Pictures of the server; absent when there are none. */
+  icons?: readonly Icon[];
 }
 
 /** Joins rows and live states, oldest connection first. A stored row counts as connected until more is known. */
@@ -73,6 +76,7 @@ function mergeConnection(row: StoredServer, live: Connection | undefined): Serve
     tools: live.tools.length > 0 ? live.tools : stored,
     usesFallback: live.toolsFrom === "fallback",
     signedIn: live.signedIn === true,
+    ...(live.icons && { icons: live.icons }),
   };
 }
 
@@ -87,12 +91,14 @@ export function isUsable(connection: ServerConnection): boolean {
 export function availableTools(connections: readonly ServerConnection[]): AvailableTool[] {
   return connections
     .filter(isUsable)
-    .flatMap(({ name, tools, disabledTools }) =>
-      tools.filter((tool) => !disabledTools.includes(tool.name)).map((tool) => available(tool, name)),
+    .flatMap((connection) =>
+      connection.tools
+        .filter((tool) => !connection.disabledTools.includes(tool.name))
+        .map((tool) => available(tool, connection)),
     );
 }
 
-function available(tool: ToolDefinition, serverName: string): AvailableTool {
+function available(tool: ToolDefinition, { id, name: serverName }: ServerConnection): AvailableTool {
   const title = tool.title ?? tool.annotations?.title ?? "";
   const { _meta: meta } = tool;
   return {
@@ -103,6 +109,7 @@ function available(tool: ToolDefinition, serverName: string): AvailableTool {
     ...(tool.inputSchema !== undefined && { inputSchema: tool.inputSchema }),
     ...(tool.annotations && { annotations: tool.annotations }),
     ...(typeof meta?.ui?.resourceUri === "string" && { hasApp: true }),
+    ...(tool.icons && { pictures: { connectionId: id, icons: tool.icons } }),
   };
 }
 

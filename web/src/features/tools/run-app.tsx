@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
-import { t } from "@/lib/t";
+import { t } from "@/tool-result/result-text";
 import { ToolApp } from "@/tool-app/tool-app";
 import { fromToolOutput } from "@/tool-app/call-result";
 import type { ToolRun } from "./run-tool";

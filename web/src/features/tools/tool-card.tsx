@@ -1,7 +1,9 @@
+import { Activity as Pulse } from "lucide-react";
 import type { ReactNode } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
+import { ServerIcon } from "@/ui/server-icon";
 import { t } from "./tools-text";
 
 interface ToolCardProps {
@@ -14,7 +16,10 @@ interface ToolCardProps {
 export function ToolCard({ tool, permission, onUse }: ToolCardProps) {
   return (
     <li className="flex flex-col gap-1.5 rounded-xl border border-line bg-surface p-4 text-md">
-      <h3 className="font-mono text-sm font-semibold wrap-anywhere">{tool.name}</h3>
+      <div className="flex items-center gap-2">
+        {tool.pictures && <ServerIcon {...tool.pictures} fallback={<Pulse />} />}
+        <h3 className="min-w-0 font-mono text-sm font-semibold wrap-anywhere">{tool.name}</h3>
+      </div>
       <p className="line-clamp-4 flex-1 text-ink-2 wrap-anywhere">{showInvisible(tool.description)}</p>
       {permission}
       <div className="mt-2 flex items-center justify-between gap-2">

@@ -2,6 +2,7 @@ import { lazy, Suspense } from "react";
 import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
 import { showInvisible } from "@/lib/show-invisible";
 import type { PartKey } from "@/lib/t";
+import { ResultServer } from "@/tool-result/result-server";
 import { ToolResult } from "@/tool-result/tool-result";
 import { Button } from "@/ui/button";
 import { Sheet } from "@/ui/sheet";
@@ -65,14 +66,17 @@ export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
           </Suspense>
         </div>
       )}
-      {run.status === "success" &&
-        (tool.hasApp === true ? (
-          <Suspense>
-            <RunApp key={run.data.number} tool={tool} run={run.data} />
-          </Suspense>
-        ) : (
-          <ToolResult result={run.data.result} durationMs={run.data.durationMs} />
-        ))}
+      {run.status === "success" && (
+        <ResultServer value={tool.serverName}>
+          {tool.hasApp === true ? (
+            <Suspense>
+              <RunApp key={run.data.number} tool={tool} run={run.data} />
+            </Suspense>
+          ) : (
+            <ToolResult result={run.data.result} durationMs={run.data.durationMs} />
+          )}
+        </ResultServer>
+      )}
       {run.status === "error" && <ToolResult failure={run.error.message} />}
     </Sheet>
   );

@@ -71,6 +71,7 @@ fn definition(
             idempotent_hint: Some(is_read_only),
             open_world_hint: Some(true),
         }),
+        icons: Vec::new(),
         meta: ToolMeta::default(),
     }
 }

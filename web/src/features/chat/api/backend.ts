@@ -10,13 +10,14 @@ const EVENT_STREAM = "text/event-stream";
 export function chatBackend(sessionId: string): ChatBackend {
   const path = `/api/sessions/${encodeURIComponent(sessionId)}`;
   return {
-    send: async (message, tools, signal) => {
+    send: async (message, tools, attachments, signal) => {
       const contexts = appContexts.get(sessionId);
       const { headers, ...rest } = jsonBody({
         message,
         sessionId,
         tools,
         ...(contexts && { contexts: [...contexts.values()] }),
+        ...(attachments.length > 0 && { attachments }),
       });
       const response = await authorizedFetch("/functions/v1/ai-chat", {
         ...rest,

@@ -2,17 +2,19 @@ import { ArrowUp, Square } from "lucide-react";
 import { type KeyboardEvent, type Ref, useImperativeHandle } from "react";
 import { t } from "@/lib/t";
 import { useChatStatus } from "../use-chat-store";
+import type { AttachmentPart } from "../stream/message";
 import { ModelInfo } from "./model-info";
 import { ModelNotes } from "./model-notes";
 import { QuickTools } from "./quick-tools";
+import { useOffers } from "./use-offers";
 import { type ComposerOptions, useComposer } from "./use-composer";
 
 /** What the rest of the chat asks of the composer. */
 export interface ComposerHandle {
   /** Puts a text into the field and the cursor behind it. */
   readonly fill: (text: string) => void;
-  /** Sends a text without touching the field; whether the server took it. */
-  readonly resend: (text: string) => Promise<boolean>;
+  /** Sends a text, with what goes with it, without touching the field; whether the server took it. */
+  readonly resend: (text: string, attachments?: readonly AttachmentPart[]) => Promise<boolean>;
   readonly focus: () => void;
 }
 
@@ -26,7 +28,8 @@ const BUTTON =
 /** Where a message is written. While an answer is awaited, Stop stands beside Send, which waits. */
 export function Composer({ ref, ...options }: ComposerProps) {
   const { store, tools } = options;
-  const { field, text, write, fill, submit, resend } = useComposer(options);
+  const { field, text, write, fill, submit, resend, attached } = useComposer(options);
+  const offers = useOffers({ field, text, write, attached });
   useImperativeHandle(ref, () => ({ fill, resend, focus: () => field.current?.focus() }));
   const { phase } = useChatStatus(store);
   const busy = phase !== "idle";
@@ -39,6 +42,10 @@ export function Composer({ ref, ...options }: ComposerProps) {
   function onKeyDown(event: KeyboardEvent<HTMLTextAreaElement>) {
     // Enter also ends the choice of an input method; some browsers then say only 229.
     const composing = event.nativeEvent.isComposing || event.keyCode === 229;
+    if (!composing && offers.onKey(event)) {
+      event.preventDefault();
+      return;
+    }
     if (event.key === "Escape" && busy && !composing) stop();
     if (event.key !== "Enter" || event.shiftKey || composing) return;
     event.preventDefault();
@@ -49,18 +56,25 @@ export function Composer({ ref, ...options }: ComposerProps) {
     <div className="px-5 pb-4 max-wide:px-2.5 max-wide:pb-2.5">
       <div className="mx-auto max-w-measure">
         <QuickTools tools={tools} onFill={fill} />
-        <div className="rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 shadow-raised transition-colors duration-150 focus-within:border-ink-3">
+        <div className="relative rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 shadow-raised transition-colors duration-150 focus-within:border-ink-3">
+          {offers.host}
           <textarea
+            {...offers.fieldProps}
             ref={field}
             rows={1}
             value={text}
             aria-label={t("chat.message")}
             placeholder={t("chat.placeholder")}
-            onChange={(event) => write(event.target.value)}
+            onChange={(event) => {
+              write(event.target.value);
+              offers.onWrite();
+            }}
+            onSelect={offers.onWrite}
             onKeyDown={onKeyDown}
             className="block field-sizing-content max-h-[40dvh] min-h-7 w-full resize-none bg-transparent outline-none"
           />
           <div className="mt-1 -ml-2 flex items-center gap-1.5">
+            {offers.buttons}
             <ModelInfo toolCount={tools.length} />
             <span className="flex-1" />
             {busy && (
@@ -79,7 +93,11 @@ export function Composer({ ref, ...options }: ComposerProps) {
               type="button"
               aria-label={t("chat.send")}
               title={t("chat.send")}
-              disabled={busy || text.trim() === ""}
+              disabled={
+                busy ||
+                attached.reading.length > 0 ||
+                (text.trim() === "" && !attached.list.some(({ kind }) => kind === "prompt"))
+              }
               onClick={() => void submit()}
               className={BUTTON}
             >

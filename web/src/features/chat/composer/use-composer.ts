@@ -4,6 +4,8 @@ import type { ApiError } from "@/lib/api-error";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import type { ChatStore } from "../stream/chat-store";
+import type { AttachmentPart } from "../stream/message";
+import { partOf, useAttachments } from "./use-attachments";
 import { readDraft, writeDraft } from "./draft";
 import { mentionsFiles } from "./drive-words";
 
@@ -28,6 +30,8 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
   /** A message that waits until the tools are known that it goes out with. */
   const waits = useRef(false);
 
+  const attached = useAttachments(chatId);
+
   const write = (next: string) => {
     waits.current = false;
     setText(next);
@@ -41,14 +45,14 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
   };
 
   /** Sends a message as it is; whether the server took it. */
-  const deliver = async (message: string): Promise<boolean> => {
+  const deliver = async (message: string, parts: readonly AttachmentPart[]): Promise<boolean> => {
     onSend(message);
     const choices = tools.map(({ name, description, serverName }) => ({
       name,
       description: tools.length > DESCRIBED ? "" : description,
       serverName,
     }));
-    const result = await store.send(message, choices);
+    const result = await store.send(message, choices, parts);
     if (!result.accepted) toast({ title: t("error.title"), ...refusalWords(result.error), tone: "err" });
     return result.accepted;
   };
@@ -62,11 +66,16 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
   };
 
   const submit = async (): Promise<void> => {
-    waits.current = toolsConnected === undefined && text.trim() !== "";
-    if (waits.current || !maySend(text)) return;
+    // A prompt says something without any words of one's own: then its command is what was said.
+    const prompt = attached.list.find(({ kind }) => kind === "prompt");
+    const message = text.trim() === "" && prompt ? `/${prompt.name}` : text;
+    waits.current = toolsConnected === undefined && message.trim() !== "";
+    if (waits.current || attached.reading.length > 0 || !maySend(message)) return;
     setText("");
     field.current?.focus();
-    const accepted = await deliver(text);
+    const sent = attached.take();
+    const accepted = await deliver(message, sent.map(partOf));
+    attached.settle(sent, accepted);
     // The draft stays stored until the server has the message; what was typed meanwhile stands in its place.
     const since = readDraft(chatId) === text ? "" : readDraft(chatId);
     if (accepted) writeDraft(chatId, since);
@@ -77,9 +86,10 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     if (waits.current && toolsConnected !== undefined) void submit();
   });
 
-  const resend = async (message: string): Promise<boolean> => maySend(message) && deliver(message);
+  const resend = async (message: string, parts: readonly AttachmentPart[] = []): Promise<boolean> =>
+    maySend(message) && deliver(message, parts);
 
-  return { field, text, write, fill, submit, resend };
+  return { field, text, write, fill, submit, resend, attached };
 }
 
 function refusalWords(error: ApiError | null): { description: string; detail?: string } {

@@ -15,7 +15,12 @@ export interface ToolChoice {
 
 /** What a chat needs from the outside. */
 export interface ChatBackend extends RunTransport {
-  send(message: string, tools: readonly ToolChoice[], signal: AbortSignal): Promise<Response>;
+  send(
+    message: string,
+    tools: readonly ToolChoice[],
+    attachments: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Response>;
   stop(): Promise<void>;
   /** The newest messages before a moment, or of all, oldest first. */
   loadPage(before: string | null): Promise<readonly ChatMessage[]>;

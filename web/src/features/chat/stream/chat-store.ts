@@ -1,4 +1,4 @@
-import { type ChatMessage, type Part, userMessage } from "./message";
+import { type AttachmentPart, type ChatMessage, type Part, userMessage } from "./message";
 import {
   type ChatBackend,
   type ChatEvents,
@@ -85,15 +85,20 @@ export class ChatStore {
   }
 
   /** Sends a message; ends as soon as the server has taken or refused it. */
-  send(text: string, tools: readonly ToolChoice[]): Promise<SendResult> {
+  send(
+    text: string,
+    tools: readonly ToolChoice[],
+    attachments: readonly AttachmentPart[] = [],
+  ): Promise<SendResult> {
     if (this.#status.phase !== "idle") return Promise.resolve({ accepted: false, error: null });
     const now = this.#backend.now();
     this.#unsaved = this.#shown().slice(this.#history.length);
-    this.#pending = userMessage(`sending-${now}`, text, new Date(now).toISOString());
+    this.#pending = userMessage(`sending-${now}`, text, new Date(now).toISOString(), attachments);
     this.#run = EMPTY_RUN;
     this.#publish({ phase: "sending", sent: this.#status.sent + 1 });
     return new Promise((resolve) => {
-      const first = (signal: AbortSignal) => this.#backend.send(text, tools, signal);
+      const ids = attachments.map(({ id }) => id);
+      const first = (signal: AbortSignal) => this.#backend.send(text, tools, ids, signal);
       void this.#follow(first, () => resolve({ accepted: true }), true).then((end) => {
         // Resolving again after the acceptance changes nothing.
         resolve({ accepted: false, error: end.kind === "refused" ? end.error : null });

@@ -1,4 +1,5 @@
 import type { ToolQuestion } from "@/approval-parts/definition";
+import type { AttachmentContent } from "../composer/attachments";
 import type { ToolOutput } from "@/tool-result/tool-output";
 
 /**
@@ -101,7 +102,28 @@ export interface NoticePart {
   readonly text: string;
 }
 
-export type Part = TextPart | ReasoningPart | ToolPart | StepPart | SourcePart | NoticePart;
+/** What the person attached to their words. */
+export interface AttachmentPart {
+  readonly type: "attachment";
+  readonly id: string;
+  readonly kind: "resource" | "prompt";
+  readonly serverName: string;
+  readonly name: string;
+  readonly title?: string;
+  /** The address, for a resource. */
+  readonly uri?: string;
+  /** What it holds, once the message is stored. */
+  readonly content?: AttachmentContent;
+}
+
+export type Part =
+  | TextPart
+  | ReasoningPart
+  | ToolPart
+  | StepPart
+  | SourcePart
+  | NoticePart
+  | AttachmentPart;
 
 /** `streaming` while it grows; the others are how an answer ended. */
 export type MessageStatus = "streaming" | "done" | "stopped" | "failed" | "interrupted";
@@ -119,6 +141,11 @@ export interface ChatMessage {
   readonly model: string | null;
 }
 
+/** What went with a message. */
+export function attachmentsOf(message: ChatMessage): readonly AttachmentPart[] {
+  return message.parts.filter((part) => part.type === "attachment");
+}
+
 /** The plain text of a message, a blank line between two parts: what "Copy" copies. */
 export function textOf(message: ChatMessage): string {
   return message.parts
@@ -127,12 +154,17 @@ export function textOf(message: ChatMessage): string {
 }
 
 /** The person's words as a message of the transcript. */
-export function userMessage(id: string, text: string, createdAt: string): ChatMessage {
+export function userMessage(
+  id: string,
+  text: string,
+  createdAt: string,
+  attachments: readonly AttachmentPart[] = [],
+): ChatMessage {
   return {
     id,
     role: "user",
     createdAt,
-    parts: [{ type: "text", text, state: "done" }],
+    parts: [...attachments, { type: "text", text, state: "done" }],
     status: "done",
     error: null,
     model: null,

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from "@/lib/json";
 import { toToolOutput } from "@/tool-result/tool-output";
-import type { ChatMessage, MessageStatus, Part, ToolPart } from "./message";
+import type { AttachmentContent } from "../composer/attachments";
+import type { AttachmentPart, ChatMessage, MessageStatus, Part, ToolPart } from "./message";
 
 /** A row of `ai_chat_messages`. The JSON columns are looked at before use. */
 export interface MessageRow {
@@ -54,6 +55,16 @@ function partsOf(row: MessageRow): Part[] {
   return row.content === "" ? calls : [...calls, { type: "text", text: row.content, state: "done" }];
 }
 
+/** What the person attached, from a row of theirs. The server wrote it, and only the server can. */
+function attachedIn({ parts }: MessageRow): AttachmentPart[] {
+  if (!Array.isArray(parts)) return [];
+  const attached = parts.map((part: unknown) => (isObject(part) ? part["attachment"] : undefined));
+  return attached.filter(isObject).map((attachment) => {
+    const content = attachment as unknown as AttachmentContent;
+    return { ...content, type: "attachment", content };
+  });
+}
+
 /** A message of the transcript from its row. */
 export function fromRow(row: MessageRow): ChatMessage {
   const isUser = row.role === "user";
@@ -62,7 +73,7 @@ export function fromRow(row: MessageRow): ChatMessage {
     id: row.id,
     role: isUser ? "user" : "assistant",
     createdAt: row.created_at,
-    parts: isUser ? [{ type: "text", text: row.content, state: "done" }] : partsOf(row),
+    parts: isUser ? [...attachedIn(row), { type: "text", text: row.content, state: "done" }] : partsOf(row),
     status,
     error: row.error ?? null,
     model: row.model ?? null,

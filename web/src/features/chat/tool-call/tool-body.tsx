@@ -1,7 +1,9 @@
 import type { ReactNode } from "react";
-import { type MessageKey, t } from "@/lib/t";
+import { t } from "@/lib/t";
 import { CopyButton } from "@/markdown/copy-button";
 import { OutputView } from "@/tool-result/output-view";
+import { ResultServer } from "@/tool-result/result-server";
+import { t as resultText } from "@/tool-result/result-text";
 import { TextBlock } from "@/tool-result/text-block";
 import type { ToolPart } from "../stream/message";
 import { argumentsText, callAsJson, type CallState } from "./call-state";
@@ -11,14 +13,16 @@ export function ToolBody({ part, state }: { part: ToolPart; state: CallState }) 
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2.5 border-t border-line px-3.5 py-3">
       <Section
-        name="chat.tool.arguments"
+        name={t("chat.tool.arguments")}
         action={<CopyButton text={callAsJson(part)} label={t("chat.tool.copy")} />}
       >
         <TextBlock text={argumentsText(part)} />
       </Section>
       {part.output && (
-        <Section name="result.title">
-          <OutputView output={part.output} />
+        <Section name={resultText("result.title")}>
+          <ResultServer value={part.serverName ?? ""}>
+            <OutputView output={part.output} />
+          </ResultServer>
         </Section>
       )}
       {part.errorText !== undefined && <p className="text-err wrap-anywhere">{part.errorText}</p>}
@@ -31,7 +35,7 @@ export function ToolBody({ part, state }: { part: ToolPart; state: CallState }) 
 }
 
 interface SectionProps {
-  name: MessageKey;
+  name: string;
   action?: ReactNode;
   children: ReactNode;
 }
@@ -40,7 +44,7 @@ function Section({ name, action, children }: SectionProps) {
   return (
     <section>
       <div className="mb-1 flex min-h-4 items-center justify-between">
-        <h4 className="text-xs font-normal tracking-normal text-ink-2">{t(name)}</h4>
+        <h4 className="text-xs font-normal tracking-normal text-ink-2">{name}</h4>
         {action !== undefined && <span className="-my-2">{action}</span>}
       </div>
       {children}

@@ -55,6 +55,7 @@ function PartView({ part, live }: { part: Single; live: boolean }): ReactNode {
         </p>
       );
     case "step-start":
+    case "attachment":
       return null;
     default:
       return part satisfies never;

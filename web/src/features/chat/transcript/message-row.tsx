@@ -1,7 +1,7 @@
-import { memo } from "react";
+import { lazy, memo, Suspense } from "react";
 import { t } from "@/lib/t";
 import type { ChatStore } from "../stream/chat-store";
-import { type Part, textOf } from "../stream/message";
+import { type AttachmentPart, attachmentsOf, type ChatMessage, type Part, textOf } from "../stream/message";
 import { useMessage } from "../use-chat-store";
 import { AnswerFoot } from "./answer-foot";
 import { AnswerParts } from "./answer-parts";
@@ -12,14 +12,20 @@ interface MessageRowProps {
   store: ChatStore;
   /** Whether its question can be asked again: it is the newest, and nothing runs. */
   canRetry: boolean;
-  onRetry: (text: string) => Promise<boolean>;
+  onRetry: (text: string, attachments: readonly AttachmentPart[]) => Promise<boolean>;
 }
+
+/** Few messages carry something. */
+const SentAttachments = lazy(async () => ({
+  default: (await import("../offers/sent-attachments")).SentAttachments,
+}));
 
 /** One message. It alone is drawn again when it grows. */
 export const MessageRow = memo(({ id, store, canRetry, onRetry }: MessageRowProps) => {
   const message = useMessage(store, id);
   if (!message) return null;
   if (message.role === "user") {
+    const attached = attachmentsOf(message);
     return (
       <article
         data-role="user"
@@ -28,6 +34,11 @@ export const MessageRow = memo(({ id, store, canRetry, onRetry }: MessageRowProp
         className="mb-7 flex flex-col items-end gap-1"
       >
         <h3 className="sr-only">{t("chat.youSaid")}</h3>
+        {attached.length > 0 && (
+          <Suspense>
+            <SentAttachments parts={attached} />
+          </Suspense>
+        )}
         <p className="max-w-[85%] rounded-[18px_18px_6px_18px] bg-accent-soft px-4 py-[9px] whitespace-pre-wrap wrap-anywhere">
           {textOf(message)}
         </p>
@@ -49,7 +60,9 @@ export const MessageRow = memo(({ id, store, canRetry, onRetry }: MessageRowProp
       {message.status !== "streaming" && (
         <AnswerFoot
           message={message}
-          onRetry={question === undefined ? undefined : () => void onRetry(question)}
+          onRetry={
+            question === undefined ? undefined : () => void onRetry(textOf(question), attachmentsOf(question))
+          }
         />
       )}
     </article>
@@ -61,10 +74,10 @@ function isVisible(part: Part): boolean {
   return part.type === "text" || part.type === "reasoning" ? part.text !== "" : part.type !== "step-start";
 }
 
-/** The words that the message answers. */
-function questionBefore(store: ChatStore, id: string): string | undefined {
+/** What the message answers. */
+function questionBefore(store: ChatStore, id: string): ChatMessage | undefined {
   const { ids } = store.status();
   const before = ids[ids.indexOf(id) - 1];
   const question = before === undefined ? undefined : store.message(before);
-  return question?.role === "user" ? textOf(question) : undefined;
+  return question?.role === "user" ? question : undefined;
 }

@@ -4,6 +4,7 @@ import { type KeyboardEvent, useRef } from "react";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import type { ChatStore } from "../stream/chat-store";
+import type { AttachmentPart } from "../stream/message";
 import { ChatId, SayInChat } from "../chat-id";
 import { useChatStatus } from "../use-chat-store";
 import { Announcer } from "./announcer";
@@ -16,8 +17,8 @@ import { useScroll } from "./use-scroll";
 interface TranscriptProps extends EmptyStateProps {
   chatId: string;
   store: ChatStore;
-  /** Sends a text; whether the server took it. */
-  onRetry: (text: string) => Promise<boolean>;
+  /** Sends a text, with what goes with it; whether the server took it. */
+  onRetry: (text: string, attachments?: readonly AttachmentPart[]) => Promise<boolean>;
   /** A message that is to be shown, once. */
   jumpTo: Jump | null;
 }

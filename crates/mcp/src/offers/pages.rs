@@ -1,0 +1,78 @@
+//! Lists that come in pages.
+
+use rmcp::model::{
+    ClientRequest, ErrorCode, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,
+    PaginatedRequestParams,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{Listing, ask, read};
+use crate::Error;
+use crate::connection::Inner;
+
+/// Pages of the smallest sensible size fit many times; a server that needs more is turning in a circle.
+const PAGES: usize = 200;
+
+/// A list that servers have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum List {
+    Prompts,
+    Resources,
+    Templates,
+}
+
+impl List {
+    fn field(self) -> &'static str {
+        match self {
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+        }
+    }
+
+    fn request(self, cursor: Option<String>) -> ClientRequest {
+        let params = PaginatedRequestParams::default().with_cursor(cursor);
+        match self {
+            Self::Prompts => ListPromptsRequest::with_param(params).into(),
+            Self::Resources => ListResourcesRequest::with_param(params).into(),
+            Self::Templates => ListResourceTemplatesRequest::with_param(params).into(),
+        }
+    }
+}
+
+/// All pages of a list. What cannot be read in it is left out: one bad thing is no reason to lose the others.
+pub(crate) async fn all<T: DeserializeOwned>(connection: &Inner, list: List) -> Result<Listing<T>, Error> {
+    let limits = connection.limits;
+    let mut listing = Listing::default();
+    let (mut bytes, mut cursor) = (0, None);
+    for _ in 0..PAGES {
+        let answer = match ask::once(connection, list.request(cursor.take())).await {
+            // Servers with resources need not know templates.
+            Err(Error::Server { code, .. })
+                if code == i64::from(ErrorCode::METHOD_NOT_FOUND.0) && matches!(list, List::Templates) =>
+            {
+                return Ok(listing);
+            }
+            answer => answer?,
+        };
+        let mut page = ask::json(&answer)?;
+        let Some(Value::Array(items)) = page.get_mut(list.field()).map(Value::take) else {
+            return Err(Error::Protocol(format!("its list of {} cannot be read", list.field())));
+        };
+        for item in items {
+            bytes += item.to_string().len();
+            if bytes > limits.tools_bytes || listing.items.len() == limits.tools {
+                listing.is_cut = true;
+                return Ok(listing);
+            }
+            listing.items.extend(read(item));
+        }
+        match page.get("nextCursor").and_then(Value::as_str) {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => return Ok(listing),
+        }
+    }
+    listing.is_cut = true;
+    Ok(listing)
+}

@@ -1,0 +1,186 @@
+//! What the caller's servers offer beside tools.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use domain::attachment::Attachment;
+use domain::{AttachmentId, ServerId};
+use mcp::{Blank, IconError, Proposals};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use store::servers::Server;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, Query, SignedIn};
+use crate::app::App;
+use crate::tools::{OfferError, Wish};
+
+/// Pictures are drawn and nothing else: not run, not framed, not taken for a page.
+const PICTURE_POLICY: &str = "default-src 'none'; sandbox";
+
+impl From<OfferError> for ApiError {
+    fn from(error: OfferError) -> Self {
+        match error {
+            OfferError::Server(message) => Self::Upstream { code: "server_failed", message },
+            OfferError::NotOffered(message) => Self::Unprocessable { code: "not_offered", message },
+            OfferError::TooLarge(message) => Self::Unprocessable { code: "too_large", message },
+            OfferError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// The prompts of a connection.
+pub async fn prompts(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<Json<Value>, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    let prompts = app.tools.prompts(&app, caller.user, &server).await?;
+    Ok(Json(json!({ "prompts": prompts.items, "isCut": prompts.is_cut })))
+}
+
+/// The resources of a connection, and the templates of more.
+pub async fn resources(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<Json<Value>, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    let (resources, templates) = app.tools.resources(&app, caller.user, &server).await?;
+    let is_cut = resources.is_cut || templates.is_cut;
+    Ok(Json(json!({ "resources": resources.items, "templates": templates.items, "isCut": is_cut })))
+}
+
+/// The body of calls about one resource.
+#[derive(Debug, Deserialize)]
+pub struct Address {
+    uri: String,
+}
+
+/// What a resource holds.
+pub async fn read(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(id): Named,
+    JsonBody(body): JsonBody<Address>,
+) -> Result<Json<Value>, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    let contents = app.tools.read_resource(&app, caller.user, &server, &body.uri).await?;
+    Ok(Json(json!({ "contents": contents })))
+}
+
+/// Tells the caller's pages for a while when a resource changes.
+pub async fn watch(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(id): Named,
+    JsonBody(body): JsonBody<Address>,
+) -> Result<Json<Value>, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    let watching = app.tools.watch(&app, caller.user, &server, &body.uri).await?;
+    Ok(Json(json!({ "watching": watching })))
+}
+
+/// Does not tell them any longer.
+pub async fn unwatch(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(id): Named,
+    Query(query): Query<Address>,
+) -> Result<StatusCode, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    app.tools.unwatch(caller.user, server.id, &query.uri);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The body of a question for proposals.
+#[derive(Debug, Deserialize)]
+pub struct Incomplete {
+    #[serde(rename = "for")]
+    blank: Blank,
+    name: String,
+    #[serde(default)]
+    value: String,
+    /// What is filled in already.
+    #[serde(default)]
+    filled: BTreeMap<String, String>,
+}
+
+/// What the server proposes for an argument of a prompt or a variable of a template.
+pub async fn complete(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(id): Named,
+    JsonBody(body): JsonBody<Incomplete>,
+) -> Result<Json<Proposals>, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    let argument = (body.name.as_str(), body.value.as_str());
+    let proposals = app.tools.complete(&app, caller.user, &server, &body.blank, argument, &body.filled).await?;
+    Ok(Json(proposals))
+}
+
+/// The body: one of the two.
+#[derive(Debug, Deserialize)]
+pub struct Wished {
+    #[serde(default)]
+    resource: Option<Wish>,
+    #[serde(default)]
+    prompt: Option<Wish>,
+}
+
+/// Reads a resource or fills in a prompt, and keeps it for the message that will name it.
+pub async fn attach(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(id): Named,
+    JsonBody(body): JsonBody<Wished>,
+) -> Result<Json<Attachment>, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    let wish = match (body.resource, body.prompt) {
+        (Some(wish), None) if wish.uri.is_some() => wish,
+        (None, Some(wish)) if !wish.name.is_empty() => Wish { uri: None, ..wish },
+        (Some(_), None) => return Err(ApiError::BadRequest("resource.uri is missing".into())),
+        (None, Some(_)) => return Err(ApiError::BadRequest("prompt.name is missing".into())),
+        _ => return Err(ApiError::BadRequest("either resource or prompt is wanted".into())),
+    };
+    Ok(Json(app.tools.attach(&app, caller.user, &server, wish).await?))
+}
+
+/// An attachment that waits for its message.
+pub async fn attachment(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(id): Named,
+) -> Result<Json<Attachment>, ApiError> {
+    let not_found = || ApiError::NotFound("attachment");
+    let id: AttachmentId = id.parse().map_err(|_| not_found())?;
+    app.store.get_attachment(caller.user, id).await?.map(Json).ok_or_else(not_found)
+}
+
+/// Which picture.
+#[derive(Debug, Deserialize)]
+pub struct Source {
+    src: String,
+}
+
+/// A picture that the server of a connection names.
+pub async fn icon(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(id): Named,
+    Query(query): Query<Source>,
+) -> Result<Response, ApiError> {
+    let server = own_server(&app, &caller, &id).await?;
+    let picture = app.tools.icon(&app, &server, &query.src).await.map_err(|error| match error {
+        IconError::Server(_) => ApiError::Upstream { code: "server_failed", message: error.to_string() },
+        _ => ApiError::Unprocessable { code: "icon_refused", message: error.to_string() },
+    })?;
+    let headers = [
+        (header::CONTENT_TYPE, picture.mime_type),
+        (header::CACHE_CONTROL, "private, max-age=86400"),
+        (header::CONTENT_SECURITY_POLICY, PICTURE_POLICY),
+    ];
+    Ok((headers, picture.bytes).into_response())
+}
+
+async fn own_server(app: &App, caller: &SignedIn, id: &str) -> Result<Server, ApiError> {
+    let not_found = || ApiError::NotFound("connection");
+    let id: ServerId = id.parse().map_err(|_| not_found())?;
+    app.store.get_server(caller.user, id).await?.ok_or_else(not_found)
+}

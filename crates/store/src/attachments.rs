@@ -1,0 +1,43 @@
+//! What people attached to messages that are not sent yet.
+
+use domain::attachment::Attachment;
+use domain::{AttachmentId, Timestamp, UserId};
+
+use crate::dispatch::{read, transaction};
+use crate::{Error, JsonText, Store};
+
+/// Attachments of one person that wait, at most; the oldest give way.
+const WAITING: i64 = 32;
+
+const INSERT: &str = "INSERT INTO attachments (id, user_id, attachment, created_at) VALUES ($1, $2, $3, $4)";
+
+const TRIM: &str = "DELETE FROM attachments WHERE user_id = $1 AND id NOT IN
+    (SELECT id FROM attachments WHERE user_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2)";
+
+const GET: &str = "SELECT attachment FROM attachments WHERE id = $1 AND user_id = $2";
+
+pub(crate) const DELETE: &str = "DELETE FROM attachments WHERE id = $1 AND user_id = $2";
+
+impl Store {
+    /// Keeps an attachment until its message is sent. A person has a few at a time; older ones go.
+    pub async fn insert_attachment(&self, owner: UserId, attachment: &Attachment, now: Timestamp) -> Result<(), Error> {
+        transaction!(self, |tx| {
+            sqlx::query(INSERT)
+                .bind(attachment.id.0)
+                .bind(owner.0)
+                .bind(JsonText(attachment))
+                .bind(now.0)
+                .execute(&mut *tx)
+                .await?;
+            sqlx::query(TRIM).bind(owner.0).bind(WAITING).execute(&mut *tx).await?;
+            Ok(())
+        })
+    }
+
+    /// An attachment of a person's that waits.
+    pub async fn get_attachment(&self, owner: UserId, id: AttachmentId) -> Result<Option<Attachment>, Error> {
+        let row: Option<(JsonText<Attachment>,)> =
+            read!(self, |c| sqlx::query_as(GET).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
+        Ok(row.map(|(attachment,)| attachment.0))
+    }
+}

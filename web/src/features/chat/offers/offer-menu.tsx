@@ -1,0 +1,164 @@
+import { FileText, FolderSearch, MessageSquareQuote } from "lucide-react";
+import {
+  type KeyboardEvent,
+  type Ref,
+  useEffect,
+  useId,
+  useImperativeHandle,
+  useState,
+  useSyncExternalStore,
+} from "react";
+import { showInvisible } from "@/lib/show-invisible";
+import { ServerIcon } from "@/ui/server-icon";
+import { addressOf, matching, nameOf, promptList, resourceList } from "./offer-list";
+import type { Offer } from "./offers";
+import { t } from "./offers-text";
+
+/** How the field hands its keys to the list below it. */
+export interface OfferMenuHandle {
+  /** Whether the list used the key, so that the field must not. */
+  readonly onKey: (event: KeyboardEvent) => boolean;
+}
+
+interface OfferMenuProps {
+  ref: Ref<OfferMenuHandle>;
+  kind: "prompt" | "resource";
+  query: string;
+  /** Tells the field which list it controls and which option is the active one. */
+  onActive: (active: { listId: string; optionId: string | undefined } | undefined) => void;
+  onPick: (offer: Offer) => void;
+  onClose: () => void;
+}
+
+const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
+
+/** What servers offer for what is being typed; the focus stays in the field. */
+export function OfferMenu({ ref, kind, query, onActive, onPick, onClose }: OfferMenuProps) {
+  const listId = useId();
+  const source = kind === "prompt" ? promptList : resourceList;
+  const { list, isLoading, failed } = useSyncExternalStore(source.subscribe, source.get);
+  const found = matching(
+    list.filter((offer) => (offer.kind === "prompt") === (kind === "prompt")),
+    query,
+  );
+  const [chosen, setChosen] = useState({ query, index: 0 });
+  const index = chosen.query === query ? Math.min(chosen.index, found.length - 1) : 0;
+  const active = found[index];
+  const optionId = active && `${listId}-${index}`;
+  // Words that fit nothing are only words: nothing hangs over them.
+  const isShown = found.length > 0 || (query === "" && (isLoading || failed.length > 0 || list.length === 0));
+
+  useEffect(() => {
+    onActive(isShown ? { listId, optionId } : undefined);
+    return () => onActive(undefined);
+  }, [onActive, isShown, listId, optionId]);
+
+  useEffect(() => {
+    if (optionId !== undefined) document.getElementById(optionId)?.scrollIntoView({ block: "nearest" });
+  }, [optionId]);
+
+  function onKey({ key, shiftKey }: KeyboardEvent): boolean {
+    if (!isShown) return false;
+    if (key === "Escape") {
+      onClose();
+      return true;
+    }
+    if (active === undefined) return false;
+    const step = STEPS[key];
+    if (step !== undefined) setChosen({ query, index: (index + step + found.length) % found.length });
+    else if (key === "Enter" && !shiftKey) onPick(active);
+    return step !== undefined || (key === "Enter" && !shiftKey);
+  }
+  useImperativeHandle(ref, () => ({ onKey }));
+
+  if (!isShown) return null;
+  return (
+    <div className="absolute right-0 bottom-full left-0 z-10 mb-2 animate-enter rounded-lg border border-line bg-surface p-1.5 shadow-float">
+      <p role="status" className={found.length > 0 ? "sr-only" : "px-2.5 py-2 text-md text-ink-2"}>
+        {found.length > 0
+          ? t(kind === "prompt" ? "offers.prompts.count" : "offers.resources.count", { n: found.length })
+          : t(emptyKey(kind, isLoading))}
+      </p>
+      <div
+        id={listId}
+        role="listbox"
+        // Who tabs here can scroll and choose as well.
+        tabIndex={0}
+        aria-activedescendant={optionId}
+        onKeyDown={(event) => onKey(event) && event.preventDefault()}
+        onBlur={onClose}
+        // The focus stays where the person writes.
+        onMouseDown={(event) => event.preventDefault()}
+        aria-label={t(kind === "prompt" ? "offers.prompts" : "offers.resources")}
+        className="max-h-[min(340px,45dvh)] overflow-auto overscroll-contain"
+      >
+        {found.map((offer, place) => (
+          <Option
+            key={`${offer.connectionId} ${offer.kind} ${nameOf(offer)} ${addressOf(offer)}`}
+            id={`${listId}-${place}`}
+            offer={offer}
+            isActive={place === index}
+            onPoint={() => setChosen({ query, index: place })}
+            onPick={() => onPick(offer)}
+          />
+        ))}
+      </div>
+      {failed.length > 0 && query === "" && (
+        <p className="px-2.5 py-2 text-sm wrap-anywhere text-warn">
+          {t("offers.failed", { names: failed.join(", ") })}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function emptyKey(kind: "prompt" | "resource", isLoading: boolean) {
+  if (isLoading) return "offers.loading";
+  return kind === "prompt" ? "offers.prompts.none" : "offers.resources.none";
+}
+
+interface OptionProps {
+  id: string;
+  offer: Offer;
+  isActive: boolean;
+  onPoint: () => void;
+  onPick: () => void;
+}
+
+function Option({ id, offer, isActive, onPoint, onPick }: OptionProps) {
+  const { about, icons } = detailsOf(offer);
+  const Fallback = FALLBACKS[offer.kind];
+  return (
+    // Keys reach the list through the field.
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events
+    <div
+      id={id}
+      role="option"
+      tabIndex={-1}
+      aria-selected={isActive}
+      onPointerMove={isActive ? undefined : onPoint}
+      onClick={onPick}
+      className={`grid cursor-default grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-2.5 rounded-md px-2.5 py-2 text-md touch:min-h-11 ${isActive ? "bg-sunken" : ""}`}
+    >
+      <ServerIcon connectionId={offer.connectionId} icons={icons} fallback={<Fallback />} />
+      <span className="truncate font-medium">
+        {offer.kind === "prompt" ? `/${nameOf(offer)}` : showInvisible(nameOf(offer))}
+      </span>
+      <span className="max-w-32 truncate text-sm text-ink-2">{offer.serverName}</span>
+      {about !== "" && (
+        <span className="col-start-2 col-end-4 truncate text-sm text-ink-2">{showInvisible(about)}</span>
+      )}
+    </div>
+  );
+}
+
+const FALLBACKS = { prompt: MessageSquareQuote, resource: FileText, template: FolderSearch };
+
+function detailsOf(offer: Offer) {
+  if (offer.kind === "prompt") {
+    const { title, description, icons } = offer.prompt;
+    return { about: [title, description].filter(Boolean).join(" – "), icons };
+  }
+  const { description, icons } = offer.kind === "resource" ? offer.resource : offer.template;
+  return { about: description ?? addressOf(offer), icons };
+}

@@ -1,0 +1,62 @@
+import { renderToStaticMarkup } from "react-dom/server";
+import { expect, test, vi } from "vitest";
+import { ContentPiece } from "./content-piece";
+
+// What is read through a server is read from this page's own origin.
+vi.hoisted(() => vi.stubGlobal("location", new URL("http://localhost/")));
+
+const drawn = (piece: Record<string, unknown>) => renderToStaticMarkup(<ContentPiece piece={piece} />);
+
+test("markup of a tool is text", () => {
+  const html = drawn({ type: "text", text: "<img src=x onerror=alert(1)>" });
+  expect(html).toContain("&lt;img src=x onerror=alert(1)&gt;");
+  expect(html).not.toContain("<img");
+});
+
+test.each(["image/svg+xml", "text/html", "image/png\n", "IMAGE/SVG+XML"])(
+  "%j is no picture to be drawn",
+  (mimeType) => {
+    expect(drawn({ type: "image", data: "PHN2Zy8+", mimeType })).not.toContain("<img");
+    const resource = { uri: "demo://1", blob: "PHN2Zy8+", mimeType };
+    expect(drawn({ type: "resource", resource })).not.toContain("<img");
+  },
+);
+
+test("pictures and sounds come from the result itself, up to a size", () => {
+  expect(drawn({ type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" })).toMatch(
+    /<img src="data:image\/png;base64,/u,
+  );
+  expect(drawn({ type: "audio", data: "UklGRg==", mimeType: "audio/wav" })).toContain("<audio controls");
+  expect(drawn({ type: "audio", data: "UklGRg==", mimeType: "text/html" })).not.toContain("<audio");
+  expect(drawn({ type: "audio", data: "A".repeat(14_000_001), mimeType: "audio/wav" })).not.toContain(
+    "<audio",
+  );
+});
+
+test("what is for the assistant only is folded away", () => {
+  const piece = (audience: string[]) => drawn({ type: "text", text: "words", annotations: { audience } });
+  expect(piece(["assistant"])).toContain("<details");
+  expect(piece(["user", "assistant"])).not.toContain("<details");
+  expect(piece([])).not.toContain("<details");
+});
+
+test("a link is words until somebody follows it", () => {
+  const link = {
+    type: "resource_link",
+    uri: "https://a.example/x",
+    name: "x",
+    mimeType: "text/plain",
+    size: 2_400,
+  };
+  const html = drawn(link);
+  expect(html).toContain("https://a.example/x");
+  expect(html).toContain("text/plain · 2 kB");
+  expect(html).not.toMatch(/href|src=/u);
+  expect(drawn({ ...link, uri: "javascript:alert(1)" })).not.toContain("Open link");
+});
+
+test("a file is offered under a plain name", () => {
+  const resource = { uri: "file:///../../.bashrc?x=1", blob: "AAAA" };
+  expect(drawn({ type: "resource", resource })).toContain("Save bashrc");
+  expect(drawn({ type: "resource", resource: { uri: "x", blob: "%%%" } })).toContain("cannot be read");
+});

@@ -1,0 +1,72 @@
+import { Download } from "lucide-react";
+import type { JsonObject } from "@/lib/json";
+import { saveFile } from "@/lib/save-file";
+import { showInvisible } from "@/lib/show-invisible";
+import { Button } from "@/ui/button";
+import { isShownImage, InlineImage } from "./inline-image";
+import { t } from "./result-text";
+import { TextBlock } from "./text-block";
+import { readableText } from "./readable";
+
+const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
+/** A resource that came inside a result: a text to be read, a picture to be seen, or a file to be saved. */
+export function EmbeddedResource({ resource }: { resource: JsonObject }) {
+  const uri = asText(resource["uri"]) ?? "";
+  const text = asText(resource["text"]);
+  const blob = asText(resource["blob"]);
+  const mimeType = asText(resource["mimeType"]) ?? "";
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-1.5">
+      <p className="font-mono text-xs wrap-anywhere text-ink-2">{showInvisible(uri)}</p>
+      {text !== undefined && <TextBlock text={readableText(text)} />}
+      {text === undefined && blob !== undefined && isShownImage(mimeType) && (
+        <InlineImage data={blob} mimeType={mimeType} />
+      )}
+      {text === undefined && blob !== undefined && (
+        <BlobFile blob={blob} mimeType={mimeType} name={fileName(uri)} />
+      )}
+    </div>
+  );
+}
+
+/** A file, saved as bytes that no browser opens by itself. */
+function BlobFile({ blob, mimeType, name }: { blob: string; mimeType: string; name: string }) {
+  const bytes = bytesOf(blob);
+  if (bytes === undefined) return <p className="text-sm text-err">{t("result.unreadable")}</p>;
+  const n = Math.ceil(bytes.length / 1_000);
+  return (
+    <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-ink-2">
+      <Button
+        size="sm"
+        onClick={() => saveFile({ name, content: new Blob([bytes], { type: "application/octet-stream" }) })}
+      >
+        <Download aria-hidden="true" />
+        {t("result.save", { name })}
+      </Button>
+      {t("result.fileKind", { type: mimeType === "" ? t("result.unknownType") : mimeType, n })}
+    </p>
+  );
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A name for a file from the end of its address: nothing that would lead to another folder. */
+function fileName(uri: string): string {
+  const last =
+    uri
+      .split(/[?#]/u)[0]
+      ?.split("/")
+      .findLast((part) => part !== "") ?? "";
+  const plain = last
+    .replaceAll(/[^\w.-]+/gu, "_")
+    .replace(/^\.+/u, "")
+    .slice(-80);
+  return plain === "" ? "resource" : plain;
+}

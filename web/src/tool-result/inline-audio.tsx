@@ -1,0 +1,28 @@
+import { t } from "./result-text";
+
+interface InlineAudioProps {
+  /** Base64. */
+  data: string;
+  mimeType: string;
+}
+
+/** Longer sounds are not decoded. In characters of base64: 10 MB. */
+const MOST = 14_000_000;
+const PLAYED = /^audio\/(?:aac|flac|mp3|mp4|mpeg|ogg|wav|wave|webm|x-wav|x-m4a)$/u;
+
+/** A sound inside a tool's result. It plays when the person wants to hear it. */
+export function InlineAudio({ data, mimeType }: InlineAudioProps) {
+  if (!PLAYED.test(mimeType) || data.length > MOST) {
+    const n = Math.ceil((data.length * 3) / 4 / 1_000);
+    return <p className="text-ink-2 wrap-anywhere">{t("result.audioRefused", { type: mimeType, n })}</p>;
+  }
+  return (
+    // oxlint-disable-next-line jsx-a11y/media-has-caption -- A tool's sound comes without captions.
+    <audio
+      controls
+      aria-label={t("result.audio")}
+      src={`data:${mimeType};base64,${data}`}
+      className="w-full"
+    />
+  );
+}

@@ -1,0 +1,71 @@
+import { type ReactNode, useEffect, useState } from "react";
+import { authorizedFetch } from "@/lib/api-client";
+import type { Icon } from "@/lib/icon";
+
+interface ServerIconProps {
+  connectionId: string;
+  icons: readonly Icon[] | undefined;
+  /** What stands there while there is no picture, or none that may be shown. */
+  fallback: ReactNode;
+}
+
+/** The pictures that were fetched, by connection and address; undefined for one that could not be had. */
+const pictures = new Map<string, Promise<string | undefined>>();
+
+/**
+ * A picture by which a server wants something to be known: decoration beside its name. It comes through our own server,
+ * which tells nobody who is looking, and passes on nothing but small raster pictures.
+ */
+export function ServerIcon({ connectionId, icons, fallback }: ServerIconProps) {
+  const src = choose(icons)?.src;
+  const [picture, setPicture] = useState<{ src: string; url: string | undefined }>();
+  useEffect(() => {
+    if (src === undefined) return;
+    let wanted = true;
+    void load(connectionId, src).then((url) => wanted && setPicture({ src, url }));
+    return () => {
+      wanted = false;
+    };
+  }, [connectionId, src]);
+  const url = picture?.src === src ? picture?.url : undefined;
+  return (
+    <span aria-hidden="true" className="grid size-4 shrink-0 place-items-center text-ink-2 [&>svg]:size-4">
+      {url === undefined ? (
+        fallback
+      ) : (
+        <img
+          src={url}
+          alt=""
+          className="size-4 rounded-[3px] object-contain"
+          onError={() => setPicture(src === undefined ? undefined : { src, url: undefined })}
+        />
+      )}
+    </span>
+  );
+}
+
+/** The picture that is made for the colours of the page, or for any. */
+function choose(icons: readonly Icon[] | undefined): Icon | undefined {
+  if (icons === undefined || icons.length === 0) return undefined;
+  const scheme = getComputedStyle(document.documentElement).colorScheme;
+  const isDark =
+    scheme === "dark" || (scheme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+  const wanted = isDark ? "dark" : "light";
+  return (
+    icons.find(({ theme }) => theme === wanted) ?? icons.find(({ theme }) => theme === undefined) ?? icons[0]
+  );
+}
+
+function load(connectionId: string, src: string): Promise<string | undefined> {
+  // It was looked at by the server when it was listed.
+  if (src.startsWith("data:")) return Promise.resolve(src);
+  const key = `${connectionId} ${src}`;
+  const known = pictures.get(key);
+  if (known !== undefined) return known;
+  const path = `/api/connections/${encodeURIComponent(connectionId)}/icon?src=${encodeURIComponent(src)}`;
+  const loaded = authorizedFetch(path)
+    .then(async (response) => (response.ok ? URL.createObjectURL(await response.blob()) : undefined))
+    .catch(() => undefined);
+  pictures.set(key, loaded);
+  return loaded;
+}
