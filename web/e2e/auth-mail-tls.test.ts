@@ -1,18 +1,11 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { promisify } from "node:util";
 import { SMTPServer } from "smtp-server";
 import { startApp } from "./app.ts";
+import { type Certificate, makeCertificate } from "./certificate.ts";
 import { browser, newEmail, password } from "./auth-browser.ts";
-
-const openssl = (folder: string, ...words: string[]) =>
-  promisify(execFile)("openssl", words, { cwd: folder });
 
 /** What a mail server saw of a letter. */
 interface Delivery {
@@ -22,44 +15,16 @@ interface Delivery {
 }
 
 describe("a mail server that wants a name, a password and encryption", () => {
-  let folder: string;
+  let certificate: Certificate;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "ai-chat-mcp-tls-"));
-    const authority = ["-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Test authority"];
-    await openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", ...authority);
-    await openssl(
-      folder,
-      "req",
-      "-newkey",
-      "rsa:2048",
-      "-nodes",
-      "-keyout",
-      "key",
-      "-out",
-      "csr",
-      "-subj",
-      "/CN=localhost",
-    );
-    await writeFile(join(folder, "names"), "subjectAltName=DNS:localhost\n");
-    const signed = [
-      "-CA",
-      "ca.pem",
-      "-CAkey",
-      "ca.key",
-      "-CAcreateserial",
-      "-days",
-      "2",
-      "-extfile",
-      "names",
-    ];
-    await openssl(folder, "x509", "-req", "-in", "csr", "-out", "cert", ...signed);
+    certificate = await makeCertificate();
   });
-  after(() => rm(folder, { recursive: true }));
+  after(() => certificate.remove());
 
   /** Signs up where mail goes to such a server; with `trusted`, by its name and its authority. */
   async function signUp(kind: "smtps" | "starttls", trusted: boolean) {
     const deliveries: Delivery[] = [];
-    const [key, cert] = await Promise.all([readFile(join(folder, "key")), readFile(join(folder, "cert"))]);
+    const { key, cert, authority } = certificate;
     const proofs = new Map<string, { user: string; secret: string }>();
     const server = new SMTPServer({
       secure: kind === "smtps",
@@ -83,7 +48,7 @@ describe("a mail server that wants a name, a password and encryption", () => {
     const { port } = server.server.address() as AddressInfo;
     const url = `${kind === "smtps" ? "smtps" : "smtp"}://chat:p%40ss@localhost:${port}`;
     const env = { SMTP_URL: kind === "smtps" ? url : `${url}?tls=required` };
-    const app = await startApp({ env: trusted ? { ...env, SSL_CERT_FILE: join(folder, "ca.pem") } : env });
+    const app = await startApp({ env: trusted ? { ...env, SSL_CERT_FILE: authority } : env });
     try {
       const { error } = await browser(app).signUp({ email: newEmail(), password });
       return { deliveries, error, log: app.log() };

@@ -1,29 +1,12 @@
 import assert from "node:assert/strict";
-import { after, test, type TestContext } from "node:test";
+import { test } from "node:test";
 import type { Account } from "./account.ts";
-import { focusedName, inspect, looks } from "./look.ts";
-import { startPeer } from "./peer.ts";
-import { serveTools } from "./scripted-mcp.ts";
+import { inspect, looks } from "./look.ts";
+import { attached, list, openOffers, option } from "./offers.ts";
 import { say } from "./scripted-model.ts";
-import { openStage } from "./stage.ts";
 import { eventually, type Visitor } from "./visitor.ts";
 
-const stage = await openStage();
-const peer = await startPeer("mcp-server-everything", ["streamableHttp"], { PORT: "{port}" });
-after(() => peer.stop());
-
-/** Somebody who has connected the server "everything" under a name of their own. */
-async function connected(t: TestContext, options: object = {}) {
-  const { account, visitor } = await stage.member(t, options);
-  await account.connect("theirs", `http://127.0.0.1:${peer.port}/mcp`);
-  return { account, visitor };
-}
-
-const list = ({ page }: Visitor, name: "Prompts" | "Resources" | "Proposals") =>
-  page.getByRole("listbox", { name, exact: true });
-const option = (visitor: Visitor, kind: "Prompts" | "Resources", name: string | RegExp) =>
-  list(visitor, kind).getByRole("option", { name });
-const attached = ({ page }: Visitor) => page.getByRole("list", { name: "Attached" });
+const { stage, connected } = await openOffers();
 
 /** The option that the field says is the active one. */
 function active({ composer }: Visitor): Promise<string> {
@@ -159,29 +142,6 @@ async function run(account: Account, name: string): Promise<void> {
   await account.call("/api/tools/run", { serverName: "theirs", name, arguments: {} });
 }
 
-test("ordinary writing is left alone", async (t) => {
-  const { visitor } = await connected(t);
-  await visitor.open();
-  const { composer, page } = visitor;
-  for (const text of ["and/or", "see /etc/hosts", "mail ada@example.com", "/nothing-is-called-this"]) {
-    await composer.fill("");
-    await composer.pressSequentially(text);
-    assert.equal(await page.getByRole("listbox").count(), 0, text);
-  }
-  await composer.fill("");
-  await composer.pressSequentially("/");
-  await list(visitor, "Prompts").waitFor();
-  await composer.press("Escape");
-  await list(visitor, "Prompts").waitFor({ state: "hidden" });
-  await composer.pressSequentially("args");
-  assert.equal(await page.getByRole("listbox").count(), 0, "what was closed stays closed");
-  stage.model.answer(say("Sent."));
-  await composer.press("Enter");
-  await visitor.answered();
-  await visitor.questions.getByText("/args", { exact: true }).waitFor();
-  assert.equal(await focusedName(visitor), "Message");
-});
-
 test("links in results are read through their server, and lead outside only when asked", async (t) => {
   const { visitor } = await connected(t);
   await visitor.open();
@@ -237,27 +197,3 @@ for (const [name, look] of looks) {
     await inspect(visitor, "offers-links", look);
   });
 }
-
-/** A picture of one petrol point. */
-const picture =
-  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkqP9fDwAEgQIAx6jNkQAAAABJRU5ErkJggg==";
-
-test("pictures of servers and tools are shown when the protocol's rules let them be", async (t) => {
-  const plain = { name: "plain", description: "Has a drawing, which can hold a program." };
-  const drawing = `data:image/svg+xml;base64,${btoa("<svg xmlns='http://www.w3.org/2000/svg'/>")}`;
-  const server = await serveTools(
-    [
-      { name: "painted", icons: [{ src: picture }] },
-      { ...plain, icons: [{ src: drawing }, { src: "http://127.0.0.1:1/i.png" }] },
-    ],
-    { icons: [{ src: picture }] },
-  );
-  t.after(() => server.stop());
-  const { account, visitor } = await stage.member(t);
-  await account.connect("gallery", server.url);
-  await visitor.open("/?tab=tools");
-  await visitor.toolCard("painted").locator("img").waitFor();
-  assert.equal(await visitor.toolCard("plain").locator("img").count(), 0);
-  await visitor.openTab("MCP Servers");
-  await visitor.connection("gallery").locator("img").waitFor();
-});

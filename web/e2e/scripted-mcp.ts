@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 
 /** A tool of a scripted server. */
@@ -35,6 +36,14 @@ export interface About {
   icons?: object[];
 }
 
+/** How else a scripted server answers. */
+export interface Site {
+  /** It is at `https://localhost`, and shows this to be trusted. */
+  tls?: { key: Buffer; cert: Buffer };
+  /** What it answers to those who ask for anything but the protocol. */
+  onVisit?: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
 interface RpcRequest {
   id?: number | string;
   method: string;
@@ -68,11 +77,13 @@ export async function serveTools(
   tools: ScriptedTool[],
   about: About = {},
   apps: ScriptedApp[] = [],
+  { tls, onVisit }: Site = {},
 ): Promise<Served> {
   const tasks = new Map<string, RunningTask>();
   return serve(async (request, response) => {
     if (request.method !== "POST") {
-      response.writeHead(405).end();
+      if (onVisit && request.url !== "/mcp") onVisit(request, response);
+      else response.writeHead(405).end();
       return;
     }
     const rpc = JSON.parse(await textOf(request)) as RpcRequest;
@@ -83,7 +94,7 @@ export async function serveTools(
     const answer = taskAnswer(rpc, tools, tasks) ?? (await answerTo(rpc, tools, about, apps));
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify({ jsonrpc: "2.0", id: rpc.id, ...answer }));
-  });
+  }, tls);
 }
 
 /** A web site, which is no MCP server, and the paths that were asked for. */
@@ -192,12 +203,15 @@ async function answerTo(
 
 async function serve(
   handler: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void,
+  tls?: Site["tls"],
 ): Promise<Served> {
-  const server = createServer((request, response) => void handler(request, response));
+  const answer = (request: IncomingMessage, response: ServerResponse) => void handler(request, response);
+  const server = tls ? createTlsServer(tls, answer) : createServer(answer);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    url: tls ? `https://localhost:${port}/mcp` : `http://127.0.0.1:${port}/mcp`,
     stop: () => {
       server.close();
       server.closeAllConnections();

@@ -1,5 +1,6 @@
 import { ArrowUp, Square } from "lucide-react";
 import { type KeyboardEvent, type Ref, useImperativeHandle } from "react";
+import { isComposing } from "@/lib/is-composing";
 import { t } from "@/lib/t";
 import { useChatStatus } from "../use-chat-store";
 import type { AttachmentPart } from "../stream/message";
@@ -25,6 +26,11 @@ interface ComposerProps extends ComposerOptions {
 const BUTTON =
   "grid size-9 place-items-center rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 [&_svg]:size-4";
 
+/** Whether a text came into the field whole, from elsewhere. */
+function isPasted(event: Event): boolean {
+  return event instanceof InputEvent && /^insertFrom(?:Paste|Drop)/u.test(event.inputType);
+}
+
 /** Where a message is written. While an answer is awaited, Stop stands beside Send, which waits. */
 export function Composer({ ref, ...options }: ComposerProps) {
   const { store, tools } = options;
@@ -40,8 +46,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
   }
 
   function onKeyDown(event: KeyboardEvent<HTMLTextAreaElement>) {
-    // Enter also ends the choice of an input method; some browsers then say only 229.
-    const composing = event.nativeEvent.isComposing || event.keyCode === 229;
+    const composing = isComposing(event);
     if (!composing && offers.onKey(event)) {
       event.preventDefault();
       return;
@@ -67,9 +72,9 @@ export function Composer({ ref, ...options }: ComposerProps) {
             placeholder={t("chat.placeholder")}
             onChange={(event) => {
               write(event.target.value);
-              offers.onWrite();
+              offers.onWrite(isPasted(event.nativeEvent) ? "paste" : undefined);
             }}
-            onSelect={offers.onWrite}
+            onSelect={() => offers.onWrite()}
             onKeyDown={onKeyDown}
             className="block field-sizing-content max-h-[40dvh] min-h-7 w-full resize-none bg-transparent outline-none"
           />

@@ -25,6 +25,8 @@ export function useOffers({ field, text, write, attached }: OffersOptions) {
   const [wanted, setWanted] = useState<"prompt" | "resource" | "text">();
   const [active, setActive] = useState<ActiveOption>();
   const host = useRef<OfferHostHandle>(null);
+  /** A text as it was pasted: what stands in it asks for nothing until somebody writes on. */
+  const pasted = useRef<string>(undefined);
   const button = (kind: "prompt" | "resource", label: string, sign: string) => (
     <IconButton
       size="sm"
@@ -40,10 +42,15 @@ export function useOffers({ field, text, write, attached }: OffersOptions) {
     />
   );
   return {
-    onWrite: () => {
+    onWrite: (how?: "paste") => {
+      const now = field.current?.value ?? "";
+      // Into an open list people paste what they look for.
+      if (how === "paste" && !active) pasted.current = now;
+      if (pasted.current !== now) pasted.current = undefined;
+      const isWritten = pasted.current === undefined;
       // Whatever asks for something begins with one of these.
-      if (/[/@]/u.test(field.current?.value ?? "")) setWanted((before) => before ?? "text");
-      host.current?.onWrite();
+      if (isWritten && /[/@]/u.test(now)) setWanted((before) => before ?? "text");
+      host.current?.onWrite(isWritten);
     },
     onKey: (event: KeyboardEvent): boolean => host.current?.onKey(event) === true,
     fieldProps: active && {

@@ -20,8 +20,8 @@ import { t } from "./offers-text";
 
 /** What the field tells of what happens in it. */
 export interface OfferHostHandle {
-  /** Its text or its cursor changed. */
-  readonly onWrite: () => void;
+  /** Its text or its cursor changed. What was not written by hand asks for nothing. */
+  readonly onWrite: (byHand: boolean) => void;
   /** Whether a list used the key, so that the field must not. */
   readonly onKey: (event: KeyboardEvent) => boolean;
   /** A button asks for a list, or for none if it is open already. */
@@ -39,6 +39,9 @@ interface OfferHostProps {
   active: ActiveOption | undefined;
   onActive: (active: ActiveOption | undefined) => void;
 }
+
+/** What the server takes with one message. */
+const MOST = 16;
 
 /** What belongs to a message beside its words: the list to choose from, the form to fill in, and what is attached. */
 export function OfferHost({ ref, first, field, text, write, attached, active, onActive }: OfferHostProps) {
@@ -58,8 +61,8 @@ export function OfferHost({ ref, first, field, text, write, attached, active, on
   }
 
   useImperativeHandle(ref, () => ({
-    onWrite: () => {
-      const found = triggerIn(field.current);
+    onWrite: (byHand) => {
+      const found = byHand ? triggerIn(field.current) : undefined;
       if (!found) dismissed.current = undefined;
       setTrigger(found?.start === dismissed.current ? undefined : found);
       const now = field.current?.value ?? "";
@@ -90,7 +93,9 @@ export function OfferHost({ ref, first, field, text, write, attached, active, on
     if (browsing === undefined && trigger) write(withoutTrigger(text, trigger));
     close();
     field.current?.focus();
-    if (hasBlanks(offer)) setFilling(offer);
+    if (attached.list.length + attached.reading.length >= MOST)
+      toast({ title: t("offers.tooMany", { n: MOST }), tone: "warn" });
+    else if (hasBlanks(offer)) setFilling(offer);
     else readNow(offer, attached);
   }
 

@@ -55,8 +55,7 @@ class OfferList {
           found.set(connection.id, [...(await this.#load(connection))]);
         } catch {
           found.set(connection.id, []);
-          // That a server is away is said where connections are listed.
-          if (connection.status === "connected") failed.push(connection.name);
+          failed.push(connection.name);
         }
         open -= 1;
         settle();

@@ -27,8 +27,11 @@ test.each([
 });
 
 test("the cursor decides, not the end of the text", () => {
-  expect(findTrigger("/poem about rain", 3)).toEqual({ kind: "prompt", query: "po", start: 0, end: 3 });
+  expect(findTrigger("/poem about rain", 3)).toEqual({ kind: "prompt", query: "po", start: 0, end: 5 });
   const trigger = findTrigger("read @no and say", 8);
   expect(trigger).toMatchObject({ query: "no", start: 5 });
   expect(trigger && withoutTrigger("read @no and say", trigger)).toBe("read  and say");
+  const within = findTrigger("read @notes and say", 8);
+  expect(within).toMatchObject({ query: "no", start: 5, end: 11 });
+  expect(within && withoutTrigger("read @notes and say", within)).toBe("read  and say");
 });

@@ -3,7 +3,7 @@ export interface Trigger {
   readonly kind: "prompt" | "resource";
   /** What was typed behind the sign. */
   readonly query: string;
-  /** Where the sign stands, and where the cursor does. */
+  /** Where the sign stands, and where the word behind it ends. */
   readonly start: number;
   readonly end: number;
 }
@@ -14,12 +14,14 @@ export interface Trigger {
  */
 export function findTrigger(text: string, cursor: number): Trigger | undefined {
   const before = text.slice(0, cursor);
+  const rest = /^\S*/u.exec(text.slice(cursor))?.[0] ?? "";
+  const end = cursor + rest.length;
   const slash = /^\/(\S*)$/u.exec(before);
-  if (slash) return { kind: "prompt", query: slash[1] ?? "", start: 0, end: cursor };
+  if (slash) return { kind: "prompt", query: slash[1] ?? "", start: 0, end };
   const at = /(?:^|\s)@(\S*)$/u.exec(before);
   if (!at) return undefined;
   const query = at[1] ?? "";
-  return { kind: "resource", query, start: cursor - query.length - 1, end: cursor };
+  return { kind: "resource", query, start: cursor - query.length - 1, end };
 }
 
 /** The text without what was typed to find something, and where the cursor then is. */

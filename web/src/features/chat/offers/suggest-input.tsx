@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useId, useState } from "react";
+import { isComposing } from "@/lib/is-composing";
 import { useQuery } from "@/lib/query/use-query";
 import { showInvisible } from "@/lib/show-invisible";
 import { type FieldIds, Input } from "@/ui/field";
@@ -43,7 +44,7 @@ export function SuggestInput({ value, onChange, required, question, ...ids }: Su
   }
 
   function onKeyDown(event: KeyboardEvent): void {
-    if (event.nativeEvent.isComposing) return;
+    if (isComposing(event)) return;
     const { key } = event;
     if (key === "ArrowDown" || key === "ArrowUp") {
       event.preventDefault();

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import type { IncomingMessage } from "node:http";
+import { after, test } from "node:test";
+import { makeCertificate } from "./certificate.ts";
+import { focusedName } from "./look.ts";
+import { attached, list, openOffers, option } from "./offers.ts";
+import { serveTools } from "./scripted-mcp.ts";
+import { say } from "./scripted-model.ts";
+
+const certificate = await makeCertificate();
+after(() => certificate.remove());
+const { stage, connected } = await openOffers({ SSL_CERT_FILE: certificate.authority });
+
+test("ordinary writing is left alone", async (t) => {
+  const { visitor } = await connected(t);
+  await visitor.open();
+  const { composer, page } = visitor;
+  for (const text of ["and/or", "see /etc/hosts", "mail ada@example.com", "/nothing-is-called-this"]) {
+    await composer.fill("");
+    await composer.pressSequentially(text);
+    assert.equal(await page.getByRole("listbox").count(), 0, text);
+  }
+  await composer.fill("");
+  await composer.pressSequentially("/");
+  await list(visitor, "Prompts").waitFor();
+  await composer.press("Escape");
+  await list(visitor, "Prompts").waitFor({ state: "hidden" });
+  await composer.pressSequentially("args");
+  assert.equal(await page.getByRole("listbox").count(), 0, "what was closed stays closed");
+  stage.model.answer(say("Sent."));
+  await composer.press("Enter");
+  await visitor.answered();
+  await visitor.questions.getByText("/args", { exact: true }).waitFor();
+  assert.equal(await focusedName(visitor), "Message");
+});
+
+test("what an input method and the clipboard write is left alone", async (t) => {
+  const { visitor } = await connected(t, { permissions: ["clipboard-read", "clipboard-write"] });
+  await visitor.open();
+  const { composer, page } = visitor;
+  await composer.pressSequentially("@archi");
+  await option(visitor, "Resources", /architecture/u).waitFor();
+  // Enter and the arrows belong to the input method until it is done.
+  const keyboard = await page.context().newCDPSession(page);
+  const typed = { selectionStart: 2, selectionEnd: 2 };
+  await keyboard.send("Input.imeSetComposition", { text: "te", ...typed });
+  for (const key of ["ArrowDown", "Enter"]) {
+    const pressed = { type: "rawKeyDown", key, code: key, windowsVirtualKeyCode: 229 } as const;
+    await keyboard.send("Input.dispatchKeyEvent", pressed);
+  }
+  await keyboard.send("Input.insertText", { text: "te" });
+  assert.equal(await composer.inputValue(), "@archite");
+  await option(visitor, "Resources", /architecture/u).waitFor();
+  assert.equal(await attached(visitor).count(), 0);
+
+  await page.evaluate(() => navigator.clipboard.writeText("/args-prompt"));
+  await composer.fill("");
+  await composer.press("ControlOrMeta+v");
+  assert.equal(await composer.inputValue(), "/args-prompt");
+  stage.model.answer(say("Sent."));
+  await composer.press("Enter");
+  await visitor.answered();
+  await visitor.questions.getByText("/args-prompt", { exact: true }).waitFor();
+});
+
+test("a server that is down is named, and holds up nobody else's offers", async (t) => {
+  const { account, visitor } = await connected(t);
+  const server = await serveTools([{ name: "plain" }]);
+  await account.connect("asleep", server.url);
+  server.stop();
+  await visitor.open();
+  await visitor.button("Prompts of servers").click();
+  await option(visitor, "Prompts", /^\/args-prompt/u).waitFor();
+  await visitor.sees("Could not be asked: asleep");
+});
+
+/** A picture of one petrol point. */
+const picture =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkqP9fDwAEgQIAx6jNkQAAAABJRU5ErkJggg==";
+
+test("pictures of servers and tools are shown when the protocol's rules let them be", async (t) => {
+  const plain = { name: "plain", description: "Has a drawing, which can hold a program." };
+  const drawing = `data:image/svg+xml;base64,${btoa("<svg xmlns='http://www.w3.org/2000/svg'/>")}`;
+  const server = await serveTools(
+    [
+      { name: "painted", icons: [{ src: picture }] },
+      { ...plain, icons: [{ src: drawing }, { src: "http://127.0.0.1:1/i.png" }] },
+    ],
+    { icons: [{ src: picture }] },
+  );
+  t.after(() => server.stop());
+  const { account, visitor } = await stage.member(t);
+  await account.connect("gallery", server.url);
+  await visitor.open("/?tab=tools");
+  await visitor.toolCard("painted").locator("img").waitFor();
+  assert.equal(await visitor.toolCard("plain").locator("img").count(), 0);
+  await visitor.openTab("MCP Servers");
+  await visitor.connection("gallery").locator("img").waitFor();
+});
+
+test("a picture at a server's own origin is fetched by our server, which does not say for whom", async (t) => {
+  const visits: IncomingMessage[] = [];
+  const icons: { src: string }[] = [];
+  const server = await serveTools([{ name: "plain" }], { icons }, [], {
+    tls: certificate,
+    onVisit: (request, response) => {
+      visits.push(request);
+      response.writeHead(200, { "content-type": "text/html" });
+      response.end(Buffer.from(picture.slice(picture.indexOf(",") + 1), "base64"));
+    },
+  });
+  t.after(() => server.stop());
+  const { origin } = new URL(server.url);
+  icons.push({ src: `${origin}/i.png` });
+  const { account, visitor } = await stage.member(t);
+  await account.connect("safe", server.url);
+  await visitor.open("/?tab=servers");
+  const shown = visitor.connection("safe").locator("img");
+  await shown.waitFor();
+  assert.match((await shown.getAttribute("src")) ?? "", /^blob:/u);
+  await visitor.page.reload();
+  await shown.waitFor();
+  assert.deepEqual(
+    visits.map(({ url }) => url),
+    ["/i.png"],
+    "one is enough for everybody",
+  );
+  const told = Object.keys(visits[0]?.headers ?? {});
+  assert.ok(
+    !told.some((name) => ["authorization", "cookie", "referer", "origin"].includes(name)),
+    told.join(),
+  );
+});
