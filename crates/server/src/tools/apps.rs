@@ -131,7 +131,9 @@ impl Tools {
             return Err(AppError::NoApp);
         };
         connection.read_resource(uri).await.map_err(|error| match error {
-            mcp::Error::Server { .. } | mcp::Error::NotOffered(_) => AppError::NoResource(format!("The server {} {error}.", server.name)),
+            mcp::Error::Server { .. } | mcp::Error::NotOffered(_) => {
+                AppError::NoResource(format!("The server {} {error}.", server.name))
+            }
             error => AppError::of_server(server, &error),
         })
     }

@@ -116,14 +116,7 @@ export interface AttachmentPart {
   readonly content?: AttachmentContent;
 }
 
-export type Part =
-  | TextPart
-  | ReasoningPart
-  | ToolPart
-  | StepPart
-  | SourcePart
-  | NoticePart
-  | AttachmentPart;
+export type Part = TextPart | ReasoningPart | ToolPart | StepPart | SourcePart | NoticePart | AttachmentPart;
 
 /** `streaming` while it grows; the others are how an answer ended. */
 export type MessageStatus = "streaming" | "done" | "stopped" | "failed" | "interrupted";
