@@ -12,8 +12,9 @@ use super::documents::ServerMetadata;
 use super::{App, Credentials, SignInError, fetch};
 use crate::net::GuardedHttp;
 
-/// Ways of proving to be the client, the best first.
-const METHODS: [&str; 3] = ["client_secret_basic", "client_secret_post", "none"];
+/// Ways of proving to be the client, the best first. The form comes before the header because the revocation of the
+/// official Python library takes the secret from nowhere else.
+const METHODS: [&str; 3] = ["client_secret_post", "client_secret_basic", "none"];
 
 /// A client that somebody registered at an authorization server by hand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +58,20 @@ pub(super) enum Proof {
 struct Registered {
     redirect_uri: Url,
     until: Option<Timestamp>,
+}
+
+impl Client {
+    /// The same client, with its secret at the other place. How a client that was registered by hand has to prove
+    /// itself stands at its server alone, and people are told the id and the secret only.
+    pub(super) fn otherwise(&self) -> Option<Self> {
+        let proof = match &self.proof {
+            _ if self.registered.is_some() => return None,
+            Proof::Basic(secret) => Proof::Post(secret.clone()),
+            Proof::Post(secret) => Proof::Basic(secret.clone()),
+            Proof::None | Proof::PrivateKeyJwt(_) => return None,
+        };
+        Some(Self { proof, ..self.clone() })
+    }
 }
 
 /// The answer to a registration (RFC 7591).

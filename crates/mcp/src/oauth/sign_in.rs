@@ -182,11 +182,19 @@ impl OAuth {
     async fn obtain(
         &self,
         owner: Owner,
-        credentials: Credentials,
+        mut credentials: Credentials,
         ask: Ask<'_>,
         now: Timestamp,
     ) -> Result<(), SignInError> {
-        match token::tokens(&self.0.guard, &credentials, ask, now).await {
+        let mut obtained = token::tokens(&self.0.guard, &credentials, ask, now).await;
+        if let Err(error) = &obtained
+            && error.is_invalid_client()
+            && let Some(otherwise) = credentials.client.otherwise()
+        {
+            credentials.client = otherwise;
+            obtained = token::tokens(&self.0.guard, &credentials, ask, now).await;
+        }
+        match obtained {
             Ok(tokens) => {
                 let _change = self.change(owner).await?;
                 let credentials = Credentials { tokens: Some(tokens), signed_in_at: now, ..credentials };

@@ -24,6 +24,7 @@ const AHEAD: i64 = 60;
 const TOKEN: usize = 32 * 1024;
 
 /// What is asked of the token endpoint.
+#[derive(Clone, Copy)]
 pub(super) enum Ask<'a> {
     /// The first tokens, for a code that a person brought.
     Code { code: &'a str, verifier: &'a Secret, redirect_uri: &'a Url },
@@ -142,16 +143,14 @@ async fn post(
     now: Timestamp,
 ) -> Result<Answer, SignInError> {
     let Client { id, proof, .. } = &credentials.client;
+    // In the form whatever the proof is: servers made with the official Python library look for it there alone.
+    form.push(("client_id", id.clone()));
     let mut header = None;
     match proof {
         Proof::Basic(secret) => header = Some(basic(id, secret)),
-        Proof::None => form.push(("client_id", id.clone())),
-        Proof::Post(secret) => {
-            form.push(("client_id", id.clone()));
-            form.push(("client_secret", secret.expose().to_owned()));
-        }
+        Proof::None => {}
+        Proof::Post(secret) => form.push(("client_secret", secret.expose().to_owned())),
         Proof::PrivateKeyJwt(key) => {
-            form.push(("client_id", id.clone()));
             form.push(("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer".to_owned()));
             form.push(("client_assertion", assertion(id, key, &credentials.issuer, now)?));
         }

@@ -3,6 +3,7 @@
 mod discovery;
 #[path = "../support/memory.rs"]
 mod memory;
+mod proofs;
 mod renewal;
 mod round_trip;
 
