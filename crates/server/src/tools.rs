@@ -247,6 +247,13 @@ impl Tools {
         Toolset::bind(selection, opened.await)
     }
 
+    /// The same for a person who asks for a tool by hand, and may know better than we do that its server is there again:
+    /// one that failed is tried at once, unless it fails again and again.
+    pub async fn open_by_hand(&self, app: &App, user: UserId, selection: &Selection) -> Toolset {
+        selection.servers().iter().for_each(|server| self.pool.rouse(user, server));
+        self.open(app, user, selection).await
+    }
+
     /// Closes every connection, after the sign-ins that are being renewed are stored.
     pub async fn stop(&self) {
         self.oauth.close().await;

@@ -31,6 +31,8 @@ mod state;
 
 /// Where a message of a server of 2025-11-25 says to which task it belongs.
 pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
+/// Where FastMCP 2 writes in the `_meta` of a result that the call became a task, in place of `task`.
+const BEGUN: &str = "modelcontextprotocol.io/task";
 /// Characters of a task's id.
 const ID: usize = 1024;
 /// How often a server is asked about a task when it does not say: every so often.
@@ -146,6 +148,10 @@ pub(super) fn begun(result: &ServerResult, asked: bool) -> Result<Option<(Task, 
         ServerResult::CustomResult(raw) if asked && raw.0["task"].is_object() => {
             (Form::Core, Ok(raw.0["task"].clone()))
         }
+        ServerResult::CallToolResult(result) if asked => match result.meta.as_ref().and_then(|meta| meta.get(BEGUN)) {
+            Some(begun) if begun.is_object() => (Form::Core, Ok(begun.clone())),
+            _ => return Ok(None),
+        },
         _ => return Ok(None),
     };
     let unreadable = || Error::Protocol("it answered with a task that cannot be read".to_owned());

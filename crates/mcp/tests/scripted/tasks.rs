@@ -291,15 +291,44 @@ async fn a_task_is_taken_up_again_without_another_call() {
 #[tokio::test]
 async fn a_task_that_outlives_its_time_is_not_waited_for() {
     let kept = |ttl: Value| with(task("working"), json!({ "ttlMs": ttl }));
-    let server = modern_server(move |_| kept(json!(60_000))).await;
-    let connection = connect(&server).await;
-    let late = resume(&connection, Duration::from_mins(3)).await.unwrap_err();
+    let late = modern_server(move |_| kept(json!(60_000))).await;
+    let late = resume(&connect(&late).await, Duration::from_hours(25)).await.unwrap_err();
     assert_eq!((late.outcome(), late.to_string().as_str()), (Outcome::Unknown, "did not finish its task in time"));
-    // Without a time of its own, it may take the longest time that is waited for.
     let server = modern_server(move |_| kept(Value::Null)).await;
     let connection = connect(&server).await;
     let options = CallOptions { task_total: Duration::from_millis(400), ..CallOptions::default() };
     assert!(matches!(call(&connection, options).await.unwrap_err(), CallError::Unknown(Error::TaskExpired)));
+}
+
+#[tokio::test]
+async fn a_task_may_take_longer_than_its_server_says_that_it_keeps_it() {
+    let server = modern_server(|poll| match poll {
+        0 | 1 => with(task("working"), json!({ "ttlMs": 60_000 })),
+        _ => with(task("completed"), json!({ "result": words("late") })),
+    })
+    .await;
+    assert_eq!(resume(&connect(&server).await, Duration::from_mins(30)).await.unwrap(), "late");
+}
+
+#[tokio::test]
+async fn a_legacy_task_is_known_where_fastmcp_2_writes_it_too() {
+    let server = legacy_server(offered(), json!("optional"), |seen| match seen.rpc() {
+        "tools/call" => {
+            let begun = json!({ "modelcontextprotocol.io/task": { "taskId": "1", "status": "working" } });
+            seen.result(json!({ "content": [], "_meta": begun }))
+        }
+        "tasks/get" => seen.result(core("completed")),
+        _ => seen.result(words("done")),
+    })
+    .await;
+    assert_eq!(call(&connect(&server).await, CallOptions::default()).await.unwrap(), "done");
+    // Whoever was not asked for a task speaks of something else.
+    let server = legacy_server(offered(), json!("forbidden"), |seen| {
+        let other = json!({ "modelcontextprotocol.io/task": { "taskId": "1", "status": "working" } });
+        seen.result(json!({ "content": [{ "type": "text", "text": "at once" }], "_meta": other }))
+    })
+    .await;
+    assert_eq!(call(&connect(&server).await, CallOptions::default()).await.unwrap(), "at once");
 }
 
 #[tokio::test]

@@ -92,13 +92,11 @@ async fn allowed_tool(app: &App, user: UserId, body: &ToolRun) -> Result<BoundTo
     let wanted = [Wanted { name: body.name.clone(), server_name: Some(body.server_name.clone()) }];
     let selection = Selection::resolve(&wanted, &servers, |server| app.tools.offered(server))
         .map_err(|_| ApiError::NotFound("connection"))?;
-    let toolset = app.tools.open(app, user, &selection).await;
+    let toolset = app.tools.open_by_hand(app, user, &selection).await;
     let Some(tool) = toolset.find(&body.server_name, &body.name) else {
-        let message = toolset.notices.join(" ");
-        return Err(if toolset.is_a_server_away {
-            ApiError::Upstream { code: "tool_failed", message }
-        } else {
-            ApiError::Unprocessable { code: "unknown_tool", message }
+        return Err(match toolset.away {
+            Some(message) => ApiError::Upstream { code: "tool_failed", message },
+            None => ApiError::Unprocessable { code: "unknown_tool", message: toolset.notices.join(" ") },
         });
     };
     // Pressing Run is a consent to this call, whatever the rule for the assistant is; only `never` stands above it.

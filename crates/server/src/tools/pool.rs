@@ -218,6 +218,15 @@ impl Pool {
         }
     }
 
+    /// Ends the rest of a server that failed, unless it fails again and again or others stand in for it.
+    pub fn rouse(&self, user: UserId, server: &Server) {
+        self.slot(user, server).set(|known| {
+            if !known.fallback {
+                known.health.rouse();
+            }
+        });
+    }
+
     /// Says that a connection is lost, and why. The next one who needs it opens it anew.
     pub async fn lose(&self, app: &App, user: UserId, server: &Server, reason: &str) {
         let Some(slot) = self.known_slot(server) else { return };

@@ -122,8 +122,8 @@ pub struct Toolset {
     places: HashMap<String, usize>,
     /// What the person should know: servers that could not be used, tools that are gone.
     pub notices: Vec<String>,
-    /// Whether a server could not be asked.
-    pub is_a_server_away: bool,
+    /// Why a server could not be asked, as a sentence.
+    pub away: Option<String>,
 }
 
 impl Toolset {
@@ -177,7 +177,7 @@ impl Toolset {
     }
 
     fn miss(&mut self, server: &Server, reason: &str) {
-        self.is_a_server_away = true;
+        self.away = Some(format!("The server {} {reason}.", server.name));
         self.notices.push(away(server, reason));
     }
 

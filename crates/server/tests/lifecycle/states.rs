@@ -86,6 +86,26 @@ async fn a_server_that_fails_again_and_again_is_left_alone_and_says_so() {
 }
 
 #[tokio::test]
+async fn a_tool_that_is_run_by_hand_tries_a_server_at_once_that_has_just_failed() {
+    let scene = Scene::new(databases()[0]).await;
+    scene.server.trouble(Some(Trouble::Down));
+    let (status, refused) = scene.send().await;
+    assert_eq!((status, &refused["error"]["code"]), (502, &json!("tool_failed")));
+    let now = scene.now().await;
+    assert_eq!((&now["failures"], now["nextTryAt"].is_string()), (&json!(2), true), "turns leave it alone");
+    scene.server.trouble(None);
+    assert_eq!(scene.send().await.0, 200);
+    // The sentence is about the tool that was asked for, and not about a turn.
+    scene.server.trouble(Some(Trouble::Down));
+    scene.clock.advance_seconds(60);
+    scene.send().await;
+    let (_, again) = scene.send().await;
+    let said = again["error"]["message"].as_str().unwrap();
+    assert!(said.starts_with("The server post answered 503 Service Unavailable"), "{said}");
+    assert!(!said.contains("left out"), "{said}");
+}
+
+#[tokio::test]
 async fn an_open_page_sees_a_server_go_and_come_back_by_itself() {
     let scene = Scene::new(databases()[0]).await;
     let mut page = scene.page().await;

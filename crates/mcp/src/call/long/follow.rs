@@ -22,7 +22,7 @@ use crate::{CallError, Error, tools};
 
 /// For the result of a task that has ended.
 const RESULT: Duration = Duration::from_mins(1);
-/// How much longer than a server says that it keeps a task it is asked about it.
+/// How much longer than a server says that it keeps a task it may stay silent about it.
 const GRACE: Duration = Duration::from_mins(1);
 /// Questions of one task. More than these nobody would answer.
 const QUESTIONS: usize = 100;
@@ -51,6 +51,7 @@ pub(in crate::call) async fn follow(
         task,
         age,
         began: Instant::now(),
+        heard_at: Instant::now(),
         seen: HashSet::new(),
         asking: None,
         result: None,
@@ -76,6 +77,8 @@ struct Following<'a> {
     /// How old it was when it was followed from here.
     age: Duration,
     began: Instant,
+    /// When the server last said that it goes on.
+    heard_at: Instant,
     /// The questions that were put, by the server's keys.
     seen: HashSet<String>,
     /// The person is being asked.
@@ -149,10 +152,12 @@ impl Following<'_> {
         }
     }
 
-    /// How long it may still take, counted from when it was followed from here.
+    /// How long it may still take, counted from when it was followed from here. A server that says that it works keeps
+    /// the task, whatever time it named: some name a minute for work of hours.
     fn remaining(&self) -> Duration {
-        let kept = self.task.ttl.map_or(Duration::MAX, |ttl| ttl.saturating_add(GRACE));
-        kept.min(self.options.task_total).saturating_sub(self.age)
+        let heard = self.heard_at - self.began;
+        let kept = self.task.ttl.map_or(Duration::MAX, |ttl| heard.saturating_add(ttl).saturating_add(GRACE));
+        kept.min(self.options.task_total.saturating_sub(self.age))
     }
 
     fn next_poll(&self) -> Instant {
@@ -177,7 +182,9 @@ impl Following<'_> {
         let (connection, cancel) = (self.connection, &self.options.cancel);
         let said = cancel.run_until_cancelled(state::get(connection, &self.task.id)).await;
         let said = said.ok_or(CallError::Cancelled)?.map_err(CallError::Unknown)?;
-        match Now::read(said, &mut self.task).map_err(CallError::Unknown)? {
+        let now = Now::read(said, &mut self.task).map_err(CallError::Unknown)?;
+        self.heard_at = Instant::now();
+        match now {
             Now::Working => self.task.status = Status::Working,
             Now::InputRequired(requests) => {
                 self.task.status = Status::InputRequired;

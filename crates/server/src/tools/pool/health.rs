@@ -52,6 +52,13 @@ impl Health {
         self.next_try.is_some_and(|next| now < next)
     }
 
+    /// Lets it be tried at once, unless its failures are repeated.
+    pub fn rouse(&mut self) {
+        if self.failures < REPEATED {
+            self.next_try = None;
+        }
+    }
+
     /// What to say when it is left alone: nothing for a single failure.
     pub fn in_words(&self, now: Timestamp) -> Option<String> {
         let next = self.next_try.filter(|next| now < *next && self.failures >= REPEATED)?;
@@ -95,7 +102,11 @@ mod tests {
         health.failed(START, 255);
         health.failed(START, 255);
         assert_eq!((health.is_resting(START), health.in_words(START)), (true, None));
+        let mut roused = health;
+        roused.rouse();
+        assert!(!roused.is_resting(START), "whoever asks by hand does not wait");
         health.failed(START, 255);
+        health.rouse();
         let said = health.in_words(START);
         assert_eq!(said.as_deref(), Some("it failed 3 times in a row and is tried again in 20 s"));
         assert!(!health.is_resting(START.plus_seconds(20)));
