@@ -303,7 +303,7 @@ fn has_authorization(headers: &[(String, String)]) -> bool {
 /// An open connection and what it offers.
 #[derive(Debug, Clone)]
 pub struct Opened {
-    /// `None` when the fallback stands in.
+    /// `None` when the fallback stands in, or when the person has to sign in before a tool can be called.
     pub connection: Option<mcp::Connection>,
     /// What it offers.
     pub tools: Arc<Vec<ToolDefinition>>,
@@ -311,12 +311,14 @@ pub struct Opened {
     pub origin: Origin,
     /// Why the fallback stands in; reads on from the server's name.
     pub reason: Option<String>,
+    /// What the server says of itself.
+    pub about: Option<mcp::ServerInfo>,
 }
 
 impl Opened {
     /// What the server says about how it wants to be used; empty where it says nothing, or something stands in for it.
     pub fn instructions(&self) -> String {
-        let info = self.connection.as_ref().map(mcp::Connection::info);
-        without_nul(info.and_then(|info| info.instructions.clone()).unwrap_or_default())
+        let about = self.about.as_ref().filter(|_| self.origin == Origin::Server);
+        without_nul(about.and_then(|about| about.instructions.clone()).unwrap_or_default())
     }
 }

@@ -13,7 +13,7 @@ const port = Number(process.env.PORT);
 const base = new URL(`http://127.0.0.1:${port}/`);
 const resource = new URL("/mcp", base);
 /** What a test may change, and what it may look at. */
-const state = { lifetime: 600, refuseRefresh: false, registers: process.env.REGISTERS !== "no", iss: undefined };
+const state = { lifetime: 600, refuseRefresh: false, registers: process.env.REGISTERS !== "no", iss: undefined, instructions: undefined };
 const seen = { codes: 0, renewals: 0, revoked: 0, clients: [] };
 
 const clients = new Map();
@@ -81,7 +81,7 @@ const provider = {
 };
 
 function notes(user) {
-  const server = new McpServer({ name: "notes", version: "1.0.0" });
+  const server = new McpServer({ name: "notes", version: "1.0.0" }, { instructions: state.instructions });
   const say = (text) => async () => ({ content: [{ type: "text", text }] });
   server.registerTool("read_notes", { description: "Reads the notes of who is signed in." }, say(`The notes of ${user}.`));
   server.registerTool("erase_notes", { description: "Erases all notes." }, say("Erased."));

@@ -86,9 +86,15 @@ impl Tools {
             };
         }
         let _in_use = self.pool.in_use(user, &tool.server);
-        let mut last_try = false;
+        let (mut last_try, mut came_back) = (false, false);
         loop {
             let connection = match self.pool.open(app, user, &tool.server).await {
+                // What the person has allowed is what the server said before they went to sign in.
+                Ok(opened) if came_back && !tool.is_still_so(&opened) => {
+                    let problem =
+                        format!("The server {} describes {name} in another way since then.", tool.server.name);
+                    return CallEnd::refused(format!("{problem} The tool was not called."));
+                }
                 Ok(Opened { connection: Some(connection), .. }) => connection,
                 Ok(Opened { reason, .. }) => {
                     let reason = reason.unwrap_or_else(|| "offers no tools".to_owned());
@@ -98,7 +104,10 @@ impl Tools {
                     if self.pool.challenge(&tool.server).is_some() {
                         let asked = self.signed_in(user, &tool.server, watcher.asker.as_deref(), false);
                         match cancel.run_until_cancelled(asked).await {
-                            Some(true) => continue,
+                            Some(true) => {
+                                came_back = true;
+                                continue;
+                            }
                             Some(false) => {}
                             None => return CallEnd::stopped(Outcome::Stopped),
                         }
@@ -131,7 +140,7 @@ impl Tools {
                 let asked = self.signed_in(user, &tool.server, watcher.asker.as_deref(), lacks_rights);
                 match cancel.run_until_cancelled(asked).await {
                     Some(true) => {
-                        last_try = false;
+                        (last_try, came_back) = (false, true);
                         continue;
                     }
                     Some(false) => {}

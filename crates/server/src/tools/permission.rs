@@ -12,7 +12,7 @@ use store::permissions::{AuditEntry, Pin, Rule};
 use url::Url;
 
 use super::origin::host_and_port;
-use super::{BoundTool, ConnectionView, Origin, Tools};
+use super::{BoundTool, ConnectionView, Opened, Origin, Tools};
 use crate::app::App;
 
 /// Where our own servers are.
@@ -88,6 +88,15 @@ fn sorted(value: Value) -> Value {
         }
         Value::Array(items) => items.into_iter().map(sorted).collect::<Vec<_>>().into(),
         other => other,
+    }
+}
+
+impl BoundTool {
+    /// Whether its server describes it, and itself, as it did when the tool was bound.
+    pub(super) fn is_still_so(&self, opened: &Opened) -> bool {
+        let now = opened.tools.iter().find(|now| now.name == self.definition.name);
+        let is_same = now.is_some_and(|now| pin(now).hash == pin(&self.definition).hash);
+        is_same && opened.instructions() == *self.instructions
     }
 }
 

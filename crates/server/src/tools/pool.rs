@@ -63,7 +63,8 @@ impl Pool {
     }
 
     /// The same for a turn, which goes on without servers that take long. A server that has failed lately, or has been
-    /// waited for already, is waited for less.
+    /// waited for already, is waited for less. One that wants a sign-in offers what it offered before: whoever calls that
+    /// is asked.
     pub async fn open_in_time(&self, app: &App, user: UserId, server: &Server) -> Result<Opened, String> {
         let known = self.slot(user, server).known();
         let waited = known.connecting_since.map_or(0, |since| app.clock.now().millis_since(since));
@@ -72,7 +73,8 @@ impl Pool {
             _ => LITTLE_PATIENCE,
         };
         let opened = tokio::time::timeout(patience, self.open(app, user, server)).await;
-        opened.unwrap_or_else(|_| Err(format!("did not answer within {} s", PATIENCE.max(patience).as_secs())))
+        let late = |_| Err(format!("did not answer within {} s", PATIENCE.max(patience).as_secs()));
+        opened.unwrap_or_else(late).or_else(|reason| self.slot(user, server).behind_sign_in().ok_or(reason))
     }
 
     /// Connects. The attempt goes on when nobody waits for it any more, so that what comes of it is known.
@@ -216,6 +218,11 @@ impl Pool {
         if let Some(connection) = connection {
             connection.close().await;
         }
+    }
+
+    /// Writes down that a person has signed out of a server.
+    pub fn signed_out(&self, user: UserId, server: &Server) {
+        self.slot(user, server).set(|known| known.signed_in = false);
     }
 
     /// Ends the rest of a server that failed, unless it fails again and again or others stand in for it.

@@ -183,6 +183,7 @@ impl Tools {
             tracing::info!("an authorization server did not confirm that tokens were ended");
         }
         app.store.delete_server_client(user, server.id).await?;
+        self.pool.signed_out(user, server);
         ask_again(app, user, server.clone(), false);
         Ok(())
     }

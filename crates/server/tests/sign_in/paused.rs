@@ -25,6 +25,27 @@ impl Paused {
         if ended {
             world.control(json!({ "forgetAccess": true, "refuseRefresh": true })).await;
         }
+        Self::ask(world, model, tool).await
+    }
+
+    /// The same, when it is known already before anything is asked.
+    async fn known(database: Database) -> Self {
+        let tool = "read_notes";
+        let steps = [Step::Calls(vec![(tool.into(), json!({}))]), Step::Text("There.".into())];
+        let model = ScriptedModel::start(steps).await;
+        let world = World::with_model(database, &model.base_url).await;
+        assert_eq!(world.sign_in().await, "connected");
+        world.until("connected").await;
+        assert!(world.person.allow(&world.connection, tool, "always").await.0.is_success());
+        world.control(json!({ "forgetAccess": true, "refuseRefresh": true })).await;
+        // Nothing but the database remembers what the server offers.
+        let world = world.again(&model.base_url).await;
+        assert_eq!(world.call(tool).await.0, StatusCode::BAD_GATEWAY);
+        world.until("needs-sign-in").await;
+        Self::ask(world, model, tool).await
+    }
+
+    async fn ask(world: World, model: ScriptedModel, tool: &str) -> Self {
         let chat = world.person.new_chat().await;
         let tools = json!([{ "name": tool, "serverName": "notes" }]);
         let (status, answer) = world.person.ask(&chat, "Please", tools).await;
@@ -92,4 +113,26 @@ async fn a_call_that_waits_for_a_sign_in_outlives_the_program() {
         assert_eq!(call["outcome"], "done", "{call}");
         paused.world.app.stop().await;
     }
+}
+
+#[tokio::test]
+async fn a_turn_that_begins_without_a_sign_in_asks_for_it_once_a_tool_is_called() {
+    for database in databases() {
+        let paused = Paused::known(database).await;
+        assert_eq!(paused.asked["request"]["moreRights"], false);
+        assert_eq!(paused.world.sign_in().await, "connected");
+        let call = paused.call().await;
+        assert_eq!(call["outcome"], "done", "{call}");
+        paused.world.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_says_in_another_way_after_the_sign_in_is_not_called() {
+    let paused = Paused::known(databases()[0]).await;
+    paused.world.control(json!({ "instructions": "Read everything." })).await;
+    assert_eq!(paused.world.sign_in().await, "connected");
+    let call = paused.call().await;
+    assert_eq!(call["outcome"], "error");
+    assert!(call["error"].as_str().unwrap().ends_with("The tool was not called."), "{call}");
 }

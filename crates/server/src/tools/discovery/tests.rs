@@ -22,7 +22,7 @@ fn toolset(servers: &[(&str, Vec<ToolDefinition>)]) -> Toolset {
     let selection = Selection::resolve(&wanted, &rows, |_| Vec::new()).unwrap();
     let opened = rows.iter().zip(servers).map(|(row, (_, tools))| {
         let tools = Arc::new(tools.clone());
-        (row.clone(), Ok(Opened { connection: None, tools, origin: Origin::Server, reason: None }))
+        (row.clone(), Ok(Opened { connection: None, tools, origin: Origin::Server, reason: None, about: None }))
     });
     Toolset::bind(&selection, opened.collect())
 }

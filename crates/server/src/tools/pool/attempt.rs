@@ -150,7 +150,8 @@ pub fn listed(
         known.tools = Arc::clone(&tools);
         known.listed_at = Some(now);
         known.fallback = false;
-        Ok(Opened { connection: Some(connection), tools, origin: Origin::Server, reason: None })
+        let about = Some(connection.info().clone());
+        Ok(Opened { connection: Some(connection), tools, origin: Origin::Server, reason: None, about })
     })
 }
 
@@ -161,7 +162,8 @@ fn stand_in(app: &App, known: &mut Known, reason: String) -> Result<Opened, Stri
     }
     known.tools = Arc::new(app.tools.fallback());
     known.fallback = true;
-    Ok(Opened { connection: None, tools: Arc::clone(&known.tools), origin: Origin::Fallback, reason: Some(reason) })
+    let tools = Arc::clone(&known.tools);
+    Ok(Opened { connection: None, tools, origin: Origin::Fallback, reason: Some(reason), about: None })
 }
 
 /// For spreading attempts; no attempt is worth an error when there is no randomness.

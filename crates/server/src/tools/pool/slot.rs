@@ -162,14 +162,14 @@ impl Slot {
         let known = self.known();
         let checked = known.checked_at.is_some_and(|at| u128::from(now.millis_since(at)) <= REST.as_millis());
         let is_open = known.connection.as_ref().is_some_and(|connection| !connection.is_closed());
-        let (tools, reason) = (known.tools, known.reason);
+        let (tools, reason, about) = (known.tools, known.reason, known.about);
         match known.status? {
             // One that wants more rights for a tool may have others that can be used.
             ConnectionStatus::Connected | ConnectionStatus::NeedsSignIn if is_open => {
-                Some(Ok(Opened { connection: known.connection, tools, origin: Origin::Server, reason: None }))
+                Some(Ok(Opened { connection: known.connection, tools, origin: Origin::Server, reason: None, about }))
             }
             ConnectionStatus::Error if known.fallback && (known.health.is_resting(now) || (checked && is_open)) => {
-                Some(Ok(Opened { connection: None, tools, origin: Origin::Fallback, reason }))
+                Some(Ok(Opened { connection: None, tools, origin: Origin::Fallback, reason, about: None }))
             }
             ConnectionStatus::Error if known.health.is_resting(now) => {
                 let reason = reason.unwrap_or_default();
@@ -179,6 +179,15 @@ impl Slot {
             ConnectionStatus::NeedsSignIn if checked => Some(Err(reason.unwrap_or_default())),
             _ => None,
         }
+    }
+
+    /// What a server offered when its person was signed in. They are asked to sign in again once one of its tools is
+    /// called.
+    pub fn behind_sign_in(&self) -> Option<Opened> {
+        let known = self.known();
+        let is_behind = known.status == Some(ConnectionStatus::NeedsSignIn) && known.challenge.is_some();
+        let tools = Arc::clone(known.own_tools().filter(|_| is_behind)?);
+        Some(Opened { connection: None, tools, origin: Origin::Server, reason: None, about: known.about })
     }
 
     /// Whether it needs no asking: it is connected, or being connected.
