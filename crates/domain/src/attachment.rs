@@ -49,6 +49,16 @@ pub enum Attached {
     },
 }
 
+impl Attached {
+    /// How much it is to be kept, in bytes.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Resource { contents, .. } => contents.iter().map(ResourceContents::size).sum(),
+            Self::Prompt { messages, .. } => messages.iter().map(|message| message.content.to_string().len()).sum(),
+        }
+    }
+}
+
 /// One message of a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromptMessage {

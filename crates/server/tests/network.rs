@@ -39,6 +39,18 @@ async fn refreshed(person: &Person, id: &Value) -> Value {
     person.post(&format!("/api/connections/{}/refresh", id.as_str().unwrap()), &json!({})).await.1
 }
 
+/// Stores a connection and gives its id; what is no text in a database is no row either.
+async fn stored(person: &Person, url: &str) -> Option<String> {
+    let row = json!({ "user_id": person.id, "name": url, "url": url, "tools": [], "status": "connected" });
+    let request = person.request(Method::POST, "/rest/v1/mcp_servers?select=id").json(&row);
+    let stored: Value = request.header("prefer", "return=representation").send().await.unwrap().json().await.unwrap();
+    stored[0]["id"].as_str().map(str::to_owned)
+}
+
+async fn remove(person: &Person, id: &str) {
+    person.request(Method::DELETE, &format!("/rest/v1/mcp_servers?id=eq.{id}")).send().await.unwrap();
+}
+
 #[tokio::test]
 async fn the_proxy_asks_no_private_place() {
     let (trap, app) = (Trap::new(), TestApp::builder().exposed().start().await);
@@ -52,18 +64,12 @@ async fn a_connection_to_a_private_place_is_kept_and_not_opened() {
     let (trap, app) = (Trap::new(), TestApp::builder().exposed().start().await);
     let person = &app.person().await;
     let enter = |url: String| async move {
-        let row = json!({ "user_id": person.id, "name": url, "url": url, "tools": [], "status": "connected" });
-        let request = person.request(Method::POST, "/rest/v1/mcp_servers?select=id").json(&row);
-        let stored: Value =
-            request.header("prefer", "return=representation").send().await.unwrap().json().await.unwrap();
-        // What is no text in a database is no row either.
-        let Some(id) = stored[0].get("id") else { return false };
-        let view = refreshed(person, id).await;
+        let Some(id) = stored(person, &url).await else { return false };
+        let view = refreshed(person, &json!(id)).await;
         assert_eq!(view["status"], "error", "{view}");
         let form = json!({ "serverName": url, "name": "work", "arguments": {} });
         let (status, _) = person.post("/api/tools/run", &form).await;
-        let path = format!("/rest/v1/mcp_servers?id=eq.{}", id.as_str().unwrap());
-        person.request(Method::DELETE, &path).send().await.unwrap();
+        remove(person, &id).await;
         status.is_success()
     };
     nothing_enters(enter, &trap).await;
@@ -96,6 +102,33 @@ async fn a_sign_in_at_a_private_place_does_not_begin() {
     let (status, _) = person.post(&format!("/api/connections/{}/sign-in", id.as_str().unwrap()), &json!({})).await;
     assert!(status.is_client_error() || status.is_server_error());
     assert_eq!(trap.count(), 0);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn pictures_and_links_lead_to_no_private_place() {
+    let (trap, app) = (Trap::new(), TestApp::builder().exposed().start().await);
+    let person = &app.person().await;
+    let own = person.connect("own", &format!("{}/mcp/toolbox", app.url), json!([])).await;
+    let own = own["id"].as_str().unwrap();
+    let enter = |url: String| async move {
+        // Pictures have to be encrypted, whoever has them.
+        let url = url.replacen("http:", "https:", 1).replacen("ws:", "https:", 1);
+        let there = stored(person, &url).await;
+        let mut is_in = false;
+        // What a server of the person's names elsewhere, and what a server at the place has itself.
+        for id in [Some(own), there.as_deref()].into_iter().flatten() {
+            let picture = person.request(Method::GET, &format!("/api/connections/{id}/icon")).query(&[("src", &url)]);
+            is_in |= picture.send().await.unwrap().status().is_success();
+            let link = format!("/api/connections/{id}/resources/read");
+            is_in |= person.post(&link, &json!({ "uri": url })).await.0.is_success();
+        }
+        if let Some(id) = there {
+            remove(person, &id).await;
+        }
+        is_in
+    };
+    nothing_enters(enter, &trap).await;
     app.stop().await;
 }
 

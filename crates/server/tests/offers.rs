@@ -121,6 +121,10 @@ async fn what_is_attached_belongs_to_one_person() {
         let many: Vec<&Value> = vec![&attached["id"]; 17];
         let (status, _) = scene.send(&scene.person, &scene.chat, "Read it", json!(many)).await;
         assert_eq!(status, 400);
+        let long = scene.attach(json!({ "resource": { "uri": "note://long" } })).await;
+        let (status, refused) = scene.send(&scene.person, &scene.chat, "Read", json!(vec![&long["id"]; 3])).await;
+        let words = "what is attached is more than 8 MiB together";
+        assert_eq!((status, &refused["error"]), (422, &json!(words)), "{refused}");
         // Only the newest few wait.
         for _ in 0..32 {
             scene.attach(json!({ "resource": { "uri": "note://2" } })).await;

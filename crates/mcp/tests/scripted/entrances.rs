@@ -1,6 +1,7 @@
 //! At every entrance, an address of a place that is not public leads nowhere.
 
 mod credentials;
+mod offers;
 mod resolving;
 #[path = "../support/spellings.rs"]
 mod spellings;

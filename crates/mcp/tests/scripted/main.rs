@@ -11,6 +11,7 @@ mod news;
 mod oauth;
 mod questions;
 mod refusals;
+mod resource_news;
 mod sessions;
 mod tasks;
 mod websocket;

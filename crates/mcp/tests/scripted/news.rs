@@ -54,10 +54,10 @@ async fn over_websocket() {
 }
 
 /// Streams that were asked for, one after the other: what is sent to one ends with it.
-struct Streams(mpsc::UnboundedReceiver<(Value, mpsc::Sender<Vec<u8>>)>);
+pub struct Streams(mpsc::UnboundedReceiver<(Value, mpsc::Sender<Vec<u8>>)>);
 
 impl Streams {
-    fn new() -> (Self, impl Fn(Value) -> Reply + Send + Sync) {
+    pub fn new() -> (Self, impl Fn(Value) -> Reply + Send + Sync) {
         let (opened, streams) = mpsc::unbounded_channel();
         let open = move |id: Value| {
             let (sender, receiver) = mpsc::channel(4);
@@ -67,7 +67,8 @@ impl Streams {
         (Self(streams), open)
     }
 
-    async fn next(&mut self) -> (Value, mpsc::Sender<Vec<u8>>) {
+    /// The next stream: the id of who asked for it, and where to say something.
+    pub async fn next(&mut self) -> (Value, mpsc::Sender<Vec<u8>>) {
         self.0.recv().await.unwrap()
     }
 }

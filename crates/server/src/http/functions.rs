@@ -40,8 +40,10 @@ const MESSAGE: usize = 200_000;
 const CONTEXTS: usize = 16;
 /// Bytes of what they say, at most.
 const CONTEXT_BYTES: usize = 64 * 1024;
-/// Attachments of a message.
+/// Attachments of a message, at most.
 const ATTACHMENTS: usize = 16;
+/// Bytes of them together, at most: messages are loaded by the page.
+const ATTACHED: usize = 8 * 1024 * 1024;
 /// Seconds after which it is worth another try when too much goes on at once.
 const RETRY_AFTER: u64 = 5;
 
@@ -139,15 +141,22 @@ async fn attached(
         return Err(ApiError::BadRequest(format!("attachments has more than {ATTACHMENTS} entries")));
     }
     let mut attachments = Vec::with_capacity(ids.len());
+    let mut bytes = 0;
     for id in ids {
         let found = match app.store.get_attachment(caller.user, *id).await? {
             Some(waiting) => Some(waiting),
             None => app.runs.attachment(app, caller.user, chat, *id).await?,
         };
-        attachments.push(found.ok_or_else(|| ApiError::Unprocessable {
+        let found = found.ok_or_else(|| ApiError::Unprocessable {
             code: "unknown_attachment",
             message: "what was attached is not kept any more; attach it again".to_owned(),
-        })?);
+        })?;
+        bytes += found.content.size();
+        if bytes > ATTACHED {
+            let message = format!("what is attached is more than {} MiB together", ATTACHED / (1024 * 1024));
+            return Err(ApiError::Unprocessable { code: "too_large", message });
+        }
+        attachments.push(found);
     }
     Ok(attachments)
 }

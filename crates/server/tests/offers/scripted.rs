@@ -52,6 +52,7 @@ fn result(method: &str, params: &Value) -> Option<Value> {
         // The templates of this server are none: it does not know the request.
         "resources/read" => match params["uri"].as_str().unwrap() {
             "note://large" => json!({ "contents": [{ "uri": "note://large", "text": "x".repeat(5 << 20) }] }),
+            "note://long" => json!({ "contents": [{ "uri": "note://long", "text": "x".repeat(3 << 20) }] }),
             "note://picture" => {
                 json!({ "contents": [{ "uri": "note://picture", "mimeType": "image/png", "blob": "iVBORw0KGgo=" }] })
             }
