@@ -63,6 +63,22 @@ test("what an input method and the clipboard write is left alone", async (t) => 
   await visitor.questions.getByText("/args-prompt", { exact: true }).waitFor();
 });
 
+test("servers that offer nothing beside tools say so, and the message goes on", async (t) => {
+  const server = await serveTools([{ name: "plain" }], { modern: true });
+  t.after(() => server.stop());
+  const { account, visitor } = await stage.member(t);
+  await account.connect("plain", server.url);
+  await visitor.open();
+  await visitor.composer.pressSequentially("/");
+  await visitor.sees("None of your servers offers prompts.");
+  await visitor.composer.fill("Well, @");
+  await visitor.sees("None of your servers offers resources.");
+  stage.model.answer(say("Sent."));
+  await visitor.composer.press("Enter");
+  await visitor.answered();
+  await visitor.questions.getByText("Well, @", { exact: true }).waitFor();
+});
+
 test("a server that is down is named, and holds up nobody else's offers", async (t) => {
   const { account, visitor } = await connected(t);
   const server = await serveTools([{ name: "plain" }]);

@@ -72,7 +72,7 @@ async fn a_modern_server_that_grants_less_tells_nothing() {
     let connection = connect(server.url("/mcp")).await.unwrap();
     let (watch, ()) = tokio::join!(connection.watch_resource(WATCHED), async {
         let (id, sender) = streams.next().await;
-        grant(&id, &sender, &["note://2"]).await;
+        grant(&id, &sender, &[]).await;
     });
     assert_eq!(watch.map(drop).unwrap_err().to_string(), "offers no news of its resources");
 }
