@@ -20,7 +20,7 @@ use crate::tools::{BoundTool, CallEnd, Selection, Toolset, Wanted, Watcher};
 
 /// Everything that the person's connections offer a model now.
 pub async fn all(app: &App, user: UserId) -> Result<Toolset, Failure> {
-    let servers = app.store.list_servers(user).await.map_err(anyhow::Error::from)?;
+    let servers = app.tools.servers(app, user).await.map_err(anyhow::Error::from)?;
     // Two connections of one name are left out: which of them is meant could not be said.
     let is_unique = |name: &str| servers.iter().filter(|server| server.name == name).count() == 1;
     let wanted = servers.iter().filter(|server| is_unique(&server.name)).flat_map(|server| {
