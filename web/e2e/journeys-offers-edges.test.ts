@@ -79,6 +79,19 @@ test("servers that offer nothing beside tools say so, and the message goes on", 
   await visitor.questions.getByText("Well, @", { exact: true }).waitFor();
 });
 
+test("a list that is longer than anybody reads says so, and all that is listed is found", async (t) => {
+  const server = await serveTools([{ name: "plain" }], { modern: true, prompts: 2_001 });
+  t.after(() => server.stop());
+  const { account, visitor } = await stage.member(t);
+  await account.connect("long", server.url);
+  await visitor.open();
+  await visitor.composer.pressSequentially("/");
+  await visitor.sees("Has more than can be listed here: long");
+  assert.equal(await list(visitor, "Prompts").getByRole("option").count(), 50);
+  await visitor.composer.fill("/prompt-1999");
+  await option(visitor, "Prompts", /^\/prompt-1999/u).waitFor();
+});
+
 test("a server that is down is named, and holds up nobody else's offers", async (t) => {
   const { account, visitor } = await connected(t);
   const server = await serveTools([{ name: "plain" }]);

@@ -33,6 +33,8 @@ export interface About {
   instructions?: string;
   /** Of the revision that shakes no hands. */
   modern?: boolean;
+  /** How many prompts it lists; none unless it says so. */
+  prompts?: number;
   icons?: object[];
 }
 
@@ -153,7 +155,12 @@ async function answerTo(
 ): Promise<object> {
   if (about.modern && method === "server/discover") {
     const kept = { ttlMs: 0, cacheScope: "private", resultType: "complete" };
-    return { result: { supportedVersions: ["2026-07-28"], capabilities: { tools: {} }, ...kept } };
+    const capabilities = { tools: {}, ...(about.prompts !== undefined && { prompts: {} }) };
+    return { result: { supportedVersions: ["2026-07-28"], capabilities, ...kept } };
+  }
+  if (about.prompts !== undefined && method === "prompts/list") {
+    const prompts = Array.from({ length: about.prompts }, (_, n) => ({ name: `prompt-${n}` }));
+    return { result: { resultType: "complete", ttlMs: 0, cacheScope: "private", prompts } };
   }
   if (!about.modern && method === "initialize") {
     const { icons, ...more } = about;

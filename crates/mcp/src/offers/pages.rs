@@ -13,6 +13,10 @@ use crate::connection::Inner;
 
 /// Pages of the smallest sensible size fit many times; a server that needs more is turning in a circle.
 const PAGES: usize = 200;
+/// Entries that are read of a list, far more than a person looks through.
+const ENTRIES: usize = 2_000;
+/// Bytes of them. Lists are told to the page whole.
+const BYTES: usize = 8 * 1024 * 1024;
 
 /// A list that servers have.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +47,6 @@ impl List {
 
 /// All pages of a list. What cannot be read in it is left out: one bad thing is no reason to lose the others.
 pub(crate) async fn all<T: DeserializeOwned>(connection: &Inner, list: List) -> Result<Listing<T>, Error> {
-    let limits = connection.limits;
     let mut listing = Listing::default();
     let (mut bytes, mut cursor) = (0, None);
     for _ in 0..PAGES {
@@ -62,7 +65,7 @@ pub(crate) async fn all<T: DeserializeOwned>(connection: &Inner, list: List) -> 
         };
         for item in items {
             bytes += item.to_string().len();
-            if bytes > limits.tools_bytes || listing.items.len() == limits.tools {
+            if bytes > BYTES || listing.items.len() == ENTRIES {
                 listing.is_cut = true;
                 return Ok(listing);
             }

@@ -1,5 +1,5 @@
 import type { Connection } from "@/lib/connection";
-import { listConnections, listPrompts, listResources, type Offer } from "./offers";
+import { type Listing, listConnections, listPrompts, listResources, type Offer } from "./offers";
 
 /** What is known of the offers of all servers. */
 export interface Offers {
@@ -8,18 +8,20 @@ export interface Offers {
   readonly isLoading: boolean;
   /** The servers that could not be asked. */
   readonly failed: readonly string[];
+  /** The servers that have more than is listed. */
+  readonly cut: readonly string[];
 }
 
 const freshMs = 15_000;
 
 /** The offers of all servers, as they come in: a slow server holds nobody else's up. */
 class OfferList {
-  readonly #load: (connection: Connection) => Promise<readonly Offer[]>;
+  readonly #load: (connection: Connection) => Promise<Listing>;
   readonly #listeners = new Set<() => void>();
-  #state: Offers = { list: [], isLoading: true, failed: [] };
+  #state: Offers = { list: [], isLoading: true, failed: [], cut: [] };
   #loadedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(load: (connection: Connection) => Promise<readonly Offer[]>) {
+  constructor(load: (connection: Connection) => Promise<Listing>) {
     this.#load = load;
   }
 
@@ -45,14 +47,22 @@ class OfferList {
     const known = (id: string) => this.#state.list.filter(({ connectionId }) => connectionId === id);
     const found = new Map(connections.map(({ id }) => [id, known(id)]));
     const failed: string[] = [];
+    const cut: string[] = [];
     let open = connections.length;
     const settle = () =>
-      this.#publish({ list: [...found.values()].flat(), isLoading: open > 0, failed: [...failed] });
+      this.#publish({
+        list: [...found.values()].flat(),
+        isLoading: open > 0,
+        failed: [...failed],
+        cut: [...cut],
+      });
     settle();
     await Promise.all(
       connections.map(async (connection) => {
         try {
-          found.set(connection.id, [...(await this.#load(connection))]);
+          const { offers, isCut } = await this.#load(connection);
+          found.set(connection.id, [...offers]);
+          if (isCut) cut.push(connection.name);
         } catch {
           found.set(connection.id, []);
           failed.push(connection.name);

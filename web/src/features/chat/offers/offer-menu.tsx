@@ -36,7 +36,7 @@ const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
 export function OfferMenu({ ref, kind, query, onActive, onPick, onClose }: OfferMenuProps) {
   const listId = useId();
   const source = kind === "prompt" ? promptList : resourceList;
-  const { list, isLoading, failed } = useSyncExternalStore(source.subscribe, source.get);
+  const { list, isLoading, failed, cut } = useSyncExternalStore(source.subscribe, source.get);
   const found = matching(
     list.filter((offer) => (offer.kind === "prompt") === (kind === "prompt")),
     query,
@@ -103,6 +103,11 @@ export function OfferMenu({ ref, kind, query, onActive, onPick, onClose }: Offer
           />
         ))}
       </div>
+      {cut.length > 0 && (
+        <p className="px-2.5 py-2 text-sm wrap-anywhere text-ink-2">
+          {t("offers.cut", { names: cut.join(", ") })}
+        </p>
+      )}
       {failed.length > 0 && query === "" && (
         <p className="px-2.5 py-2 text-sm wrap-anywhere text-warn">
           {t("offers.failed", { names: failed.join(", ") })}

@@ -61,20 +61,30 @@ export async function listConnections(): Promise<readonly Connection[]> {
   return (await callApi<{ connections: Connection[] }>("/api/connections")).connections;
 }
 
-export async function listPrompts({ id, name }: Connection): Promise<readonly Offer[]> {
-  const { prompts } = await callApi<{ prompts: Prompt[] }>(`${pathOf(id)}/prompts`);
-  return prompts.map((prompt) => ({ kind: "prompt", connectionId: id, serverName: name, prompt }));
+/** What a server offers of one kind. */
+export interface Listing {
+  readonly offers: readonly Offer[];
+  /** The server has more than is read of it. */
+  readonly isCut: boolean;
 }
 
-export async function listResources({ id, name }: Connection): Promise<readonly Offer[]> {
+export async function listPrompts({ id, name }: Connection): Promise<Listing> {
+  const path = `${pathOf(id)}/prompts`;
+  const { prompts, isCut } = await callApi<{ prompts: Prompt[]; isCut: boolean }>(path);
   const whose = { connectionId: id, serverName: name };
-  const found = await callApi<{ resources: Resource[]; templates: ResourceTemplate[] }>(
+  return { offers: prompts.map((prompt) => ({ kind: "prompt", ...whose, prompt })), isCut };
+}
+
+export async function listResources({ id, name }: Connection): Promise<Listing> {
+  const whose = { connectionId: id, serverName: name };
+  const found = await callApi<{ resources: Resource[]; templates: ResourceTemplate[]; isCut: boolean }>(
     `${pathOf(id)}/resources`,
   );
-  return [
+  const offers = [
     ...found.resources.map((resource): Offer => ({ kind: "resource", ...whose, resource })),
     ...found.templates.map((template): Offer => ({ kind: "template", ...whose, template })),
   ];
+  return { offers, isCut: found.isCut };
 }
 
 /** Proposals for what begins with `value`. */
