@@ -67,6 +67,10 @@ async function walkChat(visitor: Visitor, look: (screen: string) => Promise<void
   await visitor.answered();
   await visitor.toolCall("calculate").getByRole("button", { expanded: false }).click();
   await look("chat-answer");
+  await visitor.answers.getByRole("button", { name: "What it cost" }).click();
+  await visitor.sees("Tokens written");
+  await look("chat-usage");
+  await visitor.page.keyboard.press("Escape");
   stage.model.answer(fail(400, "the model has a headache"));
   await visitor.ask("And now?");
   await visitor.answers.last().getByRole("button", { name: "Try again" }).waitFor();

@@ -6,7 +6,7 @@ import { after, describe, test } from "node:test";
 import { startApp } from "./app.ts";
 import { allowAll } from "./permission.ts";
 import { breakOff, call, fail, hold, raw, say, type Step, think } from "./scripted-model.ts";
-import { seal } from "./scripted-wires/speech.ts";
+import { cost, seal } from "./scripted-wires/speech.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const key = "sk-not-to-be-seen";
@@ -134,6 +134,14 @@ for (const wire of wires) {
       assert.equal(third?.includes(seal), wire.seals);
       await visitor.page.reload();
       await visitor.answers.getByText("They are 100 and 42.").waitFor();
+      await visitor.answers.getByRole("button", { name: "What it cost" }).first().click();
+      const costs = visitor.page.getByRole("dialog", { name: "What it cost" });
+      await costs.getByText("This chat").waitFor();
+      const [calls, chat] = [2, 3].map((n) =>
+        [n * cost.input, n * cost.cached, n * cost.output, n].join(" "),
+      );
+      const told = (await costs.locator("dd").allInnerTexts()).join(" ");
+      assert.equal(told, `${calls} ${chat}`, "the answer, and the chat");
     });
   });
 }

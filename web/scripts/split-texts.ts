@@ -10,6 +10,7 @@ const parts = [
   "elicitation",
   "form",
   "history",
+  "models",
   "offers",
   "permission",
   "result",

@@ -63,3 +63,8 @@ declare module "*/en.json?result" {
   const texts: import("@/lib/t").Texts<"result">;
   export default texts;
 }
+
+declare module "*/en.json?models" {
+  const texts: import("@/lib/t").Texts<"models">;
+  export default texts;
+}

@@ -76,6 +76,17 @@ pub enum ModelMessage {
 }
 
 impl ModelMessage {
+    /// Bytes of text in it.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Assistant { thoughts, text, calls } => {
+                let thoughts: usize = thoughts.iter().map(|thought| thought.text.len()).sum();
+                thoughts + text.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+            }
+            Self::User(text) | Self::ToolResult { text, .. } => text.len(),
+        }
+    }
+
     /// What a model said and called, without thoughts.
     pub fn assistant(text: impl Into<String>, calls: Vec<ModelCall>) -> Self {
         Self::Assistant { thoughts: Vec::new(), text: text.into(), calls }

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
+use crate::models::meter::{self, Payer};
 use crate::models::{ModelId, Models};
 use crate::tools::Toolset;
 use crate::tools::discovery::Offer;
@@ -181,7 +182,8 @@ impl Talk<'_> {
 
     /// Asks once. The program is told the calls only when the tools are its own.
     async fn ask(&self, model: &ModelId, request: &Request, user: UserId, tells_calls: bool) -> Result<Reply, Failure> {
-        let mut events = self.app.models.stream(model, request.clone(), user, self.cancel.child_token());
+        let payer = Payer { user, of: None };
+        let mut events = meter::ask(self.app, payer, model, request.clone(), self.cancel.child_token());
         let mut reply = Reply::default();
         let mut open: Vec<Open> = Vec::new();
         while let Some(event) = events.next().await {

@@ -33,6 +33,7 @@ pub mod sign_in;
 pub mod sse;
 pub mod tool_permissions;
 pub mod tool_runs;
+pub mod usage;
 
 use std::time::Duration;
 
@@ -81,6 +82,7 @@ fn table() -> Vec<Section> {
                 post("/sessions/{id}/stop", Owner, sessions::stop),
                 post("/sessions/{id}/approvals/{approval}", Owner, sessions::decide),
                 post("/sessions/{id}/calls/{call}/cancel", Owner, sessions::cancel_call),
+                get("/sessions/{id}/messages/{message}/usage", Owner, usage::of_answer),
                 post("/sessions/{id}/restore", Owner, history::restore),
                 get("/sessions/marks", SignedIn, history::marks),
                 put("/sessions/{id}/marks", Owner, history::mark),

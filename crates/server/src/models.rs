@@ -4,6 +4,7 @@ mod advice;
 #[cfg(feature = "local")]
 mod built_in;
 mod listing;
+pub mod meter;
 
 use domain::UserId;
 use domain::model::{ModelError, ModelEvent, Request};

@@ -20,4 +20,5 @@ mod rest;
 mod routes;
 mod sign_in;
 mod turns;
+mod usage;
 mod wires;

@@ -33,6 +33,7 @@ pub mod servers;
 pub mod shares;
 pub mod signing_keys;
 pub mod tool_tasks;
+pub mod usage;
 pub mod users;
 
 use sqlx::{PgPool, SqlitePool};

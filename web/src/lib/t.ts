@@ -10,6 +10,7 @@ type Apart =
   | "elicitation"
   | "form"
   | "history"
+  | "models"
   | "offers"
   | "permission"
   | "result"

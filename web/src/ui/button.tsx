@@ -31,6 +31,13 @@ export function buttonClass({ variant = "line", size = "md" }: Look = {}): strin
   return cn(base, variants[variant], sizes[size]);
 }
 
+/** The same for buttons that show an icon alone. */
+export function iconButtonClass({ variant = "quiet", size = "md" }: Look = {}): string {
+  const square =
+    size === "md" ? "size-9 rounded-md touch:size-11" : "size-[30px] rounded-[8px] touch:size-11";
+  return cn(base, variants[variant], square);
+}
+
 interface ButtonProps extends ComponentProps<"button">, Look {
   /** Shows a spinner before the label. Disabling is the caller's decision. */
   busy?: boolean;
@@ -65,14 +72,12 @@ export function IconButton({
   className,
   ...rest
 }: IconButtonProps) {
-  const square =
-    size === "md" ? "size-9 rounded-md touch:size-11" : "size-[30px] rounded-[8px] touch:size-11";
   return (
     <button
       type="button"
       aria-label={label}
       title={label}
-      className={cn(base, variants[variant], square, className)}
+      className={cn(iconButtonClass({ variant, size }), className)}
       {...rest}
     >
       {icon}

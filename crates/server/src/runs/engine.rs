@@ -10,6 +10,7 @@ use futures_util::future::join_all;
 use store::approvals::Approval;
 use store::chats::Answer;
 use store::tool_tasks::ToolTask;
+use store::usage::OfAnswer;
 
 use super::call::Caller;
 use super::event::{FinishMetadata, NoticeData, RunEvent, StartMetadata, TitleData};
@@ -21,6 +22,7 @@ use super::resuming::Asking;
 use super::{End, Run, history};
 use crate::app::App;
 use crate::events::{Event, RunState};
+use crate::models::meter::{self, Payer};
 use crate::models::{ModelId, with_advice};
 use crate::tools::Selection;
 
@@ -148,12 +150,13 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     let tools = offer.specs(toolset);
     let mut request = Request { system: SYSTEM.to_owned(), messages, tools, ..Request::default() };
     let names = |name: &str| toolset.names(name);
+    let payer = Payer { user: run.owner, of: Some(OfAnswer { chat: run.chat, message: run.answer }) };
     let mut usage = Usage::default();
     for round in begun..ROUNDS {
         recorder.emit(&RunEvent::StartStep);
         let mut tries = 0;
         let reply = loop {
-            let stream = app.models.stream(&turn.model, request.clone(), run.owner, run.stop.child_token());
+            let stream = meter::ask(app, payer, &turn.model, request.clone(), run.stop.child_token());
             let error = match Reader::new(recorder, round, &names).read(stream).await {
                 Ok(reply) => break reply,
                 Err(Broken { error: error @ ModelError::TooLong(_), has_begun: false }) if tries < TRIES => error,

@@ -7,8 +7,6 @@ use domain::tool::ToolCall;
 use serde_json::Value;
 use store::chats::StoredMessage;
 
-use super::overflow::size;
-
 /// Messages read back from the database, at most.
 pub const MESSAGES: i64 = 200;
 /// Bytes of conversation that are sent to a model, at most; older messages fall away.
@@ -31,7 +29,7 @@ pub fn conversation(messages: &[StoredMessage], name_of: impl Fn(&ToolCall) -> S
             }
             Role::Assistant => answer(&message.parts, &name_of),
         };
-        bytes += turn.iter().map(size).sum::<usize>();
+        bytes += turn.iter().map(ModelMessage::bytes).sum::<usize>();
         if bytes > HISTORY_BYTES && !turns.is_empty() {
             break;
         }

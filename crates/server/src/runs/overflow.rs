@@ -13,8 +13,8 @@ pub const TRIES: usize = 4;
 /// Leaves out the oldest tool results, then the oldest turns, and then shortens the results of the turn that goes on, until
 /// two fifths are gone. Says what was left out, for the person; `None` when nothing can be.
 pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
-    let goal = messages.iter().map(size).sum::<usize>() / 5 * 3;
-    let mut left = messages.iter().map(size).sum::<usize>();
+    let goal = messages.iter().map(ModelMessage::bytes).sum::<usize>() / 5 * 3;
+    let mut left = messages.iter().map(ModelMessage::bytes).sum::<usize>();
     let now = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_)))?;
 
     let mut results = 0;
@@ -32,7 +32,7 @@ pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
     let (mut gone, mut turns) = (0, 0);
     while left > goal && gone < now {
         let next = messages[gone + 1..].iter().position(|message| matches!(message, ModelMessage::User(_)))?;
-        left -= messages[gone..=gone + next].iter().map(size).sum::<usize>();
+        left -= messages[gone..=gone + next].iter().map(ModelMessage::bytes).sum::<usize>();
         gone += next + 1;
         turns += 1;
     }
@@ -63,17 +63,6 @@ pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
     (!parts.is_empty()).then(|| format!("The chat is longer than this model can read: {}.", parts.join(", and ")))
 }
 
-/// Bytes of text in a message.
-pub fn size(message: &ModelMessage) -> usize {
-    match message {
-        ModelMessage::Assistant { thoughts, text, calls } => {
-            let thoughts: usize = thoughts.iter().map(|thought| thought.text.len()).sum();
-            thoughts + text.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
-        }
-        ModelMessage::User(text) | ModelMessage::ToolResult { text, .. } => text.len(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,7 +85,10 @@ mod tests {
         let mut messages = vec![user("a"), result(5_000), result(100), words(10), user("b"), result(4_000)];
         let said = shorten(&mut messages).unwrap();
         assert_eq!(said, "The chat is longer than this model can read: 1 tool result was shortened.");
-        assert_eq!(messages.iter().map(size).collect::<Vec<_>>(), [1, LEFT_OUT.len(), 100, 10, 1, 4_000]);
+        assert_eq!(
+            messages.iter().map(ModelMessage::bytes).collect::<Vec<_>>(),
+            [1, LEFT_OUT.len(), 100, 10, 1, 4_000]
+        );
     }
 
     #[test]
@@ -114,9 +106,9 @@ mod tests {
     fn then_the_results_of_this_turn() {
         let mut messages = vec![user("a"), result(9_000), result(9_000)];
         assert!(shorten(&mut messages).is_some());
-        assert!(size(&messages[1]) < 2_000 && size(&messages[2]) == 9_000);
+        assert!(messages[1].bytes() < 2_000 && messages[2].bytes() == 9_000);
         assert!(shorten(&mut messages).is_some());
-        assert!(size(&messages[2]) < 2_000);
+        assert!(messages[2].bytes() < 2_000);
     }
 
     #[test]

@@ -129,6 +129,9 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("GET", "/api/sessions/{id}/stream") => (format!("{chat}?after=0"), None, 204),
         ("POST", "/api/sessions/{id}/stop") => (chat, None, 200),
         ("POST", "/api/sessions/{id}/calls/{call}/cancel") => (chat.replace("{call}", "call_1"), None, 200),
+        ("GET", "/api/sessions/{id}/messages/{message}/usage") => {
+            (chat.replace("{message}", &people.message), None, 200)
+        }
         ("GET", "/api/openapi.json") => (path.clone(), None, 200),
         ("GET", "/api/connections" | "/api/models" | "/api/events" | "/api/google-drive") => (path.clone(), None, 200),
         ("GET", "/api/connections/{id}") => (connection, None, 200),

@@ -1,9 +1,13 @@
-import { CircleAlert, RotateCcw, Square, Unplug } from "lucide-react";
+import { CircleAlert, Gauge, RotateCcw, Square, Unplug } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
 import { t } from "@/lib/t";
 import { CopyButton } from "@/markdown/copy-button";
-import { Button, IconButton } from "@/ui/button";
+import { Button, IconButton, iconButtonClass } from "@/ui/button";
+import { Popover } from "@/ui/popover";
 import { type ChatMessage, textOf } from "../stream/message";
 import { TimeOfDay } from "./time-of-day";
+
+const AnswerUsage = lazy(async () => ({ default: (await import("./answer-usage")).AnswerUsage }));
 
 interface AnswerFootProps {
   message: ChatMessage;
@@ -23,12 +27,32 @@ export function AnswerFoot({ message, onRetry }: AnswerFootProps) {
         {onRetry && !failed && (
           <IconButton size="sm" label={t("chat.retry")} icon={<RotateCcw />} onClick={onRetry} />
         )}
+        <UsageButton message={message} />
         <span className="ml-2 flex items-center gap-2.5">
           <TimeOfDay moment={message.createdAt} />
           <Ending status={message.status} />
         </span>
       </div>
     </>
+  );
+}
+
+/** Opens what the answer cost, which is asked for only then. */
+function UsageButton({ message }: { message: ChatMessage }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Popover
+      trigger={<Gauge aria-hidden="true" />}
+      triggerClassName={iconButtonClass({ size: "sm" })}
+      triggerLabel={t("chat.usage")}
+      label={t("chat.usage")}
+      className="w-[min(280px,calc(100vw-20px))] text-ink [position-area:top_span-right]!"
+      onToggle={setOpen}
+    >
+      <Suspense fallback={<p className="p-3 text-md text-ink-2">{t("app.loading")}</p>}>
+        {open && <AnswerUsage messageId={message.id} model={message.model} />}
+      </Suspense>
+    </Popover>
   );
 }
 

@@ -1,0 +1,105 @@
+//! What calls of models cost, told by the provider or estimated, and written down however the call ends.
+
+use domain::UserId;
+use domain::model::{FinishReason, ModelError, ModelEvent, ModelMessage, Request, Usage};
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use store::usage::{Cost, OfAnswer};
+use tokio_util::sync::CancellationToken;
+
+use super::ModelId;
+use crate::app::App;
+
+/// Bytes of text that come to a token, roughly.
+const TOKEN: u64 = 4;
+
+/// In whose name a model is asked, and for what.
+#[derive(Debug, Clone, Copy)]
+pub struct Payer {
+    /// The person.
+    pub user: UserId,
+    /// The answer that the call is part of; `None` for a question of another program.
+    pub of: Option<OfAnswer>,
+}
+
+/// Asks, and writes down what it cost. Dropping the stream, or `cancel`, ends the answer at the model too.
+pub fn ask(
+    app: &App,
+    payer: Payer,
+    model: &ModelId,
+    request: Request,
+    cancel: CancellationToken,
+) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+    let mut meter = Meter {
+        app: app.clone(),
+        payer,
+        model: model.to_string(),
+        read: bytes(&request),
+        written: 0,
+        told: Usage::default(),
+        has_begun: false,
+        is_whole: false,
+    };
+    app.models.stream(model, request, payer.user, cancel).inspect(move |event| meter.hear(event)).boxed()
+}
+
+/// Follows one call. What it cost is written when this is dropped: at its end, when it breaks, or when nobody listens.
+struct Meter {
+    app: App,
+    payer: Payer,
+    model: String,
+    /// Bytes.
+    read: u64,
+    /// Bytes.
+    written: u64,
+    told: Usage,
+    has_begun: bool,
+    is_whole: bool,
+}
+
+impl Meter {
+    fn hear(&mut self, event: &Result<ModelEvent, ModelError>) {
+        match event {
+            Ok(ModelEvent::PartStart { .. }) => self.has_begun = true,
+            Ok(ModelEvent::Delta { text, .. }) => self.written += text.len() as u64,
+            Ok(ModelEvent::Usage(usage)) => self.told = *usage,
+            Ok(ModelEvent::Finish(reason)) => self.is_whole = *reason != FinishReason::Truncated,
+            _ => {}
+        }
+    }
+
+    /// The tokens, and whether they are an estimate. `None` for a call that came to nothing.
+    fn cost(&self) -> Option<(Usage, bool)> {
+        if !self.has_begun && self.told == Usage::default() {
+            return None;
+        }
+        // Some providers tell nothing, and most tell it last.
+        let is_told = self.is_whole && self.told.input_tokens > 0;
+        if is_told {
+            return Some((self.told, false));
+        }
+        let input_tokens = if self.told.input_tokens > 0 { self.told.input_tokens } else { self.read.div_ceil(TOKEN) };
+        let output_tokens = self.told.output_tokens.max(self.written.div_ceil(TOKEN));
+        Some((Usage { input_tokens, output_tokens, ..self.told }, true))
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        let Some((usage, is_estimate)) = self.cost() else { return };
+        let (app, Payer { user, of }) = (self.app.clone(), self.payer);
+        let cost = Cost { of, model: std::mem::take(&mut self.model), usage, is_estimate };
+        self.app.tasks.spawn("usage", async move {
+            if let Err(error) = app.store.insert_cost(user, &cost, app.clock.now()).await {
+                tracing::error!(%error, "what a model cost could not be written");
+            }
+        });
+    }
+}
+
+/// What a request holds, in bytes.
+fn bytes(request: &Request) -> u64 {
+    let tools = request.tools.iter().map(|tool| tool.description.len() + tool.input_schema.to_string().len());
+    let messages = request.messages.iter().map(ModelMessage::bytes);
+    (request.system.len() + tools.sum::<usize>() + messages.sum::<usize>()) as u64
+}

@@ -1,0 +1,120 @@
+//! What models cost (`model_usage`).
+
+use domain::model::Usage;
+use domain::{ChatId, MessageId, Timestamp, UserId};
+use serde::Serialize;
+
+use crate::dispatch::{read, write};
+use crate::{Error, Store};
+
+/// The answer of a chat that a call of a model is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OfAnswer {
+    /// The chat.
+    pub chat: ChatId,
+    /// The answer.
+    pub message: MessageId,
+}
+
+/// What one call of a model cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cost {
+    /// What it was part of; `None` for a question of another program.
+    pub of: Option<OfAnswer>,
+    /// `provider/name`.
+    pub model: String,
+    /// The tokens.
+    pub usage: Usage,
+    /// The provider did not tell all of it.
+    pub is_estimate: bool,
+}
+
+/// What several calls cost together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Total {
+    /// The tokens.
+    #[serde(flatten)]
+    pub usage: Usage,
+    /// The calls.
+    pub calls: u64,
+    /// Of the calls, those that were not told in full.
+    pub estimated_calls: u64,
+}
+
+#[derive(sqlx::FromRow)]
+struct TotalRow {
+    input_tokens: i64,
+    output_tokens: i64,
+    cached_input_tokens: i64,
+    calls: i64,
+    estimated_calls: i64,
+}
+
+impl From<TotalRow> for Total {
+    fn from(row: TotalRow) -> Self {
+        let count = |value: i64| u64::try_from(value).unwrap_or_default();
+        let usage = Usage {
+            input_tokens: count(row.input_tokens),
+            output_tokens: count(row.output_tokens),
+            cached_input_tokens: count(row.cached_input_tokens),
+        };
+        Self { usage, calls: count(row.calls), estimated_calls: count(row.estimated_calls) }
+    }
+}
+
+const INSERT: &str = "INSERT INTO model_usage (id, user_id, session_id, message_id, model, input_tokens, output_tokens,
+      cached_input_tokens, is_estimate, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+
+const OF_CHAT: &str = "SELECT CAST(COALESCE(SUM(input_tokens), 0) AS BIGINT) AS input_tokens,
+      CAST(COALESCE(SUM(output_tokens), 0) AS BIGINT) AS output_tokens,
+      CAST(COALESCE(SUM(cached_input_tokens), 0) AS BIGINT) AS cached_input_tokens,
+      COUNT(*) AS calls, CAST(COALESCE(SUM(is_estimate), 0) AS BIGINT) AS estimated_calls
+    FROM model_usage WHERE user_id = $1 AND session_id = $2";
+
+const OF_ANSWER: &str = "SELECT CAST(COALESCE(SUM(input_tokens), 0) AS BIGINT) AS input_tokens,
+      CAST(COALESCE(SUM(output_tokens), 0) AS BIGINT) AS output_tokens,
+      CAST(COALESCE(SUM(cached_input_tokens), 0) AS BIGINT) AS cached_input_tokens,
+      COUNT(*) AS calls, CAST(COALESCE(SUM(is_estimate), 0) AS BIGINT) AS estimated_calls
+    FROM model_usage WHERE user_id = $1 AND session_id = $2 AND message_id = $3";
+
+impl Store {
+    /// Adds what a call of a model cost a person.
+    pub async fn insert_cost(&self, owner: UserId, cost: &Cost, now: Timestamp) -> Result<(), Error> {
+        let tokens = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        write!(self, |c| sqlx::query(INSERT)
+            .bind(domain::ids::fresh())
+            .bind(owner.0)
+            .bind(cost.of.map(|of| of.chat.0))
+            .bind(cost.of.map(|of| of.message.0))
+            .bind(&cost.model)
+            .bind(tokens(cost.usage.input_tokens))
+            .bind(tokens(cost.usage.output_tokens))
+            .bind(tokens(cost.usage.cached_input_tokens))
+            .bind(i64::from(cost.is_estimate))
+            .bind(now.0)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
+        Ok(())
+    }
+
+    /// What a person's chat cost.
+    pub async fn cost_of_chat(&self, owner: UserId, chat: ChatId) -> Result<Total, Error> {
+        let row =
+            read!(self, |c| sqlx::query_as::<_, TotalRow>(OF_CHAT).bind(owner.0).bind(chat.0).fetch_one(c).await)?;
+        Ok(row.into())
+    }
+
+    /// What an answer in a person's chat cost.
+    pub async fn cost_of_answer(&self, owner: UserId, of: OfAnswer) -> Result<Total, Error> {
+        let row = read!(self, |c| sqlx::query_as::<_, TotalRow>(OF_ANSWER)
+            .bind(owner.0)
+            .bind(of.chat.0)
+            .bind(of.message.0)
+            .fetch_one(c)
+            .await)?;
+        Ok(row.into())
+    }
+}

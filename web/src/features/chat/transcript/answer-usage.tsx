@@ -1,0 +1,80 @@
+import { use } from "react";
+import { t } from "@/lib/models-text";
+import { useQuery, useQueryClient } from "@/lib/query/use-query";
+import { t as common } from "@/lib/t";
+import { Button } from "@/ui/button";
+import { Spinner } from "@/ui/spinner";
+import { answerUsageQuery, type Usage } from "../api/usage";
+import { ChatId } from "../chat-id";
+
+interface AnswerUsageProps {
+  messageId: string;
+  /** `provider/name`. */
+  model: string | null;
+}
+
+/** What an answer cost, and its chat so far. */
+export function AnswerUsage({ messageId, model }: AnswerUsageProps) {
+  const chatId = use(ChatId);
+  const client = useQueryClient();
+  const query = answerUsageQuery(chatId, messageId);
+  const { data, error } = useQuery(query);
+  return (
+    <div className="grid gap-2.5 p-3 text-md">
+      <h3 className="wrap-anywhere">{model ?? t("models.usage")}</h3>
+      {data === undefined &&
+        (error !== undefined ? (
+          <div role="alert" className="grid justify-items-start gap-2">
+            <p className="text-err">{t("models.usage.failed")}</p>
+            <Button size="sm" onClick={() => void client.invalidateQueries({ queryKey: query.queryKey })}>
+              {common("app.crash.retry")}
+            </Button>
+          </div>
+        ) : (
+          <p className="flex items-center gap-2 text-ink-2">
+            <Spinner />
+            {common("app.loading")}
+          </p>
+        ))}
+      {data && (
+        <>
+          <Tokens title={t("models.usage.answer")} usage={data.answer} />
+          <Tokens title={t("models.usage.chat")} usage={data.chat} />
+          {data.chat.estimatedCalls > 0 && (
+            <p className="text-sm text-ink-2">
+              {t("models.usage.estimated", { n: data.chat.estimatedCalls, all: data.chat.calls })}
+            </p>
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+function Tokens({ title, usage }: { title: string; usage: Usage }) {
+  const { inputTokens, outputTokens, cachedInputTokens, calls } = usage;
+  return (
+    <section className="grid gap-1">
+      <h4 className="text-sm text-ink-2">{title}</h4>
+      {calls === 0 ? (
+        <p className="text-sm">{t("models.usage.unknown")}</p>
+      ) : (
+        <dl className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 gap-y-0.5 text-sm tabular-nums">
+          <Count name={t("models.usage.read")} count={inputTokens} />
+          {cachedInputTokens > 0 && <Count name={t("models.usage.cached")} count={cachedInputTokens} />}
+          <Count name={t("models.usage.written")} count={outputTokens} />
+          <Count name={t("models.usage.calls")} count={calls} />
+        </dl>
+      )}
+    </section>
+  );
+}
+
+function Count({ name, count }: { name: string; count: number }) {
+  return (
+    <>
+      <dt className="text-ink-2">{name}</dt>
+      <dd className="text-right">{count.toLocaleString()}</dd>
+    </>
+  );
+}
