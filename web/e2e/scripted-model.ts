@@ -60,6 +60,9 @@ export class ScriptedModel {
     return `${this.origin}/v1`;
   }
 
+  /** The models that it lists. */
+  names: readonly string[] = ["scripted"];
+
   /** What it does at the next request that has no answer yet. Without any it says "OK". */
   answer(...steps: Step[]): void {
     this.#answers.push(steps);
@@ -79,7 +82,8 @@ export class ScriptedModel {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const json = { "content-type": "application/json" };
     if (request.method === "GET") {
-      const list = { data: [{ id: "scripted" }], models: [{ name: "models/scripted" }] };
+      const data = this.names.map((id) => ({ id }));
+      const list = { data, models: this.names.map((name) => ({ name: `models/${name}` })) };
       response.writeHead(200, json).end(JSON.stringify(list));
       return;
     }

@@ -33,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::events::{Event, RunState};
+use crate::models::ModelId;
 use crate::tasks::Tasks;
 use crate::tools::Selection;
 
@@ -128,6 +129,19 @@ pub enum BeginError {
     Store(store::Error),
 }
 
+/// The model that the person chose for a chat, or the one that answers where they chose none.
+async fn model_of(app: &App, owner: UserId, chat: ChatId) -> Result<ModelId, BeginError> {
+    let Some(chosen) = app.store.get_chat_model(owner, chat).await.map_err(BeginError::Store)? else {
+        return Ok(app.models.default().await?);
+    };
+    // Another one would read the conversation without having been asked to.
+    let known = ModelId::parse(&chosen).filter(|model| app.models.has_provider(&model.provider));
+    known.ok_or_else(|| {
+        let reason = format!("The model {chosen} of this chat cannot be asked any more. Choose another one.");
+        domain::model::ModelError::Unavailable(reason).into()
+    })
+}
+
 /// All turns that go on.
 #[derive(Debug)]
 pub struct Runs {
@@ -155,7 +169,7 @@ impl Runs {
 
     /// Stores the person's message and begins the turn that answers it.
     pub async fn begin(&self, app: &App, owner: UserId, question: Question) -> Result<Arc<Run>, BeginError> {
-        let model = app.models.default().await?;
+        let model = model_of(app, owner, question.chat).await?;
         let run = Arc::new(Run {
             id: RunId::fresh(),
             chat: question.chat,

@@ -3,6 +3,7 @@
 mod account;
 mod apps;
 mod auth;
+mod chat_models;
 mod door;
 mod elicitations;
 mod google_drive;

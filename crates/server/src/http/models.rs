@@ -1,14 +1,88 @@
-//! Which models there are.
+//! Which models there are, and which of them a person wants.
 
 use axum::Json;
 use axum::extract::State;
+use domain::ChatId;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::extract::SignedIn;
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, SignedIn};
+use super::sessions::own_chat;
 use crate::app::App;
+use crate::events::Event;
+use crate::models::ModelId;
 
-/// All models, and the one that answers.
-pub async fn list(State(app): State<App>, _caller: SignedIn) -> Json<Value> {
+/// Characters of a model's name.
+const NAME: usize = 300;
+/// Models that a person has at hand.
+const FAVOURITES: i64 = 200;
+
+/// All models, the one that answers where nobody chose, and those that the caller wants at hand.
+pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     let (default, models) = app.models.list().await;
-    Json(json!({ "default": default, "models": models }))
+    let favourites = app.store.list_favourite_models(caller.user).await?;
+    Ok(Json(json!({ "default": default, "models": models, "favourites": favourites })))
+}
+
+/// A model to be had at hand, or not.
+#[derive(Debug, Deserialize)]
+pub struct Favourite {
+    model: String,
+    favourite: bool,
+}
+
+/// `PUT /api/models/favourites`
+pub async fn mark(
+    State(app): State<App>,
+    caller: SignedIn,
+    JsonBody(Favourite { model, favourite }): JsonBody<Favourite>,
+) -> Result<Json<Value>, ApiError> {
+    if favourite {
+        let model = known(&app, &model)?.to_string();
+        app.store.add_favourite_model(caller.user, &model, FAVOURITES, app.clock.now()).await?;
+    } else {
+        app.store.remove_favourite_model(caller.user, &domain::text::without_nul(model)).await?;
+    }
+    Ok(Json(json!({ "favourites": app.store.list_favourite_models(caller.user).await? })))
+}
+
+/// The model of a chat; nothing stands for the one that answers where nobody chose.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ChatModel {
+    model: Option<String>,
+}
+
+/// `GET /api/sessions/{id}/model`
+pub async fn of_chat(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(chat): Named,
+) -> Result<Json<ChatModel>, ApiError> {
+    let chat: ChatId = own_chat(&app, &caller, &chat).await?;
+    Ok(Json(ChatModel { model: app.store.get_chat_model(caller.user, chat).await? }))
+}
+
+/// `PUT /api/sessions/{id}/model`. A turn that runs goes on with the model that it began with.
+pub async fn choose(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(chat): Named,
+    JsonBody(body): JsonBody<ChatModel>,
+) -> Result<Json<ChatModel>, ApiError> {
+    let chat = own_chat(&app, &caller, &chat).await?;
+    let model = body.model.map(|model| known(&app, &model)).transpose()?.map(|model| model.to_string());
+    app.store.set_chat_model(caller.user, chat, model.as_deref()).await?;
+    app.events.publish(caller.user, &Event::Session { session_id: Some(chat) });
+    Ok(Json(ChatModel { model }))
+}
+
+/// A model of a provider that is configured. Whether the provider has it is the provider's to say.
+fn known(app: &App, name: &str) -> Result<ModelId, ApiError> {
+    let is_name = name.chars().count() <= NAME && !name.chars().any(char::is_control);
+    let model = ModelId::parse(name).filter(|model| is_name && app.models.has_provider(&model.provider));
+    model.ok_or_else(|| ApiError::Unprocessable {
+        code: "unknown_model",
+        message: "there is no such model; GET /api/models lists them".to_owned(),
+    })
 }

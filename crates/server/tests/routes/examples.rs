@@ -129,6 +129,11 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("GET", "/api/sessions/{id}/stream") => (format!("{chat}?after=0"), None, 204),
         ("POST", "/api/sessions/{id}/stop") => (chat, None, 200),
         ("POST", "/api/sessions/{id}/calls/{call}/cancel") => (chat.replace("{call}", "call_1"), None, 200),
+        ("PUT", "/api/models/favourites") => {
+            (path.clone(), Some(json!({ "model": "openai/scripted", "favourite": true })), 200)
+        }
+        ("GET", "/api/sessions/{id}/model") => (chat, None, 200),
+        ("PUT", "/api/sessions/{id}/model") => (chat, Some(json!({ "model": "openai/scripted" })), 200),
         ("GET", "/api/sessions/{id}/messages/{message}/usage") => {
             (chat.replace("{message}", &people.message), None, 200)
         }

@@ -71,6 +71,9 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
         if (event.type === "run" && event.state === "started") registry.onRunStarted(event.sessionId);
         if (event.type === "session" || event.type === "open")
           void queries.invalidateQueries({ queryKey: sessionsQuery(user.id).queryKey });
+        // Another tab may have chosen another model.
+        if (event.type === "session" || event.type === "open")
+          void queries.invalidateQueries({ queryKey: ["chat-model"] });
         if (event.type === "open") void queries.invalidateQueries({ queryKey: ["chat"] });
       }),
     [queries, registry, user.id],

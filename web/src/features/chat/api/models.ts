@@ -1,5 +1,5 @@
 import { queryOptions } from "@/lib/query/use-query";
-import { callApi } from "@/lib/api-client";
+import { callApi, jsonBody } from "@/lib/api-client";
 
 /** A model that the assistant can be. */
 export interface Model {
@@ -22,6 +22,8 @@ export interface Model {
 interface ModelList {
   readonly default: string | null;
   readonly models: readonly Model[];
+  /** The ids of those that the person wants at hand. */
+  readonly favourites: readonly string[];
 }
 
 export const modelsQuery = queryOptions({
@@ -31,11 +33,39 @@ export const modelsQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** The model that answers: the default one, or the first that is available. */
-export function activeModel(list: ModelList): Model | undefined {
+/** The model that the person chose for a chat; null where they chose none. */
+export function chatModelQuery(chatId: string) {
+  return queryOptions({
+    queryKey: ["chat-model", chatId],
+    queryFn: async () => (await callApi<{ model: string | null }>(chatModelPath(chatId))).model,
+    staleTime: 60_000,
+  });
+}
+
+const chatModelPath = (chatId: string): string => `/api/sessions/${encodeURIComponent(chatId)}/model`;
+
+/** Chooses the model of a chat. */
+export async function chooseModel(chatId: string, model: string): Promise<void> {
+  await callApi(chatModelPath(chatId), { ...jsonBody({ model }), method: "PUT" });
+}
+
+/** Puts a model among those at hand, or takes it away. */
+export async function markFavourite(model: string, favourite: boolean): Promise<void> {
+  await callApi("/api/models/favourites", { ...jsonBody({ model, favourite }), method: "PUT" });
+}
+
+/** The model that answers: the one that was chosen, the default one, or the first that is available. */
+export function activeModel(list: ModelList, chosen: string | null = null): Model | undefined {
   return (
+    (chosen === null ? undefined : (list.models.find(({ id }) => id === chosen) ?? missing(chosen))) ??
     list.models.find(({ id }) => id === list.default) ??
     list.models.find(({ available }) => available) ??
     list.models[0]
   );
+}
+
+/** A model that was chosen and is not listed any more. */
+function missing(id: string): Model {
+  const [provider = id, ...name] = id.split("/");
+  return { id, name: name.join("/"), provider, builtIn: false, available: false };
 }

@@ -80,7 +80,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
           />
           <div className="mt-1 -ml-2 flex items-center gap-1.5">
             {offers.buttons}
-            <ModelInfo toolCount={tools.length} />
+            <ModelInfo chatId={options.chatId} toolCount={tools.length} />
             <span className="flex-1" />
             {busy && (
               <button
@@ -110,7 +110,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
             </button>
           </div>
         </div>
-        <ModelNotes toolCount={tools.length} />
+        <ModelNotes chatId={options.chatId} toolCount={tools.length} />
       </div>
     </div>
   );

@@ -1,15 +1,18 @@
-import { useQuery } from "@/lib/query/use-query";
 import { ChevronDown } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import { Popover } from "@/ui/popover";
-import { activeModel, type Model, modelsQuery } from "../api/models";
+import type { Model } from "../api/models";
 import { manyTools } from "./model-notes";
+import { useChatModel } from "./use-chat-model";
+
+const ModelPicker = lazy(async () => ({ default: (await import("./model-picker")).ModelPicker }));
 
 /** The model that answers, by name; opens what there is to know about it. */
-export function ModelInfo({ toolCount }: { toolCount: number }) {
-  const { data } = useQuery(modelsQuery);
-  const model = data && activeModel(data);
+export function ModelInfo({ chatId, toolCount }: { chatId: string; toolCount: number }) {
+  const [open, setOpen] = useState(false);
+  const { model } = useChatModel(chatId);
   if (!model) return null;
   return (
     <Popover
@@ -22,6 +25,7 @@ export function ModelInfo({ toolCount }: { toolCount: number }) {
       triggerClassName={`${buttonClass({ variant: "quiet", size: "sm" })} min-w-0 max-w-56`}
       triggerLabel={t("chat.model.trigger", { name: model.name })}
       label={t("chat.model.label")}
+      onToggle={setOpen}
       className="w-[min(340px,calc(100vw-20px))] [position-area:top_span-right]!"
     >
       <div className="grid gap-2.5 p-3 text-md">
@@ -37,6 +41,7 @@ export function ModelInfo({ toolCount }: { toolCount: number }) {
           <p className="text-ink-2">{t("chat.model.remote", { provider: model.provider })}</p>
         )}
       </div>
+      <Suspense fallback={null}>{open && <ModelPicker chatId={chatId} model={model} />}</Suspense>
     </Popover>
   );
 }

@@ -1,6 +1,6 @@
-import { useQuery } from "@/lib/query/use-query";
 import { t } from "@/lib/t";
-import { activeModel, type Model, modelsQuery } from "../api/models";
+import type { Model } from "../api/models";
+import { useChatModel } from "./use-chat-model";
 
 /** With more tools than this, the built-in model often picks a wrong one. */
 const MOST_TOOLS = 15;
@@ -11,10 +11,9 @@ export function manyTools(model: Model, toolCount: number): boolean {
 }
 
 /** What one has to know before writing: that no model is there, or that it has too much to choose from. */
-export function ModelNotes({ toolCount }: { toolCount: number }) {
-  const { data } = useQuery(modelsQuery);
-  if (!data) return null;
-  const model = activeModel(data);
+export function ModelNotes({ chatId, toolCount }: { chatId: string; toolCount: number }) {
+  const { loaded, model } = useChatModel(chatId);
+  if (!loaded) return null;
   if (!model?.available) {
     return (
       <p role="status" className="mt-2 text-center text-sm wrap-anywhere text-err">

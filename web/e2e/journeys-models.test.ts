@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startApp } from "./app.ts";
+import { inspect, looks } from "./look.ts";
+import { say } from "./scripted-model.ts";
+import { openStage } from "./stage.ts";
+import { eventually } from "./visitor.ts";
+
+const stage = await openStage();
+stage.model.names = ["scripted", "gpt-small", "gpt-large", "gpt-huge", "mini", "coder", "vision"];
+const app = await startApp({
+  env: {
+    OPENAI_BASE_URL: stage.model.baseUrl,
+    ANTHROPIC_BASE_URL: stage.model.origin,
+    ANTHROPIC_API_KEY: "sk",
+  },
+});
+test.after(() => app.stop());
+
+/** The name of the model in the newest request. */
+const asked = () => stage.model.requests.at(-1)?.model;
+
+for (const [name, look] of [looks[1], looks[2]].filter((one) => one !== undefined)) {
+  test(`a chat's model is found, kept at hand and chosen at ${name}`, async (t) => {
+    const { visitor } = await stage.member(t, { origin: app.url, ...look });
+    await visitor.open();
+    await visitor.button("Model: scripted").click();
+    const picker = visitor.page.getByRole("dialog", { name: "About the model" });
+    await picker.getByRole("region", { name: "anthropic" }).waitFor();
+    await inspect(visitor, "models", look);
+    await picker.getByRole("searchbox", { name: "Search models" }).fill("openai large");
+    await picker.getByRole("button", { name: "Keep gpt-large at hand" }).click();
+    await picker.getByRole("region", { name: "At hand" }).waitFor();
+    await inspect(visitor, "models-at-hand", look);
+    await picker.getByRole("searchbox").press("ArrowDown");
+    await visitor.page.keyboard.press("Enter");
+    await visitor.button("Model: gpt-large").waitFor();
+    stage.model.answer(say("From the large one."));
+    await visitor.ask("Who are you?");
+    await visitor.answers.getByText("From the large one.").waitFor();
+    assert.equal(asked(), "gpt-large");
+    await visitor.page.reload();
+    await visitor.button("Model: gpt-large").waitFor();
+
+    await visitor.button("New Chat").click();
+    await visitor.button("Model: scripted").click();
+    await picker.getByRole("region", { name: "At hand" }).getByText("gpt-large").waitFor();
+    await visitor.page.keyboard.press("Escape");
+    await visitor.ask("And you?");
+    await visitor.answered();
+    assert.equal(asked(), "scripted", "the choice is the chat's");
+  });
+}
+
+test("another tab hears which model was chosen", async (t) => {
+  const { visitor } = await stage.member(t, { origin: app.url });
+  await visitor.open();
+  await visitor.button("Model: scripted").waitFor();
+  const tab = await visitor.anotherTab();
+  await tab.open();
+  await tab.button("Model: scripted").click();
+  await tab.page.getByRole("button", { name: "mini", exact: true }).first().click();
+  await visitor.button("Model: mini").waitFor();
+  await eventually(async () => assert.equal(await tab.button("Model: mini").count(), 1));
+});

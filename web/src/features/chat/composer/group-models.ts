@@ -1,0 +1,28 @@
+import { t } from "@/lib/models-text";
+import type { Model } from "../api/models";
+
+interface ModelGroup {
+  readonly name: string;
+  readonly models: readonly Model[];
+}
+
+/** The models that have every word of the search in their names: those at hand first, then by their providers. */
+export function groupModels(
+  models: readonly Model[],
+  favourites: readonly string[],
+  search: string,
+): ModelGroup[] {
+  const words = search.toLowerCase().split(/\s+/u).filter(Boolean);
+  const fitting = models.filter(({ id, name }) => {
+    const text = `${id} ${name}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  const atHand = fitting.filter(({ id }) => favourites.includes(id));
+  const groups = new Map<string, Model[]>(atHand.length > 0 ? [[t("models.favourites"), atHand]] : []);
+  for (const model of fitting) {
+    if (atHand.includes(model)) continue;
+    const name = model.builtIn ? t("models.builtIn") : model.provider;
+    groups.set(name, [...(groups.get(name) ?? []), model]);
+  }
+  return [...groups].map(([name, members]) => ({ name, models: members }));
+}
