@@ -35,6 +35,15 @@ test("parts come in order, with what came of each call", () => {
   ]);
 });
 
+test("a call that was broken off has no duration, and one that took no time has", () => {
+  const calls = [
+    { ...call, durationMs: 0, outcome: "unknown" },
+    { ...call, durationMs: 0, outcome: "done", result: { content: [] } },
+  ];
+  const { parts } = fromRow({ ...row, tool_calls: calls });
+  expect(parts.map((part) => "durationMs" in part)).toEqual([false, true, false]);
+});
+
 test("an answer without parts has its calls and its content", () => {
   const message = fromRow({ ...row, tool_calls: [{ ...call, outcome: "done", result: { content: [] } }] });
   expect(message.parts.map(({ type }) => type)).toEqual(["dynamic-tool", "text"]);

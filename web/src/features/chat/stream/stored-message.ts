@@ -35,7 +35,8 @@ function toToolPart(call: JsonObject): ToolPart {
     ...(isObject(result) ? { output: toToolOutput(result) } : {}),
     ...(failed ? { errorText: error } : {}),
     ...(outcome === "unknown" || outcome === "stopped" || outcome === "denied" ? { outcome } : {}),
-    ...(typeof durationMs === "number" ? { durationMs } : {}),
+    // The row of a call that was broken off says 0: nobody measured its end.
+    ...(typeof durationMs === "number" && (durationMs > 0 || isObject(result)) ? { durationMs } : {}),
   };
 }
 
