@@ -149,6 +149,15 @@ impl Connection {
                 }
             });
         }
+        let (doubts, until) = (doubts(parts.fault.clone(), parts.tools_changed.clone()), parts.stop.clone());
+        let over = ended.clone();
+        tasks.spawn(async move {
+            tokio::select! {
+                () = doubts => {}
+                () = until.cancelled() => {}
+                () = over.cancelled() => {}
+            }
+        });
         tasks.close();
         Ok(Self(Arc::new(Inner {
             peer,
@@ -244,7 +253,8 @@ impl Connection {
     }
 
     /// Waits until the connection is gone. Streamable HTTP holds no connection between requests, so there it ends only
-    /// by [`close`](Self::close), and a server that went away shows at the next request.
+    /// by [`close`](Self::close), and a server that went away shows at the next request. Where it had a stream to speak
+    /// on, that this cannot be had again counts as [news](Self::tools_changed).
     pub async fn closed(&self) {
         self.0.ended.cancelled().await;
     }
@@ -259,7 +269,7 @@ impl Connection {
         self.0.ended.is_cancelled()
     }
 
-    /// Counts up each time the server says that its tools changed.
+    /// Counts up each time the server says that its tools changed, and when it cannot say so any more.
     pub fn tools_changed(&self) -> watch::Receiver<u64> {
         self.0.tools_changed.subscribe()
     }
@@ -292,16 +302,24 @@ fn describe(about: &ServerPeerInfo, transport: Transport, url: &Url) -> ServerIn
     }
 }
 
+/// A server that may be gone may as well have changed: whoever asks for its tools learns which.
+async fn doubts(fault: Fault, tools_changed: Arc<watch::Sender<u64>>) {
+    loop {
+        fault.doubted().await;
+        tools_changed.send_modify(|count| *count += 1);
+    }
+}
+
 /// Hears of changed tools as modern servers tell them: on a stream that the client asks for.
 async fn listen(peer: Peer<RoleClient>, tools_changed: Arc<watch::Sender<u64>>) {
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
     let (least, most) = RELISTEN;
     let mut wait = least;
-    let mut missed = false;
+    let (mut heard, mut missed) = (false, false);
     loop {
         match peer.listen(filter.clone()).await {
             Ok(mut subscription) => {
-                wait = least;
+                (wait, heard) = (least, true);
                 if missed {
                     tools_changed.send_modify(|count| *count += 1);
                 }
@@ -312,6 +330,8 @@ async fn listen(peer: Peer<RoleClient>, tools_changed: Arc<watch::Sender<u64>>) 
                 }
             }
             Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => return,
+            // It was there before and is not now. Whoever asks for its tools learns why.
+            Err(_) if std::mem::take(&mut heard) => tools_changed.send_modify(|count| *count += 1),
             Err(_) => {}
         }
         missed = true;

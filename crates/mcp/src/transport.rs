@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
 
 use crate::Error;
 
@@ -44,16 +45,29 @@ impl fmt::Display for Transport {
 
 /// Why a wire ended. The protocol library only learns that it did; the reason is left here for whoever was waiting.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Fault(Arc<Mutex<Option<Error>>>);
+pub(crate) struct Fault {
+    reason: Arc<Mutex<Option<Error>>>,
+    doubt: Arc<Notify>,
+}
 
 impl Fault {
+    /// The wire has not ended, but the server may be gone: the stream on which it speaks cannot be had again.
+    fn doubt(&self) {
+        self.doubt.notify_one();
+    }
+
+    /// Waits for such a doubt.
+    pub(crate) async fn doubted(&self) {
+        self.doubt.notified().await;
+    }
+
     fn set(&self, error: Error) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
     /// The reason, if one was left. Once.
     pub(crate) fn take(&self) -> Option<Error> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.reason.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 

@@ -196,8 +196,17 @@ impl Requests {
         if let Some(id) = last_event_id {
             request = request.header(HEADER_LAST_EVENT_ID, id);
         }
-        let response = self.send(request, session.as_deref(), token, headers).await?;
+        let response = self.send(request, session.as_deref(), token, headers).await;
+        // The session began before, so that somebody was there.
+        if let Err(Failure::Client(Error::ConnectionRefused | Error::Closed)) = &response {
+            self.fault.doubt();
+        }
+        let response = response?;
         let status = response.status();
+        if matches!(status.as_u16(), 502..=504) {
+            // What stands before the server does not reach it.
+            self.fault.doubt();
+        }
         if status.is_server_error() {
             return Err(Failure::Client(answer::refusal(status, response.headers())));
         }

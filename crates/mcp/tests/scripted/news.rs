@@ -1,5 +1,7 @@
 //! News of changed tools, on every transport, and after the stream that brings them broke.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use futures_util::{SinkExt, StreamExt};
 use mcp::Connection;
 use serde_json::{Value, json};
@@ -117,4 +119,40 @@ async fn a_broken_stream_of_a_legacy_session_is_opened_again() {
     assert_eq!(last, "41", "it goes on where it broke off");
     sender.send(event(&changed())).await.unwrap();
     heard(&connection, 2).await;
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_listened_to_any_more_is_news_in_both_eras() {
+    let (mut streams, open) = Streams::new();
+    let asked = AtomicUsize::new(0);
+    let server = Server::start(move |seen| {
+        modern(seen, &json!({ "listChanged": true })).unwrap_or_else(|| {
+            let is_first = asked.fetch_add(1, Ordering::SeqCst) == 0;
+            if is_first { open(seen.body["id"].clone()) } else { Reply::status(503) }
+        })
+    })
+    .await;
+    let connection = connect(server.url("/mcp")).await.unwrap();
+    let (id, sender) = streams.next().await;
+    let granted = json!({ "notifications": { "toolsListChanged": true },
+        "_meta": { "io.modelcontextprotocol/subscriptionId": id } });
+    let said = json!({ "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": granted });
+    sender.send(event(&said)).await.unwrap();
+    drop(sender);
+    heard(&connection, 1).await;
+
+    let (mut streams, open) = Streams::new();
+    let asked = AtomicUsize::new(0);
+    let server = Server::start(move |seen| match (seen.method.as_str(), seen.rpc()) {
+        ("GET", _) if asked.fetch_add(1, Ordering::SeqCst) == 0 => open(Value::Null),
+        ("GET", _) => Reply::status(502),
+        (_, "initialize") => legacy(seen).unwrap().with("mcp-session-id", "s-1"),
+        _ => legacy(seen).unwrap_or(Reply::status(500)),
+    })
+    .await;
+    let connection = connect(server.url("/mcp")).await.unwrap();
+    let (_, sender) = streams.next().await;
+    sender.send(b"retry: 100\ndata:\n\n".to_vec()).await.unwrap();
+    drop(sender);
+    heard(&connection, 1).await;
 }
