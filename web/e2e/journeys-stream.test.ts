@@ -68,6 +68,8 @@ test("a model that fails leaves its reason, a toast and a way to try again", asy
   await visitor.answers.getByText("Better, thank you.").waitFor();
   await visitor.page.reload();
   await visitor.answers.getByText("Better, thank you.").waitFor();
+  assert.equal(await visitor.questions.count(), 1);
+  await visitor.button("Previous version").click();
   await visitor.answers.getByText(/the model has a headache/u).waitFor();
 });
 

@@ -16,6 +16,7 @@ const parts = [
   "result",
   "servers",
   "share",
+  "steering",
   "task",
   "tools",
 ];

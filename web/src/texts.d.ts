@@ -68,3 +68,8 @@ declare module "*/en.json?models" {
   const texts: import("@/lib/t").Texts<"models">;
   export default texts;
 }
+
+declare module "*/en.json?steering" {
+  const texts: import("@/lib/t").Texts<"steering">;
+  export default texts;
+}

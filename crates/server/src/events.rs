@@ -42,6 +42,11 @@ pub enum Event {
         /// `started` or `ended`.
         state: RunState,
     },
+    /// Another branch of a chat is the present one.
+    Branch {
+        /// Which chat.
+        session_id: ChatId,
+    },
     /// A sign-in of the person was ended, or all with the account.
     Devices,
     /// A chat was made, renamed or deleted.

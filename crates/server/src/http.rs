@@ -80,6 +80,8 @@ fn table() -> Vec<Section> {
                 get("/openapi.json", Anyone, description::show),
                 get("/sessions/{id}/stream", Owner, sessions::stream),
                 post("/sessions/{id}/stop", Owner, sessions::stop),
+                get("/sessions/{id}/branches", Owner, sessions::branches),
+                post("/sessions/{id}/branches", Owner, sessions::switch_branch),
                 post("/sessions/{id}/approvals/{approval}", Owner, sessions::decide),
                 post("/sessions/{id}/calls/{call}/cancel", Owner, sessions::cancel_call),
                 get("/sessions/{id}/messages/{message}/usage", Owner, usage::of_answer),

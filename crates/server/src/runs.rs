@@ -28,6 +28,7 @@ use domain::attachment::Attachment;
 use domain::message::{AppContext, MessageStatus, Part};
 use domain::{AttachmentId, ChatId, Clock, MessageId, RunId, UserId};
 use store::Store;
+use store::branches::Place;
 use store::chats::NewTurn;
 use tokio_util::sync::CancellationToken;
 
@@ -115,6 +116,9 @@ pub enum BeginError {
     /// The chat is not there, or not the caller's.
     #[error("session not found")]
     NoChat,
+    /// No such message, or it is not what the turn takes it for.
+    #[error("message not found")]
+    NoMessage,
     /// The chat's last turn still goes on.
     #[error("the assistant is still answering in this chat")]
     Busy,
@@ -190,14 +194,19 @@ impl Runs {
             user_message: MessageId::fresh(),
             answer: run.answer,
             content: question.message.clone(),
+            place: question.place,
             parts: parts_of(question.attachments, question.contexts),
             model: model.to_string(),
             tools: question.tools.stored(),
             now: app.clock.now(),
         };
-        let title = domain::text::title_of(question.message.trim());
+        let title = domain::text::title_of(question.message.as_deref().unwrap_or_default().trim());
         let named = match app.store.insert_turn(&turn, &title).await {
-            Ok(named) => named,
+            Ok(Some(named)) => named,
+            Ok(None) => {
+                self.leave(&run);
+                return Err(BeginError::NoMessage);
+            }
             Err(error) => {
                 self.leave(&run);
                 return Err(match error {
@@ -207,6 +216,9 @@ impl Runs {
                 });
             }
         };
+        if matches!(turn.place, Place::Instead(_)) {
+            app.events.publish(owner, &Event::Branch { session_id: run.chat });
+        }
         app.events.publish(owner, &Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Started });
         app.events.publish(owner, &Event::Session { session_id: Some(run.chat) });
         let turn = engine::Turn {
@@ -214,6 +226,7 @@ impl Runs {
             selection: question.tools,
             title: named.then_some(title),
             began: turn.now,
+            goes_on: matches!(turn.place, Place::GoesOn(_)),
             resumed: None,
         };
         app.tasks.spawn("run", engine::drive(app.clone(), Arc::clone(&run), turn));
@@ -307,8 +320,10 @@ fn parts_of(attachments: Vec<Attachment>, contexts: Vec<AppContext>) -> Vec<Part
 pub struct Question {
     /// In which chat.
     pub chat: ChatId,
-    /// The words.
-    pub message: String,
+    /// The words; none when an answer is wanted anew, or goes on.
+    pub message: Option<String>,
+    /// Where in the chat.
+    pub place: Place,
     /// What the person attached to them.
     pub attachments: Vec<Attachment>,
     /// With which tools.

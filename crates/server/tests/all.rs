@@ -20,6 +20,7 @@ mod permissions;
 mod rest;
 mod routes;
 mod sign_in;
+mod steering;
 mod turns;
 mod usage;
 mod wires;

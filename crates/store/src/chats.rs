@@ -5,6 +5,7 @@ use domain::text::without_nul;
 use domain::{ChatId, MessageId, Timestamp, UserId};
 use uuid::Uuid;
 
+use crate::branches::{self, Node, Place};
 use crate::dispatch::{read, transaction};
 use crate::{Error, JsonText, Store};
 
@@ -45,7 +46,7 @@ const INSERT_ANSWER: &str = "INSERT INTO ai_chat_messages
 
 const LIST_MESSAGES: &str = "SELECT m.id, m.role, m.content, m.parts, m.created_at FROM ai_chat_messages m
     JOIN ai_chat_sessions s ON s.id = m.session_id
-    WHERE m.session_id = $1 AND s.user_id = $2 ORDER BY m.created_at DESC, m.id DESC LIMIT $3";
+    WHERE m.session_id = $1 AND s.user_id = $2 AND m.aside_at IS NULL ORDER BY m.created_at DESC, m.id DESC LIMIT $3";
 
 /// A message as the turn engine reads it back.
 #[derive(Debug, Clone)]
@@ -105,7 +106,7 @@ impl Store {
         Ok(row)
     }
 
-    /// The newest `limit` messages of a person's chat, oldest first.
+    /// The newest `limit` messages of the present branch of a person's chat, oldest first.
     pub async fn list_messages(&self, owner: UserId, chat: ChatId, limit: i64) -> Result<Vec<StoredMessage>, Error> {
         let mut rows = read!(self, |c| sqlx::query_as::<_, MessageRow>(LIST_MESSAGES)
             .bind(chat.0)
@@ -118,15 +119,27 @@ impl Store {
     }
 
     /// Stores the person's message and opens the run that will answer it, both or neither. The first message of a chat
-    /// names it: `title` is that name. Returns whether it did.
+    /// names it: `title` is that name. Returns whether it did; `None` when the turn cannot begin at the place that it
+    /// names: there is no such message, or it is not what the turn takes it for.
     ///
     /// Errors: `NotFound` when the chat is not the owner's, `Conflict` when a run of the chat is still going on.
-    pub async fn insert_turn(&self, turn: &NewTurn, title: &str) -> Result<bool, Error> {
-        let content = without_nul(turn.content.clone());
+    pub async fn insert_turn(&self, turn: &NewTurn, title: &str) -> Result<Option<bool>, Error> {
+        let content = turn.content.clone().map(without_nul);
         let title = without_nul(title.to_owned());
         let tools = JsonText(&turn.tools);
-        let parts = (!turn.parts.is_empty()).then_some(JsonText(&turn.parts));
+        let mut parts = (!turn.parts.is_empty()).then(|| JsonText(turn.parts.clone()));
         transaction!(self, |tx| {
+            if let Some(at) = turn.place.message() {
+                let nodes = sqlx::query_as::<_, Node>(branches::LIST).bind(turn.chat.0).bind(turn.owner.0);
+                let nodes = nodes.fetch_all(&mut *tx).await?;
+                let Some(moves) = branches::begin(&nodes, turn.place, content.is_some()) else { return Ok(None) };
+                branches::make!(tx, moves, turn.chat, turn.owner, turn.now);
+                // What went with the words goes with the new ones.
+                if content.is_some() && parts.is_none() {
+                    let older = sqlx::query_as::<_, (Option<JsonText<Vec<Part>>>,)>(branches::PARTS);
+                    (parts,) = older.bind(at.0).bind(turn.owner.0).fetch_one(&mut *tx).await?;
+                }
+            }
             let named = sqlx::query(NAME_BY_FIRST_MESSAGE)
                 .bind(turn.chat.0)
                 .bind(turn.owner.0)
@@ -144,15 +157,17 @@ impl Store {
             if touched == 0 {
                 return Err(Error::NotFound);
             }
-            sqlx::query(INSERT_USER_MESSAGE)
-                .bind(turn.user_message.0)
-                .bind(turn.chat.0)
-                .bind(&content)
-                .bind(turn.now.0)
-                .bind(turn.owner.0)
-                .bind(&parts)
-                .execute(&mut *tx)
-                .await?;
+            if let Some(content) = &content {
+                sqlx::query(INSERT_USER_MESSAGE)
+                    .bind(turn.user_message.0)
+                    .bind(turn.chat.0)
+                    .bind(content)
+                    .bind(turn.now.0)
+                    .bind(turn.owner.0)
+                    .bind(&parts)
+                    .execute(&mut *tx)
+                    .await?;
+            }
             for part in &turn.parts {
                 let Part::Attachment { attachment } = part else { continue };
                 sqlx::query(crate::attachments::DELETE)
@@ -171,7 +186,7 @@ impl Store {
                 .bind(turn.now.0)
                 .execute(&mut *tx)
                 .await?;
-            Ok(named == 1)
+            Ok(Some(named == 1))
         })
     }
 
@@ -230,8 +245,10 @@ pub struct NewTurn {
     pub user_message: MessageId,
     /// The id of the answer to be.
     pub answer: MessageId,
-    /// The person's words.
-    pub content: String,
+    /// The person's words; none when an answer is wanted anew, or goes on.
+    pub content: Option<String>,
+    /// Where in the chat it begins.
+    pub place: Place,
     /// What goes with them.
     pub parts: Vec<Part>,
     /// `provider/name`.

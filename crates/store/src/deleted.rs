@@ -11,8 +11,9 @@ const RESTORE_CHAT: &str = "INSERT INTO ai_chat_sessions (id, user_id, title, cr
     WHERE user_id = $1 AND id = $2 AND deleted_at >= $3";
 
 const RESTORE_MESSAGES: &str = "INSERT INTO ai_chat_messages
-      (id, session_id, role, content, tool_calls, parts, status, error, model, created_at)
-    SELECT id, session_id, role, content, tool_calls, parts, status, error, model, created_at FROM deleted_messages
+      (id, session_id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, aside_at)
+    SELECT id, session_id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, aside_at
+    FROM deleted_messages
     WHERE user_id = $1 AND session_id = $2 ORDER BY created_at, id";
 
 const FORGET: &str = "DELETE FROM deleted_sessions WHERE user_id = $1 AND id = $2";

@@ -1,5 +1,7 @@
 //! Chats that come in from a file.
 
+use std::collections::HashMap;
+
 use domain::message::{MessageStatus, Role};
 use domain::text::without_nul;
 use domain::{ChatId, MessageId, Timestamp, UserId};
@@ -45,6 +47,15 @@ pub struct ImportedMessage {
     pub model: Option<String>,
     /// When it was said.
     pub created_at: Timestamp,
+    /// On which branch it stands; none: on the present one.
+    pub aside: Option<Aside>,
+}
+
+/// That a message is not on the present branch of its chat.
+#[derive(Debug, Clone, Copy)]
+pub struct Aside {
+    /// The message that it stands after; none: it begins the chat.
+    pub parent: Option<MessageId>,
 }
 
 const INSERT_CHAT: &str = "INSERT INTO ai_chat_sessions (id, user_id, title, created_at, updated_at)
@@ -53,8 +64,8 @@ const INSERT_CHAT: &str = "INSERT INTO ai_chat_sessions (id, user_id, title, cre
 const IS_OWN: &str = "SELECT COUNT(*) FROM ai_chat_sessions WHERE id = $1 AND user_id = $2";
 
 const INSERT_MESSAGE: &str = "INSERT INTO ai_chat_messages
-      (id, session_id, role, content, tool_calls, parts, status, error, model, created_at)
-    SELECT $1, id, $3, $4, $5, $6, $7, $8, $9, $10 FROM ai_chat_sessions WHERE id = $2 AND user_id = $11
+      (id, session_id, role, content, tool_calls, parts, status, error, model, created_at, parent_id, aside_at)
+    SELECT $1, id, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13 FROM ai_chat_sessions WHERE id = $2 AND user_id = $11
     ON CONFLICT (id) DO NOTHING";
 
 impl Store {
@@ -87,7 +98,10 @@ impl Store {
                 }
                 id = ChatId::fresh();
             }
+            let mut renamed: HashMap<MessageId, MessageId> = HashMap::new();
             for message in &chat.messages {
+                let parent = message.aside.and_then(|aside| aside.parent);
+                let parent = parent.map(|parent| renamed.get(&parent).copied().unwrap_or(parent).0);
                 let content = without_nul(message.content.clone());
                 let error = message.error.clone().map(without_nul);
                 let model = message.model.clone().map(without_nul);
@@ -105,12 +119,15 @@ impl Store {
                         .bind(model.as_deref())
                         .bind(message.created_at.0)
                         .bind(owner.0)
+                        .bind(parent)
+                        .bind(message.aside.map(|_| now.0))
                         .execute(&mut *tx)
                         .await?;
                     if inserted.rows_affected() == 1 {
                         break;
                     }
                     message_id = MessageId::fresh();
+                    renamed.insert(message.id, message_id);
                 }
             }
             if chat.marks != marks::Marks::default() {

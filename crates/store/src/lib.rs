@@ -14,6 +14,7 @@ pub mod approvals;
 pub mod attachments;
 pub mod auth_codes;
 pub mod auth_sessions;
+pub mod branches;
 pub mod chat_models;
 pub mod chats;
 pub mod credentials;

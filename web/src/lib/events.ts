@@ -10,6 +10,7 @@ export type PageEvent =
   | { type: "connection-removed"; id: string }
   | { type: "run"; sessionId: string; runId: string; state: "started" | "ended" }
   | { type: "session"; sessionId: string }
+  | { type: "branch"; sessionId: string }
   | { type: "devices" }
   | { type: "resource-changed"; connectionId: string; uri: string };
 

@@ -16,6 +16,7 @@ type Apart =
   | "result"
   | "servers"
   | "share"
+  | "steering"
   | "task"
   | "tools";
 

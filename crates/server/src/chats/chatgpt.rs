@@ -171,6 +171,7 @@ fn said(message: &Message) -> Option<ImportedMessage> {
         error: None,
         model: model.filter(|_| is_answer),
         created_at: Timestamp::default(),
+        aside: None,
     })
 }
 

@@ -4,7 +4,7 @@ use domain::message::{MessageStatus, Part, Role};
 use domain::{ChatId, MessageId, Timestamp};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use store::imports::{ImportedChat, ImportedMessage};
+use store::imports::{Aside, ImportedChat, ImportedMessage};
 use store::marks::Marks;
 
 use super::chatgpt;
@@ -91,6 +91,9 @@ struct ChatOfFile {
     #[serde(default)]
     archived: bool,
     messages: Vec<MessageOfFile>,
+    /// What is on other branches.
+    #[serde(default)]
+    branches: Vec<MessageOfFile>,
 }
 
 #[derive(Deserialize)]
@@ -108,17 +111,25 @@ struct MessageOfFile {
     #[serde(default)]
     model: Option<String>,
     created_at: Timestamp,
+    /// On another branch: what it stands after.
+    #[serde(default)]
+    parent_id: Option<MessageId>,
 }
 
 fn own_chat(row: &RawValue) -> Result<ImportedChat, String> {
     let mut json = serde_json::Deserializer::from_str(row.get());
     let chat: ChatOfFile =
         serde_path_to_error::deserialize(&mut json).map_err(|error| format!("{}: {}", error.path(), error.inner()))?;
-    let messages = chat
-        .messages
-        .into_iter()
-        .enumerate()
-        .map(|(index, message)| own_message(message).map_err(|reason| format!("messages[{index}].{reason}")));
+    let read = |(index, message): (usize, MessageOfFile)| {
+        own_message(message).map_err(|reason| format!("messages[{index}].{reason}"))
+    };
+    let read_aside = |(index, message): (usize, MessageOfFile)| {
+        let aside = Some(Aside { parent: message.parent_id });
+        let read = own_message(message).map_err(|reason| format!("branches[{index}].{reason}"))?;
+        Ok(ImportedMessage { aside, ..read })
+    };
+    let present = chat.messages.into_iter().enumerate().map(read);
+    let messages = present.chain(chat.branches.into_iter().enumerate().map(read_aside));
     Ok(ImportedChat {
         id: chat.id,
         title: chat.title,
@@ -146,6 +157,7 @@ fn own_message(message: MessageOfFile) -> Result<ImportedMessage, String> {
         error: message.error,
         model: message.model,
         created_at: message.created_at,
+        aside: None,
     })
 }
 

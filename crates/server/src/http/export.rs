@@ -9,10 +9,12 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use domain::{ChatId, Timestamp, UserId};
+use domain::{ChatId, MessageId, Timestamp, UserId};
 use futures_util::stream::{self, StreamExt};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+use serde_json::value::RawValue;
+use store::branches::AsideMessage;
 use store::marks::Marks;
 use store::rest::ast::{Comparison, Filter, Order, Query, Test};
 use store::rest::{Page, Table};
@@ -134,6 +136,10 @@ enum Step {
         chat: String,
         cursor: Cursor,
     },
+    /// What is on the other branches of a chat.
+    Branches {
+        chat: String,
+    },
     Text(&'static str),
 }
 
@@ -194,9 +200,17 @@ impl Writer {
                 let rows = self.rows(Table::Messages, Some(&chat), &cursor).await?;
                 self.next.push_front(match last_of(&rows)? {
                     Some(last) => Step::Messages { chat, cursor: Cursor { last: Some(last) } },
-                    None => Step::Text("]}"),
+                    None => Step::Branches { chat },
                 });
                 listed(&rows, first)
+            }
+            Step::Branches { chat } => {
+                let aside = self.app.store.list_aside(self.owner, chat.parse()?).await?;
+                if aside.is_empty() {
+                    return Ok(Some(Bytes::from_static(b"]}")));
+                }
+                let rows = aside.iter().map(branch_row).collect::<serde_json::Result<Vec<_>>>()?;
+                format!("],\"branches\":[{}]}}", listed(&rows, true))
             }
         };
         Ok(Some(text.into()))
@@ -224,6 +238,37 @@ impl Writer {
         let Page { rows, .. } = self.app.store.rest_read(Some(self.owner), table, &query).await?;
         Ok(rows)
     }
+}
+
+/// A message of another branch, as the data API would tell of it, and what it stands after.
+fn branch_row(row: &AsideMessage) -> serde_json::Result<String> {
+    #[derive(Serialize)]
+    struct Written<'a> {
+        id: MessageId,
+        session_id: ChatId,
+        role: &'a str,
+        content: &'a str,
+        tool_calls: &'a RawValue,
+        parts: Option<&'a RawValue>,
+        status: Option<&'a str>,
+        error: Option<&'a str>,
+        model: Option<&'a str>,
+        created_at: Timestamp,
+        parent_id: Option<MessageId>,
+    }
+    serde_json::to_string(&Written {
+        id: MessageId(row.id),
+        session_id: ChatId(row.session_id),
+        role: &row.role,
+        content: &row.content,
+        tool_calls: serde_json::from_str(&row.tool_calls)?,
+        parts: row.parts.as_deref().map(serde_json::from_str).transpose()?,
+        status: row.status.as_deref(),
+        error: row.error.as_deref(),
+        model: row.model.as_deref(),
+        created_at: Timestamp(row.created_at),
+        parent_id: row.parent_id.map(MessageId),
+    })
 }
 
 fn last_of(rows: &[String]) -> serde_json::Result<Option<Row>> {

@@ -10,9 +10,10 @@ use axum::response::{IntoResponse, Response};
 use domain::attachment::Attachment;
 use domain::message::{AppContext, MessageStatus, text_of, tool_calls_of};
 use domain::tool::ToolDefinition;
-use domain::{AttachmentId, ChatId};
+use domain::{AttachmentId, ChatId, MessageId};
 use serde::Deserialize;
 use serde_json::json;
+use store::branches::Place;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, SignedIn};
@@ -51,8 +52,15 @@ const RETRY_AFTER: u64 = 5;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AiChat {
-    message: String,
+    #[serde(default)]
+    message: Option<String>,
     session_id: ChatId,
+    /// The message that this turn stands in the place of.
+    #[serde(default)]
+    instead_of: Option<MessageId>,
+    /// The answer that this turn goes on with.
+    #[serde(default)]
+    goes_on_with: Option<MessageId>,
     #[serde(default)]
     tools: Option<Vec<Wanted>>,
     /// What apps want the model to know.
@@ -94,10 +102,17 @@ pub fn wants_stream(headers: &HeaderMap) -> bool {
 }
 
 async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, ApiError> {
-    if body.message.trim().is_empty() {
+    let place = match (body.instead_of, body.goes_on_with) {
+        (None, None) => Place::End,
+        (Some(id), None) => Place::Instead(id),
+        (None, Some(id)) => Place::GoesOn(id),
+        (Some(_), Some(_)) => return Err(ApiError::BadRequest("insteadOf and goesOnWith exclude each other".into())),
+    };
+    let is_missing = body.message.is_none() && place == Place::End;
+    if is_missing || body.message.as_deref().is_some_and(|message| message.trim().is_empty()) {
         return Err(ApiError::BadRequest("message is blank".into()));
     }
-    if body.message.chars().count() > MESSAGE {
+    if body.message.as_deref().is_some_and(|message| message.chars().count() > MESSAGE) {
         return Err(ApiError::BadRequest(format!("message is longer than {MESSAGE} characters")));
     }
     let weight: usize = body.contexts.iter().map(|context| context.to_model_text().len()).sum();
@@ -120,9 +135,10 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
     };
     let attachments = attached(app, caller, body.session_id, &body.attachments.unwrap_or_default()).await?;
     let (chat, contexts) = (body.session_id, body.contexts);
-    let question = Question { chat, message: body.message, attachments, tools, contexts };
+    let question = Question { chat, message: body.message, place, attachments, tools, contexts };
     app.runs.begin(app, caller.user, question).await.map_err(|error| match error {
         BeginError::NoChat => ApiError::NotFound("session"),
+        BeginError::NoMessage => ApiError::NotFound("message"),
         BeginError::Busy => ApiError::Conflict { code: "run_active", message: error.to_string() },
         BeginError::TooMany => ApiError::TooMany { retry_after: RETRY_AFTER },
         BeginError::Model(error) => ApiError::Upstream { code: "model_unavailable", message: with_advice(&error) },

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use domain::elicitation::Action;
 use domain::permission::Decision;
-use domain::{ApprovalId, ChatId, ElicitationId};
+use domain::{ApprovalId, ChatId, ElicitationId, MessageId};
 use futures_util::stream;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -18,7 +18,8 @@ use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, Query, SignedIn};
 use super::sse;
 use crate::app::App;
-use crate::runs::{self, AnswerError, DecideError, Run};
+use crate::events::Event;
+use crate::runs::{self, AnswerError, BeginError, DecideError, Run};
 
 /// From where a stream is to be followed.
 #[derive(Debug, Deserialize)]
@@ -44,6 +45,42 @@ pub async fn stream(
         Some(run) => Ok(stream_of(run, after)),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
+}
+
+/// Where the present branch of a chat has others beside it.
+pub async fn branches(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
+    let chat = own_chat(&app, &caller, &chat).await?;
+    let forks = app.store.list_forks(caller.user, chat).await?;
+    let forks: Vec<Value> =
+        forks.iter().map(|fork| json!({ "messageId": fork.message, "branches": fork.branches })).collect();
+    Ok(Json(json!({ "forks": forks })))
+}
+
+/// The body.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Through {
+    message_id: MessageId,
+}
+
+/// Makes the branch of a chat through a message the present one. Safe to repeat.
+pub async fn switch_branch(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(chat): Named,
+    JsonBody(to): JsonBody<Through>,
+) -> Result<Json<Value>, ApiError> {
+    let chat = own_chat(&app, &caller, &chat).await?;
+    let switched = app.store.switch_branch(caller.user, chat, to.message_id, app.clock.now()).await;
+    let switched = switched.map_err(|error| match error {
+        store::Error::NotFound => ApiError::NotFound("message"),
+        store::Error::Conflict(_) => ApiError::Conflict { code: "run_active", message: BeginError::Busy.to_string() },
+        other => other.into(),
+    })?;
+    if switched {
+        app.events.publish(caller.user, &Event::Branch { session_id: chat });
+    }
+    Ok(Json(json!({ "switched": switched })))
 }
 
 /// Ends the running turn of a chat and keeps what it has said. Safe to repeat.

@@ -130,7 +130,7 @@ pub fn resume(app: &App, suspended: Suspended) {
         }
         let selection = selection(&inner, &run, &row.tools).await;
         let resumed = Some(Resumed { rounds, waiting, tasks, asking });
-        let turn = Turn { model, selection, title: None, began: row.created_at, resumed };
+        let turn = Turn { model, selection, title: None, began: row.created_at, goes_on: false, resumed };
         drive(inner, run, turn).await;
     });
 }

@@ -127,6 +127,8 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("DELETE", "/api/keys/{id}") => (path.replace("{id}", &people.key), None, 204),
 
         ("GET", "/api/sessions/{id}/stream") => (format!("{chat}?after=0"), None, 204),
+        ("GET", "/api/sessions/{id}/branches") => (chat, None, 200),
+        ("POST", "/api/sessions/{id}/branches") => (chat, Some(json!({ "messageId": people.chat })), 404),
         ("POST", "/api/sessions/{id}/stop") => (chat, None, 200),
         ("POST", "/api/sessions/{id}/calls/{call}/cancel") => (chat.replace("{call}", "call_1"), None, 200),
         ("PUT", "/api/models/favourites") => {

@@ -158,7 +158,9 @@ impl Table {
             Self::McpServers => "mcp_servers.user_id = $1",
             Self::Sessions => "ai_chat_sessions.user_id = $1",
             Self::Messages => {
-                "EXISTS (SELECT 1 FROM ai_chat_sessions AS own WHERE own.id = ai_chat_messages.session_id AND own.user_id = $1)"
+                // What stands on another branch of its chat is not in this list.
+                "ai_chat_messages.aside_at IS NULL AND EXISTS (SELECT 1 FROM ai_chat_sessions AS own
+                 WHERE own.id = ai_chat_messages.session_id AND own.user_id = $1)"
             }
         }
     }

@@ -8,8 +8,8 @@ import { Composer, type ComposerHandle } from "./composer/composer";
 import { ChatHead } from "./conversations/chat-head";
 import { chatsMenuId } from "./conversations/chats-menu";
 import { useChats } from "./conversations/use-chats";
+import type { TurnRequest } from "./stream/chat-contract";
 import type { Jump } from "./transcript/jump";
-import type { AttachmentPart } from "./stream/message";
 import { Transcript } from "./transcript/transcript";
 import { useShortcuts } from "./use-shortcuts";
 
@@ -69,6 +69,7 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
     () =>
       subscribeEvents((event) => {
         if (event.type === "run" && event.state === "started") registry.onRunStarted(event.sessionId);
+        if (event.type === "branch") registry.onBranch(event.sessionId);
         if (event.type === "session" || event.type === "open")
           void queries.invalidateQueries({ queryKey: sessionsQuery(user.id).queryKey });
         // Another tab may have chosen another model.
@@ -109,9 +110,8 @@ interface OpenChatProps extends Omit<ChatPanelProps, "user" | "prefill"> {
 function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServers, jumpTo }: OpenChatProps) {
   const store = registry.get(chat.id);
   const fill = useCallback((text: string) => composer.current?.fill(text), [composer]);
-  const resend = useCallback(
-    async (text: string, attachments?: readonly AttachmentPart[]) =>
-      (await composer.current?.resend(text, attachments)) === true,
+  const take = useCallback(
+    async (turn: TurnRequest) => (await composer.current?.take(turn)) === true,
     [composer],
   );
   const onSend = (message: string) => {
@@ -125,7 +125,7 @@ function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServe
         chatId={chat.id}
         store={store}
         tools={tools}
-        onRetry={resend}
+        onTurn={take}
         onPrefill={fill}
         onOpenServers={onOpenServers}
         jumpTo={jumpTo}

@@ -24,7 +24,10 @@ export class ChatRegistry {
       onTitle: (title) => this.rename(chatId, title),
       onFailed: (reason) =>
         toast({ title: t("error.title"), description: reason || t("chat.sendFailed"), tone: "err" }),
-      onEnded: () => void this.#queries.invalidateQueries({ queryKey: this.#key }),
+      onEnded: () => {
+        void this.#queries.invalidateQueries({ queryKey: this.#key });
+        void this.#queries.invalidateQueries({ queryKey: ["branches", chatId] });
+      },
       onTrouble: (what, error) => console.error("Loading failed:", what, error),
     });
     this.#stores.set(chatId, store);
@@ -47,6 +50,13 @@ export class ChatRegistry {
   /** Another tab began a turn in a chat: it is followed if the chat is open here. */
   onRunStarted(chatId: string): void {
     void this.#stores.get(chatId)?.followOtherTab();
+  }
+
+  /** Another branch of a chat is the present one. */
+  onBranch(chatId: string): void {
+    const trouble = (cause: unknown) => console.error("Loading failed:", "messages", cause);
+    this.#stores.get(chatId)?.reopen().catch(trouble);
+    void this.#queries.invalidateQueries({ queryKey: ["branches", chatId] });
   }
 
   get #key() {

@@ -10,14 +10,14 @@ const EVENT_STREAM = "text/event-stream";
 export function chatBackend(sessionId: string): ChatBackend {
   const path = `/api/sessions/${encodeURIComponent(sessionId)}`;
   return {
-    send: async (message, tools, attachments, signal) => {
+    send: async ({ attachments = [], ...turn }, tools, signal) => {
       const contexts = appContexts.get(sessionId);
       const { headers, ...rest } = jsonBody({
-        message,
+        ...turn,
         sessionId,
         tools,
         ...(contexts && { contexts: [...contexts.values()] }),
-        ...(attachments.length > 0 && { attachments }),
+        ...(attachments.length > 0 && { attachments: attachments.map(({ id }) => id) }),
       });
       const response = await authorizedFetch("/functions/v1/ai-chat", {
         ...rest,

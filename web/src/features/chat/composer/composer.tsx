@@ -2,8 +2,9 @@ import { ArrowUp, Square } from "lucide-react";
 import { type KeyboardEvent, type Ref, useImperativeHandle } from "react";
 import { isComposing } from "@/lib/is-composing";
 import { t } from "@/lib/t";
+import type { ChatStore } from "../stream/chat-store";
+import type { TurnRequest } from "../stream/chat-contract";
 import { useChatStatus } from "../use-chat-store";
-import type { AttachmentPart } from "../stream/message";
 import { ModelInfo } from "./model-info";
 import { ModelNotes } from "./model-notes";
 import { QuickTools } from "./quick-tools";
@@ -14,8 +15,8 @@ import { type ComposerOptions, useComposer } from "./use-composer";
 export interface ComposerHandle {
   /** Puts a text into the field and the cursor behind it. */
   readonly fill: (text: string) => void;
-  /** Sends a text, with what goes with it, without touching the field; whether the server took it. */
-  readonly resend: (text: string, attachments?: readonly AttachmentPart[]) => Promise<boolean>;
+  /** Begins a turn without touching the field; whether the server took it. */
+  readonly take: (turn: TurnRequest) => Promise<boolean>;
   readonly focus: () => void;
 }
 
@@ -34,9 +35,9 @@ function isPasted(event: Event): boolean {
 /** Where a message is written. While an answer is awaited, Stop stands beside Send, which waits. */
 export function Composer({ ref, ...options }: ComposerProps) {
   const { store, tools } = options;
-  const { field, text, write, fill, submit, resend, attached } = useComposer(options);
+  const { field, text, write, fill, submit, take, attached } = useComposer(options);
   const offers = useOffers({ field, text, write, attached });
-  useImperativeHandle(ref, () => ({ fill, resend, focus: () => field.current?.focus() }));
+  useImperativeHandle(ref, () => ({ fill, take, focus: () => field.current?.focus() }));
   const { phase } = useChatStatus(store);
   const busy = phase !== "idle";
 
@@ -52,6 +53,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
       return;
     }
     if (event.key === "Escape" && busy && !composing) stop();
+    if (event.key === "ArrowUp" && text === "" && !busy) store.edited.set(lastWords(store));
     if (event.key !== "Enter" || event.shiftKey || composing) return;
     event.preventDefault();
     void submit();
@@ -114,4 +116,10 @@ export function Composer({ ref, ...options }: ComposerProps) {
       </div>
     </div>
   );
+}
+
+/** The person's newest message that the server knows. */
+function lastWords(store: ChatStore): string | null {
+  const isOwn = (id: string) => store.message(id)?.role === "user" && store.isStored(id);
+  return store.status().ids.findLast(isOwn) ?? null;
 }

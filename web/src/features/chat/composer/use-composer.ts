@@ -3,8 +3,8 @@ import type { AvailableTool } from "@/lib/available-tool";
 import type { ApiError } from "@/lib/api-error";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
+import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
-import type { AttachmentPart } from "../stream/message";
 import { partOf, useAttachments } from "./use-attachments";
 import { readDraft, writeDraft } from "./draft";
 import { mentionsFiles } from "./drive-words";
@@ -44,15 +44,15 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     field.current?.setSelectionRange(next.length, next.length);
   };
 
-  /** Sends a message as it is; whether the server took it. */
-  const deliver = async (message: string, parts: readonly AttachmentPart[]): Promise<boolean> => {
-    onSend(message);
+  /** Begins a turn as it is; whether the server took it. */
+  const deliver = async (turn: TurnRequest): Promise<boolean> => {
+    if (turn.message !== undefined) onSend(turn.message);
     const choices = tools.map(({ name, description, serverName }) => ({
       name,
       description: tools.length > DESCRIBED ? "" : description,
       serverName,
     }));
-    const result = await store.send(message, choices, parts);
+    const result = await store.send(turn, choices);
     if (!result.accepted) toast({ title: t("error.title"), ...refusalWords(result.error), tone: "err" });
     return result.accepted;
   };
@@ -74,7 +74,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     setText("");
     field.current?.focus();
     const sent = attached.take();
-    const accepted = await deliver(message, sent.map(partOf));
+    const accepted = await deliver({ message, attachments: sent.map(partOf) });
     attached.settle(sent, accepted);
     // The draft stays stored until the server has the message; what was typed meanwhile stands in its place.
     const since = readDraft(chatId) === text ? "" : readDraft(chatId);
@@ -86,10 +86,12 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     if (waits.current && toolsConnected !== undefined) void submit();
   });
 
-  const resend = async (message: string, parts: readonly AttachmentPart[] = []): Promise<boolean> =>
-    maySend(message) && deliver(message, parts);
+  const take = async (turn: TurnRequest): Promise<boolean> => {
+    const may = turn.message === undefined ? store.status().phase === "idle" : maySend(turn.message);
+    return may && deliver(turn);
+  };
 
-  return { field, text, write, fill, submit, resend, attached };
+  return { field, text, write, fill, submit, take, attached };
 }
 
 function refusalWords(error: ApiError | null): { description: string; detail?: string } {

@@ -1,5 +1,6 @@
 import "./found.css";
 import type { MessageHit } from "../api/history";
+import { switchBranch } from "../steering/branches";
 import type { ChatStore } from "../stream/chat-store";
 import type { Jump } from "../transcript/jump";
 
@@ -10,6 +11,8 @@ const SETTLING_MS = 3_000;
 
 /** Loads a chat back to a message that was found, and says how to show it there. */
 export async function goTo(store: ChatStore, hit: MessageHit): Promise<Jump> {
+  // It may stand on another branch. While an answer is being written, the present one stays.
+  if (await switchBranch(hit.sessionId, hit.messageId).catch(() => false)) await store.reopen();
   await store.open();
   for (;;) {
     const { ids, hasOlder } = store.status();

@@ -1,5 +1,5 @@
 import type { ApiError } from "@/lib/api-error";
-import type { ChatMessage } from "./message";
+import type { AttachmentPart, ChatMessage } from "./message";
 import type { ModelStatus } from "./protocol";
 import type { RunTransport } from "./run-connection";
 
@@ -13,14 +13,20 @@ export interface ToolChoice {
   readonly serverName: string;
 }
 
+/** A turn that is wanted: words, or an answer anew, or more of one that broke off. */
+export interface TurnRequest {
+  readonly message?: string;
+  /** What goes with the words. */
+  readonly attachments?: readonly AttachmentPart[];
+  /** The message in whose place the turn stands; it and what comes after it stay as another branch. */
+  readonly insteadOf?: string;
+  /** The answer to go on with. */
+  readonly goesOnWith?: string;
+}
+
 /** What a chat needs from the outside. */
 export interface ChatBackend extends RunTransport {
-  send(
-    message: string,
-    tools: readonly ToolChoice[],
-    attachments: readonly string[],
-    signal: AbortSignal,
-  ): Promise<Response>;
+  send(turn: TurnRequest, tools: readonly ToolChoice[], signal: AbortSignal): Promise<Response>;
   stop(): Promise<void>;
   /** The newest messages before a moment, or of all, oldest first. */
   loadPage(before: string | null): Promise<readonly ChatMessage[]>;

@@ -20,7 +20,7 @@ class ScriptedServer {
 
   store(): ChatStore {
     const backend: ChatBackend = {
-      send: async (message) => {
+      send: async ({ message = "" }) => {
         this.requests.push(`send ${message}`);
         if (this.refuse) return Response.json(this.refuse.body, { status: this.refuse.status });
         this.rows.push(userMessage("u1", message, "2026-01-01T00:00:01Z"));
@@ -77,7 +77,7 @@ test("a broken connection goes on from the last event, without losing or doublin
   server.say(...textRun(["a", "b", "c", "d", "e"]));
   server.breakAfter = [3, 4, 4];
   const store = server.store();
-  expect(await store.send("hi", [])).toEqual({ accepted: true });
+  expect(await store.send({ message: "hi" }, [])).toEqual({ accepted: true });
   await settle();
   expect(server.requests).toEqual(["send hi", "resume 3", "resume 4", "resume 4"]);
   expect(textOf(store.message("a1") as ChatMessage)).toBe("abcde");
@@ -88,7 +88,7 @@ test("a refused message leaves nothing behind and says why", async () => {
   const server = new ScriptedServer();
   server.refuse = { status: 409, body: { error: "A turn is running.", code: "run_active" } };
   const store = server.store();
-  expect(await store.send("hi", [])).toMatchObject({
+  expect(await store.send({ message: "hi" }, [])).toMatchObject({
     accepted: false,
     error: { status: 409, code: "run_active", message: "A turn is running." },
   });
@@ -100,7 +100,7 @@ test("the question shows at once, and gives way to its row after the run", async
   const server = new ScriptedServer();
   server.say(...textRun(["fine"]));
   const store = server.store();
-  const sending = store.send("how are you", []);
+  const sending = store.send({ message: "how are you" }, []);
   expect(store.status()).toMatchObject({ phase: "sending", ids: ["sending-1000"], sent: 1 });
   await sending;
   server.rows.push({ ...userMessage("a1", "fine", "2026-01-01T00:00:02Z"), role: "assistant" });
@@ -117,7 +117,7 @@ test("a failed answer keeps its words and its reason", async () => {
     { type: "error", errorText: "the model is gone" },
   );
   const store = server.store();
-  await store.send("hi", []);
+  await store.send({ message: "hi" }, []);
   await settle();
   expect(store.message("a1")).toMatchObject({ status: "failed", error: "the model is gone" });
   expect(server.toasts).toEqual(["failed the model is gone", "ended"]);
@@ -141,7 +141,7 @@ test("a delta tells the live row alone, and once a frame", async () => {
   server.say(...textRun(["a", "b", "c", "d"]));
   server.breakAfter = [5];
   server.wait = () => new Promise(() => undefined);
-  await store.send("hi", []);
+  await store.send({ message: "hi" }, []);
   await settle();
   const heard: string[] = [];
   for (const id of ["u0", "sending-1000", "a1"]) store.subscribeTo(id)(() => heard.push(id));
@@ -155,7 +155,7 @@ test("stop before the server took the message is sent as soon as it did", async 
   const server = new ScriptedServer();
   server.say(...textRun(["x"]));
   const store = server.store();
-  const sending = store.send("hi", []);
+  const sending = store.send({ message: "hi" }, []);
   await store.stop();
   expect(store.status().phase).toBe("stopping");
   await sending;
@@ -175,7 +175,7 @@ test("a run that ends while the line is down is taken from the database", async 
   const store = server.store();
   const statuses = new Set<string | undefined>();
   store.subscribeTo("a1")(() => statuses.add(store.message("a1")?.status));
-  await store.send("hi", []);
+  await store.send({ message: "hi" }, []);
   await settle();
   expect(textOf(store.message("a1") as ChatMessage)).toBe("abc");
   expect([...statuses]).toEqual(["streaming", "done"]);
@@ -190,7 +190,7 @@ test("a run that nobody has any more is shown as interrupted", async () => {
     return Promise.resolve();
   };
   const store = server.store();
-  await store.send("hi", []);
+  await store.send({ message: "hi" }, []);
   await settle();
   expect(store.message("a1")).toMatchObject({ status: "interrupted" });
 });
@@ -203,7 +203,7 @@ test("a message that meets a running turn is given back at once, and the turn is
   server.breakAfter = [2, 2];
   server.wait = () => new Promise(() => undefined);
   const store = server.store();
-  expect(await store.send("hi", [])).toMatchObject({ accepted: false });
+  expect(await store.send({ message: "hi" }, [])).toMatchObject({ accepted: false });
   await settle();
   server.frames.at(-1)?.();
   expect(store.status()).toMatchObject({ phase: "running", ids: ["u0", "a1"] });
@@ -216,10 +216,30 @@ test("the question stands there once, even when the chat is read again while its
   server.wait = () => new Promise(() => undefined);
   const store = server.store();
   const opening = store.open();
-  await store.send("hi", []);
+  await store.send({ message: "hi" }, []);
   await opening;
   await store.open();
   await settle();
   server.frames.at(-1)?.();
   expect(store.status()).toMatchObject({ loaded: true, ids: ["sending-1000", "a1"] });
+});
+
+test("other words take the place of what they stand for, and a refusal brings it back", async () => {
+  const server = new ScriptedServer();
+  const row = (id: string, role: "user" | "assistant", second: number): ChatMessage => ({
+    ...userMessage(id, id, `2026-01-01T00:00:0${second}Z`),
+    role,
+  });
+  server.rows.push(row("u0", "user", 0), row("a0", "assistant", 1), row("b0", "assistant", 2));
+  const store = server.store();
+  await store.open();
+  server.refuse = { status: 404, body: { error: "gone" } };
+  const sending = store.send({ message: "other", insteadOf: "u0" }, []);
+  expect(store.status().ids).toEqual(["sending-1000"]);
+  await sending;
+  await settle();
+  expect(store.status().ids).toEqual(["u0", "a0", "b0"]);
+  const again = store.send({ insteadOf: "b0" }, []);
+  expect(store.status().ids).toEqual(["u0"]);
+  await again;
 });

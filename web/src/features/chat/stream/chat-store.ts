@@ -1,4 +1,6 @@
-import { type AttachmentPart, type ChatMessage, type Part, userMessage } from "./message";
+import { before, shownBefore, shownLast } from "./order";
+import { asks, isSpeaking, waitingIn, waits } from "./live";
+import { type ChatMessage, userMessage } from "./message";
 import {
   type ChatBackend,
   type ChatEvents,
@@ -6,10 +8,12 @@ import {
   PAGE_SIZE,
   type SendResult,
   type ToolChoice,
+  type TurnRequest,
 } from "./chat-contract";
 import type { StreamChunk } from "./protocol";
 import { EMPTY_RUN, reduceChunk, type RunState } from "./reduce-chunk";
 import { followRun, type RunEnd } from "./run-connection";
+import { Edited } from "./edited";
 import { Topics } from "./topics";
 
 const START: ChatStatus = {
@@ -50,6 +54,9 @@ export class ChatStore {
     this.#events = events;
   }
 
+  /** The message whose words are being changed; its topic hears of it. */
+  readonly edited = new Edited(this.#topics);
+
   readonly status = (): ChatStatus => this.#status;
 
   readonly message = (id: string): ChatMessage | undefined => this.#byId.get(id);
@@ -60,6 +67,11 @@ export class ChatStore {
     (id: string) =>
     (listener: () => void): (() => void) =>
       this.#topics.subscribe(id, listener);
+
+  /** Whether the server knows a message under its id. */
+  isStored(id: string): boolean {
+    return this.#history.some((message) => message.id === id);
+  }
 
   /** Loads the newest messages, or what is new since they were loaded, and follows a turn that is running. */
   async open(): Promise<void> {
@@ -84,22 +96,24 @@ export class ChatStore {
     this.#publish({ hasOlder: page.length >= PAGE_SIZE });
   }
 
-  /** Sends a message; ends as soon as the server has taken or refused it. */
-  send(
-    text: string,
-    tools: readonly ToolChoice[],
-    attachments: readonly AttachmentPart[] = [],
-  ): Promise<SendResult> {
+  /** Begins a turn; ends as soon as the server has taken or refused it. */
+  send(turn: TurnRequest, tools: readonly ToolChoice[]): Promise<SendResult> {
     if (this.#status.phase !== "idle") return Promise.resolve({ accepted: false, error: null });
     const now = this.#backend.now();
     this.#unsaved = this.#shown().slice(this.#history.length);
-    this.#pending = userMessage(`sending-${now}`, text, new Date(now).toISOString(), attachments);
+    if (turn.insteadOf !== undefined) {
+      this.#history = before(this.#history, turn.insteadOf);
+      this.#unsaved = [];
+    }
+    const { message, attachments } = turn;
+    const at = new Date(now).toISOString();
+    this.#pending = message === undefined ? null : userMessage(`sending-${now}`, message, at, attachments);
     this.#run = EMPTY_RUN;
     this.#publish({ phase: "sending", sent: this.#status.sent + 1 });
     return new Promise((resolve) => {
-      const ids = attachments.map(({ id }) => id);
-      const first = (signal: AbortSignal) => this.#backend.send(text, tools, ids, signal);
+      const first = (signal: AbortSignal) => this.#backend.send(turn, tools, signal);
       void this.#follow(first, () => resolve({ accepted: true }), true).then((end) => {
+        if (end.kind === "refused" && turn.insteadOf !== undefined) void this.reopen();
         // Resolving again after the acceptance changes nothing.
         resolve({ accepted: false, error: end.kind === "refused" ? end.error : null });
       });
@@ -156,6 +170,17 @@ export class ChatStore {
       this.#events.onTrouble("messages", error);
       return false;
     }
+  }
+
+  /** Reads the newest messages anew: another branch may be the present one. */
+  async reopen(): Promise<void> {
+    if (this.#status.phase !== "idle") return;
+    const page = await this.#backend.loadPage(null);
+    if (this.status().phase !== "idle") return;
+    this.#history = page;
+    this.#unsaved = [];
+    this.#run = EMPTY_RUN;
+    this.#publish({ hasOlder: page.length >= PAGE_SIZE });
   }
 
   /** Lets go of the connection; the run itself goes on at the server. */
@@ -233,30 +258,24 @@ export class ChatStore {
     const chunks = this.#chunks;
     if (chunks.length === 0) return;
     this.#chunks = [];
-    const before = this.#run;
+    const { title } = this.#run;
     const now = this.#backend.now();
     for (const chunk of chunks) this.#run = reduceChunk(this.#run, chunk, now);
-    if (this.#run.title !== null && this.#run.title !== before.title) this.#events.onTitle(this.#run.title);
+    if (this.#run.title !== null && this.#run.title !== title) this.#events.onTitle(this.#run.title);
     this.#publish({});
   }
 
-  /** Everything in order. A streaming answer stands before its stored form, a finished one gives way to it. */
   #shown(): readonly ChatMessage[] {
-    const live = this.#run.message;
-    const stored = live !== null && this.#history.some(({ id }) => id === live.id);
-    const streaming = live?.status === "streaming";
     return [
-      ...(stored && streaming ? this.#history.filter(({ id }) => id !== live.id) : this.#history),
+      ...shownBefore(this.#history, this.#run.message),
       ...this.#unsaved,
-      // Once the database has the answer, it has the question as well.
-      ...(this.#pending && !stored ? [this.#pending] : []),
-      ...(live && (streaming || !stored) ? [live] : []),
+      ...shownLast(this.#history, this.#pending, this.#run.message),
     ];
   }
 
   #publish(change: Partial<ChatStatus>): void {
     const shown = this.#shown();
-    const before = this.#byId;
+    const drawn = this.#byId;
     this.#byId = new Map(shown.map((message) => [message.id, message]));
     const { ids } = this.#status;
     const sameIds = ids.length === shown.length && shown.every(({ id }, index) => id === ids[index]);
@@ -274,26 +293,8 @@ export class ChatStore {
     );
     if (statusChanged) this.#status = next;
     for (const message of shown) {
-      if (before.get(message.id) !== message) this.#topics.publish(message.id);
+      if (drawn.get(message.id) !== message) this.#topics.publish(message.id);
     }
     if (statusChanged) this.#topics.publish("");
   }
-}
-
-/** How many parts of an answer that still grows wait for the person in this way. */
-function waitingIn(message: ChatMessage | null, way: (part: Part) => boolean): number {
-  return message?.status === "streaming" ? message.parts.filter(way).length : 0;
-}
-
-const asks = (part: Part): boolean =>
-  part.type === "dynamic-tool" && part.state === "input-available" && (part.questions?.length ?? 0) > 0;
-
-const waits = (part: Part): boolean =>
-  (part.type === "dynamic-tool" && part.state === "approval-requested") || asks(part);
-
-/** Whether words are coming in, so that no "thinking" line is needed under them. */
-function isSpeaking(message: ChatMessage | null): boolean {
-  const last = message?.parts.at(-1);
-  if (last?.type !== "text" && last?.type !== "reasoning") return false;
-  return last.state === "streaming" && last.text !== "";
 }

@@ -26,7 +26,6 @@ export function ToolBody({ part, state }: { part: ToolPart; state: CallState }) 
         </Section>
       )}
       {part.errorText !== undefined && <p className="text-err wrap-anywhere">{part.errorText}</p>}
-      {state === "unknown" && <p className="text-ink-2">{t("chat.tool.unknown.about")}</p>}
       {state === "running" && part.progress?.message !== undefined && (
         <p className="text-ink-2">{part.progress.message}</p>
       )}

@@ -17,6 +17,9 @@ const RunningTask = lazy(async () => ({ default: (await import("./running-task")
 const CallApp = lazy(async () => ({ default: (await import("./call-app")).CallApp }));
 const Approval = lazy(async () => ({ default: (await import("../approval/approval")).Approval }));
 
+const UnknownCall = lazy(async () => ({
+  default: (await import("../steering/unknown-call")).UnknownCall,
+}));
 const Questions = lazy(async () => ({ default: (await import("../elicitation/questions")).Questions }));
 
 interface ToolCardProps {
@@ -95,6 +98,11 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
       {state === "waiting" && part.questions !== undefined && (
         <Suspense>
           <Questions part={part} />
+        </Suspense>
+      )}
+      {state === "unknown" && (
+        <Suspense>
+          <UnknownCall part={part} />
         </Suspense>
       )}
       {hasApp && (

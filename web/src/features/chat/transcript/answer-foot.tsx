@@ -1,5 +1,5 @@
 import { CircleAlert, Gauge, RotateCcw, Square, Unplug } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { t } from "@/lib/t";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button, IconButton, iconButtonClass } from "@/ui/button";
@@ -11,26 +11,41 @@ const AnswerUsage = lazy(async () => ({ default: (await import("./answer-usage")
 
 interface AnswerFootProps {
   message: ChatMessage;
-  /** Asks the question again; absent where that is not offered. */
-  onRetry: (() => void) | undefined;
+  /** Has the answer anew; absent where that is not offered. */
+  onRetry?: () => void;
+  /** Goes on with an answer that broke off. */
+  onContinue?: () => void;
+  /** What else can be done with it. */
+  children: ReactNode;
 }
 
 /** How an answer ended, when it was, and what can be done with it. */
-export function AnswerFoot({ message, onRetry }: AnswerFootProps) {
+export function AnswerFoot({ message, onRetry, onContinue, children }: AnswerFootProps) {
   const text = textOf(message);
   const failed = message.status === "failed";
   return (
     <>
-      {failed && <Failure reason={message.error ?? t("chat.failed.unknown")} onRetry={onRetry} />}
-      <div className="-mt-1.5 -ml-2 flex items-center gap-0.5 text-ink-3">
+      {failed && (
+        <Failure reason={message.error ?? t("chat.failed.unknown")}>
+          {onContinue && <Continue onContinue={onContinue} />}
+          {onRetry && (
+            <Button size="sm" onClick={onRetry}>
+              {t("chat.retry")}
+            </Button>
+          )}
+        </Failure>
+      )}
+      <div className="-mt-1.5 -ml-2 flex flex-wrap items-center gap-0.5 text-ink-3">
         {text !== "" && <CopyButton text={text} label={t("chat.copy")} />}
         {onRetry && !failed && (
           <IconButton size="sm" label={t("chat.retry")} icon={<RotateCcw />} onClick={onRetry} />
         )}
         <UsageButton message={message} />
-        <span className="ml-2 flex items-center gap-2.5">
+        {children}
+        <span className="ml-2 flex flex-wrap items-center gap-2.5">
           <TimeOfDay moment={message.createdAt} />
           <Ending status={message.status} />
+          {onContinue && !failed && <Continue onContinue={onContinue} />}
         </span>
       </div>
     </>
@@ -56,16 +71,20 @@ function UsageButton({ message }: { message: ChatMessage }) {
   );
 }
 
-function Failure({ reason, onRetry }: { reason: string; onRetry: (() => void) | undefined }) {
+function Continue({ onContinue }: { onContinue: () => void }) {
+  return (
+    <Button size="sm" onClick={onContinue}>
+      {t("chat.continue")}
+    </Button>
+  );
+}
+
+function Failure({ reason, children }: { reason: string; children: ReactNode }) {
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md bg-err-soft px-3.5 py-2.5 text-md text-err">
       <CircleAlert aria-hidden="true" className="size-4 shrink-0" />
       <p className="min-w-0 flex-1 basis-48 wrap-anywhere first-letter:uppercase">{reason}</p>
-      {onRetry && (
-        <Button size="sm" onClick={onRetry}>
-          {t("chat.retry")}
-        </Button>
-      )}
+      {children}
     </div>
   );
 }

@@ -1,10 +1,10 @@
 import { useQuery } from "@/lib/query/use-query";
 import { ArrowDown } from "lucide-react";
-import { type KeyboardEvent, useRef } from "react";
+import { type KeyboardEvent, useCallback, useRef } from "react";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
+import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
-import type { AttachmentPart } from "../stream/message";
 import { ChatId, SayInChat } from "../chat-id";
 import { useChatStatus } from "../use-chat-store";
 import { Announcer } from "./announcer";
@@ -17,14 +17,14 @@ import { useScroll } from "./use-scroll";
 interface TranscriptProps extends EmptyStateProps {
   chatId: string;
   store: ChatStore;
-  /** Sends a text, with what goes with it; whether the server took it. */
-  onRetry: (text: string, attachments?: readonly AttachmentPart[]) => Promise<boolean>;
+  /** Begins a turn; whether the server took it. */
+  onTurn: (turn: TurnRequest) => Promise<boolean>;
   /** A message that is to be shown, once. */
   jumpTo: Jump | null;
 }
 
 /** The conversation of one chat, with its newest messages in sight. */
-export function Transcript({ chatId, store, onRetry, jumpTo, ...empty }: TranscriptProps) {
+export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: TranscriptProps) {
   const status = useChatStatus(store);
   const { error } = useQuery({
     queryKey: ["chat", chatId],
@@ -43,6 +43,7 @@ export function Transcript({ chatId, store, onRetry, jumpTo, ...empty }: Transcr
   };
   const { scroller, rows, room, visible, hiddenBelow, jump, step } = useScroll(status, loadOlder, jumpTo);
   const busy = status.phase !== "idle";
+  const say = useCallback((message: string) => onTurn({ message }), [onTurn]);
   const isEmpty = status.ids.length === 0 && !busy;
 
   function onKeyDown(event: KeyboardEvent) {
@@ -71,14 +72,14 @@ export function Transcript({ chatId, store, onRetry, jumpTo, ...empty }: Transcr
           className="mx-auto max-w-measure"
         >
           <ChatId value={chatId}>
-            <SayInChat value={onRetry}>
+            <SayInChat value={say}>
               {visible.map((id) => (
                 <MessageRow
                   key={id}
                   id={id}
                   store={store}
-                  canRetry={!busy && id === status.ids.at(-1)}
-                  onRetry={onRetry}
+                  isLast={!busy && id === status.ids.at(-1)}
+                  onTurn={onTurn}
                 />
               ))}
             </SayInChat>

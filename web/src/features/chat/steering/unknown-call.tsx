@@ -1,0 +1,28 @@
+import { use } from "react";
+import { Button } from "@/ui/button";
+import { SayInChat } from "../chat-id";
+import type { ToolPart } from "../stream/message";
+import { t } from "./steering-text";
+
+/** A call of which nobody knows whether it ran. It is never made again by itself: the person has it looked at, or made anew. */
+export function UnknownCall({ part }: { part: ToolPart }) {
+  const say = use(SayInChat);
+  const { toolName: tool, serverName: server = "" } = part;
+  return (
+    <div className="grid gap-2 border-t border-line px-3.5 py-3">
+      <p className="text-sm text-ink-2">{t("steering.unknown.about")}</p>
+      <div className="flex flex-wrap gap-2">
+        <Button size="sm" onClick={() => void say(t("steering.unknown.checkWords", { tool, server }))}>
+          {t("steering.unknown.check")}
+        </Button>
+        <Button
+          size="sm"
+          variant="quiet"
+          onClick={() => void say(t("steering.unknown.againWords", { tool, server }))}
+        >
+          {t("steering.unknown.again")}
+        </Button>
+      </div>
+    </div>
+  );
+}
