@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect, looks } from "./look.ts";
-import { breakOff, say } from "./scripted-model.ts";
+import { breakOff, fail, hold, say } from "./scripted-model.ts";
 import { openStage } from "./stage.ts";
 import { eventually, type Visitor } from "./visitor.ts";
 
 const stage = await openStage();
+const never = new Promise<never>(() => undefined);
 
 const focused = (visitor: Visitor) =>
   visitor.page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? "");
@@ -87,6 +88,47 @@ test("an answer that broke off goes on, and any answer is had again", async (t) 
   await visitor.answers.getByText("Once upon", { exact: true }).waitFor();
 });
 
+/** What waits, in order. */
+const waiting = (visitor: Visitor) => visitor.page.getByRole("region", { name: /^(Sent when|Waiting\.)/u });
+
+test("what is sent during an answer waits, is changed, removed and sent at once, and an error leaves it waiting", async (t) => {
+  const { visitor } = await stage.member(t);
+  await visitor.open();
+  stage.model.answer(say("One"), hold(never));
+  await visitor.ask("one");
+  await visitor.answers.getByText("One", { exact: true }).waitFor();
+  for (const words of ["two", "away", "three"]) await visitor.ask(words);
+  const list = waiting(visitor).getByRole("listitem");
+  await list.nth(2).waitFor();
+  assert.equal(await visitor.composer.inputValue(), "");
+  await list.nth(1).getByRole("button", { name: "Remove waiting message" }).click();
+  await list.nth(2).waitFor({ state: "detached" });
+  await list.nth(0).getByRole("button", { name: "Edit waiting message" }).click();
+  const field = visitor.page.getByRole("textbox", { name: "Waiting message" });
+  await field.fill("two, please");
+  await field.press("Enter");
+  await list.nth(0).getByText("two, please", { exact: true }).waitFor();
+  await visitor.page.reload();
+  await list.nth(1).getByText("three", { exact: true }).waitFor();
+
+  stage.model.answer(fail(400, "the model has a headache"));
+  await list.nth(1).getByRole("button", { name: "Send now" }).click();
+  await visitor.questions.getByText("three", { exact: true }).waitFor();
+  await visitor.answers.getByText(/the model has a headache/u).waitFor();
+  await visitor.answers.getByText("Stopped", { exact: true }).waitFor();
+  assert.equal(await list.count(), 1, "an error leaves the rest waiting");
+  await visitor.page.getByRole("region", { name: /^Waiting\./u }).waitFor();
+
+  stage.model.answer(say("Three."));
+  stage.model.answer(say("Two."));
+  await visitor.ask("once more");
+  await visitor.answers.getByText("Three.", { exact: true }).waitFor();
+  await visitor.questions.getByText("two, please", { exact: true }).waitFor();
+  await visitor.answers.getByText("Two.", { exact: true }).waitFor();
+  await waiting(visitor).waitFor({ state: "detached" });
+  await visitor.answered();
+});
+
 for (const [name, look] of looks) {
   test(`changing words and choosing among versions is free of accessibility faults at ${name}, and fits`, async (t) => {
     const { account, visitor } = await stage.member(t, look);
@@ -116,5 +158,15 @@ for (const [name, look] of looks) {
     await visitor.questions.first().getByRole("button", { name: "Edit message" }).click();
     await visitor.page.getByRole("textbox", { name: "Your message" }).fill("Book a table for two\non Monday");
     await inspect(visitor, "edit-words", look);
+    await visitor.button("Cancel").click();
+    stage.model.answer(say("One moment"), hold(never));
+    await visitor.ask("Then book it");
+    await visitor.answers.getByText("One moment", { exact: true }).waitFor();
+    await visitor.ask("And tell me the number of the table, and what there is to eat, and when they close");
+    await waiting(visitor).getByRole("listitem").waitFor();
+    await visitor.composer.fill("One more thing");
+    await inspect(visitor, "queue", look);
+    await visitor.stop.click();
+    await visitor.answered();
   });
 }

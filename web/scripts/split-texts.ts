@@ -14,6 +14,7 @@ const parts = [
   "offers",
   "permission",
   "result",
+  "queue",
   "servers",
   "share",
   "steering",

@@ -73,3 +73,8 @@ declare module "*/en.json?steering" {
   const texts: import("@/lib/t").Texts<"steering">;
   export default texts;
 }
+
+declare module "*/en.json?queue" {
+  const texts: import("@/lib/t").Texts<"queue">;
+  export default texts;
+}

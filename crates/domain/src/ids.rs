@@ -63,6 +63,8 @@ ids! {
     ChatId,
     /// A row of `ai_chat_messages`.
     MessageId,
+    /// A message that waits until the answer before it is done.
+    QueuedId,
     /// A connection: a row of `mcp_servers`.
     ServerId,
     /// One turn of the assistant.

@@ -47,6 +47,11 @@ pub enum Event {
         /// Which chat.
         session_id: ChatId,
     },
+    /// What waits in a chat has changed.
+    Queue {
+        /// Which chat.
+        session_id: ChatId,
+    },
     /// A sign-in of the person was ended, or all with the account.
     Devices,
     /// A chat was made, renamed or deleted.

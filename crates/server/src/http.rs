@@ -24,6 +24,7 @@ pub mod import;
 pub mod mcp_servers;
 pub mod models;
 pub mod offers;
+pub mod queue;
 pub mod rest;
 pub mod route;
 mod serve;
@@ -82,6 +83,11 @@ fn table() -> Vec<Section> {
                 post("/sessions/{id}/stop", Owner, sessions::stop),
                 get("/sessions/{id}/branches", Owner, sessions::branches),
                 post("/sessions/{id}/branches", Owner, sessions::switch_branch),
+                get("/sessions/{id}/queue", Owner, queue::list),
+                post("/sessions/{id}/queue", Owner, queue::add),
+                patch("/sessions/{id}/queue/{message}", Owner, queue::change),
+                delete("/sessions/{id}/queue/{message}", Owner, queue::remove),
+                post("/sessions/{id}/queue/{message}/send", Owner, queue::send_now),
                 post("/sessions/{id}/approvals/{approval}", Owner, sessions::decide),
                 post("/sessions/{id}/calls/{call}/cancel", Owner, sessions::cancel_call),
                 get("/sessions/{id}/messages/{message}/usage", Owner, usage::of_answer),

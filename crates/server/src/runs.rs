@@ -14,6 +14,7 @@ mod log;
 mod long_calls;
 mod overflow;
 mod questions;
+mod queue;
 mod recorder;
 mod recovery;
 mod reply;
@@ -21,12 +22,13 @@ mod resuming;
 mod transcript;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use domain::attachment::Attachment;
 use domain::message::{AppContext, MessageStatus, Part};
-use domain::{AttachmentId, ChatId, Clock, MessageId, RunId, UserId};
+use domain::{AttachmentId, ChatId, Clock, MessageId, QueuedId, RunId, UserId};
 use store::Store;
 use store::branches::Place;
 use store::chats::NewTurn;
@@ -49,6 +51,7 @@ pub use history::tool_result;
 pub use journal::Journal;
 pub use log::{Cursor, RunLog};
 pub use questions::AllWaiting;
+pub use queue::QueueError;
 pub use recovery::Suspended;
 
 /// Runs of one person at a time.
@@ -79,6 +82,8 @@ pub struct Run {
     calls: LiveCalls,
     /// Cancelled by Stop.
     pub stop: CancellationToken,
+    /// It was stopped for the message that waits first.
+    gives_way: AtomicBool,
     /// How it ended, once it has.
     pub end: OnceLock<End>,
 }
@@ -92,6 +97,12 @@ impl Run {
     /// What it has said so far, without the calls that have no end yet.
     pub fn settled_parts(&self) -> Vec<Part> {
         self.transcript().settled_parts()
+    }
+
+    /// Ends it for the message that waits first.
+    fn give_way(&self) {
+        self.gives_way.store(true, Ordering::Release);
+        self.stop.cancel();
     }
 
     fn transcript(&self) -> MutexGuard<'_, Transcript> {
@@ -184,9 +195,14 @@ impl Runs {
             questions: Questions::default(),
             calls: LiveCalls::default(),
             stop: CancellationToken::new(),
+            gives_way: AtomicBool::new(false),
             end: OnceLock::new(),
         });
         self.enter(&run)?;
+        let (queued, parts) = match question.queued {
+            Some((id, parts)) => (Some(id), parts),
+            None => (None, parts_of(question.attachments, question.contexts)),
+        };
         let turn = NewTurn {
             owner,
             chat: question.chat,
@@ -195,7 +211,8 @@ impl Runs {
             answer: run.answer,
             content: question.message.clone(),
             place: question.place,
-            parts: parts_of(question.attachments, question.contexts),
+            queued,
+            parts,
             model: model.to_string(),
             tools: question.tools.stored(),
             now: app.clock.now(),
@@ -310,7 +327,7 @@ impl Runs {
 }
 
 /// What goes with a person's words.
-fn parts_of(attachments: Vec<Attachment>, contexts: Vec<AppContext>) -> Vec<Part> {
+pub fn parts_of(attachments: Vec<Attachment>, contexts: Vec<AppContext>) -> Vec<Part> {
     let attached = attachments.into_iter().map(|attachment| Part::Attachment { attachment: Box::new(attachment) });
     attached.chain(contexts.into_iter().map(|context| Part::AppContext { context })).collect()
 }
@@ -330,4 +347,6 @@ pub struct Question {
     pub tools: Selection,
     /// What apps want the model to know.
     pub contexts: Vec<AppContext>,
+    /// Where the words have waited, and what goes with them.
+    pub queued: Option<(QueuedId, Vec<Part>)>,
 }

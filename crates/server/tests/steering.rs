@@ -3,6 +3,7 @@
 
 mod branches;
 mod goes_on;
+mod queue;
 
 use serde_json::{Value, json};
 use testkit::{Database, Person, ScriptedModel, Step, TestApp};

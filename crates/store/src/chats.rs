@@ -2,7 +2,7 @@
 
 use domain::message::{MessageStatus, Part, Role, text_of, tool_calls_of};
 use domain::text::without_nul;
-use domain::{ChatId, MessageId, Timestamp, UserId};
+use domain::{ChatId, MessageId, QueuedId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::branches::{self, Node, Place};
@@ -120,7 +120,7 @@ impl Store {
 
     /// Stores the person's message and opens the run that will answer it, both or neither. The first message of a chat
     /// names it: `title` is that name. Returns whether it did; `None` when the turn cannot begin at the place that it
-    /// names: there is no such message, or it is not what the turn takes it for.
+    /// names: there is no such message, or it is not what the turn takes it for, or waits no more.
     ///
     /// Errors: `NotFound` when the chat is not the owner's, `Conflict` when a run of the chat is still going on.
     pub async fn insert_turn(&self, turn: &NewTurn, title: &str) -> Result<Option<bool>, Error> {
@@ -129,6 +129,12 @@ impl Store {
         let tools = JsonText(&turn.tools);
         let mut parts = (!turn.parts.is_empty()).then(|| JsonText(turn.parts.clone()));
         transaction!(self, |tx| {
+            if let Some(queued) = turn.queued {
+                let taken = sqlx::query(crate::queue::DELETE).bind(queued.0).bind(turn.chat.0).bind(turn.owner.0);
+                if taken.execute(&mut *tx).await?.rows_affected() == 0 {
+                    return Ok(None);
+                }
+            }
             if let Some(at) = turn.place.message() {
                 let nodes = sqlx::query_as::<_, Node>(branches::LIST).bind(turn.chat.0).bind(turn.owner.0);
                 let nodes = nodes.fetch_all(&mut *tx).await?;
@@ -249,6 +255,8 @@ pub struct NewTurn {
     pub content: Option<String>,
     /// Where in the chat it begins.
     pub place: Place,
+    /// The place in the queue in which the words have waited.
+    pub queued: Option<QueuedId>,
     /// What goes with them.
     pub parts: Vec<Part>,
     /// `provider/name`.

@@ -27,6 +27,7 @@ pub mod listings;
 pub mod marks;
 pub mod one_time_tokens;
 pub mod permissions;
+pub mod queue;
 pub mod rest;
 pub mod runs;
 pub mod search;

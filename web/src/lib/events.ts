@@ -11,6 +11,7 @@ export type PageEvent =
   | { type: "run"; sessionId: string; runId: string; state: "started" | "ended" }
   | { type: "session"; sessionId: string }
   | { type: "branch"; sessionId: string }
+  | { type: "queue"; sessionId: string }
   | { type: "devices" }
   | { type: "resource-changed"; connectionId: string; uri: string };
 

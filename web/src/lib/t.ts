@@ -14,6 +14,7 @@ type Apart =
   | "offers"
   | "permission"
   | "result"
+  | "queue"
   | "servers"
   | "share"
   | "steering"

@@ -102,18 +102,38 @@ pub fn wants_stream(headers: &HeaderMap) -> bool {
 }
 
 async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, ApiError> {
+    let question = check_question(app, caller, body).await?;
+    app.runs.begin(app, caller.user, question).await.map_err(|error| match error {
+        BeginError::NoChat => ApiError::NotFound("session"),
+        BeginError::NoMessage => ApiError::NotFound("message"),
+        BeginError::Busy => ApiError::Conflict { code: "run_active", message: error.to_string() },
+        BeginError::TooMany => ApiError::TooMany { retry_after: RETRY_AFTER },
+        BeginError::Model(error) => ApiError::Upstream { code: "model_unavailable", message: with_advice(&error) },
+        BeginError::Store(error) => error.into(),
+    })
+}
+
+/// Refuses words that are none, or too many.
+pub fn check_message(message: &str) -> Result<(), ApiError> {
+    if message.trim().is_empty() {
+        return Err(ApiError::BadRequest("message is blank".into()));
+    }
+    if message.chars().count() > MESSAGE {
+        return Err(ApiError::BadRequest(format!("message is longer than {MESSAGE} characters")));
+    }
+    Ok(())
+}
+
+/// What a body asks, once it is sure that it can be asked.
+pub async fn check_question(app: &App, caller: &SignedIn, body: AiChat) -> Result<Question, ApiError> {
     let place = match (body.instead_of, body.goes_on_with) {
         (None, None) => Place::End,
         (Some(id), None) => Place::Instead(id),
         (None, Some(id)) => Place::GoesOn(id),
         (Some(_), Some(_)) => return Err(ApiError::BadRequest("insteadOf and goesOnWith exclude each other".into())),
     };
-    let is_missing = body.message.is_none() && place == Place::End;
-    if is_missing || body.message.as_deref().is_some_and(|message| message.trim().is_empty()) {
-        return Err(ApiError::BadRequest("message is blank".into()));
-    }
-    if body.message.as_deref().is_some_and(|message| message.chars().count() > MESSAGE) {
-        return Err(ApiError::BadRequest(format!("message is longer than {MESSAGE} characters")));
+    if body.message.is_some() || place == Place::End {
+        check_message(body.message.as_deref().unwrap_or_default())?;
     }
     let weight: usize = body.contexts.iter().map(|context| context.to_model_text().len()).sum();
     if body.contexts.len() > CONTEXTS || weight > CONTEXT_BYTES {
@@ -134,16 +154,8 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
         })?
     };
     let attachments = attached(app, caller, body.session_id, &body.attachments.unwrap_or_default()).await?;
-    let (chat, contexts) = (body.session_id, body.contexts);
-    let question = Question { chat, message: body.message, place, attachments, tools, contexts };
-    app.runs.begin(app, caller.user, question).await.map_err(|error| match error {
-        BeginError::NoChat => ApiError::NotFound("session"),
-        BeginError::NoMessage => ApiError::NotFound("message"),
-        BeginError::Busy => ApiError::Conflict { code: "run_active", message: error.to_string() },
-        BeginError::TooMany => ApiError::TooMany { retry_after: RETRY_AFTER },
-        BeginError::Model(error) => ApiError::Upstream { code: "model_unavailable", message: with_advice(&error) },
-        BeginError::Store(error) => error.into(),
-    })
+    let (message, contexts) = (body.message, body.contexts);
+    Ok(Question { chat: body.session_id, message, place, attachments, tools, contexts, queued: None })
 }
 
 /// What the ids name: attachments that wait for their message, or, when a message is sent again, those of an earlier one.

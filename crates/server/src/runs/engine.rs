@@ -1,6 +1,7 @@
 //! The loop of a turn: model, tools, model, until the model is done.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use domain::Timestamp;
 use domain::message::MessageStatus;
@@ -19,7 +20,7 @@ use super::recorder::Recorder;
 use super::recovery::INTERRUPTED;
 use super::reply::{Broken, Reader};
 use super::resuming::Asking;
-use super::{End, Run, history};
+use super::{End, Run, history, queue};
 use crate::app::App;
 use crate::events::{Event, RunState};
 use crate::models::meter::{self, Payer};
@@ -240,6 +241,10 @@ async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, out
     run.log.close();
     app.events.publish(run.owner, &Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended });
     app.events.publish(run.owner, &Event::Session { session_id: Some(run.chat) });
+    // Who stops an answer, or sees it fail, says when it goes on.
+    if status == MessageStatus::Done || run.gives_way.load(Ordering::Acquire) {
+        app.tasks.spawn("queue", queue::next_turn(app.clone(), run.owner, run.chat));
+    }
 }
 
 /// Writes the answer; a database that is away for a while is waited for. If it stays away, the run is found unfinished

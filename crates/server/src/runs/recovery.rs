@@ -1,6 +1,7 @@
 //! What a former process left open: turns that wait for their person, or for a task at a server, go on, and all others are
 //! closed with what had been written.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use domain::message::MessageStatus;
@@ -112,6 +113,7 @@ pub fn resume(app: &App, suspended: Suspended) {
         questions: Questions::default(),
         calls: LiveCalls::default(),
         stop: CancellationToken::new(),
+        gives_way: AtomicBool::new(false),
         end: OnceLock::new(),
     });
     app.runs.active().insert((run.owner, run.chat), Arc::clone(&run));

@@ -129,6 +129,16 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("GET", "/api/sessions/{id}/stream") => (format!("{chat}?after=0"), None, 204),
         ("GET", "/api/sessions/{id}/branches") => (chat, None, 200),
         ("POST", "/api/sessions/{id}/branches") => (chat, Some(json!({ "messageId": people.chat })), 404),
+        ("GET", "/api/sessions/{id}/queue") => (chat, None, 200),
+        ("POST", "/api/sessions/{id}/queue") => {
+            (chat, Some(json!({ "message": "And then?", "sessionId": people.chat, "tools": [] })), 201)
+        }
+        ("PATCH", "/api/sessions/{id}/queue/{message}") => {
+            (chat.replace("{message}", &people.chat), Some(json!({ "message": "Or else?" })), 404)
+        }
+        ("DELETE", "/api/sessions/{id}/queue/{message}") | ("POST", "/api/sessions/{id}/queue/{message}/send") => {
+            (chat.replace("{message}", &people.chat), None, 404)
+        }
         ("POST", "/api/sessions/{id}/stop") => (chat, None, 200),
         ("POST", "/api/sessions/{id}/calls/{call}/cancel") => (chat.replace("{call}", "call_1"), None, 200),
         ("PUT", "/api/models/favourites") => {

@@ -167,6 +167,7 @@ async fn nulls_sort_as_if_they_were_larger_and_texts_by_their_bytes() {
             answer: domain::MessageId::fresh(),
             content: Some("q".into()),
             place: store::branches::Place::End,
+            queued: None,
             parts: Vec::new(),
             model: "m".into(),
             tools: serde_json::json!([]),

@@ -69,6 +69,7 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
     () =>
       subscribeEvents((event) => {
         if (event.type === "run" && event.state === "started") registry.onRunStarted(event.sessionId);
+        if (event.type === "queue") void queries.invalidateQueries({ queryKey: ["queue", event.sessionId] });
         if (event.type === "branch") registry.onBranch(event.sessionId);
         if (event.type === "session" || event.type === "open")
           void queries.invalidateQueries({ queryKey: sessionsQuery(user.id).queryKey });

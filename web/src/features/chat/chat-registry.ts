@@ -8,6 +8,8 @@ import { ChatStore } from "./stream/chat-store";
 /** The chats of this page that were opened; a turn is followed on while another chat is shown. */
 export class ChatRegistry {
   readonly #stores = new Map<string, ChatStore>();
+  /** Chats in which a turn began while another was being followed. */
+  readonly #late = new Set<string>();
   readonly #queries: QueryClient;
   readonly #userId: string;
 
@@ -27,6 +29,7 @@ export class ChatRegistry {
       onEnded: () => {
         void this.#queries.invalidateQueries({ queryKey: this.#key });
         void this.#queries.invalidateQueries({ queryKey: ["branches", chatId] });
+        if (this.#late.delete(chatId)) void this.get(chatId).followOtherTab();
       },
       onTrouble: (what, error) => console.error("Loading failed:", what, error),
     });
@@ -49,7 +52,10 @@ export class ChatRegistry {
 
   /** Another tab began a turn in a chat: it is followed if the chat is open here. */
   onRunStarted(chatId: string): void {
-    void this.#stores.get(chatId)?.followOtherTab();
+    const store = this.#stores.get(chatId);
+    // What waited begins as soon as an answer is stored, and the page may not have seen the answer's end yet.
+    if (store !== undefined && store.status().phase !== "idle") this.#late.add(chatId);
+    else void store?.followOtherTab();
   }
 
   /** Another branch of a chat is the present one. */

@@ -1,5 +1,5 @@
-import { ArrowUp, Square } from "lucide-react";
-import { type KeyboardEvent, type Ref, useImperativeHandle } from "react";
+import { ArrowUp, ListPlus, Square } from "lucide-react";
+import { type KeyboardEvent, lazy, type Ref, Suspense, useImperativeHandle } from "react";
 import { isComposing } from "@/lib/is-composing";
 import { t } from "@/lib/t";
 import type { ChatStore } from "../stream/chat-store";
@@ -24,6 +24,9 @@ interface ComposerProps extends ComposerOptions {
   ref: Ref<ComposerHandle>;
 }
 
+// Little waits, and what there is to read comes first.
+const Queue = lazy(async () => ({ default: (await import("../queue/queue")).Queue }));
+
 const BUTTON =
   "grid size-9 place-items-center rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 [&_svg]:size-4";
 
@@ -32,7 +35,7 @@ function isPasted(event: Event): boolean {
   return event instanceof InputEvent && /^insertFrom(?:Paste|Drop)/u.test(event.inputType);
 }
 
-/** Where a message is written. While an answer is awaited, Stop stands beside Send, which waits. */
+/** Where a message is written. While an answer is awaited, Stop stands beside Send, which waits; Enter puts into the queue. */
 export function Composer({ ref, ...options }: ComposerProps) {
   const { store, tools } = options;
   const { field, text, write, fill, submit, take, attached } = useComposer(options);
@@ -62,6 +65,9 @@ export function Composer({ ref, ...options }: ComposerProps) {
   return (
     <div className="px-5 pb-4 max-wide:px-2.5 max-wide:pb-2.5">
       <div className="mx-auto max-w-measure">
+        <Suspense>
+          <Queue chatId={options.chatId} store={store} />
+        </Suspense>
         <QuickTools tools={tools} onFill={fill} />
         <div className="relative rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 shadow-raised transition-colors duration-150 focus-within:border-ink-3">
           {offers.host}
@@ -84,6 +90,18 @@ export function Composer({ ref, ...options }: ComposerProps) {
             {offers.buttons}
             <ModelInfo chatId={options.chatId} toolCount={tools.length} />
             <span className="flex-1" />
+            {busy && phase !== "sending" && text.trim() !== "" && (
+              <button
+                type="button"
+                aria-label={t("chat.queue")}
+                title={t("chat.queue")}
+                disabled={attached.reading.length > 0}
+                onClick={() => void submit()}
+                className={BUTTON}
+              >
+                <ListPlus aria-hidden="true" />
+              </button>
+            )}
             {busy && (
               <button
                 type="button"

@@ -1,8 +1,10 @@
 import { useEffect, useRef, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
-import type { ApiError } from "@/lib/api-error";
+import { ApiError } from "@/lib/api-error";
+import { useQueryClient } from "@/lib/query/use-query";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
+import { addWaiting } from "../api/queue";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
 import { partOf, useAttachments } from "./use-attachments";
@@ -25,10 +27,13 @@ export interface ComposerOptions {
 /** The text being written in a chat, and what becomes of it when it is sent. */
 export function useComposer({ chatId, store, tools, toolsConnected, onSend }: ComposerOptions) {
   const field = useRef<HTMLTextAreaElement>(null);
+  const queries = useQueryClient();
   const [text, setText] = useState(() => readDraft(chatId));
 
   /** A message that waits until the tools are known that it goes out with. */
   const waits = useRef(false);
+
+  const inLine = useRef<Promise<boolean>>(Promise.resolve(true));
 
   const attached = useAttachments(chatId);
 
@@ -44,22 +49,43 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     field.current?.setSelectionRange(next.length, next.length);
   };
 
-  /** Begins a turn as it is; whether the server took it. */
-  const deliver = async (turn: TurnRequest): Promise<boolean> => {
-    if (turn.message !== undefined) onSend(turn.message);
-    const choices = tools.map(({ name, description, serverName }) => ({
+  const choices = () =>
+    tools.map(({ name, description, serverName }) => ({
       name,
       description: tools.length > DESCRIBED ? "" : description,
       serverName,
     }));
-    const result = await store.send(turn, choices);
+
+  /** Begins a turn as it is; whether the server took it. */
+  const deliver = async (turn: TurnRequest): Promise<boolean> => {
+    if (turn.message !== undefined) onSend(turn.message);
+    const result = await store.send(turn, choices());
     if (!result.accepted) toast({ title: t("error.title"), ...refusalWords(result.error), tone: "err" });
     return result.accepted;
   };
 
+  /** Has a message wait until the answer is done; whether the server took it. */
+  const queue = (turn: TurnRequest): Promise<boolean> => {
+    // One after the other: what was said first waits first.
+    inLine.current = inLine.current.then(() => addToQueue(turn));
+    return inLine.current;
+  };
+
+  const addToQueue = async (turn: TurnRequest): Promise<boolean> => {
+    try {
+      await addWaiting(chatId, turn, choices());
+      await queries.invalidateQueries({ queryKey: ["queue", chatId] });
+      return true;
+    } catch (error) {
+      const refusal = error instanceof ApiError ? error : null;
+      toast({ title: t("error.title"), ...refusalWords(refusal), tone: "err" });
+      return false;
+    }
+  };
+
   /** Whether a message can be sent now; says why when only the person can change that. */
   const maySend = (message: string): boolean => {
-    if (message.trim() === "" || store.status().phase !== "idle") return false;
+    if (message.trim() === "") return false;
     if (toolsConnected !== false || !mentionsFiles(message)) return true;
     toast({ title: t("chat.noTools.title"), description: t("chat.noTools.text"), tone: "warn" });
     return false;
@@ -70,11 +96,13 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     const prompt = attached.list.find(({ kind }) => kind === "prompt");
     const message = text.trim() === "" && prompt ? `/${prompt.name}` : text;
     waits.current = toolsConnected === undefined && message.trim() !== "";
-    if (waits.current || attached.reading.length > 0 || !maySend(message)) return;
+    const { phase } = store.status();
+    if (phase === "sending" || waits.current || attached.reading.length > 0 || !maySend(message)) return;
     setText("");
     field.current?.focus();
     const sent = attached.take();
-    const accepted = await deliver({ message, attachments: sent.map(partOf) });
+    const turn = { message, attachments: sent.map(partOf) };
+    const accepted = await (phase === "idle" ? deliver(turn) : queue(turn));
     attached.settle(sent, accepted);
     // The draft stays stored until the server has the message; what was typed meanwhile stands in its place.
     const since = readDraft(chatId) === text ? "" : readDraft(chatId);
@@ -87,8 +115,8 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
   });
 
   const take = async (turn: TurnRequest): Promise<boolean> => {
-    const may = turn.message === undefined ? store.status().phase === "idle" : maySend(turn.message);
-    return may && deliver(turn);
+    const may = turn.message === undefined || maySend(turn.message);
+    return store.status().phase === "idle" && may && deliver(turn);
   };
 
   return { field, text, write, fill, submit, take, attached };

@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useEffect, useId, useRef } from "react";
+import { isComposing } from "@/lib/is-composing";
 import { useDraft } from "@/lib/drafts";
 import { Button } from "@/ui/button";
 import { Textarea } from "@/ui/field";
@@ -42,8 +43,7 @@ export function EditWords({ id, text, store, onTurn }: EditWordsProps) {
   }
 
   function onKeyDown(event: KeyboardEvent): void {
-    const composing = event.nativeEvent.isComposing || event.keyCode === 229;
-    if (composing) return;
+    if (isComposing(event)) return;
     if (event.key === "Escape") leave();
     if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();

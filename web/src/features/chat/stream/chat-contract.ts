@@ -71,6 +71,20 @@ export interface ChatStatus {
   readonly sent: number;
 }
 
+/** A chat of which nothing is known yet. */
+export const START: ChatStatus = {
+  phase: "idle",
+  reconnecting: false,
+  modelStatus: null,
+  waiting: 0,
+  asked: false,
+  speaking: false,
+  ids: [],
+  loaded: false,
+  hasOlder: false,
+  sent: 0,
+};
+
 /** How an attempt to send ended. */
 export type SendResult =
   | { readonly accepted: true }

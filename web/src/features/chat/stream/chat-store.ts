@@ -7,6 +7,7 @@ import {
   type ChatStatus,
   PAGE_SIZE,
   type SendResult,
+  START,
   type ToolChoice,
   type TurnRequest,
 } from "./chat-contract";
@@ -15,19 +16,6 @@ import { EMPTY_RUN, reduceChunk, type RunState } from "./reduce-chunk";
 import { followRun, type RunEnd } from "./run-connection";
 import { Edited } from "./edited";
 import { Topics } from "./topics";
-
-const START: ChatStatus = {
-  phase: "idle",
-  reconnecting: false,
-  modelStatus: null,
-  waiting: 0,
-  asked: false,
-  speaking: false,
-  ids: [],
-  loaded: false,
-  hasOlder: false,
-  sent: 0,
-};
 
 /**
  * One chat: its loaded history, the message being sent and the answer being streamed. Rows subscribe by message id, so
@@ -121,21 +109,20 @@ export class ChatStore {
   }
 
   /** Follows the turn that is running in this chat, if there is one: after a reload, or begun in another tab. */
-  async attach(): Promise<void> {
-    if (this.#status.phase !== "idle") return;
+  async attach(): Promise<RunEnd["kind"]> {
+    if (this.#status.phase !== "idle") return "left";
     this.#run = EMPTY_RUN;
-    await this.#follow(
-      (signal) => this.#backend.resume("", signal),
-      () => undefined,
-      false,
-    );
+    const first = (signal: AbortSignal) => this.#backend.resume("", signal);
+    const end = await this.#follow(first, () => undefined, false);
+    return end.kind;
   }
 
   /** Another tab began a turn: shows its question, then follows it. */
   async followOtherTab(): Promise<void> {
     if (this.#status.phase !== "idle") return;
     await this.reload();
-    await this.attach();
+    // A short turn may have ended in between.
+    if ((await this.attach()) === "idle") await this.reload();
   }
 
   /** Ends the running turn; what came so far is kept. Safe to call again. */

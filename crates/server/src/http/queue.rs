@@ -1,0 +1,103 @@
+//! `/api/sessions/{id}/queue`: messages that are sent when the answer that is being written is done.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use domain::{ChatId, QueuedId};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use store::branches::Place;
+use store::queue::QueuedMessage;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
+use super::functions::{AiChat, check_message, check_question};
+use super::sessions::own_chat;
+use crate::app::App;
+use crate::events::Event;
+use crate::runs::{QueueError, parts_of};
+
+/// `GET /api/sessions/{id}/queue`
+pub async fn list(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
+    let chat = own_chat(&app, &caller, &chat).await?;
+    let waiting = app.store.list_queued(caller.user, chat).await?;
+    let messages: Vec<Value> =
+        waiting.iter().map(|message| json!({ "id": message.id, "content": message.content })).collect();
+    Ok(Json(json!({ "messages": messages })))
+}
+
+/// `POST /api/sessions/{id}/queue`, with the body of `ai-chat`.
+pub async fn add(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(chat): Named,
+    JsonBody(body): JsonBody<AiChat>,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let chat = own_chat(&app, &caller, &chat).await?;
+    let question = check_question(&app, &caller, body).await?;
+    if question.chat != chat || question.place != Place::End {
+        return Err(ApiError::BadRequest("what waits is sent at the end of this chat".into()));
+    }
+    let message = question.message.ok_or_else(|| ApiError::BadRequest("message is blank".into()))?;
+    let parts = parts_of(question.attachments, question.contexts);
+    let id = QueuedId::fresh();
+    let queued = QueuedMessage { id, content: message, parts, tools: question.tools.stored() };
+    app.runs.queue(&app, caller.user, chat, queued).await.map_err(|error| match error {
+        QueueError::NoChat => ApiError::NotFound("session"),
+        QueueError::Full => ApiError::Conflict { code: "queue_full", message: error.to_string() },
+        QueueError::Store(error) => error.into(),
+    })?;
+    Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
+}
+
+/// Other words.
+#[derive(Debug, Deserialize)]
+pub struct Words {
+    message: String,
+}
+
+/// `PATCH /api/sessions/{id}/queue/{message}`
+pub async fn change(
+    State(app): State<App>,
+    caller: SignedIn,
+    NamedTwo(chat, id): NamedTwo,
+    JsonBody(words): JsonBody<Words>,
+) -> Result<StatusCode, ApiError> {
+    let (chat, id) = named(&app, &caller, &chat, &id).await?;
+    check_message(&words.message)?;
+    still(&app, &caller, chat, app.store.update_queued(caller.user, chat, id, &words.message).await?)
+}
+
+/// `DELETE /api/sessions/{id}/queue/{message}`
+pub async fn remove(
+    State(app): State<App>,
+    caller: SignedIn,
+    NamedTwo(chat, id): NamedTwo,
+) -> Result<StatusCode, ApiError> {
+    let (chat, id) = named(&app, &caller, &chat, &id).await?;
+    still(&app, &caller, chat, app.store.delete_queued(caller.user, chat, id).await?)
+}
+
+/// `POST /api/sessions/{id}/queue/{message}/send`
+pub async fn send_now(
+    State(app): State<App>,
+    caller: SignedIn,
+    NamedTwo(chat, id): NamedTwo,
+) -> Result<StatusCode, ApiError> {
+    let (chat, id) = named(&app, &caller, &chat, &id).await?;
+    still(&app, &caller, chat, app.runs.send_now(&app, caller.user, chat, id).await?)
+}
+
+async fn named(app: &App, caller: &SignedIn, chat: &str, id: &str) -> Result<(ChatId, QueuedId), ApiError> {
+    let chat = own_chat(app, caller, chat).await?;
+    Ok((chat, id.parse().map_err(|_| ApiError::NotFound("queued message"))?))
+}
+
+/// What waits may be sent in any moment.
+fn still(app: &App, caller: &SignedIn, chat: ChatId, waited: bool) -> Result<StatusCode, ApiError> {
+    if !waited {
+        return Err(ApiError::NotFound("queued message"));
+    }
+    app.events.publish(caller.user, &Event::Queue { session_id: chat });
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,114 @@
+//! Messages that a person sends while an answer is being written: the turn that ends well begins the next.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use domain::{ChatId, QueuedId, UserId};
+use store::queue::QueuedMessage;
+
+use super::{BeginError, Place, Question, Run, Runs};
+use crate::app::App;
+use crate::events::Event;
+use crate::tools::Selection;
+
+/// Why a message did not get into the queue.
+#[derive(Debug, thiserror::Error)]
+pub enum QueueError {
+    /// The chat is not there, or not the caller's.
+    #[error("session not found")]
+    NoChat,
+    /// Too many wait already.
+    #[error("too many messages wait in this chat; remove some, or wait until they are sent")]
+    Full,
+    /// The database.
+    #[error(transparent)]
+    Store(store::Error),
+}
+
+/// Begins the turn of what waits first in a chat. Boxed: the end of a turn begins the next.
+pub fn next_turn(app: App, owner: UserId, chat: ChatId) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(async move { app.runs.send_next(&app, owner, chat).await })
+}
+
+impl Runs {
+    /// Puts a message into the queue of a chat. Where nothing is being written and nothing else waits, its turn begins.
+    pub async fn queue(
+        &self,
+        app: &App,
+        owner: UserId,
+        chat: ChatId,
+        message: QueuedMessage,
+    ) -> Result<(), QueueError> {
+        let others = app.store.insert_queued(owner, chat, &message, app.clock.now()).await;
+        let others = others.map_err(|error| match error {
+            store::Error::NotFound => QueueError::NoChat,
+            store::Error::Conflict(_) => QueueError::Full,
+            other => QueueError::Store(other),
+        })?;
+        app.events.publish(owner, &Event::Queue { session_id: chat });
+        // A turn that ends from here on finds the message itself.
+        if others == 0 && self.get(owner, chat).is_none() {
+            self.send_next(app, owner, chat).await;
+        }
+        Ok(())
+    }
+
+    /// Sends a message that waits before all others, and ends what is being written. Says whether it still waited.
+    pub async fn send_now(&self, app: &App, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, store::Error> {
+        if !app.store.put_queued_first(owner, chat, id).await? {
+            return Ok(false);
+        }
+        app.events.publish(owner, &Event::Queue { session_id: chat });
+        match self.get(owner, chat) {
+            Some(run) => run.give_way(),
+            None => self.send_next(app, owner, chat).await,
+        }
+        Ok(true)
+    }
+
+    /// Begins the turn of the message that waits first, if one does. What cannot begin goes on waiting.
+    pub async fn send_next(&self, app: &App, owner: UserId, chat: ChatId) {
+        loop {
+            let next = match app.store.list_queued(owner, chat).await {
+                Ok(waiting) => waiting.into_iter().next(),
+                Err(error) => {
+                    tracing::error!(%error, "what waits in a chat could not be read");
+                    return;
+                }
+            };
+            let Some(next) = next else { return };
+            match self.begin_queued(app, owner, chat, next).await {
+                Ok(_) => {
+                    app.events.publish(owner, &Event::Queue { session_id: chat });
+                    return;
+                }
+                // It was removed meanwhile.
+                Err(BeginError::NoMessage) => {}
+                Err(error) => {
+                    tracing::info!(%error, "a message that waits could not be sent yet");
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn begin_queued(
+        &self,
+        app: &App,
+        owner: UserId,
+        chat: ChatId,
+        next: QueuedMessage,
+    ) -> Result<Arc<Run>, BeginError> {
+        let servers = app.store.list_servers(owner).await.map_err(BeginError::Store)?;
+        let question = Question {
+            chat,
+            message: Some(next.content),
+            place: Place::End,
+            tools: Selection::restore(&next.tools, &servers),
+            attachments: Vec::new(),
+            contexts: Vec::new(),
+            queued: Some((next.id, next.parts)),
+        };
+        self.begin(app, owner, question).await
+    }
+}

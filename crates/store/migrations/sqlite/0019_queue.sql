@@ -1,0 +1,11 @@
+-- What a person has said while an answer was being written: it is sent when that is done, one after the other.
+CREATE TABLE queued_messages (
+  id         BLOB PRIMARY KEY NOT NULL,
+  session_id BLOB NOT NULL REFERENCES ai_chat_sessions (id) ON DELETE CASCADE ON UPDATE CASCADE,
+  user_id    BLOB NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  content    TEXT NOT NULL,
+  parts      TEXT NOT NULL,                      -- JSON list: what goes with the words
+  tools      TEXT NOT NULL,                      -- JSON list of {name, serverName, serverId}
+  place      INTEGER NOT NULL                    -- the lower, the sooner
+) STRICT;
+CREATE INDEX queued_messages_by_session ON queued_messages (session_id, place, id);

@@ -1,0 +1,134 @@
+//! What a person has said while an answer was being written, in the order in which it is sent.
+
+use domain::message::Part;
+use domain::text::without_nul;
+use domain::{ChatId, QueuedId, Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::dispatch::{read, transaction, write};
+use crate::{Error, JsonText, Store};
+
+const COUNT: &str = "SELECT COUNT(*) FROM queued_messages WHERE session_id = $1 AND user_id = $2";
+
+const INSERT: &str = "INSERT INTO queued_messages (id, session_id, user_id, content, parts, tools, place)
+    SELECT $1, id, user_id, $4, $5, $6, $7 FROM ai_chat_sessions WHERE id = $2 AND user_id = $3";
+
+const LIST: &str = "SELECT id, content, parts, tools FROM queued_messages
+    WHERE session_id = $1 AND user_id = $2 ORDER BY place, id";
+
+const UPDATE: &str = "UPDATE queued_messages SET content = $4 WHERE id = $1 AND session_id = $2 AND user_id = $3";
+
+const FIRST: &str = "UPDATE queued_messages
+    SET place = (SELECT MIN(q.place) - 1 FROM queued_messages q WHERE q.session_id = $2 AND q.user_id = $3)
+    WHERE id = $1 AND session_id = $2 AND user_id = $3";
+
+pub(crate) const DELETE: &str = "DELETE FROM queued_messages WHERE id = $1 AND session_id = $2 AND user_id = $3";
+
+/// Messages that wait in one chat, at most.
+const MOST: i64 = 50;
+
+/// A message that waits.
+#[derive(Debug, Clone)]
+pub struct QueuedMessage {
+    /// Its id.
+    pub id: QueuedId,
+    /// The words.
+    pub content: String,
+    /// What goes with them.
+    pub parts: Vec<Part>,
+    /// The tools that its turn may use: a JSON list of `{name, serverName, serverId}`.
+    pub tools: serde_json::Value,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    content: String,
+    parts: JsonText<Vec<Part>>,
+    tools: JsonText<serde_json::Value>,
+}
+
+impl Store {
+    /// Puts a message behind the others that wait in a person's chat, and says how many those are.
+    ///
+    /// Errors: `NotFound` when the chat is not the owner's, `Conflict` when too many wait.
+    pub async fn insert_queued(
+        &self,
+        owner: UserId,
+        chat: ChatId,
+        message: &QueuedMessage,
+        now: Timestamp,
+    ) -> Result<i64, Error> {
+        let content = without_nul(message.content.clone());
+        transaction!(self, |tx| {
+            let others = sqlx::query_scalar::<_, i64>(COUNT).bind(chat.0).bind(owner.0).fetch_one(&mut *tx).await?;
+            if others >= MOST {
+                return Err(Error::Conflict(format!("{MOST} messages that wait")));
+            }
+            let inserted = sqlx::query(INSERT)
+                .bind(message.id.0)
+                .bind(chat.0)
+                .bind(owner.0)
+                .bind(&content)
+                .bind(JsonText(&message.parts))
+                .bind(JsonText(&message.tools))
+                .bind(now.0)
+                .execute(&mut *tx)
+                .await?;
+            if inserted.rows_affected() == 0 { Err(Error::NotFound) } else { Ok(others) }
+        })
+    }
+
+    /// What waits in a person's chat, the next one first.
+    pub async fn list_queued(&self, owner: UserId, chat: ChatId) -> Result<Vec<QueuedMessage>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, Row>(LIST).bind(chat.0).bind(owner.0).fetch_all(c).await)?;
+        let message = |row: Row| QueuedMessage {
+            id: QueuedId(row.id),
+            content: row.content,
+            parts: row.parts.0,
+            tools: row.tools.0,
+        };
+        Ok(rows.into_iter().map(message).collect())
+    }
+
+    /// Changes the words of a message that waits. Says whether it still does.
+    pub async fn update_queued(&self, owner: UserId, chat: ChatId, id: QueuedId, content: &str) -> Result<bool, Error> {
+        let content = without_nul(content.to_owned());
+        let done = write!(self, |c| sqlx::query(UPDATE)
+            .bind(id.0)
+            .bind(chat.0)
+            .bind(owner.0)
+            .bind(&content)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(done == 1)
+    }
+
+    /// Puts a message that waits before the others. Says whether it still waits.
+    pub async fn put_queued_first(&self, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, Error> {
+        self.change_queued(FIRST, owner, chat, id).await
+    }
+
+    /// Takes a message out of the queue. Says whether it still was in it.
+    pub async fn delete_queued(&self, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, Error> {
+        self.change_queued(DELETE, owner, chat, id).await
+    }
+
+    async fn change_queued(
+        &self,
+        statement: &'static str,
+        owner: UserId,
+        chat: ChatId,
+        id: QueuedId,
+    ) -> Result<bool, Error> {
+        let done = write!(self, |c| sqlx::query(statement)
+            .bind(id.0)
+            .bind(chat.0)
+            .bind(owner.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(done == 1)
+    }
+}

@@ -1,0 +1,118 @@
+import { Pencil, SendHorizontal, X } from "lucide-react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { isComposing } from "@/lib/is-composing";
+import { useMutation } from "@/lib/query/use-mutation";
+import { Button, IconButton } from "@/ui/button";
+import { Textarea } from "@/ui/field";
+import { toast } from "@/ui/toast";
+import { t } from "./queue-text";
+import { changeWaiting, removeWaiting, sendNow, type WaitingMessage } from "./waiting";
+
+interface QueuedRowProps {
+  chatId: string;
+  message: WaitingMessage;
+  onChanged: () => Promise<void>;
+}
+
+/** A message that waits: sent at once, changed or removed. */
+export function QueuedRow({ chatId, message, onChanged }: QueuedRowProps) {
+  const { id, content } = message;
+  const [words, setWords] = useState<string>();
+  const edit = useRef<HTMLButtonElement>(null);
+  const change = useMutation({
+    mutationFn: (run: () => Promise<void>) => run(),
+    onSuccess: onChanged,
+    onError: (error) => {
+      toast({ title: t("queue.failed"), description: error.message, tone: "err" });
+      void onChanged();
+    },
+  });
+  const busy = change.isPending;
+
+  function leave(): void {
+    setWords(undefined);
+    requestAnimationFrame(() => edit.current?.focus());
+  }
+
+  function save(): void {
+    if (words === undefined || words.trim() === "") return;
+    change.mutate(() => changeWaiting(chatId, id, words));
+    leave();
+  }
+
+  if (words !== undefined)
+    return (
+      <li className="grid grid-cols-[minmax(0,1fr)] gap-2 py-1.5 pr-2.5">
+        <Field words={words} onChange={setWords} onSave={save} onLeave={leave} />
+        <div className="flex flex-wrap justify-end gap-2">
+          <Button size="sm" variant="quiet" onClick={leave}>
+            {t("queue.cancel")}
+          </Button>
+          <Button size="sm" disabled={words.trim() === ""} onClick={save}>
+            {t("queue.save")}
+          </Button>
+        </div>
+      </li>
+    );
+  return (
+    <li className="flex items-center gap-0.5">
+      <p className="line-clamp-2 min-w-0 flex-1 wrap-anywhere">{content}</p>
+      <IconButton
+        size="sm"
+        label={t("queue.send")}
+        icon={<SendHorizontal />}
+        aria-disabled={busy}
+        onClick={() => !busy && change.mutate(() => sendNow(chatId, id))}
+      />
+      <IconButton
+        ref={edit}
+        size="sm"
+        label={t("queue.edit")}
+        icon={<Pencil />}
+        aria-disabled={busy}
+        onClick={() => !busy && setWords(content)}
+      />
+      <IconButton
+        size="sm"
+        label={t("queue.remove")}
+        icon={<X />}
+        aria-disabled={busy}
+        onClick={() => !busy && change.mutate(() => removeWaiting(chatId, id))}
+      />
+    </li>
+  );
+}
+
+interface FieldProps {
+  words: string;
+  onChange: (words: string) => void;
+  onSave: () => void;
+  onLeave: () => void;
+}
+
+function Field({ words, onChange, onSave, onLeave }: FieldProps) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.setSelectionRange(field.current.value.length, field.current.value.length);
+  }, []);
+
+  function onKeyDown(event: KeyboardEvent): void {
+    if (isComposing(event)) return;
+    if (event.key === "Escape") onLeave();
+    if (event.key !== "Enter" || event.shiftKey) return;
+    event.preventDefault();
+    onSave();
+  }
+
+  return (
+    <Textarea
+      ref={field}
+      value={words}
+      aria-label={t("queue.field")}
+      onChange={(event) => onChange(event.target.value)}
+      onKeyDown={onKeyDown}
+      className="max-h-[30dvh] min-h-11 text-md"
+    />
+  );
+}
