@@ -1,5 +1,6 @@
 //! A person who goes on asking, whatever happens to the program.
 
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use reqwest::{Method, Response, StatusCode};
@@ -51,6 +52,9 @@ pub struct Actor<'a> {
     chat: String,
     tally: Tally,
 }
+
+/// After which time something is said again whose answer was lost.
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// Something that the person is going to do.
 enum Deed {
@@ -121,11 +125,17 @@ impl<'a> Actor<'a> {
         loop {
             if let Some(answer) = stream.take() {
                 let path = format!("/api/sessions/{}/stream", self.chat);
-                let second = Self::look_too(self.person.request(Method::GET, &path));
-                let (second, ()) = tokio::join!(second, self.follow(answer, &mut witness, &mut deeds));
+                let mut second = Witness::default();
+                let looking = look_too(self.person.request(Method::GET, &path), &mut second);
+                tokio::select! {
+                    biased;
+                    () = self.follow(answer, &mut witness, &mut deeds) => {}
+                    never = looking => match never {},
+                }
                 witness.compare(second);
             }
             self.wait_until_up().await;
+            witness.kills_before = self.life.borrow().kills.len() - kills;
             let path = format!("/api/sessions/{}/stream?after={}", self.chat, witness.last);
             let Ok(answer) = self.person.request(Method::GET, &path).send().await else {
                 quiet_since = Instant::now();
@@ -144,22 +154,6 @@ impl<'a> Actor<'a> {
             }
         }
         self.judge(&plan, &witness, kills).await;
-    }
-
-    /// Looks at the turn from a second place, from its start.
-    async fn look_too(request: reqwest::RequestBuilder) -> Witness {
-        let mut witness = Witness::default();
-        let Ok(mut answer) = request.send().await else { return witness };
-        let mut rest = String::new();
-        while let Ok(Some(piece)) = answer.chunk().await {
-            rest.push_str(&String::from_utf8_lossy(&piece));
-            let Some(end) = rest.rfind("\n\n") else { continue };
-            let whole: String = rest.drain(..end + 2).collect();
-            for event in events_of(&whole) {
-                witness.hear(event.id, &event.data);
-            }
-        }
-        witness
     }
 
     async fn judge(&mut self, plan: &Plan, witness: &Witness, kills: usize) {
@@ -209,7 +203,10 @@ impl<'a> Actor<'a> {
                         return;
                     }
                     let (_, deed) = deeds.remove(0);
-                    self.act(deed, witness).await;
+                    // What was lost on its way is said again.
+                    if let Some(deed) = self.act(deed, witness).await {
+                        deeds.push((Instant::now() + AGAIN, deed));
+                    }
                 }
             }
         }
@@ -226,21 +223,25 @@ impl<'a> Actor<'a> {
         deeds.push((at, Deed::Decide { approval, token, allow }));
     }
 
-    async fn act(&mut self, deed: Deed, witness: &mut Witness) {
-        match deed {
+    async fn act(&mut self, deed: Deed, witness: &mut Witness) -> Option<Deed> {
+        match &deed {
             Deed::Stop => {
                 witness.stopped = Some(Asked::Perhaps);
                 let path = format!("/api/sessions/{}/stop", self.chat);
-                if self.person.request(Method::POST, &path).send().await.is_ok_and(|answer| answer.status() == 200) {
+                let Ok(answer) = self.person.request(Method::POST, &path).send().await else { return Some(deed) };
+                if answer.status() == 200 {
                     witness.stopped = Some(Asked::Surely);
                 }
             }
             Deed::Decide { approval, token, allow } => {
                 // What was asked for first may have been taken, although its answer was lost.
+                let (token, allow) = (token.clone(), *allow);
                 let before = witness.decided.insert(token.clone(), (allow, Asked::Perhaps));
                 let body = json!({ "decision": if allow { "once" } else { "deny" } });
                 let path = format!("/api/sessions/{}/approvals/{approval}", self.chat);
-                let Ok(answer) = self.person.request(Method::POST, &path).json(&body).send().await else { return };
+                let Ok(answer) = self.person.request(Method::POST, &path).json(&body).send().await else {
+                    return Some(deed);
+                };
                 let status = answer.status();
                 let held: Value = answer.json().await.unwrap_or_default();
                 match held["decision"].as_str() {
@@ -255,6 +256,7 @@ impl<'a> Actor<'a> {
                 }
             }
         }
+        None
     }
 
     /// Sends until it is answered.
@@ -278,4 +280,20 @@ impl<'a> Actor<'a> {
         drop(self.life.wait_for(|life| life.up).await);
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
+}
+
+/// Looks at a turn from a second place, from its start, and stays there.
+async fn look_too(request: reqwest::RequestBuilder, witness: &mut Witness) -> Infallible {
+    if let Ok(mut answer) = request.send().await {
+        let mut rest = String::new();
+        while let Ok(Some(piece)) = answer.chunk().await {
+            rest.push_str(&String::from_utf8_lossy(&piece));
+            let Some(end) = rest.rfind("\n\n") else { continue };
+            let whole: String = rest.drain(..end + 2).collect();
+            for event in events_of(&whole) {
+                witness.hear(event.id, &event.data);
+            }
+        }
+    }
+    std::future::pending().await
 }

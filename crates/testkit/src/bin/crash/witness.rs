@@ -9,7 +9,10 @@ use serde_json::Value;
 /// machine may be busy.
 const SETTLED: Duration = Duration::from_secs(2);
 /// What was told before a kill may be read this much later.
-const LATE: Duration = Duration::from_secs(1);
+const LATE: Duration = Duration::from_secs(10);
+
+/// What another process says of a turn whose process is gone.
+const INTERRUPTED: &str = "The server stopped before the answer was complete.";
 
 /// What was asked of the server, and whether it said yes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +21,22 @@ pub enum Asked {
     Perhaps,
     /// It was taken.
     Surely,
+}
+
+/// How much was read, and when.
+#[derive(Debug)]
+struct Heard {
+    at: Instant,
+    letters: usize,
+    kills_before: usize,
+}
+
+impl Heard {
+    /// Whether nothing was killed soon after it was told. What is read after a kill may have been told before it.
+    fn is_settled(&self, kills: &[Instant]) -> bool {
+        let later = kills.get(self.kills_before..).unwrap_or_default();
+        !later.iter().any(|&killed| self.at < killed + LATE && killed < self.at + SETTLED)
+    }
 }
 
 /// Everything that came of one turn on the person's side.
@@ -39,7 +58,9 @@ pub struct Witness {
     pub faults: Vec<String>,
     said: String,
     parts: usize,
-    lengths: Vec<(Instant, usize)>,
+    /// So many kills were over when the stream was asked for that is being read.
+    pub kills_before: usize,
+    lengths: Vec<Heard>,
     tokens: HashMap<String, String>,
     results: Vec<String>,
 }
@@ -49,8 +70,8 @@ impl Witness {
     pub fn hear(&mut self, id: Option<u64>, data: &Value) -> Option<String> {
         if data["type"] == "start" {
             // The turn is told again from its start: what was told and lost does not count any more.
-            let Self { taken, stopped, decided, faults, .. } = std::mem::take(self);
-            *self = Self { taken, stopped, decided, faults, ..Self::default() };
+            let Self { taken, stopped, decided, faults, kills_before, .. } = std::mem::take(self);
+            *self = Self { taken, stopped, decided, faults, kills_before, ..Self::default() };
         }
         if let Some(id) = id {
             if id <= self.last {
@@ -68,7 +89,8 @@ impl Witness {
             }
             "text-delta" => {
                 self.said.push_str(&text("delta"));
-                self.lengths.push((Instant::now(), self.said.len()));
+                let (at, kills_before) = (Instant::now(), self.kills_before);
+                self.lengths.push(Heard { at, letters: self.said.len(), kills_before });
             }
             "tool-input-available" => {
                 let token = data["input"]["token"].as_str().unwrap_or_default().to_owned();
@@ -87,6 +109,7 @@ impl Witness {
             }
             "finish" => self.ended = Some("done".to_owned()),
             "abort" => self.ended = Some("stopped".to_owned()),
+            "error" if text("errorText") == INTERRUPTED => self.ended = Some("interrupted".to_owned()),
             "error" => self.ended = Some(format!("failed: {}", text("errorText"))),
             _ => {}
         }
@@ -114,16 +137,11 @@ impl Witness {
 
     /// The letters that have to be there after kills at these moments.
     pub fn settled_letters(&self, kills: &[Instant]) -> usize {
-        self.lengths.iter().rev().find(|(at, _)| is_settled(*at, kills)).map_or(0, |(_, length)| *length)
+        self.lengths.iter().rev().find(|heard| heard.is_settled(kills)).map_or(0, |heard| heard.letters)
     }
 
     /// The calls whose results were told: a result is written down before anybody sees it.
     pub fn results(&self) -> HashSet<&str> {
         self.results.iter().map(String::as_str).collect()
     }
-}
-
-/// Whether nothing was killed soon after something was told.
-fn is_settled(told: Instant, kills: &[Instant]) -> bool {
-    !kills.iter().any(|&killed| told < killed + LATE && killed < told + SETTLED)
 }
