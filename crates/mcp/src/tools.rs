@@ -103,8 +103,17 @@ async fn page(connection: &Inner, cursor: Option<String>) -> Result<(Vec<Value>,
 
 fn definition(mut tool: Value) -> Option<ToolDefinition> {
     let fields = tool.as_object_mut()?;
-    // A field that is null means the same as one that is not there.
-    fields.retain(|_, value| !value.is_null());
+    // A field that is null, or of another kind than it has to be, means the same as one that is not there: the tool can be
+    // called all the same.
+    fields.retain(|name, value| match name.as_str() {
+        "title" | "description" => value.is_string(),
+        "annotations" | "outputSchema" | "_meta" => value.is_object(),
+        "icons" => value.is_array(),
+        _ => !value.is_null(),
+    });
+    if let Some(Value::Object(hints)) = fields.get_mut("annotations") {
+        hints.retain(|name, value| if name == "title" { value.is_string() } else { value.is_boolean() });
+    }
     let tool: ToolDefinition = serde_json::from_value(tool).ok()?;
     // A name is called by and cannot be shown as another, so that one with something invisible in it is none.
     let is_named = NAME.contains(&tool.name.chars().count()) && !tool.name.contains(is_not_for_names);
@@ -145,6 +154,20 @@ mod tests {
         .unwrap();
         assert_eq!((tool.name.as_str(), tool.description.as_str()), ("add", ""));
         assert_eq!(tool.annotations.unwrap().read_only_hint, Some(true));
+    }
+
+    #[test]
+    fn what_is_not_needed_to_call_a_tool_does_not_cost_the_tool() {
+        let tool = definition(json!({
+            "name": "add", "title": 7, "description": ["adds"], "inputSchema": { "type": "object" }, "outputSchema": "any",
+            "annotations": { "readOnlyHint": "yes", "destructiveHint": false, "title": null }, "_meta": [], "icons": {},
+        }))
+        .unwrap();
+        assert_eq!((tool.title, tool.description.as_str(), tool.output_schema), (None, "", None));
+        let hints = tool.annotations.unwrap();
+        assert_eq!((hints.read_only_hint, hints.destructive_hint), (None, Some(false)));
+        let odd = json!({ "name": "add", "inputSchema": {}, "annotations": "none" });
+        assert_eq!(definition(odd).unwrap().annotations, None);
     }
 
     #[test]

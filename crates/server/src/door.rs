@@ -2,7 +2,6 @@
 //! program asks for it, with the person's tools. Nothing of it is stored but the list of calls.
 
 mod limits;
-mod nobody;
 mod tools;
 
 use domain::UserId;

@@ -11,12 +11,11 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::Failure;
-use super::nobody::Nobody;
 use crate::app::App;
 use crate::runs::{NEVER, parse_arguments, tool_result};
 use crate::tools::discovery::Offer;
 use crate::tools::permission::{Audited, Verdict};
-use crate::tools::{BoundTool, CallEnd, Selection, Toolset, Wanted, Watcher};
+use crate::tools::{BoundTool, CallEnd, Nobody, Selection, Toolset, Wanted, Watcher};
 
 /// Everything that the person's connections offer a model now.
 pub async fn all(app: &App, user: UserId) -> Result<Toolset, Failure> {

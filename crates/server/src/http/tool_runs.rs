@@ -22,7 +22,7 @@ use super::sessions::Said;
 use super::sse;
 use crate::app::App;
 use crate::tools::permission::{Audited, Verdict};
-use crate::tools::{BoundTool, CallEnd, HandAsker, Inquirer, Selection, Told, Wanted, Watcher};
+use crate::tools::{BoundTool, CallEnd, HandAsker, Inquirer, Nobody, Selection, Told, Wanted, Watcher};
 
 /// The body.
 #[derive(Debug, Deserialize)]
@@ -44,13 +44,19 @@ pub async fn run(
     let tool = allowed_tool(&app, caller.user, &body).await?;
     // Who closes the sheet while the tool runs drops this future, and with it the call.
     if !wants_stream(&headers) {
-        return call(&app, caller.user, &tool, body, None).await.map(|ran| Json(ran).into_response());
+        let nobody = Arc::new(Nobody::default());
+        let ran = call(&app, caller.user, &tool, body, nobody.clone()).await;
+        if nobody.was_asked() {
+            let message = "the tool asks something in the middle of the call; ask for text/event-stream to answer it";
+            return Err(ApiError::Unprocessable { code: "tool_needs_input", message: message.to_owned() });
+        }
+        return ran.map(|ran| Json(ran).into_response());
     }
     let (asker, asked) = HandAsker::new(&app, caller.user);
     let asked = stream::unfold(asked, |mut asked| async move { Some((in_words(asked.recv().await?), asked)) });
     let inner = app.clone();
     let called = stream::once(async move {
-        match call(&inner, caller.user, &tool, body, Some(Arc::new(asker))).await {
+        match call(&inner, caller.user, &tool, body, Arc::new(asker)).await {
             Ok(mut ran) => {
                 ran["type"] = "result".into();
                 ran
@@ -113,11 +119,11 @@ async fn call(
     user: UserId,
     tool: &BoundTool,
     body: ToolRun,
-    asker: Option<Arc<dyn Inquirer>>,
+    asker: Arc<dyn Inquirer>,
 ) -> Result<Value, ApiError> {
     let audited = Audited::new(app, user, &body.server_name, &body.name, AllowedBy::Form);
     let began = app.clock.now();
-    let watcher = Watcher { asker, ..Watcher::of_end(CancellationToken::new()) };
+    let watcher = Watcher { asker: Some(asker), ..Watcher::of_end(CancellationToken::new()) };
     let end = app.tools.call(app, user, tool, body.arguments, watcher).await;
     audited.end(end.outcome());
     match end {

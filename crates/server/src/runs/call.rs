@@ -252,23 +252,38 @@ impl<'a> Caller<'a> {
             instructions: approval.instructions.clone(),
             by,
         };
-        match self.still(&bound).await {
-            Ok(tool) => self.call(record, &tool, arguments, by, None).await,
-            Err(refused) => refused,
+        self.call_if_same(record, &bound, arguments, None).await
+    }
+
+    /// Makes a call that a person was asked about, if the tool is still what and where it was.
+    pub async fn call_if_same(
+        &self,
+        record: &ToolCall,
+        bound: &Bound,
+        arguments: Map<String, Value>,
+        resume: Option<Resumed>,
+    ) -> Ended {
+        match self.still(bound).await {
+            Ok(tool) => self.call(record, &tool, arguments, bound.by, resume).await,
+            Err(reason) => {
+                let refused = Ended::refused(reason);
+                let (app, owner) = (self.app, self.run.owner);
+                Audited::new(app, owner, &record.server_name, &record.name, bound.by).end(refused.end.outcome());
+                refused
+            }
         }
     }
 
-    /// A tool that a person was asked about, if it is still what and where it was.
-    pub async fn still(&self, bound: &Bound) -> Result<BoundTool, Ended> {
+    async fn still(&self, bound: &Bound) -> Result<BoundTool, String> {
         let toolset = self.toolset().await;
         let Some(tool) = toolset.find_by_id(bound.server, &bound.tool) else {
-            return Err(Ended::refused(format!("{} cannot be used any more.", bound.tool)));
+            return Err(format!("{} cannot be used any more.", bound.tool));
         };
         let tool = self.app.tools.current(self.app, self.run.owner, tool).await;
         if Bound::of(&tool, bound.by) == *bound {
             return Ok(tool);
         }
-        Err(Ended::refused("The server changed the tool after the person was asked. The call was not made."))
+        Err("The server changed the tool after the person was asked. The call was not made.".to_owned())
     }
 
     /// Makes a call that is allowed.

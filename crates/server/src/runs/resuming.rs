@@ -90,9 +90,6 @@ impl Caller<'_> {
         let serde_json::Value::Object(arguments) = call.arguments.clone() else {
             return Ended::refused("The arguments are not a JSON object.");
         };
-        match self.still(bound).await {
-            Ok(tool) => self.call(call, &tool, arguments, bound.by, resume).await,
-            Err(refused) => refused,
-        }
+        self.call_if_same(call, bound, arguments, resume).await
     }
 }

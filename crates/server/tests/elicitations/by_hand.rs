@@ -44,8 +44,8 @@ async fn who_cannot_be_asked_is_told_so() {
     let scene = Scene::modern(databases()[0], [asks(&json!({ "table": question(&form()) }))]).await;
     let body = json!({ "serverName": "inn", "name": "book", "arguments": {} });
     let (status, refused) = scene.person.post("/api/tools/run", &body).await;
-    assert_eq!((status.as_u16(), &refused["error"]["code"]), (502, &json!("tool_failed")));
-    assert!(refused["error"]["message"].as_str().unwrap().contains("asked for input"), "{refused}");
+    assert_eq!((status.as_u16(), &refused["error"]["code"]), (422, &json!("tool_needs_input")));
+    assert!(refused["error"]["message"].as_str().unwrap().contains("text/event-stream"), "{refused}");
 }
 
 #[tokio::test]

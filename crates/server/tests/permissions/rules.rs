@@ -126,6 +126,7 @@ async fn a_tool_that_changes_while_its_person_thinks_is_not_called() {
     assert_eq!(call["outcome"], "error");
     assert!(call["error"].as_str().unwrap().contains("changed the tool"), "{call}");
     assert!(scene.server.calls().is_empty());
+    assert_eq!(scene.audit(1).await, [("once".to_owned(), "error".to_owned())]);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use mcp::{Answer, Asker, Question, Suspended};
 
-use crate::tools::{Inquirer, SignInWish};
+use super::{Inquirer, SignInWish};
 
 /// Nobody.
 #[derive(Debug, Default)]
