@@ -17,8 +17,8 @@ export interface ToolDefinition {
   description?: string | null;
   inputSchema?: unknown;
   annotations?: ToolAnnotations | null;
-  /** What else the server says; of it, the link to the tool's app. */
-  _meta?: { ui?: { resourceUri?: unknown } | null } | null;
+  /** What else the server says; of it, the link to the tool's app, and for whom the tool is. */
+  _meta?: { ui?: { resourceUri?: unknown; visibility?: unknown } | null } | null;
   icons?: Icon[] | null;
 }
 

@@ -172,7 +172,15 @@ impl Call<'_> {
         };
         let status = answer.status().as_u16();
         let kind = answer.headers().get(CONTENT_TYPE).map(|kind| kind.to_str().unwrap().to_owned()).unwrap_or_default();
-        let text = if kind.starts_with("text/event-stream") { String::new() } else { answer.text().await.unwrap() };
+        let text = match kind.starts_with("text/event-stream") {
+            true => Ok(String::new()),
+            false => answer.text().await,
+        };
+        let text = match text {
+            Ok(text) => text,
+            Err(error) if what == LARGE_BODY && !error.is_timeout() => return (413, String::new()),
+            Err(error) => panic!("{at}: {error}"),
+        };
         assert!(status < 500, "{at}: {status} {text}");
         // What the connection refuses has no body; every other refusal is JSON and says something.
         let is_refusal = status >= 400 && !is_head && !(matches!(status, 400 | 414 | 431) && text.is_empty());

@@ -53,6 +53,18 @@ test("a tool's title comes from where its server put it", () => {
   expect(list.map(({ title }) => title)).toEqual(["First", "Second", undefined]);
 });
 
+test("what only a server's apps may call is not offered to the assistant", () => {
+  const seenBy = (name: string, visibility: unknown) => ({ name, _meta: { ui: { visibility } } });
+  const tools = [
+    { name: "plain" },
+    seenBy("both", ["app", "model"]),
+    seenBy("inner", ["app"]),
+    seenBy("odd", "app"),
+  ];
+  const list = availableTools(mergeConnections([{ ...row, tools }], []));
+  expect(list.map(({ name }) => name)).toEqual(["plain", "both", "odd"]);
+});
+
 test("connections stand in the order in which they were made", () => {
   const older = { ...row, id: "2", name: "older", created_at: "2026-01-01T00:00:00Z" };
   expect(mergeConnections([row, older], []).map(({ name }) => name)).toEqual(["older", "notes"]);

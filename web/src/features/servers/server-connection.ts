@@ -93,9 +93,15 @@ export function availableTools(connections: readonly ServerConnection[]): Availa
     .filter(isUsable)
     .flatMap((connection) =>
       connection.tools
-        .filter((tool) => !connection.disabledTools.includes(tool.name))
+        .filter((tool) => isForAssistant(tool) && !connection.disabledTools.includes(tool.name))
         .map((tool) => available(tool, connection)),
     );
+}
+
+/** Whether a tool is more than a part of the server's apps. */
+function isForAssistant({ _meta: meta }: ToolDefinition): boolean {
+  const visibility = meta?.ui?.visibility;
+  return !Array.isArray(visibility) || visibility.includes("model");
 }
 
 function available(tool: ToolDefinition, { id, name: serverName }: ServerConnection): AvailableTool {
