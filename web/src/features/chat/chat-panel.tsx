@@ -68,7 +68,8 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
   useEffect(
     () =>
       subscribeEvents((event) => {
-        if (event.type === "run" && event.state === "started") registry.onRunStarted(event.sessionId);
+        if (event.type === "run" && event.state === "started")
+          registry.onRunStarted(event.sessionId, event.runId);
         if (event.type === "queue") void queries.invalidateQueries({ queryKey: ["queue", event.sessionId] });
         if (event.type === "branch") registry.onBranch(event.sessionId);
         if (event.type === "session" || event.type === "open")

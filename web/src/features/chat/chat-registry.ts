@@ -8,8 +8,8 @@ import { ChatStore } from "./stream/chat-store";
 /** The chats of this page that were opened; a turn is followed on while another chat is shown. */
 export class ChatRegistry {
   readonly #stores = new Map<string, ChatStore>();
-  /** Chats in which a turn began while another was being followed. */
-  readonly #late = new Set<string>();
+  /** The last run that was heard of in a chat while one was being followed: that one, or the next. */
+  readonly #late = new Map<string, string>();
   readonly #queries: QueryClient;
   readonly #userId: string;
 
@@ -29,7 +29,7 @@ export class ChatRegistry {
       onEnded: () => {
         void this.#queries.invalidateQueries({ queryKey: this.#key });
         void this.#queries.invalidateQueries({ queryKey: ["branches", chatId] });
-        if (this.#late.delete(chatId)) void this.get(chatId).followOtherTab();
+        this.#followLate(chatId);
       },
       onTrouble: (what, error) => console.error("Loading failed:", what, error),
     });
@@ -50,12 +50,20 @@ export class ChatRegistry {
     );
   }
 
-  /** Another tab began a turn in a chat: it is followed if the chat is open here. */
-  onRunStarted(chatId: string): void {
+  /** A turn began in a chat: if it was not here, it is followed if the chat is open here. */
+  onRunStarted(chatId: string, runId: string): void {
     const store = this.#stores.get(chatId);
+    if (store === undefined || store.isFollowed(runId)) return;
     // What waited begins as soon as an answer is stored, and the page may not have seen the answer's end yet.
-    if (store !== undefined && store.status().phase !== "idle") this.#late.add(chatId);
-    else void store?.followOtherTab();
+    if (store.status().phase === "idle") void store.followOtherTab();
+    else this.#late.set(chatId, runId);
+  }
+
+  #followLate(chatId: string): void {
+    const runId = this.#late.get(chatId);
+    this.#late.delete(chatId);
+    const store = this.#stores.get(chatId);
+    if (runId !== undefined && store?.isFollowed(runId) === false) void store.followOtherTab();
   }
 
   /** Another branch of a chat is the present one. */

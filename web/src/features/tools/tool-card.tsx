@@ -21,7 +21,8 @@ export function ToolCard({ tool, permission, onUse }: ToolCardProps) {
         <h3 className="min-w-0 font-mono text-sm font-semibold wrap-anywhere">{tool.name}</h3>
       </div>
       <p className="line-clamp-4 flex-1 text-ink-2 wrap-anywhere">{showInvisible(tool.description)}</p>
-      {permission}
+      {/* Its place is kept, so that nothing moves when it comes. */}
+      <div className="min-h-10 touch:min-h-11">{permission}</div>
       <div className="mt-2 flex items-center justify-between gap-2">
         <span className="min-w-0 truncate text-sm text-ink-2">{tool.serverName}</span>
         <Button size="sm" onClick={onUse}>

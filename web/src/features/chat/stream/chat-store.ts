@@ -36,6 +36,8 @@ export class ChatStore {
   #cancelFrame: (() => void) | null = null;
   #following = new AbortController();
   #stopWanted = false;
+  /** The id of the run that was followed last. */
+  #runId: string | undefined;
 
   constructor(backend: ChatBackend, events: ChatEvents) {
     this.#backend = backend;
@@ -55,6 +57,11 @@ export class ChatStore {
     (id: string) =>
     (listener: () => void): (() => void) =>
       this.#topics.subscribe(id, listener);
+
+  /** Whether a run is the one that is followed, or was followed last. */
+  isFollowed(runId: string): boolean {
+    return this.#runId === runId;
+  }
 
   /** Whether the server knows a message under its id. */
   isStored(id: string): boolean {
@@ -235,6 +242,7 @@ export class ChatStore {
   }
 
   #collect(chunk: StreamChunk): void {
+    if (chunk.type === "start") this.#runId = chunk.messageMetadata?.runId;
     this.#chunks.push(chunk);
     this.#cancelFrame ??= this.#backend.nextFrame(() => this.#flush());
   }
