@@ -10,7 +10,10 @@ use domain::resource::ResourceContents;
 use domain::text::cut_to;
 use domain::tool::{ToolDefinition, ToolResult};
 use rmcp::RoleClient;
-use rmcp::model::{ErrorCode, ServerCapabilities, ServerNotification, ServerPeerInfo, SubscriptionFilter};
+use rmcp::model::{
+    ClientRequest, DiscoverRequest, DiscoverRequestParams, ErrorCode, PingRequest, ServerCapabilities,
+    ServerNotification, ServerPeerInfo, SubscriptionFilter,
+};
 use rmcp::service::{ClientCacheConfig, Peer, RunningService, ServiceError};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -23,11 +26,11 @@ use crate::call::long::{self, Task, Told};
 use crate::call::{self, CallOptions};
 use crate::error::quote;
 use crate::handler::{Handler, Routes, Updates};
-use crate::offers::Listing;
 use crate::offers::completion::{self, Blank, Proposals};
 use crate::offers::prompts::{self, FilledPrompt, Prompt};
 use crate::offers::resources::{self, Resource, ResourceTemplate};
 use crate::offers::watch::{self as updates, ResourceWatch};
+use crate::offers::{Listing, ask};
 use crate::transport::{Fault, Transport};
 use crate::{CallError, Error, Limits, icons, tools};
 
@@ -252,9 +255,25 @@ impl Connection {
         updates::watch(&self.0, uri).await
     }
 
+    /// Whether it is the same connection, not just one to the same server.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Asks whether the server is still there, for wires that would not tell. The error is that it is not: any answer of its
+    /// own, and none in time, may come from one that is.
+    pub async fn probe(&self) -> Result<(), Error> {
+        let request = match self.0.info.era {
+            Era::Modern => ClientRequest::DiscoverRequest(DiscoverRequest::new(DiscoverRequestParams {})),
+            Era::Legacy => ClientRequest::PingRequest(PingRequest::default()),
+        };
+        let asked = ask::once(&self.0, request).await;
+        asked.map_or_else(|error| if error.is_absence() { Err(error) } else { Ok(()) }, |_| Ok(()))
+    }
+
     /// Waits until the connection is gone. Streamable HTTP holds no connection between requests, so there it ends only
-    /// by [`close`](Self::close), and a server that went away shows at the next request. Where it had a stream to speak
-    /// on, that this cannot be had again counts as [news](Self::tools_changed).
+    /// by [`close`](Self::close), and a server that went away shows at the next request or [`probe`](Self::probe). Where it
+    /// had a stream to speak on, that this cannot be had again counts as [news](Self::tools_changed).
     pub async fn closed(&self) {
         self.0.ended.cancelled().await;
     }

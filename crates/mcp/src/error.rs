@@ -159,6 +159,16 @@ impl Error {
         }
     }
 
+    /// Whether nobody is there, as far as can be told from here.
+    pub(crate) fn is_absence(&self) -> bool {
+        match self {
+            Self::NameNotFound | Self::ConnectionRefused | Self::Unreachable(_) => true,
+            // What stands before the server does not reach it.
+            Self::Status { status } => matches!(status, 502..=504),
+            _ => false,
+        }
+    }
+
     /// Whether the request certainly did nothing: it was not sent, or it was turned away at the door.
     fn precedes_work(&self) -> bool {
         match self {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{LivingMcp, Trouble, databases};
+use testkit::{LivingMcp, MockClock, ScriptedMcp, TestApp, Trouble, databases};
 
 use super::{Scene, names, tool};
 
@@ -117,6 +117,35 @@ async fn an_open_page_sees_a_server_go_and_come_back_by_itself() {
     scene.clock.advance_seconds(60);
     let back = page.told(|connection| connection["status"] == "connected").await;
     assert_eq!(names(&back), ["send"]);
+}
+
+#[tokio::test]
+async fn an_open_page_sees_a_server_go_that_speaks_only_when_it_is_asked() {
+    for server in [ScriptedMcp::start([tool("send")]).await, ScriptedMcp::modern([tool("send")]).await] {
+        let clock = MockClock::new();
+        let app = TestApp::builder().database(databases()[0]).clock(&clock).start().await;
+        let person = app.person().await;
+        let connection = person.connect_to("post", &server.url).await;
+        let scene = Scene { clock, server: LivingMcp::start([]).await, app, person, connection };
+        scene.until("status", &json!("connected")).await;
+        let asked = || server.requests("ping") + server.requests("server/discover");
+        let before = asked();
+        scene.clock.advance_seconds(40);
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        assert_eq!(asked(), before, "nobody looks");
+
+        let mut page = scene.page().await;
+        while asked() == before {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        server.is_away(true);
+        scene.clock.advance_seconds(40);
+        let gone = page.told(|connection| connection["status"] == "error").await;
+        assert_eq!(gone["reason"], "answered 503 Service Unavailable");
+        server.is_away(false);
+        scene.clock.advance_seconds(60);
+        page.told(|connection| connection["status"] == "connected").await;
+    }
 }
 
 #[tokio::test]

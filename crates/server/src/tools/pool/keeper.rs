@@ -1,4 +1,5 @@
-//! Looks after all connections: closes those that nobody needs, and tries those again whose owner is watching.
+//! Looks after all connections: closes those that nobody needs, and for owners who are watching tries those again that
+//! failed and sees whether the others are still there.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,13 +7,15 @@ use std::time::Duration;
 use domain::Timestamp;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::Pool;
 use super::slot::Slot;
+use super::{Pool, lost};
 use crate::app::App;
 use crate::tools::view::ConnectionStatus;
 
 /// A connection that nobody needed for this long is closed.
 const IDLE: Duration = Duration::from_mins(15);
+/// An open connection of which nothing was heard for this long is asked whether its server is there, in milliseconds.
+const QUIET: u64 = 30_000;
 /// How often it looks. It compares a few numbers for each connection.
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -39,11 +42,20 @@ impl Pool {
             if is_idle(&slot, now) {
                 let inner = app.clone();
                 app.tasks.spawn("close idle connection", async move { close(&inner, &slot).await });
-            } else if is_due(&slot, now) && app.events.is_followed(slot.owner) {
-                let inner = app.clone();
-                app.tasks.spawn("try connection again", async move { try_again(&inner, slot).await });
+            } else if app.events.is_followed(slot.owner) {
+                look_for_page(app, slot, now);
             }
         }
+    }
+}
+
+/// What is done so that an open page shows what is so.
+fn look_for_page(app: &App, slot: Arc<Slot>, now: Timestamp) {
+    let inner = app.clone();
+    if is_due(&slot, now) {
+        app.tasks.spawn("try connection again", async move { try_again(&inner, slot).await });
+    } else if slot.is_quiet(now, QUIET) {
+        app.tasks.spawn("probe connection", async move { probe(&inner, &slot).await });
     }
 }
 
@@ -71,6 +83,17 @@ async fn close(app: &App, slot: &Slot) {
     let Some(connection) = connection else { return };
     app.tools.pool.tell_anew(app, slot).await;
     connection.close().await;
+}
+
+/// A server that speaks only when it is asked would not be missed until somebody needs it.
+async fn probe(app: &App, slot: &Slot) {
+    let Some(connection) = slot.known().connection else { return };
+    let Err(error) = connection.probe().await else { return };
+    let is_current = slot.known().connection.is_some_and(|open| open.is_same(&connection));
+    if is_current {
+        lost(slot, &error.to_string(), app.clock.now());
+        app.tools.pool.tell_anew(app, slot).await;
+    }
 }
 
 async fn try_again(app: &App, slot: Arc<Slot>) {

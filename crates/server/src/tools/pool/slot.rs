@@ -33,6 +33,7 @@ pub struct Slot {
     /// Cancelled when the connection is not wanted any more.
     pub gone: CancellationToken,
     used_at: AtomicI64,
+    probed_at: AtomicI64,
     calls: AtomicUsize,
 }
 
@@ -135,6 +136,7 @@ impl Slot {
             known: Mutex::default(),
             gone: CancellationToken::new(),
             used_at: AtomicI64::new(0),
+            probed_at: AtomicI64::new(0),
             calls: AtomicUsize::new(0),
         }
     }
@@ -155,6 +157,20 @@ impl Slot {
     /// Since when nobody needed it; nothing while a call is under way.
     pub fn idle_since(&self) -> Option<Timestamp> {
         (self.calls.load(Ordering::SeqCst) == 0).then(|| Timestamp(self.used_at.load(Ordering::SeqCst)))
+    }
+
+    /// Whether nothing was heard of an open connection for so many milliseconds. Says so once in that time.
+    pub fn is_quiet(&self, now: Timestamp, millis: u64) -> bool {
+        let Some(used) = self.idle_since() else { return false };
+        let known = self.known();
+        let is_open = known.connection.is_some() && known.status == Some(ConnectionStatus::Connected);
+        let probed = Timestamp(self.probed_at.load(Ordering::SeqCst));
+        let heard = [Some(used), known.checked_at, Some(probed)].into_iter().flatten().max().unwrap_or(probed);
+        if !is_open || now.millis_since(heard) < millis {
+            return false;
+        }
+        self.probed_at.store(now.0, Ordering::SeqCst);
+        true
     }
 
     /// What can be used as it is, or why nothing can for the moment.
