@@ -69,6 +69,8 @@ ids! {
     ServerId,
     /// One turn of the assistant.
     RunId,
+    /// A process among those that share a database.
+    NodeId,
     /// A call that waits for its person's consent.
     ApprovalId,
     /// A chat that its person shares as it was.

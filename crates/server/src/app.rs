@@ -19,6 +19,7 @@ use crate::door;
 use crate::events::Events;
 use crate::mail::Mailer;
 use crate::models::Models;
+use crate::nodes::{self, Identity, Post};
 use crate::runs::Runs;
 use crate::secrets::Secrets;
 use crate::tasks::Tasks;
@@ -62,6 +63,10 @@ pub struct Parts {
     pub imports: Semaphore,
     /// What limits programs that ask in a person's name.
     pub door: door::Limits,
+    /// That this process uses the data folder, where that is known.
+    pub identity: Option<Identity>,
+    /// To the other nodes on the same database.
+    pub post: Post,
 }
 
 /// Files that are taken in at a time.
@@ -100,11 +105,14 @@ impl App {
         let mail =
             config.smtp.as_ref().map(|smtp| Mailer::new(&smtp.url, smtp.from.as_ref(), &site_url)).transpose()?;
         let models = Models::new(&config)?;
-        let tools = Tools::new(&config, address, &site_url, |guard| {
+        let (post, outbox) = Post::new();
+        let tools = Tools::new(&config, address, &site_url, post.clone(), |guard| {
             sign_in::start(guard, &site_url, &store, &secrets, &clock, &tasks)
         })?;
-        let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref()).await?;
-        let events = Events::default();
+        let identity = Identity::take(&config.data_dir, store.node());
+        let former = identity.as_ref().and_then(|identity| identity.former);
+        let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref(), former).await?;
+        let events = Events::new(post.clone());
         let door = door::Limits::new(config.rate_limits, &clock);
         let google_drive = GoogleDrive::default();
         let app = Self(Arc::new(Parts {
@@ -123,8 +131,11 @@ impl App {
             runs,
             imports: Semaphore::new(IMPORTS),
             door,
+            identity,
+            post,
         }));
         Runs::resume(&app, suspended);
+        nodes::start(&app, outbox);
         app.tasks.spawn("upkeep", upkeep::run(app.clone()));
         Tools::look_after(&app);
         tracing::info!(database = app.store.kind(), address = %address, "started");
@@ -135,6 +146,7 @@ impl App {
     pub async fn stop(&self) {
         self.tasks.stop().await;
         self.tools.stop().await;
+        nodes::leave(self).await;
         self.store.close().await;
     }
 }

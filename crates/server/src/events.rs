@@ -7,6 +7,7 @@ use domain::{ChatId, RunId, ServerId, UserId};
 use serde::Serialize;
 use tokio::sync::broadcast;
 
+use crate::nodes::{Post, Told};
 use crate::tools::ConnectionView;
 
 /// How many events a page may be behind. One that is further behind is cut off; it connects again and loads afresh.
@@ -75,6 +76,8 @@ pub enum RunState {
 /// Where events go in and come out.
 #[derive(Debug, Default)]
 pub struct Events {
+    /// To the pages that are connected to other nodes.
+    others: Post,
     pages: Mutex<HashMap<UserId, broadcast::Sender<Arc<str>>>>,
 }
 
@@ -84,14 +87,32 @@ impl Event {
 }
 
 impl Events {
-    /// Tells a person's open pages. With none open, nothing happens.
+    /// Tells the other nodes, too.
+    pub fn new(others: Post) -> Self {
+        Self { others, pages: Mutex::default() }
+    }
+
+    /// Tells a person's open pages, wherever they are connected. With none open, nothing happens.
     pub fn publish(&self, user: UserId, event: &Event) {
+        let encode = || serde_json::to_string(event).unwrap_or_default();
+        self.others.tell(|| Told::Event { user, event: encode() });
+        if self.is_followed(user) {
+            self.publish_here(user, &encode().into());
+        }
+    }
+
+    /// Tells the pages that are connected to this node.
+    pub fn publish_here(&self, user: UserId, event: &Arc<str>) {
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(sender) = pages.get(&user) else { return };
-        let Ok(text) = serde_json::to_string(event) else { return };
-        if sender.send(text.into()).is_err() {
+        if sender.send(Arc::clone(event)).is_err() {
             pages.remove(&user);
         }
+    }
+
+    /// Ends all streams: something may have been missed. Pages come back and load afresh.
+    pub fn begin_anew(&self) {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// Whether a page of the person's is open.

@@ -12,6 +12,7 @@ pub mod events;
 pub mod http;
 pub mod mail;
 pub mod models;
+pub mod nodes;
 pub mod runs;
 pub mod secrets;
 pub mod tasks;

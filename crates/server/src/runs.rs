@@ -12,11 +12,13 @@ mod history;
 mod journal;
 mod log;
 mod long_calls;
+mod orders;
 mod overflow;
 mod questions;
 mod queue;
 mod recorder;
 mod recovery;
+mod replica;
 mod reply;
 mod resuming;
 mod transcript;
@@ -28,10 +30,11 @@ use std::time::Duration;
 
 use domain::attachment::Attachment;
 use domain::message::{AppContext, MessageStatus, Part};
-use domain::{AttachmentId, ChatId, Clock, MessageId, QueuedId, RunId, UserId};
+use domain::{AttachmentId, ChatId, Clock, MessageId, NodeId, QueuedId, RunId, UserId};
 use store::Store;
 use store::branches::Place;
 use store::chats::NewTurn;
+use store::runs::UnfinishedRun;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -42,6 +45,7 @@ use crate::tools::Selection;
 
 use long_calls::LiveCalls;
 use questions::Questions;
+use replica::Replicas;
 use transcript::Transcript;
 
 pub use answer::{AnswerError, Reply};
@@ -84,6 +88,8 @@ pub struct Run {
     pub stop: CancellationToken,
     /// It was stopped for the message that waits first.
     gives_way: AtomicBool,
+    /// Cancelled when another node drives it.
+    pub lost: CancellationToken,
     /// How it ended, once it has.
     pub end: OnceLock<End>,
 }
@@ -107,6 +113,12 @@ impl Run {
 
     fn transcript(&self) -> MutexGuard<'_, Transcript> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AsRef<RunLog> for Run {
+    fn as_ref(&self) -> &RunLog {
+        &self.log
     }
 }
 
@@ -163,16 +175,27 @@ pub struct Runs {
     /// By owner and chat: whoever asks in somebody else's chat stands in nobody's way until the store refuses.
     active: Mutex<HashMap<(UserId, ChatId), Arc<Run>>>,
     journal: Journal,
+    /// Those that other nodes drive and that are followed here.
+    replicas: Replicas,
 }
 
 impl Runs {
     /// Closes the runs that a previous process left open, and starts the journal. Gives those that wait for their person,
-    /// for [`Runs::resume`].
-    pub async fn start(store: &Store, tasks: &Tasks, clock: &dyn Clock) -> anyhow::Result<(Self, Vec<Suspended>)> {
-        let suspended = recovery::close_unfinished(store, clock.now()).await?;
+    /// for [`Runs::resume`]. `former` is a node that is known to be gone.
+    pub async fn start(
+        store: &Store,
+        tasks: &Tasks,
+        clock: &dyn Clock,
+        former: Option<NodeId>,
+    ) -> anyhow::Result<(Self, Vec<Suspended>)> {
+        store.enter_nodes().await?;
+        if let Some(former) = former {
+            store.remove_node(former).await?;
+        }
+        let suspended = recovery::close_unfinished(store, &store.claim_runs().await?, clock.now()).await?;
         let (journal, writer) = Journal::new(store.clone(), tasks.stopping().clone());
         tasks.spawn("journal", writer);
-        Ok((Self { active: Mutex::default(), journal }, suspended))
+        Ok((Self { active: Mutex::default(), journal, replicas: Replicas::default() }, suspended))
     }
 
     /// Lets turns wait again that waited when the program was stopped.
@@ -180,6 +203,18 @@ impl Runs {
         for turn in suspended {
             recovery::resume(app, turn);
         }
+    }
+
+    /// Goes on with a run whose node is gone: it waits here, or is closed with what had been written.
+    pub async fn take_over(app: &App, run: &UnfinishedRun) -> Result<(), store::Error> {
+        let suspended = recovery::close_unfinished(&app.store, std::slice::from_ref(run), app.clock.now()).await?;
+        if suspended.is_empty() {
+            let ended = Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended };
+            app.events.publish(run.owner, &ended);
+            app.events.publish(run.owner, &Event::Session { session_id: Some(run.chat) });
+        }
+        Self::resume(app, suspended);
+        Ok(())
     }
 
     /// Stores the person's message and begins the turn that answers it.
@@ -196,6 +231,7 @@ impl Runs {
             calls: LiveCalls::default(),
             stop: CancellationToken::new(),
             gives_way: AtomicBool::new(false),
+            lost: CancellationToken::new(),
             end: OnceLock::new(),
         });
         self.enter(&run)?;
@@ -275,22 +311,9 @@ impl Runs {
         self.active().values().find(|run| run.owner == owner && run.id == id).cloned()
     }
 
-    /// Ends the turn that goes on in a chat; what it has said is kept. Says whether there was one.
-    pub fn stop_run(&self, owner: UserId, chat: ChatId) -> bool {
-        let run = self.get(owner, chat);
-        if let Some(run) = &run {
-            run.stop.cancel();
-        }
-        run.is_some()
-    }
-
-    /// Stops one call of the turn that goes on in a chat; the turn goes on without its result. Says whether there was one.
-    pub fn cancel_call(&self, owner: UserId, chat: ChatId, call: &str) -> bool {
-        self.get(owner, chat).is_some_and(|run| run.calls.cancel(call))
-    }
-
     /// Ends every turn of a person, and waits a little until it has ended.
-    pub async fn stop_all(&self, owner: UserId) {
+    pub async fn stop_all(&self, app: &App, owner: UserId) {
+        self.stop_elsewhere(app, owner).await;
         let runs: Vec<Arc<Run>> = self.active().values().filter(|run| run.owner == owner).cloned().collect();
         for run in &runs {
             run.stop.cancel();

@@ -41,6 +41,7 @@ use url::Url;
 use crate::app::App;
 use crate::auth::Audience;
 use crate::config::Config;
+use crate::nodes::Post;
 
 use inquiry::SignIns;
 use origin::{host_and_port, own_origins};
@@ -116,6 +117,7 @@ impl Tools {
         config: &Config,
         address: SocketAddr,
         site: &Url,
+        others: Post,
         oauth: impl FnOnce(GuardedHttp) -> anyhow::Result<OAuth>,
     ) -> anyhow::Result<Self> {
         let own = own_origins(address, site);
@@ -128,7 +130,7 @@ impl Tools {
             client,
             pool: Pool::default(),
             oauth,
-            sign_ins: SignIns::default(),
+            sign_ins: SignIns::new(others),
             by_hand: ByHand::default(),
             pictures: offers::Pictures::default(),
             watches: news::Watches::default(),

@@ -15,6 +15,8 @@ mod long_calls;
 mod many_tools;
 mod mcp_servers;
 mod network;
+mod nodes;
+mod outages;
 mod offers;
 mod permissions;
 mod rest;

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::branches::{self, Node, Place};
 use crate::dispatch::{read, transaction};
+use crate::runs::{Chunk, insert_chunk};
 use crate::{Error, JsonText, Store};
 
 /// The title of a chat before its first message (specification 3).
@@ -190,25 +191,44 @@ impl Store {
                 .bind(&turn.model)
                 .bind(&tools)
                 .bind(turn.now.0)
+                .bind(self.node.0)
                 .execute(&mut *tx)
                 .await?;
             Ok(Some(named == 1))
         })
     }
 
-    /// Folds a run into its answer: the message is written, the run is closed, its chunks go. Safe to repeat.
+    /// Folds a run into its answer: the message is written, the run is closed, its chunks go. Where other nodes may follow
+    /// them they stay a while, with `last` behind them, the end of the log. `false` when there is nothing to fold: the run
+    /// has ended, or another node has taken it over.
     pub async fn finish_turn(
         &self,
         owner: UserId,
         chat: ChatId,
         run: domain::RunId,
         answer: &Answer,
+        last: Option<&Chunk>,
         now: Timestamp,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let content = without_nul(text_of(&answer.parts));
         let tool_calls = JsonText(tool_calls_of(&answer.parts));
         let parts = JsonText(&answer.parts);
         transaction!(self, |tx| {
+            if let Some(chunk) = last.filter(|_| self.is_shared()) {
+                insert_chunk!(tx, self, chunk);
+            }
+            let closed = sqlx::query(crate::runs::CLOSE)
+                .bind(run.0)
+                .bind(owner.0)
+                .bind(answer.status.as_str())
+                .bind(now.0)
+                .bind(self.node.0)
+                .execute(&mut *tx)
+                .await?
+                .rows_affected();
+            if closed == 0 {
+                return Ok(false);
+            }
             sqlx::query(INSERT_ANSWER)
                 .bind(answer.id.0)
                 .bind(chat.0)
@@ -223,17 +243,13 @@ impl Store {
                 .execute(&mut *tx)
                 .await?;
             sqlx::query(TOUCH).bind(chat.0).bind(owner.0).bind(now.0).execute(&mut *tx).await?;
-            sqlx::query(crate::runs::CLOSE)
-                .bind(run.0)
-                .bind(owner.0)
-                .bind(answer.status.as_str())
-                .bind(now.0)
-                .execute(&mut *tx)
-                .await?;
-            sqlx::query(crate::runs::DELETE_CHUNKS).bind(run.0).execute(&mut *tx).await?;
+            if !self.is_shared() {
+                sqlx::query(crate::runs::DELETE_CHUNKS).bind(run.0).execute(&mut *tx).await?;
+            }
+            sqlx::query(crate::runs::FORGET_ORDERS).bind(run.0).execute(&mut *tx).await?;
             sqlx::query(crate::tool_tasks::DELETE_ALL).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
             sqlx::query(crate::elicitations::FORGET).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
-            Ok(())
+            Ok(true)
         })
     }
 }

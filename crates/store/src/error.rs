@@ -22,9 +22,9 @@ impl Error {
     pub fn is_outage(&self) -> bool {
         match self {
             Self::Database(sqlx::Error::Database(refused)) => refused.code().is_some_and(|code| {
-                // PostgreSQL: connection failures, too many connections, shutting down. SQLite: busy, locked.
+                // PostgreSQL: connection failures, too many connections, shutting down. SQLite: busy, locked, disk full.
                 ["08", "53", "57P"].iter().any(|class| code.starts_with(class) && code.len() == 5)
-                    || matches!(code.as_ref(), "5" | "6")
+                    || matches!(code.as_ref(), "5" | "6" | "13")
             }),
             Self::Database(error) => matches!(
                 error,

@@ -25,6 +25,8 @@ pub mod factors;
 pub mod imports;
 pub mod listings;
 pub mod marks;
+pub mod news;
+pub mod nodes;
 pub mod one_time_tokens;
 pub mod permissions;
 pub mod queue;
@@ -39,6 +41,7 @@ pub mod tool_tasks;
 pub mod usage;
 pub mod users;
 
+use domain::NodeId;
 use sqlx::{PgPool, SqlitePool};
 
 pub use error::Error;
@@ -49,6 +52,8 @@ pub use open::OpenError;
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(crate) db: Db,
+    /// This process among those that share the database.
+    pub(crate) node: NodeId,
     /// Held as long as any clone lives: it keeps a second process off the same SQLite file.
     _lock: Option<std::sync::Arc<std::fs::File>>,
 }
@@ -76,10 +81,22 @@ impl Store {
         }
     }
 
-    /// Answers when the database answers. For readiness.
+    /// This process among those that share the database.
+    pub fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// Whether other processes can share the database.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.db, Db::Postgres(_))
+    }
+
+    /// Answers when the database can be written. For readiness.
     pub async fn ping(&self) -> Result<(), Error> {
-        dispatch::write!(self, |c| sqlx::query("SELECT 1").execute(c).await.map(|done| done.rows_affected()))?;
-        Ok(())
+        dispatch::transaction!(self, |tx| {
+            sqlx::query("SELECT 1").execute(&mut *tx).await?;
+            Ok(())
+        })
     }
 
     /// Waits for work under way and closes every connection.

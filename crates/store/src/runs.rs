@@ -1,28 +1,71 @@
 //! Turns of the assistant while they go on: who runs, and what it has said so far.
 
+use domain::text::without_nul;
 use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction};
+use crate::dispatch::{read, transaction, write};
+use crate::news::{self, NOTIFY};
 use crate::{Error, JsonText, Store};
 
 pub(crate) const INSERT: &str =
-    "INSERT INTO runs (id, session_id, user_id, message_id, status, model, tools, created_at)
-    VALUES ($1, $2, $3, $4, 'running', $5, $6, $7)";
+    "INSERT INTO runs (id, session_id, user_id, message_id, status, model, tools, created_at, node_id)
+    VALUES ($1, $2, $3, $4, 'running', $5, $6, $7, $8)";
 
-pub(crate) const CLOSE: &str =
-    "UPDATE runs SET status = $3, ended_at = $4 WHERE id = $1 AND user_id = $2 AND status = 'running'";
+pub(crate) const CLOSE: &str = "UPDATE runs SET status = $3, ended_at = $4
+    WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $5";
 
 pub(crate) const DELETE_CHUNKS: &str = "DELETE FROM run_chunks WHERE run_id = $1";
 
-const INSERT_CHUNK: &str = "INSERT INTO run_chunks (run_id, seq, payload)
-    SELECT id, $2, $3 FROM runs WHERE id = $1 AND status = 'running'
+pub(crate) const INSERT_CHUNK: &str = "INSERT INTO run_chunks (run_id, seq, payload)
+    SELECT id, $2, $3 FROM runs WHERE id = $1 AND status = 'running' AND node_id = $4
     ON CONFLICT (run_id, seq) DO NOTHING";
 
-const LIST_UNFINISHED: &str = "SELECT id, session_id, user_id, message_id, model, tools, created_at FROM runs WHERE status = 'running' ORDER BY id";
+pub(crate) const FORGET_ORDERS: &str = "DELETE FROM run_orders WHERE run_id = $1";
+
+const PURGE_CHUNKS: &str = "DELETE FROM run_chunks WHERE run_id IN (SELECT DISTINCT c.run_id FROM run_chunks c
+    JOIN runs r ON r.id = c.run_id WHERE r.status <> 'running' AND r.ended_at < $1)";
+
+const IS_DRIVEN: &str =
+    "SELECT EXISTS (SELECT 1 FROM runs WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $3)";
+
+const FIND_RUNNING: &str = "SELECT id FROM runs WHERE session_id = $1 AND user_id = $2 AND status = 'running'";
+
+const IS_RUNNING: &str = "SELECT EXISTS (SELECT 1 FROM runs WHERE id = $1 AND user_id = $2 AND status = 'running')";
+
+const LIST_CHUNKS_AFTER: &str = "SELECT c.seq, c.payload FROM run_chunks c JOIN runs r ON r.id = c.run_id
+    WHERE c.run_id = $1 AND r.user_id = $2 AND c.seq > $3 ORDER BY c.seq";
+
+const ORDER: &str = "INSERT INTO run_orders (run_id, what)
+    SELECT id, $3 FROM runs WHERE session_id = $1 AND user_id = $2 AND status = 'running'
+    ON CONFLICT (run_id, what) DO NOTHING";
+
+const ORDER_ALL: &str = "INSERT INTO run_orders (run_id, what)
+    SELECT id, $2 FROM runs WHERE user_id = $1 AND status = 'running'
+    ON CONFLICT (run_id, what) DO NOTHING";
+
+const LIST_ORDERS: &str = "SELECT o.run_id, o.what FROM run_orders o JOIN runs r ON r.id = o.run_id
+    WHERE r.node_id = $1 AND r.status = 'running'";
 
 const LIST_CHUNKS: &str = "SELECT c.payload FROM run_chunks c JOIN runs r ON r.id = c.run_id
     WHERE c.run_id = $1 AND r.user_id = $2 ORDER BY c.seq";
+
+/// Appends one piece within a transaction, and tells the other nodes where there may be some.
+macro_rules! insert_chunk {
+    ($tx:ident, $store:ident, $chunk:ident) => {
+        sqlx::query(crate::runs::INSERT_CHUNK)
+            .bind($chunk.run.0)
+            .bind($chunk.seq)
+            .bind(&$chunk.payload)
+            .bind($store.node.0)
+            .execute(&mut *$tx)
+            .await?;
+        if $store.is_shared() {
+            sqlx::query(crate::news::NOTIFY).bind(crate::news::of_run($chunk.run)).execute(&mut *$tx).await?;
+        }
+    };
+}
+pub(crate) use insert_chunk;
 
 /// A turn that has no end in the database.
 #[derive(Debug, Clone)]
@@ -44,14 +87,28 @@ pub struct UnfinishedRun {
 }
 
 #[derive(sqlx::FromRow)]
-struct RunRow {
-    id: Uuid,
+pub(crate) struct RunRow {
+    pub id: Uuid,
     session_id: Uuid,
     user_id: Uuid,
     message_id: Uuid,
     model: String,
     tools: JsonText<serde_json::Value>,
     created_at: i64,
+}
+
+impl From<RunRow> for UnfinishedRun {
+    fn from(row: RunRow) -> Self {
+        Self {
+            id: RunId(row.id),
+            chat: ChatId(row.session_id),
+            owner: UserId(row.user_id),
+            answer: MessageId(row.message_id),
+            model: row.model,
+            tools: row.tools.0,
+            created_at: Timestamp(row.created_at),
+        }
+    }
 }
 
 /// A piece of a run's log on its way to the database.
@@ -65,38 +122,45 @@ pub struct Chunk {
     pub payload: String,
 }
 
+/// What somebody wants of a run that another process drives. It stands until the run ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// That it ends.
+    Stop,
+    /// That it looks what was decided and answered.
+    Look,
+    /// That this call ends.
+    Cancel(String),
+}
+
+impl Order {
+    fn to_text(&self) -> String {
+        match self {
+            Self::Stop => "stop".to_owned(),
+            Self::Look => "look".to_owned(),
+            Self::Cancel(call) => without_nul(format!("cancel {call}")),
+        }
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        match text {
+            "stop" => Some(Self::Stop),
+            "look" => Some(Self::Look),
+            other => other.strip_prefix("cancel ").map(|call| Self::Cancel(call.to_owned())),
+        }
+    }
+}
+
 impl Store {
     /// Appends pieces of any number of runs in one transaction. A piece of a run that has ended is dropped: its answer
-    /// is written already.
+    /// is written already. So is one of a run that another node has taken over.
     pub async fn insert_chunks(&self, chunks: &[Chunk]) -> Result<(), Error> {
         transaction!(self, |tx| {
             for chunk in chunks {
-                sqlx::query(INSERT_CHUNK)
-                    .bind(chunk.run.0)
-                    .bind(chunk.seq)
-                    .bind(&chunk.payload)
-                    .execute(&mut *tx)
-                    .await?;
+                insert_chunk!(tx, self, chunk);
             }
             Ok(())
         })
-    }
-
-    /// Every run that was going on when the program stopped, oldest first. For the start only: it crosses owners.
-    pub async fn list_unfinished_runs(&self) -> Result<Vec<UnfinishedRun>, Error> {
-        let rows = read!(self, |c| sqlx::query_as::<_, RunRow>(LIST_UNFINISHED).fetch_all(c).await)?;
-        Ok(rows
-            .into_iter()
-            .map(|row| UnfinishedRun {
-                id: RunId(row.id),
-                chat: ChatId(row.session_id),
-                owner: UserId(row.user_id),
-                answer: MessageId(row.message_id),
-                model: row.model,
-                tools: row.tools.0,
-                created_at: Timestamp(row.created_at),
-            })
-            .collect())
     }
 
     /// What a run had said up to its last flush, in order.
@@ -104,5 +168,79 @@ impl Store {
         let rows =
             read!(self, |c| sqlx::query_as::<_, (String,)>(LIST_CHUNKS).bind(run.0).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(|(payload,)| payload).collect())
+    }
+
+    /// The same behind event `after`, each with the number of its last event.
+    pub async fn list_chunks_after(&self, owner: UserId, run: RunId, after: u64) -> Result<Vec<(u64, String)>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, (i64, String)>(LIST_CHUNKS_AFTER)
+            .bind(run.0)
+            .bind(owner.0)
+            .bind(after as i64)
+            .fetch_all(c)
+            .await)?;
+        Ok(rows.into_iter().map(|(seq, payload)| (seq as u64, payload)).collect())
+    }
+
+    /// Removes what is left of the logs of runs that ended before this time. It crosses owners.
+    pub async fn purge_chunks(&self, before: Timestamp) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(PURGE_CHUNKS).bind(before.0).execute(c).await.map(|done| done.rows_affected()))?;
+        Ok(())
+    }
+
+    /// Whether a run goes on, and this process drives it.
+    pub async fn is_driven_here(&self, owner: UserId, run: RunId) -> Result<bool, Error> {
+        Ok(read!(self, |c| sqlx::query_scalar(IS_DRIVEN)
+            .bind(run.0)
+            .bind(owner.0)
+            .bind(self.node.0)
+            .fetch_one(c)
+            .await)?)
+    }
+
+    /// Whether a run goes on, whoever drives it.
+    pub async fn is_running(&self, owner: UserId, run: RunId) -> Result<bool, Error> {
+        Ok(read!(self, |c| sqlx::query_scalar(IS_RUNNING).bind(run.0).bind(owner.0).fetch_one(c).await)?)
+    }
+
+    /// The run of a chat that goes on, whoever drives it.
+    pub async fn find_running(&self, owner: UserId, chat: ChatId) -> Result<Option<RunId>, Error> {
+        let row = read!(self, |c| sqlx::query_scalar::<_, Uuid>(FIND_RUNNING)
+            .bind(chat.0)
+            .bind(owner.0)
+            .fetch_optional(c)
+            .await)?;
+        Ok(row.map(RunId))
+    }
+
+    /// Wants something of the run that goes on in a chat, from whoever drives it. Says whether there is one.
+    pub async fn order(&self, owner: UserId, chat: ChatId, what: &Order) -> Result<bool, Error> {
+        let what = what.to_text();
+        transaction!(self, |tx| {
+            let found = sqlx::query(FIND_RUNNING).bind(chat.0).bind(owner.0).fetch_optional(&mut *tx).await?.is_some();
+            sqlx::query(ORDER).bind(chat.0).bind(owner.0).bind(&what).execute(&mut *tx).await?;
+            if self.is_shared() {
+                sqlx::query(NOTIFY).bind(news::ORDERS).execute(&mut *tx).await?;
+            }
+            Ok(found)
+        })
+    }
+
+    /// Wants something of every run of a person.
+    pub async fn order_all(&self, owner: UserId, what: &Order) -> Result<(), Error> {
+        let what = what.to_text();
+        transaction!(self, |tx| {
+            sqlx::query(ORDER_ALL).bind(owner.0).bind(&what).execute(&mut *tx).await?;
+            if self.is_shared() {
+                sqlx::query(NOTIFY).bind(news::ORDERS).execute(&mut *tx).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What is wanted of the runs that this process drives. It crosses owners.
+    pub async fn list_orders(&self) -> Result<Vec<(RunId, Order)>, Error> {
+        let rows =
+            read!(self, |c| sqlx::query_as::<_, (Uuid, String)>(LIST_ORDERS).bind(self.node.0).fetch_all(c).await)?;
+        Ok(rows.into_iter().filter_map(|(run, what)| Some((RunId(run), Order::read(&what)?))).collect())
     }
 }

@@ -153,6 +153,12 @@ pub fn http_client() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
+/// The same with a connection of its own for each request.
+#[expect(clippy::disallowed_methods, reason = "tests talk to loopback only")]
+pub fn client_without_pool() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap()
+}
+
 /// A clock that stands until it is moved.
 #[derive(Debug)]
 pub struct MockClock(AtomicI64);

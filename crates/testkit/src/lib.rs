@@ -14,7 +14,7 @@ mod model;
 mod person;
 mod sse;
 
-pub use app::{Builder, MockClock, TestApp, http_client};
+pub use app::{Builder, MockClock, TestApp, client_without_pool, http_client};
 pub use background::Background;
 pub use database::{Database, databases};
 pub use living_server::{LivingMcp, Trouble};

@@ -1,6 +1,6 @@
 //! Forms as servers describe them: flat, with a few kinds of fields.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Unreadable, message};
@@ -12,7 +12,7 @@ const FIELDS: usize = 100;
 const OPTIONS: usize = 1000;
 
 /// A form.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Form {
     /// Why, in the server's words.
     pub message: String,
@@ -21,7 +21,7 @@ pub struct Form {
 }
 
 /// One field of a form.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Field {
     /// Its key in the answer.
@@ -36,12 +36,12 @@ pub struct Field {
     #[serde(flatten)]
     pub kind: Kind,
     /// What stands in it at first, and what is sent if the person leaves it out.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
 }
 
 /// What a field takes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Kind {
     /// Text; lengths in characters.
@@ -83,7 +83,7 @@ pub enum Kind {
 }
 
 /// An option of a field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     /// What is sent.
     pub value: String,

@@ -31,12 +31,12 @@ impl Auth {
 
     /// Deletes an account with everything that belongs to it. Tokens and open pages end at once. Safe to repeat.
     pub async fn remove_account(&self, app: &App, owner: UserId) -> Result<(), store::Error> {
-        app.runs.stop_all(owner).await;
+        app.runs.stop_all(app, owner).await;
         let authorisation = google_drive::take(app, owner).await?;
         let sign_ins = app.tools.take_sign_ins(app, owner).await?;
         app.store.delete_user(owner).await?;
         // A turn that began between the two has no row to write to any more.
-        app.runs.stop_all(owner).await;
+        app.runs.stop_all(app, owner).await;
         app.events.publish(owner, &Event::Devices);
         app.events.end(owner);
         let inner = app.clone();

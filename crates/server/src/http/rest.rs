@@ -252,7 +252,7 @@ async fn delete(app: &App, asked: Asked) -> Result<Response, Refusal> {
     let written = app.store.rest_delete(writer, app.clock.now(), asked.table, filters, &outcome).await?;
     if asked.table == Table::Sessions {
         for id in &written.ids {
-            app.runs.stop_run(writer, ChatId(*id));
+            app.runs.end_deleted(app, writer, ChatId(*id));
         }
     }
     changed(app, writer, asked.table, &written.ids);

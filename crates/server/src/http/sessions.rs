@@ -19,7 +19,7 @@ use super::extract::{JsonBody, Named, NamedTwo, Query, SignedIn};
 use super::sse;
 use crate::app::App;
 use crate::events::Event;
-use crate::runs::{self, AnswerError, BeginError, DecideError, Run};
+use crate::runs::{self, AnswerError, BeginError, DecideError, RunLog};
 
 /// From where a stream is to be followed.
 #[derive(Debug, Deserialize)]
@@ -41,8 +41,11 @@ pub async fn stream(
         Some(seen) => seen.parse().map_err(|_| ApiError::BadRequest("the last event id is not a number".into()))?,
     };
     let chat = own_chat(&app, &caller, &chat).await?;
-    match app.runs.get(caller.user, chat) {
-        Some(run) => Ok(stream_of(run, after)),
+    if let Some(run) = app.runs.get(caller.user, chat) {
+        return Ok(stream_of(run, after));
+    }
+    match app.runs.replica(&app, caller.user, chat).await? {
+        Some(replica) => Ok(stream_of(replica, after)),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }
@@ -86,7 +89,7 @@ pub async fn switch_branch(
 /// Ends the running turn of a chat and keeps what it has said. Safe to repeat.
 pub async fn stop(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
     let chat = own_chat(&app, &caller, &chat).await?;
-    Ok(Json(json!({ "stopped": app.runs.stop_run(caller.user, chat) })))
+    Ok(Json(json!({ "stopped": app.runs.stop_run(&app, caller.user, chat).await? })))
 }
 
 /// Stops one call of the running turn of a chat; the turn goes on without its result. Safe to repeat.
@@ -96,7 +99,7 @@ pub async fn cancel_call(
     NamedTwo(chat, call): NamedTwo,
 ) -> Result<Json<Value>, ApiError> {
     let chat = own_chat(&app, &caller, &chat).await?;
-    Ok(Json(json!({ "cancelled": app.runs.cancel_call(caller.user, chat, &call) })))
+    Ok(Json(json!({ "cancelled": app.runs.cancel_call(&app, caller.user, chat, &call).await? })))
 }
 
 /// The body.
@@ -164,10 +167,10 @@ pub(super) async fn own_chat(app: &App, caller: &SignedIn, chat: &str) -> Result
 }
 
 /// A run as the UI message stream, version 1.
-pub fn stream_of(run: Arc<Run>, after: u64) -> Response {
-    let cursor = run.log.follow(after);
+pub fn stream_of<R: AsRef<RunLog> + Send + Sync + 'static>(run: Arc<R>, after: u64) -> Response {
+    let cursor = run.as_ref().as_ref().follow(after);
     let frames = stream::unfold((run, cursor), |(run, mut cursor)| async move {
-        let piece = run.log.next(&mut cursor).await?;
+        let piece = run.as_ref().as_ref().next(&mut cursor).await?;
         Some((piece, (run, cursor)))
     });
     // At shutdown the run ends first and says so; the stream ends with it.

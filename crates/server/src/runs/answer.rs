@@ -1,13 +1,17 @@
 //! A person answers a question that a call waits with: once, in whichever tab comes first.
 
 use domain::elicitation::Action;
-use domain::{ChatId, ElicitationId, UserId};
+use domain::{ChatId, ElicitationId, RunId, UserId};
+use mcp::Form;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use store::elicitations::Answered;
 
 use super::Runs;
 use super::asker::seal_content;
+use super::event::RunEvent;
+use super::journal::events_of;
+use super::transcript::Transcript;
 use crate::app::App;
 use crate::tools::answer;
 
@@ -54,21 +58,49 @@ impl Runs {
         if let Some(earlier) = row.answered {
             return Ok(Reply { action: earlier.action, first: false });
         }
-        let asked = match self.get(owner, chat).filter(|run| run.id == row.run) {
-            Some(run) if run.transcript().asks(id) => run.questions.asked(id).await.map(|asked| (run, asked)),
-            _ => None,
+        let run = self.get_by_id(owner, row.run);
+        let asked = match &run {
+            Some(run) if run.transcript().asks(id) => run.questions.asked(id).await.map(|asked| asked.form),
+            Some(_) => None,
+            None => asked_elsewhere(app, owner, row.run, id).await?,
         };
         // It may have been answered since it was read.
-        let Some((run, asked)) = asked else { return earlier(app, owner, chat, id).await };
-        let said = answer(action, content.clone(), asked.form.as_ref()).map_err(AnswerError::BadContent)?;
-        let filled_in = action == Action::Accept && asked.form.is_some();
+        let Some(form) = asked else { return earlier(app, owner, chat, id).await };
+        let said = answer(action, content.clone(), form.as_ref()).map_err(AnswerError::BadContent)?;
+        let filled_in = action == Action::Accept && form.is_some();
         let content = filled_in.then(|| seal_content(app, id, &content)).transpose()?;
         if app.store.answer_elicitation(owner, id, &Answered { action, content }, app.clock.now()).await? {
-            run.questions.tell(id, said);
+            match run {
+                Some(run) => run.questions.tell(id, said),
+                None => self.let_look(app, owner).await?,
+            }
             return Ok(Reply { action, first: true });
         }
         earlier(app, owner, chat, id).await
     }
+}
+
+/// The form of a question that a run of another node waits with, if it is one; nothing when nobody waits for it.
+async fn asked_elsewhere(
+    app: &App,
+    owner: UserId,
+    run: RunId,
+    id: ElicitationId,
+) -> Result<Option<Option<Form>>, store::Error> {
+    let mut transcript = Transcript::default();
+    let mut request = None;
+    for (_, event) in events_of(&app.store.list_chunks(owner, run).await?) {
+        transcript.apply(&event);
+        match event {
+            RunEvent::DataElicitation { id: asked, data } if asked == id && data.request.is_some() => {
+                request = data.request;
+            }
+            _ => {}
+        }
+    }
+    let form = || serde_json::from_value(request.filter(|request| request["mode"] == "form")?).ok();
+    let is_open = transcript.asks(id) && app.store.is_running(owner, run).await?;
+    Ok(is_open.then(form))
 }
 
 /// What somebody else has answered.

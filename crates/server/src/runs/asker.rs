@@ -113,6 +113,14 @@ pub fn seal_content(app: &App, id: ElicitationId, content: &Map<String, Value>) 
     app.secrets.seal(&sealed_at("content", id), &serde_json::to_vec(content).unwrap_or_default())
 }
 
+/// An answer as it stands in the database.
+pub fn stored_answer(app: &App, id: ElicitationId, answered: &Answered, form: Option<&Form>) -> Answer {
+    let sealed = answered.content.as_deref();
+    let plain = sealed.and_then(|sealed| app.secrets.open(&sealed_at("content", id), sealed).ok());
+    let content = plain.and_then(|plain| serde_json::from_slice(&plain).ok()).unwrap_or_default();
+    answer(answered.action, content, form).unwrap_or(Answer::Cancel)
+}
+
 fn sealed_at(column: &str, id: ElicitationId) -> String {
     format!("elicitations/{column}/{id}")
 }
@@ -184,7 +192,7 @@ impl CallAsker {
         let earlier = inner.earlier.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let id = match &earlier {
             Some(Elicitation { id, answered: Some(answered), .. }) => {
-                let answer = self.stored(*id, answered, put.form.as_ref());
+                let answer = stored_answer(&inner.app, *id, answered, put.form.as_ref());
                 inner.recorder.emit(&self.event(*id, ElicitationState::of(&answer), None));
                 return answer;
             }
@@ -252,13 +260,6 @@ impl CallAsker {
                 Waits::Suspended { from: from.as_ref().clone(), round }
             }
         }
-    }
-
-    fn stored(&self, id: ElicitationId, answered: &Answered, form: Option<&Form>) -> Answer {
-        let sealed = answered.content.as_deref();
-        let plain = sealed.and_then(|sealed| self.0.app.secrets.open(&sealed_at("content", id), sealed).ok());
-        let content = plain.and_then(|plain| serde_json::from_slice(&plain).ok()).unwrap_or_default();
-        answer(answered.action, content, form).unwrap_or(Answer::Cancel)
     }
 
     fn event(&self, id: ElicitationId, state: ElicitationState, request: Option<Value>) -> RunEvent {

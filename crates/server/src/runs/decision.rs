@@ -76,8 +76,9 @@ impl Runs {
         } else {
             self.question(app, owner, chat, id).await?.decided.ok_or(DecideError::Ended)?
         };
-        if let Some(run) = self.get_by_id(owner, approval.run) {
-            run.questions.decide(id, decided.clone());
+        match self.get_by_id(owner, approval.run) {
+            Some(run) => run.questions.decide(id, decided.clone()),
+            None => self.let_look(app, owner).await?,
         }
         if first && decided.decision == Decision::Always {
             self.allow_the_others(app, owner, &approval).await;
@@ -103,11 +104,14 @@ impl Runs {
     pub(super) async fn allow_as_well(&self, app: &App, owner: UserId, approval: &Approval) {
         let decided = Decided { decision: Decision::Always, arguments: None };
         match app.store.decide_approval(owner, approval.id, &decided, None, app.clock.now()).await {
-            Ok(true) => {
-                if let Some(run) = self.get_by_id(owner, approval.run) {
-                    run.questions.decide(approval.id, decided);
+            Ok(true) => match self.get_by_id(owner, approval.run) {
+                Some(run) => run.questions.decide(approval.id, decided),
+                None => {
+                    if let Err(error) = self.let_look(app, owner).await {
+                        tracing::error!(%error, "another node could not be told of a decision");
+                    }
                 }
-            }
+            },
             Ok(false) => {}
             Err(error) => tracing::error!(%error, "an open question could not be answered"),
         }

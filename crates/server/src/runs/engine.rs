@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use domain::Timestamp;
 use domain::message::MessageStatus;
@@ -15,6 +16,7 @@ use store::usage::OfAnswer;
 
 use super::call::Caller;
 use super::event::{FinishMetadata, NoticeData, RunEvent, StartMetadata, TitleData};
+use super::journal::chunk_of;
 use super::overflow::{self, TRIES};
 use super::recorder::Recorder;
 use super::recovery::INTERRUPTED;
@@ -29,8 +31,12 @@ use crate::tools::Selection;
 
 /// How often the model may be asked in one turn.
 const ROUNDS: usize = 25;
-/// How often the end of a turn is tried to be written, a second apart.
-const WRITE_TRIES: u32 = 30;
+/// How long the end of a turn waits for the pieces before it.
+const LAST_PIECES: Duration = Duration::from_secs(2);
+/// Between two attempts to write the end of a turn.
+const WRITE_AGAIN: Duration = Duration::from_secs(1);
+/// What is said meanwhile.
+const UNSTORED: &str = "The database does not answer. The answer is complete and is stored as soon as it does.";
 
 /// Standing instructions. No date or time: the beginning of a prompt stays the same from turn to turn.
 const SYSTEM: &str = "You are the assistant of AI Chat MCP. You help the person you talk to, in their language, \
@@ -90,19 +96,18 @@ impl From<ModelError> for Break {
 
 /// Drives a turn to its end, whatever that is.
 pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
-    let recorder = Recorder::new(Arc::clone(&run), app.runs.journal().clone());
+    let recorder = Recorder::new(&app, Arc::clone(&run));
     if turn.resumed.is_none() {
         begin(&run, &turn, &recorder);
     }
     let outcome = tokio::select! {
         biased;
         () = run.stop.cancelled() => Err(Break::Stopped),
+        () = run.lost.cancelled() => return let_go(&app, &run),
         () = app.tasks.stopping().cancelled() => {
             if run.transcript().waits() || run.calls.is_any_task() {
                 // It goes on when the program runs again. The journal has everything up to here, or will before it ends.
-                app.runs.leave(&run);
-                run.log.leave();
-                return;
+                return let_go(&app, &run);
             }
             Err(Break::Interrupted)
         }
@@ -115,6 +120,12 @@ pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
         },
     };
     finish(&app, &run, &turn, &recorder, outcome).await;
+}
+
+/// Lets a run go that goes on elsewhere or later; its viewers come back for it.
+fn let_go(app: &App, run: &Run) {
+    app.runs.leave(run);
+    run.log.leave();
 }
 
 /// Tells what is known of an answer when it begins.
@@ -234,9 +245,14 @@ async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, out
     };
     let end = End { status, error: error.clone(), parts: recorder.take_parts() };
     let answer = Answer { id: run.answer, parts: end.parts.clone(), status, error, model: turn.model.to_string() };
-    write(app, run, &answer).await;
+    if app.store.is_shared() {
+        // The last pieces, for who follows on other nodes. Without them, they load the answer.
+        drop(tokio::time::timeout(LAST_PIECES, app.runs.journal().flush()).await);
+    }
+    if !write(app, run, &answer, &last).await {
+        return let_go(app, run);
+    }
     drop(run.end.set(end));
-    run.log.append(&last);
     app.runs.leave(run);
     run.log.close();
     app.events.publish(run.owner, &Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended });
@@ -247,20 +263,35 @@ async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, out
     }
 }
 
-/// Writes the answer; a database that is away for a while is waited for. If it stays away, the run is found unfinished
-/// at the next start, with all that the journal got down.
-async fn write(app: &App, run: &Run, answer: &Answer) {
-    for attempt in 1..=WRITE_TRIES {
-        match app.store.finish_turn(run.owner, run.chat, run.id, answer, app.clock.now()).await {
-            Ok(()) => return,
-            Err(error) => tracing::warn!(%error, run = %run.id, attempt, "the answer could not be written"),
+/// Writes the answer with the end of the log, for as long as the database is away; the viewers are told that it is. `false`
+/// when another node has taken the run over, or the program stops before: then the run is found unfinished.
+async fn write(app: &App, run: &Run, answer: &Answer, last: &RunEvent) -> bool {
+    let mut tries = 0_u32;
+    loop {
+        let (number, json) = run.log.hold(last);
+        let chunk = chunk_of(run.id, number, &json);
+        let finished = app.store.finish_turn(run.owner, run.chat, run.id, answer, Some(&chunk), app.clock.now()).await;
+        match finished {
+            Ok(written) => {
+                // What was said to have failed may have been done, and a chat that was deleted has no place for an answer.
+                return written || tries > 0 || run.stop.is_cancelled() || !app.store.is_shared();
+            }
+            Err(error) => tracing::warn!(%error, run = %run.id, tries, "the answer could not be written"),
         }
+        run.log.take_back(number);
+        if tries == 0 {
+            run.log.append(&RunEvent::DataNotice { data: NoticeData { text: UNSTORED.to_owned() } });
+        }
+        tries += 1;
         tokio::select! {
-            () = tokio::time::sleep(std::time::Duration::from_secs(1)) => {}
-            () = app.tasks.stopping().cancelled() => break,
+            () = tokio::time::sleep(WRITE_AGAIN) => {}
+            () = run.lost.cancelled() => return false,
+            () = app.tasks.stopping().cancelled() => {
+                tracing::error!(run = %run.id, "the answer could not be written; it is recovered at the next start");
+                return false;
+            }
         }
     }
-    tracing::error!(run = %run.id, "the answer could not be written; it is recovered at the next start");
 }
 
 /// Ends that leave the answer incomplete, in words.

@@ -3,6 +3,8 @@
 //! A token never waits for it. What is not yet written when the process is killed is at most a quarter of a second old.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use domain::RunId;
@@ -39,13 +41,21 @@ enum Message {
 #[derive(Debug, Clone)]
 pub struct Journal {
     messages: mpsc::UnboundedSender<Message>,
+    is_stalled: Arc<AtomicBool>,
 }
 
 impl Journal {
     /// A journal, and its writer, which is to be run as a task until `stopping` is cancelled and all is written.
     pub fn new(store: Store, stopping: CancellationToken) -> (Self, impl Future<Output = ()>) {
         let (messages, inbox) = mpsc::unbounded_channel();
-        (Self { messages }, Writer { store, waiting: HashMap::new(), bytes: 0 }.run(inbox, stopping))
+        let is_stalled = Arc::new(AtomicBool::new(false));
+        let writer = Writer { store, waiting: HashMap::new(), bytes: 0, is_stalled: Arc::clone(&is_stalled) };
+        (Self { messages, is_stalled }, writer.run(inbox, stopping))
+    }
+
+    /// Whether the last write failed.
+    pub fn is_stalled(&self) -> bool {
+        self.is_stalled.load(Ordering::Relaxed)
     }
 
     /// Takes in an event; returns at once.
@@ -74,20 +84,31 @@ fn line(seq: u64, json: &str) -> String {
     format!("{seq}\t{json}\n")
 }
 
+/// One event as a chunk of its own.
+pub fn chunk_of(run: RunId, seq: u64, json: &str) -> Chunk {
+    Chunk { run, seq: seq as i64, payload: line(seq, json) }
+}
+
+/// The lines of a chunk.
+pub fn lines(chunk: &str) -> impl Iterator<Item = (u64, &str)> {
+    chunk.lines().filter_map(|line| {
+        let (seq, json) = line.split_once('\t')?;
+        Some((seq.parse().ok()?, json))
+    })
+}
+
 /// The events of a journal, with their numbers. A line that cannot be read (of another version) costs itself, not the
 /// others.
 pub fn events_of(chunks: &[String]) -> Vec<(u64, RunEvent)> {
-    let event = |line: &str| {
-        let (seq, json) = line.split_once('\t')?;
-        Some((seq.parse().ok()?, serde_json::from_str(json).ok()?))
-    };
-    chunks.iter().flat_map(|chunk| chunk.lines()).filter_map(event).collect()
+    let event = |(seq, json): (u64, &str)| Some((seq, serde_json::from_str(json).ok()?));
+    chunks.iter().flat_map(|chunk| lines(chunk)).filter_map(event).collect()
 }
 
 struct Writer {
     store: Store,
     waiting: HashMap<RunId, (u64, String)>,
     bytes: usize,
+    is_stalled: Arc<AtomicBool>,
 }
 
 impl Writer {
@@ -138,7 +159,9 @@ impl Writer {
             .iter()
             .map(|(run, (seq, payload))| Chunk { run: *run, seq: *seq as i64, payload: payload.clone() })
             .collect();
-        match self.store.insert_chunks(&chunks).await {
+        let written = self.store.insert_chunks(&chunks).await;
+        self.is_stalled.store(written.is_err(), Ordering::Relaxed);
+        match written {
             Ok(()) => {
                 self.waiting.clear();
                 self.bytes = 0;
@@ -166,7 +189,9 @@ mod tests {
             assert!(journal.flush().await, "there is nothing to write");
             store.close().await;
             journal.push(RunId::fresh(), 1, "{}".to_owned());
-            journal.flush().await
+            let written = journal.flush().await;
+            assert!(journal.is_stalled());
+            written
         };
         tokio::select! {
             written = asked => assert!(!written),

@@ -15,7 +15,7 @@ const DONE: &[u8] = b"data: [DONE]\n\n";
 
 /// Numbers that are left out when a log goes on in another process: more than can have been told and not written down,
 /// so that no number stands for two events.
-const GAP: u64 = 1_000_000;
+pub const GAP: u64 = 1_000_000;
 
 /// An append-only log of server-sent events, numbered from 1.
 #[derive(Debug)]
@@ -98,6 +98,24 @@ impl RunLog {
         self.head.send_modify(|head| head.frames = frames.visible());
     }
 
+    /// Appends an event that was numbered elsewhere; its number has to be higher than those before.
+    pub fn append_at(&self, number: u64, json: &str) {
+        let mut frames = self.frames();
+        if number > frames.last {
+            frames.push(number, json);
+        }
+        self.head.send_modify(|head| head.frames = frames.visible());
+    }
+
+    /// Takes the last event back, if it was kept back.
+    pub fn take_back(&self, number: u64) {
+        let mut frames = self.frames();
+        if frames.last == number && frames.held.remove(&number) {
+            frames.all.pop();
+            frames.last = number - 1;
+        }
+    }
+
     /// A log that goes on: the events that a former process has written, with their numbers. Those between them, which
     /// were only for the moment, are gone, and so is what it told last and could not write.
     pub fn restore(events: impl IntoIterator<Item = (u64, String)>) -> Self {
@@ -115,8 +133,8 @@ impl RunLog {
     /// Lets the viewers go without an end: the run goes on when the program runs again, and they come back for it.
     pub fn leave(&self) {
         self.head.send_modify(|head| {
+            head.left = !head.closed || head.left;
             head.closed = true;
-            head.left = true;
         });
     }
 

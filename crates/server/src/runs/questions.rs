@@ -138,6 +138,11 @@ impl Questions {
         self.0.send_modify(|state| state.open.elicitations.retain(|open| open.elicitation_id != id));
     }
 
+    /// A question that is open now.
+    pub fn open(&self, id: ElicitationId) -> Option<Asked> {
+        self.0.borrow().open.elicitations.iter().find(|open| open.elicitation_id == id).cloned()
+    }
+
     /// A question that is open. One that is just being put is waited for a little.
     pub async fn asked(&self, id: ElicitationId) -> Option<Asked> {
         let find = |state: &State| state.open.elicitations.iter().find(|open| open.elicitation_id == id).cloned();

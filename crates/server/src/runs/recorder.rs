@@ -3,21 +3,24 @@
 use std::sync::Arc;
 
 use domain::message::Part;
+use store::Store;
 
 use super::event::RunEvent;
 use super::{Journal, Run};
+use crate::app::App;
 
 /// Records one run.
 #[derive(Clone)]
 pub struct Recorder {
     run: Arc<Run>,
     journal: Journal,
+    store: Store,
 }
 
 impl Recorder {
     /// For a run that begins.
-    pub fn new(run: Arc<Run>, journal: Journal) -> Self {
-        Self { run, journal }
+    pub fn new(app: &App, run: Arc<Run>) -> Self {
+        Self { run, journal: app.runs.journal().clone(), store: app.store.clone() }
     }
 
     /// The run.
@@ -46,9 +49,21 @@ impl Recorder {
             self.journal.push(self.run.id, number, json);
             number
         };
-        let written = self.journal.flush().await;
+        let written = self.journal.flush().await && self.is_ours().await;
         self.run.log.release(number);
         written
+    }
+
+    /// Whether no other node has taken the run over. What this one writes is not kept then.
+    async fn is_ours(&self) -> bool {
+        if !self.store.is_shared() {
+            return true;
+        }
+        let is_ours = self.store.is_driven_here(self.run.owner, self.run.id).await;
+        is_ours.unwrap_or_else(|error| {
+            tracing::warn!(%error, run = %self.run.id, "it is not known who drives a run");
+            false
+        })
     }
 
     /// The answer as far as it has come.

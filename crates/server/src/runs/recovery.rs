@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::engine::{Resumed, Turn, drive};
 use super::event::RunEvent;
-use super::journal::events_of;
+use super::journal::{chunk_of, events_of};
+use super::log::GAP;
 use super::long_calls::LiveCalls;
 use super::questions::Questions;
 use super::transcript::Transcript;
@@ -41,12 +42,16 @@ pub struct Suspended {
     asked: Vec<Elicitation>,
 }
 
-/// Folds every run without an end into its answer, marked as interrupted, but for those that wait for their person or
+/// Folds runs whose process is gone into their answers, marked as interrupted, but for those that wait for their person or
 /// for a task.
-pub async fn close_unfinished(store: &Store, now: Timestamp) -> Result<Vec<Suspended>, store::Error> {
+pub async fn close_unfinished(
+    store: &Store,
+    runs: &[UnfinishedRun],
+    now: Timestamp,
+) -> Result<Vec<Suspended>, store::Error> {
     let mut suspended = Vec::new();
     let mut closed = 0;
-    for run in store.list_unfinished_runs().await? {
+    for run in runs {
         let events = events_of(&store.list_chunks(run.owner, run.id).await?);
         let mut transcript = Transcript::default();
         for (_, event) in &events {
@@ -58,7 +63,7 @@ pub async fn close_unfinished(store: &Store, now: Timestamp) -> Result<Vec<Suspe
         let asks = transcript.asking().iter().any(|call| asked.iter().any(|asked| asked.tool_call == call.id));
         let is_over = waiting.is_empty() && tasks.is_empty() && !asks;
         if let (false, Some(model)) = (is_over, ModelId::parse(&run.model)) {
-            suspended.push(Suspended { run, model, events, transcript, waiting, tasks, asked });
+            suspended.push(Suspended { run: run.clone(), model, events, transcript, waiting, tasks, asked });
             continue;
         }
         let answer = Answer {
@@ -68,11 +73,14 @@ pub async fn close_unfinished(store: &Store, now: Timestamp) -> Result<Vec<Suspe
             error: Some(INTERRUPTED.to_owned()),
             model: run.model.clone(),
         };
-        store.finish_turn(run.owner, run.chat, run.id, &answer, now).await?;
+        let last = serde_json::to_string(&RunEvent::Error { error_text: INTERRUPTED.to_owned() }).unwrap_or_default();
+        let number = events.last().map_or(0, |(number, _)| *number) + GAP;
+        let chunk = chunk_of(run.id, number, &last);
+        store.finish_turn(run.owner, run.chat, run.id, &answer, Some(&chunk), now).await?;
         closed += 1;
     }
     if closed > 0 {
-        tracing::warn!(runs = closed, "answers that the last process left open are marked as interrupted");
+        tracing::warn!(runs = closed, "answers that another process left open are marked as interrupted");
     }
     Ok(suspended)
 }
@@ -114,6 +122,7 @@ pub fn resume(app: &App, suspended: Suspended) {
         calls: LiveCalls::default(),
         stop: CancellationToken::new(),
         gives_way: AtomicBool::new(false),
+        lost: CancellationToken::new(),
         end: OnceLock::new(),
     });
     app.runs.active().insert((run.owner, run.chat), Arc::clone(&run));

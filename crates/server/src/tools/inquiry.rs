@@ -11,6 +11,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use super::Tools;
+use crate::nodes::{Post, Told};
 
 /// News of sign-ins that nobody has read yet. Who misses some looks for themselves.
 const BACKLOG: usize = 64;
@@ -45,26 +46,38 @@ impl SignInWish {
 
 /// Tells calls that their person has signed in somewhere.
 #[derive(Debug)]
-pub struct SignIns(broadcast::Sender<(UserId, ServerId)>);
-
-impl Default for SignIns {
-    fn default() -> Self {
-        Self(broadcast::Sender::new(BACKLOG))
-    }
+pub struct SignIns {
+    here: broadcast::Sender<(UserId, ServerId)>,
+    others: Post,
 }
 
 impl SignIns {
+    /// Tells the other nodes, too.
+    pub fn new(others: Post) -> Self {
+        Self { here: broadcast::Sender::new(BACKLOG), others }
+    }
+
     /// Says that a person has signed in to the server of a connection, and that the server was asked again.
     pub fn tell(&self, user: UserId, server: ServerId) {
+        self.others.tell(|| Told::SignedIn { user, server });
+        self.tell_here(user, server);
+    }
+
+    fn tell_here(&self, user: UserId, server: ServerId) {
         // Mostly no call waits.
-        drop(self.0.send((user, server)));
+        drop(self.here.send((user, server)));
     }
 }
 
 impl Tools {
+    /// A person has signed in on another node.
+    pub fn heard_of_sign_in(&self, user: UserId, server: ServerId) {
+        self.sign_ins.tell_here(user, server);
+    }
+
     /// Whether the person has signed in to a server after they were asked, here or anywhere else.
     pub async fn await_sign_in(&self, user: UserId, server: &Server, asker: &dyn Inquirer, more_rights: bool) -> bool {
-        let mut news = self.sign_ins.0.subscribe();
+        let mut news = self.sign_ins.here.subscribe();
         let done = CancellationToken::new();
         let mut asked = asker.sign_in(SignInWish { connection_id: server.id, more_rights, done: done.clone() });
         loop {

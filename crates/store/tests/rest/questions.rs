@@ -176,7 +176,7 @@ async fn nulls_sort_as_if_they_were_larger_and_texts_by_their_bytes() {
         house.store.insert_turn(&answer, "t").await.unwrap();
         house
             .store
-            .finish_turn(me, answer.chat, answer.run, &finished(answer.answer), crate::fixture::NOW)
+            .finish_turn(me, answer.chat, answer.run, &finished(answer.answer), None, crate::fixture::NOW)
             .await
             .unwrap();
         let order = |column: &str, descending, nulls_first| {

@@ -12,13 +12,14 @@
 )]
 
 mod actor;
+mod front;
 mod plan;
 mod program;
 mod verdict;
 mod witness;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,8 @@ const PROGRAMS: usize = 2;
 const PEOPLE: u64 = 4;
 /// The longest time between two kills, in milliseconds.
 const LIFE: u64 = 1_500;
+/// How long one of several processes stays away, half of the times: the others have to take its turns over within ten seconds.
+const AWAY: Duration = Duration::from_secs(10);
 /// How long a tool takes.
 const TOOL: Duration = Duration::from_millis(60);
 
@@ -43,11 +46,12 @@ struct Wanted {
     binary: PathBuf,
     kills: usize,
     seed: u64,
+    nodes: usize,
 }
 
 impl Wanted {
     fn read() -> Self {
-        let mut wanted = Self { binary: PathBuf::new(), kills: 200, seed: fastrand::u64(..) };
+        let mut wanted = Self { binary: PathBuf::new(), kills: 200, seed: fastrand::u64(..), nodes: 1 };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
             let value = words.next().unwrap_or_else(|| panic!("{word} wants a value"));
@@ -55,7 +59,8 @@ impl Wanted {
                 "--program" => wanted.binary = value.into(),
                 "--kills" => wanted.kills = value.parse().expect("a number of kills"),
                 "--seed" => wanted.seed = value.parse().expect("a number for the seed"),
-                _ => panic!("usage: crash --program FILE [--kills N] [--seed N]"),
+                "--nodes" => wanted.nodes = value.parse().expect("a number of processes"),
+                _ => panic!("usage: crash --program FILE [--kills N] [--seed N] [--nodes N]"),
             }
         }
         wanted
@@ -65,14 +70,17 @@ impl Wanted {
 #[tokio::main]
 async fn main() -> ExitCode {
     let wanted = Wanted::read();
-    let databases = databases();
+    let mut databases = databases();
+    if wanted.nodes > 1 {
+        databases.retain(|database| *database == Database::Postgres);
+    }
     let programs = databases.len() * PROGRAMS;
     println!("seed {}", wanted.seed);
     let began = Instant::now();
     let share = |index: usize| wanted.kills * index / programs;
     let haunted = (0..programs).map(|index| {
         let seed = wanted.seed.wrapping_add(index as u64);
-        haunt(&wanted.binary, databases[index % databases.len()], share(index + 1) - share(index), seed)
+        haunt(&wanted, databases[index % databases.len()], share(index + 1) - share(index), seed)
     });
     let tallies = join_all(haunted).await;
     let mut faults = 0;
@@ -94,7 +102,7 @@ async fn main() -> ExitCode {
 }
 
 /// Kills the program so often on one kind of database.
-async fn haunt(binary: &Path, database: Database, kills: usize, seed: u64) -> Tally {
+async fn haunt(wanted: &Wanted, database: Database, kills: usize, seed: u64) -> Tally {
     let mut dice = fastrand::Rng::with_seed(seed);
     let model = ScriptedModel::start([]).await;
     model.answer_by(plan::step);
@@ -104,11 +112,13 @@ async fn haunt(binary: &Path, database: Database, kills: usize, seed: u64) -> Ta
     };
     let server = ScriptedMcp::start([tool(plan::ALLOWED), tool(plan::ASKS)]).await;
     server.slow_down(TOOL);
-    let mut program = Program::new(binary, database, &model.base_url);
-    program.start().await;
+    let mut program = Program::new(&wanted.binary, database, &model.base_url, wanted.nodes).await;
+    for index in 0..program.nodes() {
+        program.start(index).await;
+    }
     let mut actors = Vec::new();
     for index in 0..PEOPLE {
-        let person = Person::sign_up_at(&program.url(), &testkit::http_client()).await;
+        let person = Person::sign_up_at(&program.url(), &testkit::client_without_pool()).await;
         let connection = person.connect_to("tools", &server.url).await;
         assert_eq!(person.allow(&connection, plan::ALLOWED, "always").await.0, 200);
         let tools = json!([{ "name": plan::ALLOWED }, { "name": plan::ASKS }]);
@@ -118,8 +128,13 @@ async fn haunt(binary: &Path, database: Database, kills: usize, seed: u64) -> Ta
     let killer = async {
         for _ in 0..kills {
             tokio::time::sleep(Duration::from_millis(dice.u64(30..LIFE))).await;
-            program.kill();
-            program.start().await;
+            let node = dice.usize(0..program.nodes());
+            program.kill(node);
+            if program.nodes() > 1 && dice.bool() {
+                // Long enough for the others to notice.
+                tokio::time::sleep(AWAY).await;
+            }
+            program.start(node).await;
         }
         program.calm_down();
     };

@@ -1,0 +1,212 @@
+//! Several processes on one PostgreSQL database: which of them live, who takes over from those that do not, and what they
+//! tell each other.
+
+mod identity;
+mod others;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::{ChatId, ServerId, UserId};
+use serde::{Deserialize, Serialize};
+use store::news::{Listener, News};
+use store::runs::UnfinishedRun;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::runs::Runs;
+use others::Others;
+
+pub use identity::Identity;
+
+/// Between two beats, and between two looks at the others.
+const BEAT: Duration = Duration::from_secs(1);
+/// Between two attempts to hear what the others tell.
+const RETRY: Duration = Duration::from_secs(1);
+/// Seconds for which the log of a run that has ended can still be followed on other nodes.
+const KEEP_LOGS: i64 = 60;
+/// Rounds after which old logs are removed.
+const PURGE: u32 = 30;
+/// News that wait to be told. More is dropped: pages load afresh when they come back.
+const BACKLOG: usize = 1024;
+
+/// What nodes tell each other beside what the store tells.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum Told {
+    /// News for the pages of a person.
+    Event {
+        /// Whose.
+        user: UserId,
+        /// As the pages read it.
+        event: String,
+    },
+    /// A chat was deleted.
+    Deleted {
+        /// Whose.
+        user: UserId,
+        /// Which.
+        chat: ChatId,
+    },
+    /// A person has signed in to the server of a connection.
+    SignedIn {
+        /// Who.
+        user: UserId,
+        /// Where.
+        server: ServerId,
+    },
+}
+
+/// Where news for the other nodes go in.
+#[derive(Debug, Clone, Default)]
+pub struct Post(Option<mpsc::Sender<Told>>);
+
+impl Post {
+    /// A way to the others, and its other end for [`start`].
+    pub fn new() -> (Self, mpsc::Receiver<Told>) {
+        let (sender, outbox) = mpsc::channel(BACKLOG);
+        (Self(Some(sender)), outbox)
+    }
+
+    /// Tells them, if there can be any.
+    pub fn tell(&self, told: impl FnOnce() -> Told) {
+        if let Some(sender) = self.0.as_ref().filter(|sender| !sender.is_closed()) {
+            drop(sender.try_send(told()));
+        }
+    }
+}
+
+/// Lives with the other nodes from now on. On a database that cannot be shared there are none.
+pub fn start(app: &App, outbox: mpsc::Receiver<Told>) {
+    if app.store.is_shared() {
+        app.tasks.spawn("nodes", keep(app.clone()));
+        app.tasks.spawn("news", hear(app.clone()));
+        app.tasks.spawn("post", deliver(app.clone(), outbox));
+    }
+}
+
+/// Gives everything back that this node drives: the others need not wait until they have noticed.
+pub async fn leave(app: &App) {
+    let left = async {
+        app.store.let_go_of_runs().await?;
+        app.store.remove_node(app.store.node()).await
+    };
+    if let Err(error) = left.await {
+        tracing::warn!(%error, "the other nodes have to notice by themselves that this one has ended");
+    }
+}
+
+async fn keep(app: App) {
+    let mut keeper = Keeper::default();
+    while pause(app.tasks.stopping(), BEAT).await {
+        if let Err(error) = keeper.round(&app).await {
+            tracing::warn!(%error, "the other nodes could not be looked after");
+            // While nobody can write, nobody's beat stands still for a reason.
+            keeper.others = Others::default();
+        }
+    }
+}
+
+#[derive(Default)]
+struct Keeper {
+    others: Others,
+    /// Runs that are taken over and not looked at yet.
+    claimed: Vec<UnfinishedRun>,
+    rounds: u32,
+}
+
+impl Keeper {
+    async fn round(&mut self, app: &App) -> Result<(), store::Error> {
+        if !app.store.beat().await? {
+            tracing::error!("the other nodes have taken this one for gone; its runs go on there");
+            app.runs.lose_all();
+            app.store.let_go_of_runs().await?;
+            app.store.enter_nodes().await?;
+        }
+        for (node, beat) in self.others.still(app.store.list_other_nodes().await?) {
+            tracing::warn!(%node, "a node is gone");
+            app.store.remove_still_node(node, beat).await?;
+        }
+        self.claimed.extend(app.store.claim_runs().await?);
+        while let Some(run) = self.claimed.last() {
+            Runs::take_over(app, run).await?;
+            self.claimed.pop();
+        }
+        app.runs.follow_orders(app).await?;
+        self.rounds += 1;
+        if self.rounds % PURGE == 0 {
+            app.store.purge_chunks(app.clock.now().plus_seconds(-KEEP_LOGS)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Hears what the others tell, over one connection after the other.
+async fn hear(app: App) {
+    let stopping = app.tasks.stopping().clone();
+    loop {
+        let heard = async {
+            if let Some(listener) = app.store.listen().await? {
+                listen(&app, listener).await?;
+            }
+            Ok::<_, store::Error>(())
+        };
+        match stopping.run_until_cancelled(heard).await {
+            None => return,
+            Some(Ok(())) => {}
+            Some(Err(error)) => tracing::warn!(%error, "the other nodes cannot be heard"),
+        }
+        if !pause(&stopping, RETRY).await {
+            return;
+        }
+    }
+}
+
+async fn listen(app: &App, mut listener: Listener) -> Result<(), store::Error> {
+    look_afresh(app).await?;
+    loop {
+        match listener.next().await? {
+            Some(News::Run(run)) => app.runs.wake(run),
+            Some(News::Orders) => app.runs.follow_orders(app).await?,
+            Some(News::Text(text)) => match serde_json::from_str(&text) {
+                Ok(told) => take(app, told),
+                // A node of another version.
+                Err(error) => tracing::debug!(%error, "a piece of news could not be read"),
+            },
+            None => look_afresh(app).await?,
+        }
+    }
+}
+
+/// Something may have been missed.
+async fn look_afresh(app: &App) -> Result<(), store::Error> {
+    app.runs.wake_all();
+    app.events.begin_anew();
+    app.runs.follow_orders(app).await
+}
+
+fn take(app: &App, told: Told) {
+    match told {
+        Told::Event { user, event } => app.events.publish_here(user, &Arc::from(event)),
+        Told::Deleted { user, chat } => app.runs.end_here(user, chat),
+        Told::SignedIn { user, server } => app.tools.heard_of_sign_in(user, server),
+    }
+}
+
+async fn deliver(app: App, mut outbox: mpsc::Receiver<Told>) {
+    let stopping = app.tasks.stopping().clone();
+    while let Some(Some(told)) = stopping.run_until_cancelled(outbox.recv()).await {
+        let Ok(text) = serde_json::to_string(&told) else { continue };
+        match app.store.tell_nodes(&text).await {
+            Ok(true) => {}
+            Ok(false) => tracing::debug!(bytes = text.len(), "a piece of news is too long for the other nodes"),
+            Err(error) => tracing::warn!(%error, "the other nodes could not be told"),
+        }
+    }
+}
+
+/// Waits; `false` when the program stops.
+async fn pause(stopping: &CancellationToken, time: Duration) -> bool {
+    stopping.run_until_cancelled(tokio::time::sleep(time)).await.is_some()
+}

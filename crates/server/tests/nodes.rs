@@ -1,0 +1,80 @@
+//! Several nodes on one PostgreSQL database: whoever asks one of them need not know which of them drives a turn.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod steering;
+mod viewers;
+
+use std::sync::Arc;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::{Database, Person, ScriptedModel, Step, TestApp};
+
+/// Any 32 bytes: nodes share their master key.
+const MASTER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+
+/// Two nodes, and a person who is signed in at both.
+struct Scene {
+    model: ScriptedModel,
+    here: TestApp,
+    there: TestApp,
+    /// Calls the node that begins the turns.
+    person: Person,
+    /// The same person at the other one.
+    elsewhere: Person,
+    chat: String,
+}
+
+impl Scene {
+    /// Nothing where there is no PostgreSQL to be shared.
+    async fn new(steps: impl IntoIterator<Item = Step>) -> Option<Self> {
+        if !testkit::databases().contains(&Database::Postgres) {
+            return None;
+        }
+        let model = ScriptedModel::start(steps).await;
+        let node = || {
+            let builder = TestApp::builder().database(Database::Postgres);
+            builder.set("OPENAI_BASE_URL", &model.base_url).set("CHAT_MASTER_KEY", MASTER_KEY)
+        };
+        let here = node().start().await;
+        let folder = Arc::new(TempDir::new().unwrap());
+        let there = node().on_data_of(&folder, &here.database_url).start().await;
+        let person = here.person().await;
+        let mut elsewhere = person.clone();
+        elsewhere.move_to(&there);
+        let chat = person.new_chat().await;
+        Some(Self { model, here, there, person, elsewhere, chat })
+    }
+
+    fn stream(&self) -> String {
+        format!("/api/sessions/{}/stream", self.chat)
+    }
+
+    /// A viewer at the other node, who has read until this was told.
+    async fn viewer(&self, until: &str) -> (reqwest::Response, String) {
+        loop {
+            let mut answer = self.elsewhere.request(Method::GET, &self.stream()).send().await.unwrap();
+            let mut seen = String::new();
+            while let Some(piece) = answer.chunk().await.unwrap() {
+                seen.push_str(&String::from_utf8_lossy(&piece));
+                if seen.contains(until) {
+                    return (answer, seen);
+                }
+            }
+        }
+    }
+
+    async fn last_answer(&self) -> Value {
+        self.elsewhere.messages(&self.chat).await.pop().unwrap()
+    }
+
+    async fn stop(self) {
+        self.here.stop().await;
+        self.there.stop().await;
+    }
+}
+
+fn no_tools() -> Value {
+    json!([])
+}

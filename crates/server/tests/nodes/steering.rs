@@ -1,0 +1,69 @@
+//! Who steers a turn from another node.
+
+use serde_json::{Value, json};
+use testkit::{CallAnswer, ScriptedMcp, Step, events_of};
+
+use crate::nodes::{Scene, no_tools};
+
+fn tool(name: &str) -> Value {
+    json!({ "name": name, "description": "Does it." })
+}
+
+#[tokio::test]
+async fn stop_works_from_another_node() {
+    let Some(scene) = Scene::new([Step::Hang("Once upon a time".into())]).await else { return };
+    let stream = scene.person.ask_streaming(&scene.chat, "Tell me a story", no_tools()).await;
+    let (viewer, _) = scene.viewer("time").await;
+    let stop = format!("/api/sessions/{}/stop", scene.chat);
+    assert_eq!(scene.elsewhere.post(&stop, &json!({})).await.1, json!({ "stopped": true }));
+    for told in [stream.text().await.unwrap(), viewer.text().await.unwrap()] {
+        assert!(told.contains(r#""type":"abort""#) && told.ends_with("data: [DONE]\n\n"), "{told}");
+    }
+    assert_eq!(scene.elsewhere.post(&stop, &json!({})).await.1, json!({ "stopped": false }));
+    let answer = scene.last_answer().await;
+    assert_eq!((&answer["content"], &answer["status"]), (&json!("Once upon a time"), &json!("stopped")));
+    scene.stop().await;
+}
+
+#[tokio::test]
+async fn a_call_is_allowed_from_another_node() {
+    let calls = Step::Calls(vec![("send".into(), json!({}))]);
+    let Some(scene) = Scene::new([calls, Step::Text("Sent.".into())]).await else { return };
+    let server = ScriptedMcp::start([tool("send")]).await;
+    scene.person.connect_to("post", &server.url).await;
+    let tools = json!([{ "name": "send", "serverName": "post" }]);
+    let stream = scene.person.ask_streaming(&scene.chat, "Send it", tools).await;
+    let (_, seen) = scene.viewer("tool-approval-request").await;
+    let request = events_of(&seen).into_iter().find(|event| event.kind() == "tool-approval-request").unwrap();
+    let approval = &request.data["approvalId"];
+    let (status, decided) = scene.elsewhere.decide(&scene.chat, approval, &json!({ "decision": "once" })).await;
+    assert_eq!((status.as_u16(), &decided["first"]), (200, &json!(true)));
+    assert!(stream.text().await.unwrap().contains("Sent."));
+    assert_eq!(server.calls().len(), 1);
+    scene.stop().await;
+}
+
+#[tokio::test]
+async fn a_question_of_a_server_is_answered_and_checked_on_another_node() {
+    let calls = Step::Calls(vec![("book".into(), json!({}))]);
+    let Some(scene) = Scene::new([calls, Step::Text("Booked.".into())]).await else { return };
+    let server = ScriptedMcp::start([tool("book")]).await;
+    server.answer([CallAnswer::Ask(json!({ "mode": "form", "message": "How many?", "requestedSchema": {
+        "type": "object", "required": ["people"],
+        "properties": { "people": { "type": "integer", "minimum": 1, "maximum": 8 } },
+    }}))]);
+    let connection = scene.person.connect_to("inn", &server.url).await;
+    assert!(scene.person.allow(&connection, "book", "always").await.0.is_success());
+    let tools = json!([{ "name": "book", "serverName": "inn" }]);
+    let stream = scene.person.ask_streaming(&scene.chat, "Book a table", tools).await;
+    let (_, seen) = scene.viewer("data-elicitation").await;
+    let asked = events_of(&seen).into_iter().find(|event| event.kind() == "data-elicitation").unwrap();
+    let path = format!("/api/sessions/{}/elicitations/{}", scene.chat, asked.data["id"].as_str().unwrap());
+    let answer = |people: u64| json!({ "action": "accept", "content": { "people": people } });
+    let (status, refused) = scene.elsewhere.post(&path, &answer(9)).await;
+    assert_eq!((status.as_u16(), &refused["error"]["code"]), (422, &json!("bad_content")));
+    assert_eq!(scene.elsewhere.post(&path, &answer(4)).await.1, json!({ "action": "accept", "first": true }));
+    let told = stream.text().await.unwrap();
+    assert!(told.contains("Booked.") && told.contains(r#"\"people\":4"#), "{told}");
+    scene.stop().await;
+}

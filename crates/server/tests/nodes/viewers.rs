@@ -1,0 +1,89 @@
+//! Who looks at a turn from another node.
+
+use std::time::{Duration, Instant};
+
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+use testkit::{Step, events_of};
+
+use crate::nodes::{Scene, no_tools};
+
+/// What lasts of a stream: what is only for the moment does not leave its node.
+fn lasting(stream: &str) -> Vec<&str> {
+    let is_of_the_moment = |frame: &&str| frame.contains(r#""transient":true"#);
+    stream.split_inclusive("\n\n").filter(|frame| !is_of_the_moment(frame)).collect()
+}
+
+#[tokio::test]
+async fn viewers_on_another_node_read_the_same() {
+    let Some(scene) = Scene::new([Step::Words { count: 60, pace: Duration::from_millis(20) }]).await else { return };
+    let first = scene.person.ask_streaming(&scene.chat, "Go on", no_tools()).await;
+    let (viewer, seen) = scene.viewer("word").await;
+    let last = events_of(&seen).iter().filter_map(|event| event.id).max().unwrap();
+    // It comes back for the rest.
+    drop(viewer);
+    let path = format!("{}?after={last}", scene.stream());
+    let rest = scene.elsewhere.request(Method::GET, &path).send().await.unwrap().text().await.unwrap();
+    let first = first.text().await.unwrap();
+    assert!(first.ends_with("data: [DONE]\n\n"));
+    assert_eq!(lasting(&first).concat(), seen + &rest);
+    let after = scene.elsewhere.request(Method::GET, &scene.stream()).send().await.unwrap();
+    assert_eq!(after.status(), StatusCode::NO_CONTENT);
+    assert_eq!(scene.last_answer().await["content"], "word ".repeat(60));
+    scene.stop().await;
+}
+
+#[tokio::test]
+async fn one_chat_has_one_turn_on_all_nodes_and_strangers_see_none() {
+    let Some(scene) = Scene::new([Step::Hang("Once".into())]).await else { return };
+    let first = scene.person.ask_streaming(&scene.chat, "Tell me", no_tools()).await;
+    scene.viewer("Once").await;
+    let (status, refused) = scene.elsewhere.ask(&scene.chat, "And?", no_tools()).await;
+    assert_eq!((status.as_u16(), &refused["code"]), (409, &json!("run_active")));
+    let stranger = scene.there.person().await;
+    let answer = stranger.request(Method::GET, &scene.stream()).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::NOT_FOUND);
+    drop(first);
+    scene.stop().await;
+}
+
+#[tokio::test]
+async fn pages_on_another_node_are_told() {
+    let Some(scene) = Scene::new([Step::Text("Hello.".into())]).await else { return };
+    let mut page = scene.elsewhere.request(Method::GET, "/api/events").send().await.unwrap();
+    let mut seen = String::new();
+    scene.person.ask(&scene.chat, "Hi", no_tools()).await;
+    while !(seen.contains(r#""state":"started""#) && seen.contains(r#""state":"ended""#)) {
+        let Some(piece) = page.chunk().await.unwrap() else {
+            // The other node has just begun to hear: pages come back, and load what they missed.
+            page = scene.elsewhere.request(Method::GET, "/api/events").send().await.unwrap();
+            let (status, _) = scene.person.ask(&scene.chat, "Hi again", no_tools()).await;
+            assert!(status.is_success() || status.as_u16() == 502, "{status}");
+            continue;
+        };
+        seen.push_str(&String::from_utf8_lossy(&piece));
+    }
+    scene.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_stopped_node_leaves_goes_on_at_another() {
+    let calls = Step::Calls(vec![("send".into(), json!({}))]);
+    let Some(scene) = Scene::new([calls, Step::Text("Sent.".into())]).await else { return };
+    let server = testkit::ScriptedMcp::start([json!({ "name": "send", "description": "Sends." })]).await;
+    scene.person.connect_to("post", &server.url).await;
+    let tools = json!([{ "name": "send", "serverName": "post" }]);
+    let (_, waiting) = scene.person.ask(&scene.chat, "Send it", tools).await;
+    let approval = waiting["approvals"][0]["approvalId"].clone();
+    let (viewer, seen) = scene.viewer("tool-approval-request").await;
+    let Scene { here, there, elsewhere, chat, model, .. } = scene;
+    here.stop().await;
+    let began = Instant::now();
+    assert_eq!(elsewhere.decide(&chat, &approval, &json!({ "decision": "once" })).await.0, 200);
+    let told = seen + &viewer.text().await.unwrap();
+    assert!(told.contains("Sent.") && told.ends_with("data: [DONE]\n\n"), "{told}");
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_eq!(server.calls().len(), 1);
+    assert_eq!(model.requests().len(), 2);
+    there.stop().await;
+}

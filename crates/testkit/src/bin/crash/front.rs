@@ -1,0 +1,54 @@
+//! A front that gives each connection to the next process that takes it: nobody stays with one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// The front. It stops when it is dropped.
+pub struct Front {
+    port: u16,
+    serving: JoinHandle<()>,
+}
+
+impl Front {
+    /// In front of these ports of loopback.
+    pub async fn start(ports: Vec<u16>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (ports, next) = (Arc::new(ports), Arc::new(AtomicUsize::new(0)));
+        #[expect(clippy::disallowed_methods, reason = "it is aborted when the front is dropped")]
+        let serving = tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let (ports, next) = (Arc::clone(&ports), Arc::clone(&next));
+                #[expect(clippy::disallowed_methods, reason = "it ends with either of its two ends")]
+                drop(tokio::spawn(hand_on(client, ports, next)));
+            }
+        });
+        Self { port, serving }
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+}
+
+impl Drop for Front {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn hand_on(mut client: TcpStream, ports: Arc<Vec<u16>>, next: Arc<AtomicUsize>) {
+    for _ in 0..ports.len() {
+        let port = ports[next.fetch_add(1, Ordering::Relaxed) % ports.len()];
+        if let Ok(mut node) = TcpStream::connect(("127.0.0.1", port)).await {
+            // Either end may be killed.
+            drop(copy_bidirectional(&mut client, &mut node).await);
+            return;
+        }
+    }
+}
