@@ -10,6 +10,8 @@ use crate::workspace::Workspace;
 
 /// Kills in a run of all tests: about a minute and a half.
 const IN_TESTS: &str = "200";
+/// The same where one of three nodes is killed each time, and stays away for a while: about a minute.
+const OF_NODES_IN_TESTS: &str = "12";
 
 /// Builds the program and haunts it on both databases; the arguments go to the harness.
 pub fn crash(workspace: &Workspace, arguments: &[String]) -> Outcome {
@@ -24,6 +26,13 @@ pub fn crash(workspace: &Workspace, arguments: &[String]) -> Outcome {
 pub fn suite(workspace: &Workspace) -> Outcome<Command> {
     let mut harness = harness(workspace)?;
     harness.args(["--kills", IN_TESTS]);
+    Ok(harness)
+}
+
+/// The same with three nodes that share a database.
+pub fn suite_of_nodes(workspace: &Workspace) -> Outcome<Command> {
+    let mut harness = harness(workspace)?;
+    harness.args(["--nodes", "3", "--kills", OF_NODES_IN_TESTS]);
     Ok(harness)
 }
 

@@ -42,7 +42,7 @@ The developer's commands:
   cargo xtask check               format, lints, the rules of the house, types
   cargo xtask tidy                the rules of the house alone, without network
   cargo xtask bench [args]        figures of the server and of the page
-  cargo xtask crash [--kills N] [--seed N]
+  cargo xtask crash [--kills N] [--seed N] [--nodes N]
                                   kill the program in the middle of turns, and look whether anything was lost or done twice
   cargo xtask dev [args]          the server and the page with hot reload, until Ctrl-C
   cargo xtask model [--test]      fetch the built-in model's weights, and check the ones that are there;

@@ -106,6 +106,7 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     }
     if only.wants(Only::Crash) {
         report.add(suite("kills", || crash::suite(workspace).map(with_database)));
+        report.add(suite("kills of nodes", || crash::suite_of_nodes(workspace).map(with_database)));
     }
     if only.wants(Only::Conformance) {
         report.add(suite_of("MCP conformance", || conformance::runs(workspace, &workspace.root.join(PEERS))));

@@ -14,9 +14,6 @@ const LATE: Duration = Duration::from_secs(10);
 /// What another process says of a turn whose process is gone.
 const INTERRUPTED: &str = "The server stopped before the answer was complete.";
 
-/// What another process says of a turn whose process is gone.
-const INTERRUPTED: &str = "The server stopped before the answer was complete.";
-
 /// What was asked of the server, and whether it said yes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
