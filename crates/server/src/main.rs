@@ -46,7 +46,7 @@ fn run() -> anyhow::Result<()> {
         let app = App::start(config, listener.local_addr()?).await?;
         // 1. Serve until the system asks to stop.  2. Open streams end and connections drain.
         http::serve(app.clone(), listener, telemetry::stop_signal()).await;
-        // 3. Runs come to rest and reach the database.  4. The database closes.
+        // 3. Runs come to rest and reach the database.  4. Other nodes get what is left of them.  5. The database closes.
         app.stop().await;
         Ok(())
     })

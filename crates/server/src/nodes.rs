@@ -135,7 +135,7 @@ impl Keeper {
         }
         app.runs.follow_orders(app).await?;
         self.rounds += 1;
-        if self.rounds % PURGE == 0 {
+        if self.rounds.is_multiple_of(PURGE) {
             app.store.purge_chunks(app.clock.now().plus_seconds(-KEEP_LOGS)).await?;
         }
         Ok(())
