@@ -192,12 +192,22 @@ async fn a_process_that_dies_leaves_an_interrupted_answer_with_all_that_was_writ
             }
             Database::Postgres => app.database_url.clone(),
         };
+        if database == Database::Postgres {
+            // The others have taken it for gone.
+            app.app.store.remove_node(app.app.store.node()).await.unwrap();
+        }
         let revived =
             TestApp::builder().on_data_of(&app.folder, &copy).set("OPENAI_BASE_URL", &model.base_url).start().await;
         let path =
             format!("{}/rest/v1/ai_chat_messages?select=*&session_id=eq.{chat}&order=created_at.asc", revived.url);
-        let messages: Value =
-            revived.http.get(path).bearer_auth(&person.token).send().await.unwrap().json().await.unwrap();
+        let read = async || -> Value {
+            revived.http.get(&path).bearer_auth(&person.token).send().await.unwrap().json().await.unwrap()
+        };
+        let mut messages = read().await;
+        while messages[1].is_null() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            messages = read().await;
+        }
         assert_eq!(messages[1]["content"], "The first half");
         assert_eq!(messages[1]["status"], "interrupted");
         revived.stop().await;
