@@ -27,12 +27,15 @@ impl AsRef<RunLog> for Replica {
     }
 }
 
+/// By run: the copy, and what wakes the one that feeds it.
+type ByRun = HashMap<RunId, (Weak<Replica>, Arc<Notify>)>;
+
 /// The copies that are followed here.
 #[derive(Debug, Default)]
-pub struct Replicas(Mutex<HashMap<RunId, (Weak<Replica>, Arc<Notify>)>>);
+pub struct Replicas(Mutex<ByRun>);
 
 impl Replicas {
-    fn all(&self) -> MutexGuard<'_, HashMap<RunId, (Weak<Replica>, Arc<Notify>)>> {
+    fn all(&self) -> MutexGuard<'_, ByRun> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
