@@ -3,6 +3,11 @@ import { createHmac } from "node:crypto";
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const stepSeconds = 30;
 
+/** Milliseconds until the codes are others. */
+export function stepLeft(): number {
+  return stepSeconds * 1_000 - (Date.now() % (stepSeconds * 1_000));
+}
+
 /**
  * The code that an authenticator app shows (RFC 6238, with the parameters that all apps have). The server takes each step
  * once; `later` gives the code of a step that is still to come, which clocks may differ by.
