@@ -30,7 +30,7 @@ use crate::offers::completion::{self, Blank, Proposals};
 use crate::offers::prompts::{self, FilledPrompt, Prompt};
 use crate::offers::resources::{self, Resource, ResourceTemplate};
 use crate::offers::watch::{self as updates, ResourceWatch};
-use crate::offers::{Listing, ask};
+use crate::offers::{Listing, ask, pages};
 use crate::transport::{Fault, Transport};
 use crate::{CallError, Error, Limits, icons, tools};
 
@@ -215,7 +215,7 @@ impl Connection {
 
     /// All prompts of the server; none if it offers no prompts.
     pub async fn list_prompts(&self) -> Result<Listing<Prompt>, Error> {
-        prompts::list(&self.0).await
+        pages::all(&self.0).await
     }
 
     /// A prompt, filled in.
@@ -225,12 +225,12 @@ impl Connection {
 
     /// All resources of the server; none if it offers no resources.
     pub async fn list_resources(&self) -> Result<Listing<Resource>, Error> {
-        resources::list(&self.0).await
+        pages::all(&self.0).await
     }
 
     /// All templates of the server's resources.
     pub async fn list_resource_templates(&self) -> Result<Listing<ResourceTemplate>, Error> {
-        resources::templates(&self.0).await
+        pages::all(&self.0).await
     }
 
     /// What a resource holds.

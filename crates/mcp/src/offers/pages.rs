@@ -1,15 +1,16 @@
 //! Lists that come in pages.
 
+use domain::icon::Icon;
 use rmcp::model::{
     ClientRequest, ErrorCode, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,
-    PaginatedRequestParams,
+    PaginatedRequestParams, ServerCapabilities,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Listing, ask, read};
-use crate::Error;
 use crate::connection::Inner;
+use crate::{Error, icons};
 
 /// Pages of the smallest sensible size fit many times; a server that needs more is turning in a circle.
 const PAGES: usize = 200;
@@ -27,6 +28,13 @@ pub(crate) enum List {
 }
 
 impl List {
+    fn is_offered(self, capabilities: &ServerCapabilities) -> bool {
+        match self {
+            Self::Prompts => capabilities.prompts.is_some(),
+            Self::Resources | Self::Templates => capabilities.resources.is_some(),
+        }
+    }
+
     fn field(self) -> &'static str {
         match self {
             Self::Prompts => "prompts",
@@ -45,9 +53,22 @@ impl List {
     }
 }
 
-/// All pages of a list. What cannot be read in it is left out: one bad thing is no reason to lose the others.
-pub(crate) async fn all<T: DeserializeOwned>(connection: &Inner, list: List) -> Result<Listing<T>, Error> {
-    let mut listing = Listing::default();
+/// What stands in one of the lists.
+pub(crate) trait Listed: DeserializeOwned {
+    /// In which.
+    const LIST: List;
+
+    /// Its pictures.
+    fn icons(&mut self) -> &mut Vec<Icon>;
+}
+
+/// All pages of a list; nothing where the server does not have it. What cannot be read in it is left out: one bad thing is
+/// no reason to lose the others. So are pictures that may not be shown.
+pub(crate) async fn all<T: Listed>(connection: &Inner) -> Result<Listing<T>, Error> {
+    let (list, mut listing) = (T::LIST, Listing::default());
+    if !list.is_offered(&connection.capabilities) {
+        return Ok(listing);
+    }
     let (mut bytes, mut cursor) = (0, None);
     for _ in 0..PAGES {
         let answer = match ask::once(connection, list.request(cursor.take())).await {
@@ -69,7 +90,10 @@ pub(crate) async fn all<T: DeserializeOwned>(connection: &Inner, list: List) -> 
                 listing.is_cut = true;
                 return Ok(listing);
             }
-            listing.items.extend(read(item));
+            if let Some(mut item) = read::<T>(item) {
+                icons::keep_usable(item.icons(), &connection.url);
+                listing.items.push(item);
+            }
         }
         match page.get("nextCursor").and_then(Value::as_str) {
             Some(next) => cursor = Some(next.to_owned()),

@@ -8,10 +8,10 @@ use rmcp::model::{GetPromptRequest, GetPromptRequestParams};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::pages::{self, List};
-use super::{Listing, ask};
+use super::ask;
+use super::pages::{List, Listed};
+use crate::Error;
 use crate::connection::Inner;
-use crate::{Error, icons};
 
 /// Messages of one prompt that are kept, far more than a person would send at once.
 const MESSAGES: usize = 100;
@@ -62,16 +62,12 @@ pub struct FilledPrompt {
     pub messages: Vec<PromptMessage>,
 }
 
-/// All prompts; none where the server has no prompts.
-pub(crate) async fn list(connection: &Inner) -> Result<Listing<Prompt>, Error> {
-    if connection.capabilities.prompts.is_none() {
-        return Ok(Listing::default());
+impl Listed for Prompt {
+    const LIST: List = List::Prompts;
+
+    fn icons(&mut self) -> &mut Vec<Icon> {
+        &mut self.icons
     }
-    let mut listing: Listing<Prompt> = pages::all(connection, List::Prompts).await?;
-    for prompt in &mut listing.items {
-        icons::keep_usable(&mut prompt.icons, &connection.url);
-    }
-    Ok(listing)
 }
 
 /// A prompt with these arguments.

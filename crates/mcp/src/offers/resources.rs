@@ -6,10 +6,10 @@ use rmcp::model::{ReadResourceRequest, ReadResourceRequestParams};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::pages::{self, List};
-use super::{Listing, ask};
+use super::ask;
+use super::pages::{List, Listed};
+use crate::Error;
 use crate::connection::Inner;
-use crate::{Error, icons};
 
 /// A resource as its server lists it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,28 +63,20 @@ pub struct ResourceTemplate {
     pub icons: Vec<Icon>,
 }
 
-/// All resources; none where the server has none.
-pub(crate) async fn list(connection: &Inner) -> Result<Listing<Resource>, Error> {
-    if connection.capabilities.resources.is_none() {
-        return Ok(Listing::default());
+impl Listed for Resource {
+    const LIST: List = List::Resources;
+
+    fn icons(&mut self) -> &mut Vec<Icon> {
+        &mut self.icons
     }
-    let mut listing: Listing<Resource> = pages::all(connection, List::Resources).await?;
-    for resource in &mut listing.items {
-        icons::keep_usable(&mut resource.icons, &connection.url);
-    }
-    Ok(listing)
 }
 
-/// All templates; none where the server has none.
-pub(crate) async fn templates(connection: &Inner) -> Result<Listing<ResourceTemplate>, Error> {
-    if connection.capabilities.resources.is_none() {
-        return Ok(Listing::default());
+impl Listed for ResourceTemplate {
+    const LIST: List = List::Templates;
+
+    fn icons(&mut self) -> &mut Vec<Icon> {
+        &mut self.icons
     }
-    let mut listing: Listing<ResourceTemplate> = pages::all(connection, List::Templates).await?;
-    for template in &mut listing.items {
-        icons::keep_usable(&mut template.icons, &connection.url);
-    }
-    Ok(listing)
 }
 
 /// What a resource holds: one piece as a rule, several for a folder.
