@@ -5,12 +5,11 @@ use std::collections::HashSet;
 use domain::text::is_invisible;
 use domain::tool::{ToolDefinition, ToolResult};
 use rmcp::model::{ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams, ServerResult};
-use rmcp::service::PeerRequestOptions;
 use serde_json::Value;
 
 use crate::call::long;
-use crate::client::explain_request;
 use crate::connection::Inner;
+use crate::offers::ask;
 use crate::{Error, icons};
 
 /// The protocol's bounds on a tool's name, in characters.
@@ -74,17 +73,7 @@ async fn pages(connection: &Inner) -> Result<Vec<ToolDefinition>, Error> {
 async fn page(connection: &Inner, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), Error> {
     let params = PaginatedRequestParams::default().with_cursor(cursor);
     let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
-    let options = PeerRequestOptions::with_timeout(connection.limits.page);
-    let handle = connection
-        .peer
-        .send_request_with_option(request, options)
-        .await
-        .map_err(|error| explain_request(&error, &connection.fault))?;
-    let result = match handle.await_response().await {
-        Ok(result) => result,
-        Err(rmcp::ServiceError::Timeout { timeout }) => return Err(Error::Timeout(timeout)),
-        Err(error) => return Err(explain_request(&error, &connection.fault)),
-    };
+    let result = ask::once(connection, request).await?;
     let unreadable = || Error::Protocol("its list of tools cannot be read".to_owned());
     match result {
         ServerResult::ListToolsResult(list) => {
