@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use domain::{ServerId, UserId};
+use domain::ServerId;
 use serde_json::{Value, json};
 use store::servers::Server;
 
@@ -24,7 +24,7 @@ pub async fn show(
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<ConnectionDetails>, ApiError> {
-    let server = named(&app, caller.user, &id).await?;
+    let server = own_server(&app, &caller, &id).await?;
     Ok(Json(app.tools.details(&app, caller.user, &server).await?))
 }
 
@@ -51,7 +51,7 @@ pub async fn refresh(
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<ConnectionView>, ApiError> {
-    let server = named(&app, caller.user, &id).await?;
+    let server = own_server(&app, &caller, &id).await?;
     Ok(Json(app.tools.refresh(&app, caller.user, &server).await))
 }
 
@@ -61,13 +61,14 @@ pub async fn list_again(
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<ConnectionView>, ApiError> {
-    let server = named(&app, caller.user, &id).await?;
+    let server = own_server(&app, &caller, &id).await?;
     Ok(Json(app.tools.list_again(&app, caller.user, &server).await))
 }
 
-async fn named(app: &App, caller: UserId, id: &str) -> Result<Server, ApiError> {
+/// The connection of that id, if it is the caller's.
+pub(super) async fn own_server(app: &App, caller: &SignedIn, id: &str) -> Result<Server, ApiError> {
     let id: ServerId = id.parse().map_err(|_| not_found())?;
-    app.store.get_server(caller, id).await?.ok_or_else(not_found)
+    app.store.get_server(caller.user, id).await?.ok_or_else(not_found)
 }
 
 fn not_found() -> ApiError {

@@ -6,13 +6,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use domain::AttachmentId;
 use domain::attachment::Attachment;
-use domain::{AttachmentId, ServerId};
 use mcp::{Blank, IconError, Proposals};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::servers::Server;
 
+use super::connections::own_server;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, Query, SignedIn};
 use crate::app::App;
@@ -177,10 +177,4 @@ pub async fn icon(
         (header::CONTENT_SECURITY_POLICY, PICTURE_POLICY),
     ];
     Ok((headers, picture.bytes).into_response())
-}
-
-async fn own_server(app: &App, caller: &SignedIn, id: &str) -> Result<Server, ApiError> {
-    let not_found = || ApiError::NotFound("connection");
-    let id: ServerId = id.parse().map_err(|_| not_found())?;
-    app.store.get_server(caller.user, id).await?.ok_or_else(not_found)
 }

@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
-use domain::UserId;
 use mcp::oauth::{Callback, SignInError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use store::servers::Server;
 
 use super::browser_cookie::BrowserCookie;
+use super::connections::own_server;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, Query, SignedIn};
 use crate::app::App;
@@ -36,7 +36,7 @@ pub async fn begin(
     Named(id): Named,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let server = connection(&app, caller.user, &id).await?;
+    let server = own_server(&app, &caller, &id).await?;
     let begun = app.tools.begin_sign_in(&app, caller.user, &server, COOKIE.read(&headers)).await;
     let begun = begun.map_err(|failure| match failure {
         Failure::SignIn(SignInError::NeedsClient) => client_needed(&app, &server),
@@ -68,7 +68,7 @@ pub async fn enter_client(
     Named(id): Named,
     JsonBody(client): JsonBody<Client>,
 ) -> Result<StatusCode, ApiError> {
-    let server = connection(&app, caller.user, &id).await?;
+    let server = own_server(&app, &caller, &id).await?;
     let client_id = client.client_id.trim();
     let secret = client.client_secret.filter(|secret| !secret.is_empty());
     if client_id.is_empty() {
@@ -83,7 +83,7 @@ pub async fn enter_client(
 
 /// Revokes and forgets.
 pub async fn end(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
-    let server = connection(&app, caller.user, &id).await?;
+    let server = own_server(&app, &caller, &id).await?;
     app.tools.sign_out_of(&app, caller.user, &server).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -100,12 +100,6 @@ fn client_needed(app: &App, server: &Server) -> ApiError {
         app.tools.redirect_address()
     );
     ApiError::Conflict { code: "client_needed", message }
-}
-
-async fn connection(app: &App, user: UserId, id: &str) -> Result<Server, ApiError> {
-    let not_found = || ApiError::NotFound("connection");
-    let id = id.parse().map_err(|_| not_found())?;
-    app.store.get_server(user, id).await?.ok_or_else(not_found)
 }
 
 impl From<Failure> for ApiError {
