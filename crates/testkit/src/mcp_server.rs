@@ -1,6 +1,7 @@
 //! A foreign MCP server over streamable HTTP: it has tools, tells what they were called with, can change them, and can ask.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,15 +17,19 @@ use tokio::sync::oneshot;
 
 use crate::background::Background;
 
-#[derive(Debug, Default)]
+/// How calls are answered, by their parameters; nothing: done at once.
+type Rule = Box<dyn Fn(&Value) -> Option<CallAnswer> + Send>;
+
+#[derive(Default)]
 struct Script {
     tools: Vec<Value>,
     instructions: Option<String>,
     requests: HashMap<String, usize>,
     calls: Vec<Value>,
     answers: VecDeque<CallAnswer>,
-    /// Where the answer to an open question goes.
-    asked: Option<oneshot::Sender<Value>>,
+    rule: Option<Rule>,
+    /// By the id of an open question: where the answer to it goes.
+    asked: HashMap<String, oneshot::Sender<Value>>,
     is_modern: bool,
     hangs: bool,
     pace: Duration,
@@ -32,6 +37,12 @@ struct Script {
     tasks: Tasks,
     resources: HashMap<String, Value>,
     capabilities: Value,
+}
+
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Script").field("tools", &self.tools).finish_non_exhaustive()
+    }
 }
 
 /// Calls that were asked to be tasks.
@@ -148,6 +159,16 @@ impl ScriptedMcp {
         self.script.lock().unwrap().answers.extend(answers);
     }
 
+    /// What calls are answered with that no answer was given for, by their parameters.
+    pub fn answer_by(&self, rule: impl Fn(&Value) -> Option<CallAnswer> + Send + 'static) {
+        self.script.lock().unwrap().rule = Some(Box::new(rule));
+    }
+
+    /// Forgets what was called so far.
+    pub fn forget_calls(&self) {
+        self.script.lock().unwrap().calls.clear();
+    }
+
     /// From now on a call takes this long.
     pub fn slow_down(&self, pace: Duration) {
         self.script.lock().unwrap().pace = pace;
@@ -204,7 +225,7 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Respon
     let Some(id) = request.get("id").cloned() else { return StatusCode::ACCEPTED.into_response() };
     let Some(method) = request["method"].as_str() else {
         // It is the client's answer to a question.
-        if let Some(asked) = script.lock().unwrap().asked.take() {
+        if let Some(asked) = id.as_str().and_then(|id| script.lock().unwrap().asked.remove(id)) {
             // The stream of the call may be gone by now.
             drop(asked.send(request["result"].clone()));
         }
@@ -245,8 +266,9 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Respon
                     script.tasks.begun.push(id.clone());
                     Some(CallAnswer::Result(json!({ "task": script.tasks.state(&id) })))
                 } else {
-                    let done = done(params["name"].as_str().unwrap());
-                    Some(script.answers.pop_front().unwrap_or(CallAnswer::Result(done)))
+                    let answer = script.answers.pop_front();
+                    let answer = answer.or_else(|| script.rule.as_ref().and_then(|rule| rule(params)));
+                    Some(answer.unwrap_or_else(|| CallAnswer::Result(done(params["name"].as_str().unwrap()))))
                 }
             }
             "tasks/get" | "tasks/cancel" | "tasks/result" => {
@@ -283,10 +305,11 @@ fn refuse(id: &Value, code: i64, message: &str, data: &Value) -> Response {
 /// A stream with the question, and the result as soon as it is answered.
 fn ask(script: &Mutex<Script>, id: Value, params: &Value) -> Response {
     let (give, take) = oneshot::channel();
-    script.lock().unwrap().asked = Some(give);
+    let question = format!("question-{}", domain::ids::fresh().simple());
+    script.lock().unwrap().asked.insert(question.clone(), give);
     let frame = |message: &Value| Ok::<_, std::convert::Infallible>(format!("event: message\ndata: {message}\n\n"));
     let question =
-        frame(&json!({ "jsonrpc": "2.0", "id": "question", "method": "elicitation/create", "params": params }));
+        frame(&json!({ "jsonrpc": "2.0", "id": question, "method": "elicitation/create", "params": params }));
     let result = async move {
         let said = take.await.unwrap_or_default();
         let result = json!({ "content": [{ "type": "text", "text": said.to_string() }] });

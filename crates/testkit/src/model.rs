@@ -120,6 +120,13 @@ impl ScriptedModel {
         self.script.lock().unwrap().requests.clone()
     }
 
+    /// Forgets what it was asked so far.
+    pub fn forget_requests(&self) {
+        let mut script = self.script.lock().unwrap();
+        script.requests.clear();
+        script.keys.clear();
+    }
+
     /// The keys that came with the requests, in whatever header; empty where there was none.
     pub fn keys(&self) -> Vec<String> {
         self.script.lock().unwrap().keys.clone()

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use domain::elicitation::Action;
 use domain::permission::Decision;
-use domain::{ApprovalId, ChatId, ElicitationId, MessageId};
+use domain::{ApprovalId, ChatId, ElicitationId, MessageId, RunId};
 use futures_util::stream;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -25,27 +25,31 @@ use crate::runs::{self, AnswerError, BeginError, DecideError, RunLog};
 #[derive(Debug, Deserialize)]
 pub struct After {
     after: Option<String>,
+    /// The turn that the event belongs to: the chat may be at another one by now.
+    run: Option<RunId>,
 }
 
-/// The running turn of a chat, from its start or from after the event that was seen last; 204 when nothing runs.
+/// The running turn of a chat, from its start or from after the event that was seen last; 204 when nothing runs, or not
+/// the one that is named.
 pub async fn stream(
     State(app): State<App>,
     caller: SignedIn,
     Named(chat): Named,
-    Query(after): Query<After>,
+    Query(After { after, run: wanted }): Query<After>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok()).map(str::to_owned).or(after.after);
-    let after = match seen.as_deref().filter(|seen| !seen.is_empty()) {
+    let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok()).map(str::to_owned).or(after);
+    let seen = match seen.as_deref().filter(|seen| !seen.is_empty()) {
         None => 0,
         Some(seen) => seen.parse().map_err(|_| ApiError::BadRequest("the last event id is not a number".into()))?,
     };
     let chat = own_chat(&app, &caller, &chat).await?;
     if let Some(run) = app.runs.get(caller.user, chat) {
-        return Ok(stream_of(run, after));
+        let is_other = wanted.is_some_and(|wanted| wanted != run.id);
+        return Ok(if is_other { StatusCode::NO_CONTENT.into_response() } else { stream_of(run, seen) });
     }
-    match app.runs.replica(&app, caller.user, chat).await? {
-        Some(replica) => Ok(stream_of(replica, after)),
+    match app.runs.replica(&app, (caller.user, chat), wanted).await? {
+        Some(replica) => Ok(stream_of(replica, seen)),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }

@@ -193,7 +193,7 @@ impl CallAsker {
         let id = match &earlier {
             Some(Elicitation { id, answered: Some(answered), .. }) => {
                 let answer = stored_answer(&inner.app, *id, answered, put.form.as_ref());
-                inner.recorder.emit(&self.event(*id, ElicitationState::of(&answer), None));
+                inner.recorder.emit_surely(&self.event(*id, ElicitationState::of(&answer), None)).await;
                 return answer;
             }
             Some(waiting) => waiting.id,
@@ -203,6 +203,7 @@ impl CallAsker {
             },
         };
         let mut open = Open { asker: self, id, answered: false };
+        let in_flight = matches!(put.waits, Wants::InFlight);
         let asked = Asked {
             elicitation_id: id,
             tool_call_id: inner.call.id.clone(),
@@ -223,7 +224,13 @@ impl CallAsker {
             }
         };
         open.answered = true;
-        inner.recorder.emit(&self.event(id, ElicitationState::of(&answer), None));
+        let settled = self.event(id, ElicitationState::of(&answer), None);
+        if in_flight {
+            inner.recorder.emit(&settled);
+        } else {
+            // The call goes on with it, and is not to be gone on with once more after a kill.
+            inner.recorder.emit_surely(&settled).await;
+        }
         inner.waited_ms.fetch_add(inner.app.clock.now().millis_since(began), Ordering::Relaxed);
         answer
     }

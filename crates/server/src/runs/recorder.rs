@@ -1,13 +1,17 @@
 //! Where the events of a run go: to its viewers, to the journal, and into the answer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::message::Part;
 use store::Store;
 
 use super::event::RunEvent;
-use super::{Journal, Run};
+use super::{Journal, Run, RunLog};
 use crate::app::App;
+
+/// Between two attempts to write what something waits for.
+const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
 /// Records one run.
 #[derive(Clone)]
@@ -42,16 +46,24 @@ impl Recorder {
     /// before. `false` when it could not be written, so that it must not happen at all; it is told all the same.
     #[must_use]
     pub async fn emit_durably(&self, event: &RunEvent) -> bool {
-        let number = {
+        let _held = {
             let mut transcript = self.run.transcript();
             transcript.apply(event);
             let (number, json) = self.run.log.hold(event);
             self.journal.push(self.run.id, number, json);
-            number
+            Held { log: &self.run.log, number }
         };
-        let written = self.journal.flush().await && self.is_ours().await;
-        self.run.log.release(number);
-        written
+        self.journal.flush().await && self.is_ours().await
+    }
+
+    /// The same, for as long as it takes: what follows waits until the database is back. Where another node drives the run
+    /// by then, nothing follows here any more.
+    pub async fn emit_surely(&self, event: &RunEvent) {
+        let mut written = self.emit_durably(event).await;
+        while !written {
+            tokio::time::sleep(WRITE_AGAIN).await;
+            written = self.journal.flush().await && self.is_ours().await;
+        }
     }
 
     /// Whether no other node has taken the run over. What this one writes is not kept then.
@@ -74,5 +86,42 @@ impl Recorder {
     /// The answer as far as it has come; the recorder starts over with nothing.
     pub fn take_parts(&self) -> Vec<Part> {
         std::mem::take(&mut *self.run.transcript()).into_parts()
+    }
+}
+
+/// An event that is kept back. Who waits for it may be gone before it is written: what follows it must not wait for ever.
+struct Held<'a> {
+    log: &'a RunLog,
+    number: u64,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.log.release(self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_follows_an_event_is_told_although_nobody_waits_for_it_any_more() {
+        let log = RunLog::default();
+        let mut cursor = log.follow(0);
+        let (number, _) = log.hold(&"held");
+        let held = Held { log: &log, number };
+        log.append(&"next");
+        let waits = async {
+            let _held = held;
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            biased;
+            () = waits => {}
+            () = std::future::ready(()) => {}
+        }
+        let told = log.next(&mut cursor).await.unwrap();
+        assert!(told.ends_with(b"data: \"next\"\n\n"), "{told:?}");
     }
 }

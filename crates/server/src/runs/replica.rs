@@ -41,12 +41,18 @@ impl Replicas {
 }
 
 impl Runs {
-    /// The turn that goes on in a chat on another node.
-    pub async fn replica(&self, app: &App, owner: UserId, chat: ChatId) -> Result<Option<Arc<Replica>>, store::Error> {
+    /// The turn that goes on in a chat on another node, if it is the one that is wanted, or any.
+    pub async fn replica(
+        &self,
+        app: &App,
+        (owner, chat): (UserId, ChatId),
+        wanted: Option<RunId>,
+    ) -> Result<Option<Arc<Replica>>, store::Error> {
         if !app.store.is_shared() {
             return Ok(None);
         }
-        let Some(run) = app.store.find_running(owner, chat).await? else { return Ok(None) };
+        let found = app.store.find_running(owner, chat).await?;
+        let Some(run) = found.filter(|run| wanted.is_none_or(|wanted| wanted == *run)) else { return Ok(None) };
         if let Some(replica) = self.replicas.all().get(&run).and_then(|(replica, _)| replica.upgrade()) {
             return Ok(Some(replica));
         }

@@ -43,6 +43,10 @@ async fn one_chat_has_one_turn_on_all_nodes_and_strangers_see_none() {
     let stranger = scene.there.person().await;
     let answer = stranger.request(Method::GET, &scene.stream()).send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::NOT_FOUND);
+    // Who followed another turn of the chat is not led into the middle of this one.
+    let path = format!("{}?after=1&run={}", scene.stream(), scene.chat);
+    let answer = scene.elsewhere.request(Method::GET, &path).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::NO_CONTENT);
     drop(first);
     scene.stop().await;
 }

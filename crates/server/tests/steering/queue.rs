@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{Person, Step, TestApp, databases};
+use testkit::{Person, Step, StreamEvent, TestApp, databases, events_of};
 
 use super::{app_with, said, says};
 
@@ -66,6 +66,24 @@ async fn what_waits_is_sent_in_order_and_can_be_changed_until_then() {
         hears(&person, &chat, &["one", &slow, "two", "Two.", "three", "Three."]).await;
         assert_eq!(waiting(&person, &chat).await, Vec::<String>::new());
         assert_eq!(change(&person, Method::PATCH, &path(2), json!({ "message": "late" })).await, 404);
+    }
+}
+
+#[tokio::test]
+async fn who_followed_a_turn_is_not_led_into_the_middle_of_the_next() {
+    for database in databases() {
+        let (app, _model) = app_with(database, [says("One."), Step::Hang("Two".into())]).await;
+        let person = app.person().await;
+        let chat = person.new_chat().await;
+        let run_of = |events: &[StreamEvent]| events[0].data["messageMetadata"]["runId"].as_str().unwrap().to_owned();
+        let first = run_of(&person.ask_for_events(&chat, "one", json!([])).await);
+        let mut stream = person.ask_streaming(&chat, "two", json!([])).await;
+        let second = run_of(&events_of(&String::from_utf8_lossy(&stream.chunk().await.unwrap().unwrap())));
+        for (run, status) in [(first, 204), (second, 200)] {
+            let path = format!("/api/sessions/{chat}/stream?after=1&run={run}");
+            assert_eq!(person.request(Method::GET, &path).send().await.unwrap().status(), status);
+        }
+        app.stop().await;
     }
 }
 

@@ -12,34 +12,41 @@
 )]
 
 mod actor;
+mod deeds;
+mod episode;
+mod follow;
 mod front;
+mod heard;
+mod judge;
+mod ledger;
 mod plan;
 mod program;
+mod tools;
 mod verdict;
 mod witness;
 
-use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use serde_json::json;
-use testkit::{Database, Person, ScriptedMcp, ScriptedModel, databases};
+use testkit::{Database, Person, ScriptedModel, databases};
 
 use actor::{Actor, Tally};
+use plan::Attempts;
 use program::Program;
+use tools::Servers;
 
-/// Programs that are killed at the same time on each kind of database, each with its own people.
+/// Programs that are killed at the same time on each kind of database, each with its own people, unless more are wanted.
 const PROGRAMS: usize = 2;
 /// People who ask at once.
 const PEOPLE: u64 = 4;
-/// The longest time between two kills, in milliseconds.
+/// The longest time between two kills, in milliseconds, unless another one is wanted.
 const LIFE: u64 = 1_500;
+/// Kills between two lines that say how far a long run has come.
+const PROGRESS: usize = 100;
 /// How long one of several processes stays away, half of the times: the others have to take its turns over within ten seconds.
 const AWAY: Duration = Duration::from_secs(10);
-/// How long a tool takes.
-const TOOL: Duration = Duration::from_millis(60);
 
 /// What was asked for.
 struct Wanted {
@@ -47,11 +54,14 @@ struct Wanted {
     kills: usize,
     seed: u64,
     nodes: usize,
+    programs: usize,
+    life: u64,
 }
 
 impl Wanted {
     fn read() -> Self {
-        let mut wanted = Self { binary: PathBuf::new(), kills: 200, seed: fastrand::u64(..), nodes: 1 };
+        let (seed, programs, life) = (fastrand::u64(..), PROGRAMS, LIFE);
+        let mut wanted = Self { binary: PathBuf::new(), kills: 200, seed, nodes: 1, programs, life };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
             let value = words.next().unwrap_or_else(|| panic!("{word} wants a value"));
@@ -60,7 +70,11 @@ impl Wanted {
                 "--kills" => wanted.kills = value.parse().expect("a number of kills"),
                 "--seed" => wanted.seed = value.parse().expect("a number for the seed"),
                 "--nodes" => wanted.nodes = value.parse().expect("a number of processes"),
-                _ => panic!("usage: crash --program FILE [--kills N] [--seed N] [--nodes N]"),
+                "--programs" => wanted.programs = value.parse().expect("a number of programs"),
+                "--life" => wanted.life = value.parse().expect("a number of milliseconds"),
+                _ => {
+                    panic!("usage: crash --program FILE [--kills N] [--seed N] [--nodes N] [--programs N] [--life MS]")
+                }
             }
         }
         wanted
@@ -74,7 +88,7 @@ async fn main() -> ExitCode {
     if wanted.nodes > 1 {
         databases.retain(|database| *database == Database::Postgres);
     }
-    let programs = databases.len() * PROGRAMS;
+    let programs = databases.len() * wanted.programs;
     println!("seed {}", wanted.seed);
     let began = Instant::now();
     let share = |index: usize| wanted.kills * index / programs;
@@ -91,10 +105,9 @@ async fn main() -> ExitCode {
         }
         faults += tally.faults.len();
         let ended: Vec<String> = tally.ended.iter().map(|(word, count)| format!("{count} {word}")).collect();
-        println!("{database:?}: turns: {}; {} went on after a kill", ended.join(", "), tally.resumed);
-        for fault in &tally.faults {
-            println!("FAULT {fault}");
-        }
+        println!("{database:?}: answers: {}; {} went on after a kill", ended.join(", "), tally.resumed);
+        let done: Vec<String> = tally.done.iter().map(|(what, count)| format!("{count} {what}")).collect();
+        println!("{database:?}: {}", done.join(", "));
     }
     println!("{} s", began.elapsed().as_secs());
     println!("{} passed, {faults} failed", wanted.kills);
@@ -105,13 +118,10 @@ async fn main() -> ExitCode {
 async fn haunt(wanted: &Wanted, database: Database, kills: usize, seed: u64) -> Tally {
     let mut dice = fastrand::Rng::with_seed(seed);
     let model = ScriptedModel::start([]).await;
-    model.answer_by(plan::step);
-    let tool = |name: &str| {
-        let schema = json!({ "type": "object", "properties": { "token": { "type": "string" } } });
-        json!({ "name": name, "description": "Takes a token.", "inputSchema": schema })
-    };
-    let server = ScriptedMcp::start([tool(plan::ALLOWED), tool(plan::ASKS)]).await;
-    server.slow_down(TOOL);
+    let attempts = Attempts::default();
+    let known = attempts.clone();
+    model.answer_by(move |request| plan::step(&known, request));
+    let servers = Servers::start().await;
     let mut program = Program::new(&wanted.binary, database, &model.base_url, wanted.nodes).await;
     for index in 0..program.nodes() {
         program.start(index).await;
@@ -119,15 +129,18 @@ async fn haunt(wanted: &Wanted, database: Database, kills: usize, seed: u64) -> 
     let mut actors = Vec::new();
     for index in 0..PEOPLE {
         let person = Person::sign_up_at(&program.url(), &testkit::client_without_pool()).await;
-        let connection = person.connect_to("tools", &server.url).await;
-        assert_eq!(person.allow(&connection, plan::ALLOWED, "always").await.0, 200);
-        let tools = json!([{ "name": plan::ALLOWED }, { "name": plan::ASKS }]);
+        let tools = servers.introduce(&person).await;
         let own = fastrand::Rng::with_seed(dice.u64(..));
-        actors.push(Actor::new(person, tools, &server, program.life(), own, index * 1_000_000).live());
+        let (attempts, life) = (attempts.clone(), program.life());
+        actors.push(Actor::new((person, tools), &servers, attempts, life, own, index * 1_000_000).live());
     }
     let killer = async {
-        for _ in 0..kills {
-            tokio::time::sleep(Duration::from_millis(dice.u64(30..LIFE))).await;
+        for killed in 1..=kills {
+            if killed % PROGRESS == 0 {
+                println!("{database:?}: {killed} of {kills} kills of this program");
+            }
+            tokio::time::sleep(Duration::from_millis(dice.u64(30..wanted.life))).await;
+            model.forget_requests();
             let node = dice.usize(0..program.nodes());
             program.kill(node);
             if program.nodes() > 1 && dice.bool() {
@@ -143,16 +156,8 @@ async fn haunt(wanted: &Wanted, database: Database, kills: usize, seed: u64) -> 
     for tally in &tallies {
         sum.add(tally);
     }
-    let twice: BTreeMap<String, usize> = runs_of(&server).into_iter().filter(|(_, runs)| *runs > 1).collect();
-    sum.faults.extend(twice.iter().map(|(token, runs)| format!("repeated: {token} ran {runs} times")));
-    sum
-}
-
-/// By token: how often a tool ran with it.
-fn runs_of(server: &ScriptedMcp) -> HashMap<String, usize> {
-    let mut runs = HashMap::new();
-    for (_, arguments) in server.calls() {
-        *runs.entry(arguments["token"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
+    for repeated in servers.repeated() {
+        sum.fault(repeated);
     }
-    runs
+    sum
 }

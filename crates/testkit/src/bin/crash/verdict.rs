@@ -1,73 +1,65 @@
-//! What has to hold of a turn that is over.
+//! What has to hold of an answer that is over.
 
 use std::collections::HashMap;
 use std::time::Instant;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::plan::{ASKS, Plan};
-use crate::witness::{Asked, Witness};
+use crate::plan::Expected;
+use crate::tools::{ASKS, FORM, HELD, Ran, Servers};
+use crate::witness::{Asked, Kind, Witness};
 
-/// Everything that is wrong with a turn, in words.
-pub struct Verdict<'a> {
-    /// What it was meant to be.
-    pub plan: &'a Plan,
-    /// What its person was told.
-    pub witness: &'a Witness,
-    /// When the program was killed while it ran.
-    pub kills: &'a [Instant],
-    /// By token: how often the tool ran.
-    pub runs: &'a HashMap<String, usize>,
+/// What a person said to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Said {
+    /// Whether the tool may run, or the form was filled in.
+    pub yes: bool,
+    /// What the form was filled in with.
+    pub number: u64,
+    /// Whether it was taken.
+    pub asked: Asked,
 }
 
-/// How a turn ended.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The message was never taken.
-    Void,
-    /// The word in the database.
-    Ended(String),
+/// Everything that is wrong with an answer, in words.
+pub struct Verdict<'a> {
+    /// What it was meant to be.
+    pub expected: &'a Expected,
+    /// What its person was told.
+    pub witness: &'a Witness,
+    /// By token: what its person said.
+    pub said: &'a HashMap<String, Said>,
+    /// When the program was killed meanwhile.
+    pub kills: &'a [Instant],
+    /// Whether Stop was pressed, or something was to be sent at once.
+    pub may_be_stopped: bool,
+    /// What became of the calls.
+    pub servers: &'a Servers,
 }
 
 impl Verdict<'_> {
-    /// Looks at the messages of the chat.
-    pub fn check(&self, messages: &[Value]) -> (Outcome, Vec<String>) {
+    /// Looks at what is stored.
+    pub fn check(&self, answer: &Value) -> Vec<String> {
         let mut faults: Vec<String> = self.witness.faults.clone();
-        let question = self.plan.question();
-        let places: Vec<usize> =
-            (0..messages.len()).filter(|&at| messages[at]["content"] == question.as_str()).collect();
-        let Some(&at) = places.first() else {
-            if self.witness.taken == Some(Asked::Surely) {
-                faults.push("lost: the message was taken and is gone".to_owned());
-            }
-            if self.plan.calls().iter().any(|(_, token)| self.runs.contains_key(token)) {
-                faults.push("a tool ran for a message that is not there".to_owned());
-            }
-            return (Outcome::Void, faults);
-        };
-        if places.len() > 1 {
-            faults.push(format!("repeated: the message is there {} times", places.len()));
-        }
-        let Some(answer) = messages.get(at + 1).filter(|answer| answer["role"] == "assistant") else {
-            faults.push("lost: the message has no answer".to_owned());
-            return (Outcome::Void, faults);
-        };
-        if messages.get(at + 2).is_some_and(|next| next["role"] == "assistant") {
-            faults.push("repeated: the message has two answers".to_owned());
-        }
         let status = answer["status"].as_str().unwrap_or_default();
         self.status(status, &mut faults);
         self.words(status, answer["content"].as_str().unwrap_or_default(), &mut faults);
         self.calls(status, answer["tool_calls"].as_array().map_or(&[][..], Vec::as_slice), &mut faults);
-        (Outcome::Ended(status.to_owned()), faults)
+        faults
     }
 
     fn status(&self, status: &str, faults: &mut Vec<String>) {
         let told = self.witness.ended.as_deref();
         match status {
             "done" => {}
-            "stopped" if self.witness.stopped.is_some() => {}
-            "interrupted" if !self.kills.is_empty() => {}
+            "stopped" if self.may_be_stopped => {}
+            "interrupted" if !self.kills.is_empty() => {
+                let waits = self.witness.waiting.values().find(|waiting| {
+                    waiting.kind != Kind::Form { held: true } && !self.said.contains_key(&waiting.token)
+                });
+                if let Some(waiting) = waits {
+                    faults.push(format!("lost: {waiting:?} waited for its person, and does not wait any more"));
+                }
+            }
             _ => faults.push(format!("it ended as {status:?} (the person was told {told:?})")),
         }
         if let Some(told) = told
@@ -78,7 +70,7 @@ impl Verdict<'_> {
     }
 
     fn words(&self, status: &str, content: &str, faults: &mut Vec<String>) {
-        let whole = self.plan.words();
+        let whole = self.expected.words.as_str();
         if status == "done" && content != whole {
             faults.push(format!("the words are {content:?} and not {whole:?}"));
         } else if !whole.starts_with(content) {
@@ -94,46 +86,76 @@ impl Verdict<'_> {
     }
 
     fn calls(&self, status: &str, kept: &[Value], faults: &mut Vec<String>) {
-        let outcome = |token: &str| {
-            let mut with_token = kept.iter().filter(|call| call["arguments"]["token"] == token);
-            let first = with_token.next();
-            let outcome = first.map(|call| call["outcome"].as_str().unwrap_or_default().to_owned());
-            (outcome, first.map_or(Value::Null, |call| call["error"].clone()), with_token.count())
-        };
         let results = self.witness.results();
-        for (tool, token) in self.plan.calls() {
-            let runs = self.runs.get(&token).copied().unwrap_or_default();
-            let (outcome, error, more) = outcome(&token);
-            let decided = self.witness.decided.get(&token);
+        for (tool, token) in &self.expected.calls {
+            let mut with_token = kept.iter().filter(|call| call["arguments"]["token"] == token.as_str());
+            let call = with_token.next();
+            let ran = self.servers.ran(token);
             let mut fault = |what: &str| {
-                faults.push(format!("{tool} {token} ran {runs} times, is kept as {outcome:?} ({error}): {what}"));
+                let kept = call.map(|call| (&call["outcome"], &call["error"]));
+                faults.push(format!("{tool} {token} came as {ran:?}, is kept as {kept:?}: {what}"));
             };
-            if runs > 1 {
+            if ran.begun > 1 || ran.gone_on > 1 {
                 fault("repeated: it ran twice");
             }
-            if more > 0 {
+            if with_token.next().is_some() {
                 fault("repeated: it is kept twice");
             }
-            let fits = match outcome.as_deref() {
-                Some("done") => runs == 1,
-                Some("denied") => runs == 0,
-                Some("unknown") => !self.kills.is_empty() || self.witness.stopped.is_some(),
-                Some("stopped") => self.witness.stopped.is_some(),
-                Some(_) => false,
-                None => runs == 0 && status != "done",
-            };
-            if !fits {
+            let outcome = call.and_then(|call| call["outcome"].as_str());
+            if !self.fits(tool, outcome, &ran, status) {
                 fault("what is kept does not fit");
             }
-            if results.contains(token.as_str()) && outcome.as_deref() != Some("done") {
+            if results.contains(token.as_str()) && outcome != Some("done") {
                 fault("lost: the person saw its result");
             }
-            match decided {
-                Some((false, Asked::Surely)) if runs > 0 => fault("it was denied"),
-                None if tool == ASKS && runs > 0 => fault("nobody allowed it"),
-                Some((true, Asked::Surely)) if outcome.as_deref() == Some("denied") => fault("it was allowed"),
+            match *tool {
+                ASKS => self.allowed(token, outcome, &ran, &mut fault),
+                FORM | HELD => self.filled_in(tool, token, outcome, &ran, &mut fault),
                 _ => {}
             }
+        }
+    }
+
+    /// Whether what is kept of a call can be, after what came of it.
+    fn fits(&self, tool: &str, outcome: Option<&str>, ran: &Ran, status: &str) -> bool {
+        let ended = if tool == FORM { ran.gone_on } else { ran.begun };
+        match outcome {
+            Some("done") => ended == 1,
+            Some("denied") => ran.begun == 0,
+            Some("unknown") => !self.kills.is_empty() || self.may_be_stopped,
+            Some("stopped") => self.may_be_stopped,
+            Some(_) => false,
+            None => ran.begun == 0 && status != "done",
+        }
+    }
+
+    fn allowed(&self, token: &str, outcome: Option<&str>, ran: &Ran, fault: &mut impl FnMut(&str)) {
+        match self.said.get(token) {
+            Some(Said { yes: false, asked: Asked::Surely, .. }) if ran.begun > 0 => fault("it was denied"),
+            Some(Said { yes: true, asked: Asked::Surely, .. }) if outcome == Some("denied") => fault("it was allowed"),
+            None if ran.begun > 0 => fault("nobody allowed it"),
+            _ => {}
+        }
+    }
+
+    fn filled_in(&self, tool: &str, token: &str, outcome: Option<&str>, ran: &Ran, fault: &mut impl FnMut(&str)) {
+        let has_waited = self.witness.waiting.values().any(|waiting| waiting.token == token);
+        match self.said.get(token) {
+            None if ran.gone_on > 0 || outcome == Some("done") => fault("nobody filled it in"),
+            None if tool == FORM && has_waited && outcome == Some("unknown") => {
+                fault("lost: it waited for its person, and does not wait any more");
+            }
+            Some(said) if ran.gone_on > 0 => {
+                let meant = if said.yes {
+                    json!({ "action": "accept", "content": { "number": said.number } })
+                } else {
+                    json!({ "action": "decline" })
+                };
+                if ran.filled_in["action"] != meant["action"] || ran.filled_in["content"] != meant["content"] {
+                    fault("its person said something else");
+                }
+            }
+            _ => {}
         }
     }
 }

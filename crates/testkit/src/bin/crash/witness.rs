@@ -39,21 +39,40 @@ impl Heard {
     }
 }
 
-/// Everything that came of one turn on the person's side.
+/// A question to the person that was told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its id.
+    pub id: String,
+    /// The token of the call that waits.
+    pub token: String,
+    /// How it is answered.
+    pub kind: Kind,
+}
+
+/// Kinds of questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Whether a tool may run.
+    Approval,
+    /// What a server wants to know, which outlives the program unless the server holds the call open.
+    Form {
+        /// Whether it does.
+        held: bool,
+    },
+}
+
+/// Everything that came of one answer on the person's side.
 #[derive(Debug, Default)]
 pub struct Witness {
-    /// Whether the message was taken.
-    pub taken: Option<Asked>,
+    /// The run, as its start told it.
+    pub run: String,
     /// The number of the last event.
     pub last: u64,
     /// Whether the end was told, and with which word.
     pub ended: Option<String>,
-    /// Whether Stop was pressed.
-    pub stopped: Option<Asked>,
-    /// By token: what was decided.
-    pub decided: HashMap<String, (bool, Asked)>,
-    /// By id: the calls that wait to be decided.
-    pub waiting: HashMap<String, String>,
+    /// By id: what waits for the person.
+    pub waiting: HashMap<String, Waiting>,
     /// What was wrong with the stream itself.
     pub faults: Vec<String>,
     said: String,
@@ -66,12 +85,13 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Takes in an event; its approval, if it is one that waits to be decided.
-    pub fn hear(&mut self, id: Option<u64>, data: &Value) -> Option<String> {
+    /// Takes in an event; the question, if it is one that waits to be answered.
+    pub fn hear(&mut self, id: Option<u64>, data: &Value) -> Option<Waiting> {
         if data["type"] == "start" {
             // The turn is told again from its start: what was told and lost does not count any more.
-            let Self { taken, stopped, decided, faults, kills_before, .. } = std::mem::take(self);
-            *self = Self { taken, stopped, decided, faults, kills_before, ..Self::default() };
+            let Self { faults, kills_before, .. } = std::mem::take(self);
+            let run = data["messageMetadata"]["runId"].as_str().unwrap_or_default().to_owned();
+            *self = Self { run, faults, kills_before, ..Self::default() };
         }
         if let Some(id) = id {
             if id <= self.last {
@@ -97,12 +117,15 @@ impl Witness {
                 self.tokens.insert(text("toolCallId"), token);
             }
             "tool-approval-request" => {
-                let approval = text("approvalId");
-                let token = self.tokens.get(&text("toolCallId")).cloned().unwrap_or_default();
-                self.waiting.insert(approval.clone(), token);
-                return Some(approval);
+                return Some(self.asks(text("approvalId"), &text("toolCallId"), Kind::Approval));
             }
             "tool-approval-response" => drop(self.waiting.remove(&text("approvalId"))),
+            "data-elicitation" if data["data"]["state"] == "waiting" => {
+                let held = data["data"]["inFlight"] == true;
+                let call = data["data"]["toolCallId"].as_str().unwrap_or_default();
+                return Some(self.asks(text("id"), call, Kind::Form { held }));
+            }
+            "data-elicitation" => drop(self.waiting.remove(&text("id"))),
             "tool-output-available" => {
                 let token = self.tokens.get(&text("toolCallId")).cloned().unwrap_or_default();
                 self.results.push(token);
@@ -114,6 +137,12 @@ impl Witness {
             _ => {}
         }
         None
+    }
+
+    fn asks(&mut self, id: String, call: &str, kind: Kind) -> Waiting {
+        let waiting = Waiting { id: id.clone(), token: self.tokens.get(call).cloned().unwrap_or_default(), kind };
+        self.waiting.insert(id, waiting.clone());
+        waiting
     }
 
     /// Holds what a second viewer of the same turn was told against this.

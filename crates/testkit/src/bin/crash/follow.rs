@@ -1,0 +1,134 @@
+//! How a person follows a chat until it rests: nothing is written in it and nothing waits.
+
+use std::time::{Duration, Instant};
+
+use reqwest::{Method, Response, StatusCode};
+use serde_json::json;
+
+use crate::actor::Actor;
+use crate::episode::Episode;
+use crate::heard::{Heard, look_too};
+
+/// How long nothing may happen while the program is left alone.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long what waits may take to be sent by itself before the person sends it by hand.
+const LULL: Duration = Duration::from_millis(150);
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(10);
+
+impl Actor<'_> {
+    /// Follows one answer after the other, beginning with a stream, if there is one.
+    pub async fn follow_to_rest(&mut self, mut stream: Option<Response>, episode: &mut Episode) {
+        let mut quiet_since = Instant::now();
+        loop {
+            if let Some(answer) = stream.take() {
+                let mut second = Heard::default();
+                second.begin_stream(self.kills() - episode.kills);
+                let path = format!("/api/sessions/{}/stream", self.chat.id);
+                let looking = look_too(self.person.request(Method::GET, &path), &mut second);
+                tokio::select! {
+                    biased;
+                    () = self.follow(answer, episode) => {}
+                    never = looking => match never {},
+                }
+                episode.heard.compare(second);
+                quiet_since = Instant::now();
+            }
+            self.wait_until_up().await;
+            let kills = self.kills();
+            episode.heard.begin_stream(kills - episode.kills);
+            let base = format!("/api/sessions/{}/stream", self.chat.id);
+            let path = match episode.heard.open() {
+                Some(open) => format!("{base}?after={}&run={}", open.last, open.run),
+                None => base,
+            };
+            let Ok(answer) = self.person.request(Method::GET, &path).send().await else {
+                quiet_since = Instant::now();
+                continue;
+            };
+            match answer.status() {
+                StatusCode::OK => {
+                    if kills > episode.kills {
+                        self.tally.resumed += 1;
+                    }
+                    stream = Some(answer);
+                }
+                // What was being told goes on no more; something else may.
+                StatusCode::NO_CONTENT if episode.heard.open().is_some() => episode.heard.let_go(),
+                StatusCode::NO_CONTENT => {
+                    if self.rests(quiet_since, episode).await {
+                        return;
+                    }
+                }
+                status => {
+                    episode.faults.push(format!("the chat cannot be followed: {status}"));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Whether nothing goes on and nothing waits. What waits and is not sent by itself is sent by hand.
+    async fn rests(&mut self, quiet_since: Instant, episode: &mut Episode) -> bool {
+        episode.deeds.retain(|(_, deed)| !deed.needs_answer());
+        if let Some((_, deed)) = episode.deeds.pop() {
+            self.act(deed, episode).await;
+            return false;
+        }
+        if episode.queued.is_empty() {
+            return true;
+        }
+        let Some((StatusCode::OK, queue)) = self.send(Method::GET, "queue", &json!({})).await else { return false };
+        let Some(next) = queue["messages"][0]["id"].as_str() else {
+            // What was taken out of the queue meanwhile is being answered now.
+            let path = format!("/api/sessions/{}/stream", self.chat.id);
+            let stream = self.person.request(Method::GET, &path).send().await;
+            return stream.is_ok_and(|answer| answer.status() == StatusCode::NO_CONTENT);
+        };
+        let goes_by_itself = episode.heard.last_end() == Some("done") && self.kills() == episode.ended_after;
+        let quiet = quiet_since.elapsed();
+        if quiet < LULL || goes_by_itself && quiet < PATIENCE {
+            tokio::time::sleep(LOOK).await;
+            return false;
+        }
+        if goes_by_itself {
+            episode.faults.push(format!("lost: {next} waits, although the answer before it is done"));
+        }
+        self.send(Method::POST, &format!("queue/{next}/send"), &json!({})).await;
+        false
+    }
+
+    /// Reads a stream to its end, and does meanwhile what is to be done.
+    async fn follow(&mut self, mut answer: Response, episode: &mut Episode) {
+        for waiting in episode.heard.waiting() {
+            self.think_about(waiting, episode);
+        }
+        let (mut told, mut quiet_since) = (episode.heard.events, Instant::now());
+        loop {
+            let due = episode.deeds.first().map(|(at, _)| *at);
+            let until = tokio::time::Instant::from_std(due.unwrap_or(quiet_since + PATIENCE));
+            tokio::select! {
+                piece = answer.chunk() => {
+                    let Ok(Some(piece)) = piece else { return };
+                    for waiting in episode.heard.take(&piece) {
+                        self.think_about(waiting, episode);
+                    }
+                    episode.ended_after = self.kills();
+                    // A stream that only says that it is still there says nothing.
+                    if episode.heard.events > told {
+                        (told, quiet_since) = (episode.heard.events, Instant::now());
+                    }
+                }
+                () = tokio::time::sleep_until(until) => {
+                    if due.is_none() {
+                        episode.faults.push("nothing was told for a long time".to_owned());
+                        return;
+                    }
+                    let (_, deed) = episode.deeds.remove(0);
+                    self.act(deed, episode).await;
+                    quiet_since = Instant::now();
+                }
+            }
+        }
+    }
+}
