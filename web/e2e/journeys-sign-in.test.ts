@@ -109,8 +109,10 @@ test("a call whose sign-in has ended waits, and goes on by itself after a sign-i
   const opened = await opening;
   await opened.getByRole("heading", { name: "AI Chat MCP wants to use Notes" }).waitFor();
   assert.equal(await opened.evaluate(() => window.opener), null);
+  const closed = opened.waitForEvent("close");
   await opened.getByRole("link", { name: "Allow" }).click();
   await visitor.answers.getByText("That was that.").waitFor();
+  await closed;
   await wish(visitor).waitFor({ state: "hidden" });
   await visitor.answered();
   assert.equal(await visitor.toolCall("read_notes").getAttribute("data-state"), "done");

@@ -1,6 +1,7 @@
 import { t } from "@/lib/account-text";
 import type { PartKey } from "@/lib/t";
 import type { Tone } from "@/ui/badge";
+import { signInWindow } from "@/lib/sign-in-window";
 import { toast } from "@/ui/toast";
 
 interface Outcome {
@@ -49,5 +50,7 @@ export function tellServiceLanding(): void {
   if (landing === undefined) return;
   history.replaceState(history.state, "", location.pathname + landing.search + location.hash);
   const { outcome } = landing;
+  // Who waits for the sign-in sees it in the other window. A browser that does not let this one close shows the page.
+  if (outcome === server.get("connected") && sessionStorage.getItem(signInWindow) !== null) window.close();
   if (outcome) toast({ title: t(outcome.title), description: t(outcome.text), tone: outcome.tone });
 }

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { ApiError } from "@/lib/api-error";
 import { useMutation } from "@/lib/query/use-mutation";
 import { serverSignIn } from "@/lib/server-sign-in";
+import { openSignIn } from "@/lib/sign-in-window";
 import { Button, buttonClass } from "@/ui/button";
 import type { Say } from "./elicitation";
 import { t } from "./elicitation-text";
@@ -44,7 +45,10 @@ export function SignInQuestion({ connectionId, server, busy, say }: SignInQuesti
             target="_blank"
             rel="noopener noreferrer"
             className={buttonClass({ size: "sm", ...(left && { variant: "quiet" }) })}
-            onClick={() => setLeft(true)}
+            onClick={(event) => {
+              setLeft(true);
+              if (openSignIn(begin.data)) event.preventDefault();
+            }}
           >
             {t(left ? "elicitation.url.again" : "elicitation.signIn.continue")}
           </a>
