@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, hold, say } from "./scripted-model.ts";
+import { serveTools } from "./scripted-mcp.ts";
 import { openStage } from "./stage.ts";
 import { eventually, type Visitor } from "./visitor.ts";
 
@@ -171,4 +172,52 @@ test("no screen shifts while it loads", async (t) => {
     const sum = await shifted();
     assert.ok(sum <= 0.02, `${path} shifted by ${sum}`);
   }
+});
+
+test("on a phone, Jump to latest covers no button of a call that waits", async (t) => {
+  const { account, visitor } = await stage.member(t, {
+    viewport: { width: 320, height: 640 },
+    hasTouch: true,
+  });
+  const post = await serveTools([{ name: "send", run: () => "Sent." }]);
+  t.after(() => post.stop());
+  await account.connect("post", post.url);
+  stage.model.answer(say(paragraphs(0, 20)), call("send", { to: "Ada" }));
+  stage.model.answer(say("Sent."));
+  await visitor.open();
+  await visitor.ask("Send it");
+  const question = visitor.page.getByRole("region", { name: "Allow send of post?", exact: true });
+  await question.waitFor();
+  const jump = visitor.button(/^Jump to latest/u);
+  let looked = 0;
+  // The first look brings the button, for which the conversation makes room.
+  for (const away of [150, 40, 60, 80, 100, 120]) {
+    await question.evaluate((card, hidden) => {
+      const box = card.closest('[aria-label="Conversation"]');
+      if (!box) throw new Error("the card stands in no conversation");
+      box.scrollBy(0, card.getBoundingClientRect().bottom - box.getBoundingClientRect().bottom - hidden);
+    }, away);
+    await jump.waitFor();
+    const covered = await question.evaluate((card) => {
+      const frame = card.closest('[aria-label="Conversation"]')?.getBoundingClientRect();
+      const buttons = [...card.querySelectorAll("button")].map((one) => ({
+        one,
+        box: one.getBoundingClientRect(),
+      }));
+      const inSight = buttons.filter(
+        ({ box }) => frame && box.bottom <= frame.bottom && box.top >= frame.top,
+      );
+      const hidden = inSight.filter(({ one, box }) => {
+        const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+        return !one.contains(hit);
+      });
+      return { seen: inSight.length, hidden: hidden.map(({ one }) => one.textContent) };
+    });
+    looked += covered.seen;
+    assert.deepEqual(covered.hidden, [], `${away} px below`);
+  }
+  assert.ok(looked > 0, "no button was in sight");
+  await jump.click();
+  await question.getByRole("button", { name: "Allow once" }).click();
+  await visitor.answered();
 });

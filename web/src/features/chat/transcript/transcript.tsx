@@ -53,7 +53,7 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
   }
 
   return (
-    <div className="relative min-h-0">
+    <div className="relative min-h-0 max-wide:grid max-wide:grid-cols-[minmax(0,1fr)] max-wide:grid-rows-[minmax(0,1fr)_auto]">
       <div
         ref={scroller}
         role="group"
@@ -92,7 +92,7 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
         <button
           type="button"
           onClick={jump}
-          className={`${buttonClass({ variant: "line", size: "sm" })} absolute bottom-3 left-1/2 -translate-x-1/2 animate-enter shadow-float`}
+          className={`${buttonClass({ variant: "line", size: "sm" })} absolute bottom-3 left-1/2 -translate-x-1/2 animate-enter shadow-float max-wide:static max-wide:mb-1.5 max-wide:translate-none max-wide:justify-self-center`}
         >
           <ArrowDown aria-hidden="true" />
           {busy ? t("chat.jumpBusy") : t("chat.jump")}
