@@ -41,7 +41,7 @@ The developer's commands:
                                   WHAT is one of check, web, rust, conformance, api, e2e
   cargo xtask check               format, lints, the rules of the house, types
   cargo xtask tidy                the rules of the house alone, without network
-  cargo xtask bench [args]        figures of the server and of the page
+  cargo xtask bench [page|args]   figures of the server and of the page; page: of the page alone
   cargo xtask crash [--kills N] [--seed N] [--nodes N]
                                   kill the program in the middle of turns, and look whether anything was lost or done twice
   cargo xtask dev [args]          the server and the page with hot reload, until Ctrl-C
