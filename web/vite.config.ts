@@ -53,6 +53,11 @@ export default defineConfig({
               test: /chat\/offers\/|texts-of-offers|server-icon|icons\/(?:file-text|message-square-quote)\./u,
               priority: 2,
             },
+            {
+              name: "chats",
+              test: /conversations\/temporary|history-text|texts-of-history|icons\/eye-off\./u,
+              priority: 2,
+            },
             { name: "shared", minShareCount: 2, priority: 1 },
           ],
         },

@@ -6,13 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use domain::{Clock, SystemClock};
+use domain::{ChatId, Clock, SystemClock, UserId};
 use secrecy::ExposeSecret;
 use store::Store;
 use tokio::sync::Semaphore;
 use url::Url;
 
 use crate::auth::Auth;
+use crate::chats::temporary::Temporary;
 use crate::chats::upkeep;
 use crate::config::Config;
 use crate::door;
@@ -59,6 +60,8 @@ pub struct Parts {
     pub events: Events,
     /// Turns that go on.
     pub runs: Runs,
+    /// Chats that are never written down.
+    pub temporary: Temporary,
     /// Files that are taken in at a time: each is in memory as a whole.
     pub imports: Semaphore,
     /// What limits programs that ask in a person's name.
@@ -129,6 +132,7 @@ impl App {
             google_drive,
             events,
             runs,
+            temporary: Temporary::default(),
             imports: Semaphore::new(IMPORTS),
             door,
             identity,
@@ -140,6 +144,11 @@ impl App {
         Tools::look_after(&app);
         tracing::info!(database = app.store.kind(), address = %address, "started");
         Ok(app)
+    }
+
+    /// Where a chat is kept: in the database, or in memory alone. Everything that holds words of a chat goes there.
+    pub fn home(&self, owner: UserId, chat: ChatId) -> Store {
+        self.temporary.home(self, owner, chat).unwrap_or_else(|| self.store.clone())
     }
 
     /// Ends background work and closes the database.

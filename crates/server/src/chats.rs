@@ -5,4 +5,5 @@ pub mod file;
 pub mod link;
 pub mod markdown;
 pub mod snapshot;
+pub mod temporary;
 pub mod upkeep;

@@ -32,6 +32,7 @@ pub mod sessions;
 pub mod shares;
 pub mod sign_in;
 pub mod sse;
+pub mod temporary;
 pub mod tool_permissions;
 pub mod tool_runs;
 pub mod usage;
@@ -91,6 +92,9 @@ fn table() -> Vec<Section> {
                 post("/sessions/{id}/approvals/{approval}", Owner, sessions::decide),
                 post("/sessions/{id}/calls/{call}/cancel", Owner, sessions::cancel_call),
                 get("/sessions/{id}/messages/{message}/usage", Owner, usage::of_answer),
+                post("/temporary-chats", SignedIn, temporary::open),
+                get("/temporary-chats/{id}", Owner, temporary::look),
+                delete("/temporary-chats/{id}", Owner, temporary::close),
                 post("/sessions/{id}/restore", Owner, history::restore),
                 get("/sessions/marks", SignedIn, history::marks),
                 put("/sessions/{id}/marks", Owner, history::mark),

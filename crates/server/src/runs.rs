@@ -74,6 +74,8 @@ pub struct Run {
     pub chat: ChatId,
     /// Whose chat it is.
     pub owner: UserId,
+    /// Where the chat is kept.
+    pub home: Store,
     /// The answer to be.
     pub answer: MessageId,
     /// What it says.
@@ -157,8 +159,8 @@ pub enum BeginError {
 }
 
 /// The model that the person chose for a chat, or the one that answers where they chose none.
-async fn model_of(app: &App, owner: UserId, chat: ChatId) -> Result<ModelId, BeginError> {
-    let Some(chosen) = app.store.get_chat_model(owner, chat).await.map_err(BeginError::Store)? else {
+async fn model_of(app: &App, home: &Store, owner: UserId, chat: ChatId) -> Result<ModelId, BeginError> {
+    let Some(chosen) = home.get_chat_model(owner, chat).await.map_err(BeginError::Store)? else {
         return Ok(app.models.default().await?);
     };
     // Another one would read the conversation without having been asked to.
@@ -219,11 +221,13 @@ impl Runs {
 
     /// Stores the person's message and begins the turn that answers it.
     pub async fn begin(&self, app: &App, owner: UserId, question: Question) -> Result<Arc<Run>, BeginError> {
-        let model = model_of(app, owner, question.chat).await?;
+        let home = app.home(owner, question.chat);
+        let model = model_of(app, &home, owner, question.chat).await?;
         let run = Arc::new(Run {
             id: RunId::fresh(),
             chat: question.chat,
             owner,
+            home,
             answer: MessageId::fresh(),
             log: RunLog::default(),
             said: Mutex::default(),
@@ -254,7 +258,7 @@ impl Runs {
             now: app.clock.now(),
         };
         let title = domain::text::title_of(question.message.as_deref().unwrap_or_default().trim());
-        let named = match app.store.insert_turn(&turn, &title).await {
+        let named = match run.home.insert_turn(&turn, &title).await {
             Ok(Some(named)) => named,
             Ok(None) => {
                 self.leave(&run);
@@ -294,7 +298,7 @@ impl Runs {
         chat: ChatId,
         id: AttachmentId,
     ) -> Result<Option<Attachment>, store::Error> {
-        let messages = app.store.list_messages(owner, chat, history::MESSAGES).await?;
+        let messages = app.home(owner, chat).list_messages(owner, chat, history::MESSAGES).await?;
         let parts = messages.into_iter().rev().flat_map(|message| message.parts);
         Ok(parts.into_iter().find_map(|part| match part {
             Part::Attachment { attachment } if attachment.id == id => Some(*attachment),

@@ -23,6 +23,7 @@ mod rest;
 mod routes;
 mod sign_in;
 mod steering;
+mod temporary;
 mod turns;
 mod usage;
 mod wires;

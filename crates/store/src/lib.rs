@@ -37,6 +37,7 @@ pub mod server_sign_ins;
 pub mod servers;
 pub mod shares;
 pub mod signing_keys;
+mod temporary;
 pub mod tool_tasks;
 pub mod usage;
 pub mod users;
@@ -54,6 +55,8 @@ pub struct Store {
     pub(crate) db: Db,
     /// This process among those that share the database.
     pub(crate) node: NodeId,
+    /// What is written outlives this process.
+    is_lasting: bool,
     /// Held as long as any clone lives: it keeps a second process off the same SQLite file.
     _lock: Option<std::sync::Arc<std::fs::File>>,
 }

@@ -90,7 +90,7 @@ async fn open_postgres(url: &str) -> Result<Store, OpenError> {
         Err(error) => return Err(OpenError::Unreachable(why_unreachable(error, &options).await)),
     };
     migrate::postgres(&pool).await?;
-    Ok(Store { db: Db::Postgres(pool), node: NodeId::fresh(), _lock: None })
+    Ok(Store { db: Db::Postgres(pool), node: NodeId::fresh(), is_lasting: true, _lock: None })
 }
 
 /// The pool tries until its time is up, and then knows no reason; one more attempt does.
@@ -141,7 +141,7 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
         .connect_with(options.read_only(true))
         .await
         .map_err(|error| refusal(&path, &error))?;
-    Ok(Store { db: Db::Sqlite { read, write }, node: NodeId::fresh(), _lock: Some(Arc::new(lock)) })
+    Ok(Store { db: Db::Sqlite { read, write }, node: NodeId::fresh(), is_lasting: true, _lock: Some(Arc::new(lock)) })
 }
 
 /// Takes the file `<database>.lock`, which says that this process owns the database.

@@ -28,6 +28,7 @@ pub async fn run(app: App) {
 
 /// One round.
 pub async fn round(app: &App) -> Result<(), store::Error> {
+    app.temporary.sweep(app);
     app.store.purge_deleted_chats(app.clock.now().plus_seconds(-UNDO)).await?;
     while !app.tasks.stopping().is_cancelled() {
         let read = app.store.index_pending(None, BATCH).await?;

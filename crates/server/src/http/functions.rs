@@ -168,10 +168,11 @@ async fn attached(
     if ids.len() > ATTACHMENTS {
         return Err(ApiError::BadRequest(format!("attachments has more than {ATTACHMENTS} entries")));
     }
+    let home = app.home(caller.user, chat);
     let mut attachments = Vec::with_capacity(ids.len());
     let mut bytes = 0;
     for id in ids {
-        let found = match app.store.get_attachment(caller.user, *id).await? {
+        let found = match home.get_attachment(caller.user, *id).await? {
             Some(waiting) => Some(waiting),
             None => app.runs.attachment(app, caller.user, chat, *id).await?,
         };

@@ -2,13 +2,12 @@
 
 use axum::Json;
 use axum::extract::State;
-use domain::ChatId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
-use super::sessions::own_chat;
+use super::sessions::own_home;
 use crate::app::App;
 use crate::events::Event;
 use crate::models::ModelId;
@@ -59,8 +58,8 @@ pub async fn of_chat(
     caller: SignedIn,
     Named(chat): Named,
 ) -> Result<Json<ChatModel>, ApiError> {
-    let chat: ChatId = own_chat(&app, &caller, &chat).await?;
-    Ok(Json(ChatModel { model: app.store.get_chat_model(caller.user, chat).await? }))
+    let (chat, home) = own_home(&app, &caller, &chat).await?;
+    Ok(Json(ChatModel { model: home.get_chat_model(caller.user, chat).await? }))
 }
 
 /// `PUT /api/sessions/{id}/model`. A turn that runs goes on with the model that it began with.
@@ -70,9 +69,9 @@ pub async fn choose(
     Named(chat): Named,
     JsonBody(body): JsonBody<ChatModel>,
 ) -> Result<Json<ChatModel>, ApiError> {
-    let chat = own_chat(&app, &caller, &chat).await?;
+    let (chat, home) = own_home(&app, &caller, &chat).await?;
     let model = body.model.map(|model| known(&app, &model)).transpose()?.map(|model| model.to_string());
-    app.store.set_chat_model(caller.user, chat, model.as_deref()).await?;
+    home.set_chat_model(caller.user, chat, model.as_deref()).await?;
     app.events.publish(caller.user, &Event::Session { session_id: Some(chat) });
     Ok(Json(ChatModel { model }))
 }

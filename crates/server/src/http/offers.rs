@@ -6,8 +6,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use domain::AttachmentId;
 use domain::attachment::Attachment;
+use domain::{AttachmentId, ChatId};
 use mcp::{Blank, IconError, Proposals};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -118,6 +118,9 @@ pub async fn complete(
 /// The body: one of the two.
 #[derive(Debug, Deserialize)]
 pub struct Wished {
+    /// The temporary chat that it is for: what is attached there is not written down either.
+    #[serde(default, rename = "sessionId")]
+    session_id: Option<ChatId>,
     #[serde(default)]
     resource: Option<Wish>,
     #[serde(default)]
@@ -139,7 +142,8 @@ pub async fn attach(
         (None, Some(_)) => return Err(ApiError::BadRequest("prompt.name is missing".into())),
         _ => return Err(ApiError::BadRequest("either resource or prompt is wanted".into())),
     };
-    Ok(Json(app.tools.attach(&app, caller.user, &server, wish).await?))
+    let home = body.session_id.map_or_else(|| app.store.clone(), |chat| app.home(caller.user, chat));
+    Ok(Json(app.tools.attach(&app, &home, caller.user, &server, wish).await?))
 }
 
 /// An attachment that waits for its message.
@@ -150,7 +154,11 @@ pub async fn attachment(
 ) -> Result<Json<Attachment>, ApiError> {
     let not_found = || ApiError::NotFound("attachment");
     let id: AttachmentId = id.parse().map_err(|_| not_found())?;
-    app.store.get_attachment(caller.user, id).await?.map(Json).ok_or_else(not_found)
+    let found = match app.temporary.attachment(caller.user, id).await? {
+        Some(found) => Some(found),
+        None => app.store.get_attachment(caller.user, id).await?,
+    };
+    found.map(Json).ok_or_else(not_found)
 }
 
 /// Which picture.

@@ -6,21 +6,22 @@ use axum::http::StatusCode;
 use domain::{ChatId, QueuedId};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use store::Store;
 use store::branches::Place;
 use store::queue::QueuedMessage;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
 use super::functions::{AiChat, check_message, check_question};
-use super::sessions::own_chat;
+use super::sessions::own_home;
 use crate::app::App;
 use crate::events::Event;
 use crate::runs::{QueueError, parts_of};
 
 /// `GET /api/sessions/{id}/queue`
 pub async fn list(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
-    let chat = own_chat(&app, &caller, &chat).await?;
-    let waiting = app.store.list_queued(caller.user, chat).await?;
+    let (chat, home) = own_home(&app, &caller, &chat).await?;
+    let waiting = home.list_queued(caller.user, chat).await?;
     let messages: Vec<Value> =
         waiting.iter().map(|message| json!({ "id": message.id, "content": message.content })).collect();
     Ok(Json(json!({ "messages": messages })))
@@ -33,7 +34,7 @@ pub async fn add(
     Named(chat): Named,
     JsonBody(body): JsonBody<AiChat>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let chat = own_chat(&app, &caller, &chat).await?;
+    let (chat, _) = own_home(&app, &caller, &chat).await?;
     let question = check_question(&app, &caller, body).await?;
     if question.chat != chat || question.place != Place::End {
         return Err(ApiError::BadRequest("what waits is sent at the end of this chat".into()));
@@ -63,9 +64,9 @@ pub async fn change(
     NamedTwo(chat, id): NamedTwo,
     JsonBody(words): JsonBody<Words>,
 ) -> Result<StatusCode, ApiError> {
-    let (chat, id) = named(&app, &caller, &chat, &id).await?;
+    let (chat, home, id) = named(&app, &caller, &chat, &id).await?;
     check_message(&words.message)?;
-    still(&app, &caller, chat, app.store.update_queued(caller.user, chat, id, &words.message).await?)
+    still(&app, &caller, chat, home.update_queued(caller.user, chat, id, &words.message).await?)
 }
 
 /// `DELETE /api/sessions/{id}/queue/{message}`
@@ -74,8 +75,8 @@ pub async fn remove(
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
 ) -> Result<StatusCode, ApiError> {
-    let (chat, id) = named(&app, &caller, &chat, &id).await?;
-    still(&app, &caller, chat, app.store.delete_queued(caller.user, chat, id).await?)
+    let (chat, home, id) = named(&app, &caller, &chat, &id).await?;
+    still(&app, &caller, chat, home.delete_queued(caller.user, chat, id).await?)
 }
 
 /// `POST /api/sessions/{id}/queue/{message}/send`
@@ -84,13 +85,13 @@ pub async fn send_now(
     caller: SignedIn,
     NamedTwo(chat, id): NamedTwo,
 ) -> Result<StatusCode, ApiError> {
-    let (chat, id) = named(&app, &caller, &chat, &id).await?;
+    let (chat, _, id) = named(&app, &caller, &chat, &id).await?;
     still(&app, &caller, chat, app.runs.send_now(&app, caller.user, chat, id).await?)
 }
 
-async fn named(app: &App, caller: &SignedIn, chat: &str, id: &str) -> Result<(ChatId, QueuedId), ApiError> {
-    let chat = own_chat(app, caller, chat).await?;
-    Ok((chat, id.parse().map_err(|_| ApiError::NotFound("queued message"))?))
+async fn named(app: &App, caller: &SignedIn, chat: &str, id: &str) -> Result<(ChatId, Store, QueuedId), ApiError> {
+    let (chat, home) = own_home(app, caller, chat).await?;
+    Ok((chat, home, id.parse().map_err(|_| ApiError::NotFound("queued message"))?))
 }
 
 /// What waits may be sent in any moment.

@@ -20,7 +20,8 @@ use axum::response::{IntoResponse, Response};
 use domain::{ChatId, UserId};
 use http::request::Parts;
 use http::{Method, StatusCode, Uri, header};
-use store::rest::ast::{OnConflict, Outcome, Query};
+use store::Store;
+use store::rest::ast::{Comparison, Filter, OnConflict, Outcome, Query, Test};
 use store::rest::{Fault, Table, Writer};
 use uuid::Uuid;
 
@@ -185,7 +186,8 @@ async fn page(app: &App, asked: Asked) -> Result<Response, Refusal> {
         offset: parameters.offset.filter(|_| parameters.limit != Some(0)).unwrap_or(0),
         count: asked.preferences.count.is_some(),
     };
-    let page = app.store.rest_read(asked.caller, asked.table, &query).await?;
+    let home = home_of(app, asked.caller, asked.table, &query.filters);
+    let page = home.rest_read(asked.caller, asked.table, &query).await?;
     if asked.form == Form::Object && page.rows.len() != 1 {
         return Err(Fault::not_single(page.rows.len()).into());
     }
@@ -194,6 +196,15 @@ async fn page(app: &App, asked: Asked) -> Result<Response, Refusal> {
     let range = reply::range(query.offset, page.rows.len(), page.total);
     let applied = asked.preferences.applied(&asked.method);
     Ok(Reply { status, range, applied, location: None, rows: Some(page.rows), form: asked.form }.into_response())
+}
+
+/// Where the rows are: the messages of a temporary chat are read as those of any other, by the id of their chat.
+fn home_of(app: &App, caller: Option<UserId>, table: Table, filters: &[Filter]) -> Store {
+    let chat = filters.iter().filter(|_| table == Table::Messages).find_map(|filter| match filter {
+        Filter::Test(column, Test::Compare(Comparison::Equal, id)) if column == "session_id" => id.parse().ok(),
+        _ => None,
+    });
+    caller.zip(chat).map_or_else(|| app.store.clone(), |(caller, chat)| app.home(caller, chat))
 }
 
 async fn insert(app: &App, asked: Asked, records: body::Records) -> Result<Response, Refusal> {

@@ -12,6 +12,7 @@ use domain::{ApprovalId, ChatId, ElicitationId, MessageId, RunId};
 use futures_util::stream;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use store::Store;
 use store::approvals::Decided;
 
 use super::error::ApiError;
@@ -43,7 +44,7 @@ pub async fn stream(
         None => 0,
         Some(seen) => seen.parse().map_err(|_| ApiError::BadRequest("the last event id is not a number".into()))?,
     };
-    let chat = own_chat(&app, &caller, &chat).await?;
+    let (chat, _) = own_home(&app, &caller, &chat).await?;
     if let Some(run) = app.runs.get(caller.user, chat) {
         let is_other = wanted.is_some_and(|wanted| wanted != run.id);
         return Ok(if is_other { StatusCode::NO_CONTENT.into_response() } else { stream_of(run, seen) });
@@ -56,8 +57,8 @@ pub async fn stream(
 
 /// Where the present branch of a chat has others beside it.
 pub async fn branches(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
-    let chat = own_chat(&app, &caller, &chat).await?;
-    let forks = app.store.list_forks(caller.user, chat).await?;
+    let (chat, home) = own_home(&app, &caller, &chat).await?;
+    let forks = home.list_forks(caller.user, chat).await?;
     let forks: Vec<Value> =
         forks.iter().map(|fork| json!({ "messageId": fork.message, "branches": fork.branches })).collect();
     Ok(Json(json!({ "forks": forks })))
@@ -77,8 +78,8 @@ pub async fn switch_branch(
     Named(chat): Named,
     JsonBody(to): JsonBody<Through>,
 ) -> Result<Json<Value>, ApiError> {
-    let chat = own_chat(&app, &caller, &chat).await?;
-    let switched = app.store.switch_branch(caller.user, chat, to.message_id, app.clock.now()).await;
+    let (chat, home) = own_home(&app, &caller, &chat).await?;
+    let switched = home.switch_branch(caller.user, chat, to.message_id, app.clock.now()).await;
     let switched = switched.map_err(|error| match error {
         store::Error::NotFound => ApiError::NotFound("message"),
         store::Error::Conflict(_) => ApiError::Conflict { code: "run_active", message: BeginError::Busy.to_string() },
@@ -92,7 +93,7 @@ pub async fn switch_branch(
 
 /// Ends the running turn of a chat and keeps what it has said. Safe to repeat.
 pub async fn stop(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
-    let chat = own_chat(&app, &caller, &chat).await?;
+    let (chat, _) = own_home(&app, &caller, &chat).await?;
     Ok(Json(json!({ "stopped": app.runs.stop_run(&app, caller.user, chat).await? })))
 }
 
@@ -102,7 +103,7 @@ pub async fn cancel_call(
     caller: SignedIn,
     NamedTwo(chat, call): NamedTwo,
 ) -> Result<Json<Value>, ApiError> {
-    let chat = own_chat(&app, &caller, &chat).await?;
+    let (chat, _) = own_home(&app, &caller, &chat).await?;
     Ok(Json(json!({ "cancelled": app.runs.cancel_call(&app, caller.user, chat, &call).await? })))
 }
 
@@ -122,7 +123,7 @@ pub async fn decide(
     NamedTwo(chat, approval): NamedTwo,
     JsonBody(body): JsonBody<Answer>,
 ) -> Result<Json<runs::Decision>, ApiError> {
-    let chat = own_chat(&app, &caller, &chat).await?;
+    let (chat, _) = own_home(&app, &caller, &chat).await?;
     let approval: ApprovalId = approval.parse().map_err(|_| ApiError::NotFound("approval"))?;
     let decided = Decided { decision: body.decision, arguments: body.arguments };
     let made = app.runs.decide(&app, (caller.user, chat), approval, decided).await;
@@ -151,7 +152,7 @@ pub async fn answer(
     NamedTwo(chat, id): NamedTwo,
     JsonBody(said): JsonBody<Said>,
 ) -> Result<Json<runs::Reply>, ApiError> {
-    let chat = own_chat(&app, &caller, &chat).await?;
+    let (chat, _) = own_home(&app, &caller, &chat).await?;
     let id: ElicitationId = id.parse().map_err(|_| ApiError::NotFound("elicitation"))?;
     let made = app.runs.answer(&app, (caller.user, chat), id, said.action, said.content.unwrap_or_default()).await;
     made.map(Json).map_err(|error| match error {
@@ -163,7 +164,16 @@ pub async fn answer(
     })
 }
 
-/// The chat of that name, if it is the caller's.
+/// The chat of that name, if it is the caller's, and where it is kept: a temporary chat has a home of its own.
+pub(super) async fn own_home(app: &App, caller: &SignedIn, chat: &str) -> Result<(ChatId, Store), ApiError> {
+    let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
+    match app.temporary.home(app, caller.user, id) {
+        Some(home) => Ok((id, home)),
+        None => Ok((own_chat(app, caller, chat).await?, app.store.clone())),
+    }
+}
+
+/// The chat of that name, if it is the caller's and stands in the database.
 pub(super) async fn own_chat(app: &App, caller: &SignedIn, chat: &str) -> Result<ChatId, ApiError> {
     let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     let found = app.store.get_chat(caller.user, chat).await?;

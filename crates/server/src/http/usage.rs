@@ -8,7 +8,7 @@ use store::usage::{OfAnswer, Total};
 
 use super::error::ApiError;
 use super::extract::{NamedTwo, SignedIn};
-use super::sessions::own_chat;
+use super::sessions::own_home;
 use crate::app::App;
 
 /// What an answer cost, and its chat so far.
@@ -24,7 +24,7 @@ pub async fn of_answer(
     caller: SignedIn,
     NamedTwo(chat, message): NamedTwo,
 ) -> Result<Json<AnswerUsage>, ApiError> {
-    let chat = own_chat(&app, &caller, &chat).await?;
+    let (chat, _) = own_home(&app, &caller, &chat).await?;
     let message: MessageId = message.parse().map_err(|_| ApiError::NotFound("message"))?;
     let answer = app.store.cost_of_answer(caller.user, OfAnswer { chat, message }).await?;
     Ok(Json(AnswerUsage { answer, chat: app.store.cost_of_chat(caller.user, chat).await? }))

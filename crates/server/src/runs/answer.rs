@@ -54,7 +54,8 @@ impl Runs {
         action: Action,
         content: Map<String, Value>,
     ) -> Result<Reply, AnswerError> {
-        let row = app.store.get_elicitation(owner, chat, id).await?.ok_or(AnswerError::NotFound)?;
+        let home = app.home(owner, chat);
+        let row = home.get_elicitation(owner, chat, id).await?.ok_or(AnswerError::NotFound)?;
         if let Some(earlier) = row.answered {
             return Ok(Reply { action: earlier.action, first: false });
         }
@@ -69,7 +70,7 @@ impl Runs {
         let said = answer(action, content.clone(), form.as_ref()).map_err(AnswerError::BadContent)?;
         let filled_in = action == Action::Accept && form.is_some();
         let content = filled_in.then(|| seal_content(app, id, &content)).transpose()?;
-        if app.store.answer_elicitation(owner, id, &Answered { action, content }, app.clock.now()).await? {
+        if home.answer_elicitation(owner, id, &Answered { action, content }, app.clock.now()).await? {
             match run {
                 Some(run) => run.questions.tell(id, said),
                 None => self.let_look(app, owner).await?,
@@ -105,7 +106,7 @@ async fn asked_elsewhere(
 
 /// What somebody else has answered.
 async fn earlier(app: &App, owner: UserId, chat: ChatId, id: ElicitationId) -> Result<Reply, AnswerError> {
-    let row = app.store.get_elicitation(owner, chat, id).await?;
+    let row = app.home(owner, chat).get_elicitation(owner, chat, id).await?;
     let earlier = row.and_then(|row| row.answered).ok_or(AnswerError::Closed)?;
     Ok(Reply { action: earlier.action, first: false })
 }

@@ -216,7 +216,7 @@ impl CallAsker {
             answer = self.run().questions.reply(asked) => answer,
             () = put.done.cancelled() => {
                 let answered = Answered { action: Action::Accept, content: None };
-                let (store, owner) = (&inner.app.store, self.run().owner);
+                let (store, owner) = (&self.run().home, self.run().owner);
                 if let Err(error) = store.answer_elicitation(owner, id, &answered, inner.app.clock.now()).await {
                     tracing::error!(%error, run = %self.run().id, "that a question is settled could not be written");
                 }
@@ -244,7 +244,7 @@ impl CallAsker {
         let run = self.run();
         let tool_call = inner.call.id.clone();
         let row = Elicitation { id, run: run.id, tool_call, about: Some(sealed), answered: None };
-        if let Err(error) = inner.app.store.insert_elicitation(run.owner, &row, inner.app.clock.now()).await {
+        if let Err(error) = run.home.insert_elicitation(run.owner, &row, inner.app.clock.now()).await {
             tracing::error!(%error, run = %run.id, "the person could not be asked");
             return None;
         }

@@ -179,7 +179,7 @@ impl<'a> Caller<'a> {
             instructions: tool.instructions.to_string(),
             decided: None,
         };
-        if let Err(error) = self.app.store.insert_approval(self.run.owner, &approval, self.app.clock.now()).await {
+        if let Err(error) = self.run.home.insert_approval(self.run.owner, &approval, self.app.clock.now()).await {
             tracing::error!(%error, run = %self.run.id, "the person could not be asked");
             return Ended::refused("The person could not be asked, so the call was not made.");
         }
@@ -202,7 +202,7 @@ impl<'a> Caller<'a> {
         }
         // The same tool may have been allowed for good meanwhile, where another call of it waited.
         if let Verdict::Allowed(_) = self.app.tools.verdict(self.app, self.run.owner, tool).await {
-            self.app.runs.allow_as_well(self.app, self.run.owner, &approval).await;
+            self.app.runs.allow_as_well(self.app, &self.run.home, self.run.owner, &approval).await;
         }
         self.asked(record, &approval, descriptor, arguments).await
     }

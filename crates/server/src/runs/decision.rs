@@ -5,6 +5,7 @@ use domain::tool::ToolDefinition;
 use domain::{ApprovalId, ChatId, UserId};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use store::Store;
 use store::approvals::{Approval, Decided};
 use store::permissions::Rule;
 
@@ -70,7 +71,13 @@ impl Runs {
             pin: Some(pin_of(approval.definition.clone())),
             instructions: Some(pin_of(approval.instructions.clone())),
         });
-        let first = app.store.decide_approval(owner, id, &decided, rule.as_ref(), app.clock.now()).await?;
+        let (home, now) = (app.home(owner, chat), app.clock.now());
+        // A rule outlives a temporary chat, and so stands elsewhere than the question.
+        let with = rule.as_ref().filter(|_| home.is_lasting());
+        let first = home.decide_approval(owner, id, &decided, with, now).await?;
+        if let Some(rule) = rule.as_ref().filter(|_| first && !home.is_lasting()) {
+            app.store.insert_permission(owner, rule, now).await?;
+        }
         let decided = if first {
             decided
         } else {
@@ -89,21 +96,23 @@ impl Runs {
     /// What is allowed for good need not be asked in other places where it waits, in this chat or another. A question that
     /// cannot be found now stays open: it can still be answered by itself.
     async fn allow_the_others(&self, app: &App, owner: UserId, approval: &Approval) {
-        let open = app.store.list_open_approvals(owner, approval.server, &approval.tool).await;
-        let open = open.inspect_err(|error| tracing::error!(%error, "open questions could not be read"));
         let is_alike = |other: &&Approval| {
             (&other.url, &other.definition, &other.instructions)
                 == (&approval.url, &approval.definition, &approval.instructions)
         };
-        for other in open.unwrap_or_default().iter().filter(is_alike) {
-            self.allow_as_well(app, owner, other).await;
+        for home in app.temporary.homes(owner).iter().chain([&app.store]) {
+            let open = home.list_open_approvals(owner, approval.server, &approval.tool).await;
+            let open = open.inspect_err(|error| tracing::error!(%error, "open questions could not be read"));
+            for other in open.unwrap_or_default().iter().filter(is_alike) {
+                self.allow_as_well(app, home, owner, other).await;
+            }
         }
     }
 
     /// Answers a question whose tool has been allowed for good in another place.
-    pub(super) async fn allow_as_well(&self, app: &App, owner: UserId, approval: &Approval) {
+    pub(super) async fn allow_as_well(&self, app: &App, home: &Store, owner: UserId, approval: &Approval) {
         let decided = Decided { decision: Decision::Always, arguments: None };
-        match app.store.decide_approval(owner, approval.id, &decided, None, app.clock.now()).await {
+        match home.decide_approval(owner, approval.id, &decided, None, app.clock.now()).await {
             Ok(true) => match self.get_by_id(owner, approval.run) {
                 Some(run) => run.questions.decide(approval.id, decided),
                 None => {
@@ -118,7 +127,7 @@ impl Runs {
     }
 
     async fn question(&self, app: &App, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Approval, DecideError> {
-        app.store.get_approval(owner, chat, id).await?.ok_or(DecideError::NotFound)
+        app.home(owner, chat).get_approval(owner, chat, id).await?.ok_or(DecideError::NotFound)
     }
 }
 

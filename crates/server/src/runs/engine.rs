@@ -105,7 +105,7 @@ pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
         () = run.stop.cancelled() => Err(Break::Stopped),
         () = run.lost.cancelled() => return let_go(&app, &run),
         () = app.tasks.stopping().cancelled() => {
-            if run.transcript().waits() || run.calls.is_any_task() {
+            if run.home.is_lasting() && (run.transcript().waits() || run.calls.is_any_task()) {
                 // It goes on when the program runs again. The journal has everything up to here, or will before it ends.
                 return let_go(&app, &run);
             }
@@ -155,7 +155,7 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
         None => 0,
     };
     let toolset = caller.toolset().await;
-    let stored = app.store.list_messages(run.owner, run.chat, history::MESSAGES).await;
+    let stored = run.home.list_messages(run.owner, run.chat, history::MESSAGES).await;
     let stored = stored.map_err(|error| {
         tracing::error!(%error, run = %run.id, "the conversation could not be read");
         Break::Failed("the conversation could not be read from the database".to_owned())
@@ -245,7 +245,7 @@ async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, out
     };
     let end = End { status, error: error.clone(), parts: recorder.take_parts() };
     let answer = Answer { id: run.answer, parts: end.parts.clone(), status, error, model: turn.model.to_string() };
-    if app.store.is_shared() {
+    if run.home.is_shared() {
         // The last pieces, for who follows on other nodes. Without them, they load the answer.
         drop(tokio::time::timeout(LAST_PIECES, app.runs.journal().flush()).await);
     }
@@ -270,12 +270,14 @@ async fn write(app: &App, run: &Run, answer: &Answer, last: &RunEvent) -> bool {
     loop {
         let (number, json) = run.log.hold(last);
         let chunk = chunk_of(run.id, number, &json);
-        let finished = app.store.finish_turn(run.owner, run.chat, run.id, answer, Some(&chunk), app.clock.now()).await;
+        let finished = run.home.finish_turn(run.owner, run.chat, run.id, answer, Some(&chunk), app.clock.now()).await;
         match finished {
             Ok(written) => {
                 // What was said to have failed may have been done, and a chat that was deleted has no place for an answer.
-                return written || tries > 0 || run.stop.is_cancelled() || !app.store.is_shared();
+                return written || tries > 0 || run.stop.is_cancelled() || !run.home.is_shared();
             }
+            // There is no room for it, or the chat was dropped: nothing would change by waiting.
+            Err(_) if !run.home.is_lasting() => return true,
             Err(error) => tracing::warn!(%error, run = %run.id, tries, "the answer could not be written"),
         }
         run.log.take_back(number);

@@ -39,7 +39,7 @@ impl Runs {
         chat: ChatId,
         message: QueuedMessage,
     ) -> Result<(), QueueError> {
-        let others = app.store.insert_queued(owner, chat, &message, app.clock.now()).await;
+        let others = app.home(owner, chat).insert_queued(owner, chat, &message, app.clock.now()).await;
         let others = others.map_err(|error| match error {
             store::Error::NotFound => QueueError::NoChat,
             store::Error::Conflict(_) => QueueError::Full,
@@ -55,7 +55,7 @@ impl Runs {
 
     /// Sends a message that waits before all others, and ends what is being written. Says whether it still waited.
     pub async fn send_now(&self, app: &App, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, store::Error> {
-        if !app.store.put_queued_first(owner, chat, id).await? {
+        if !app.home(owner, chat).put_queued_first(owner, chat, id).await? {
             return Ok(false);
         }
         app.events.publish(owner, &Event::Queue { session_id: chat });
@@ -69,7 +69,7 @@ impl Runs {
     /// Begins the turn of the message that waits first, if one does. What cannot begin goes on waiting.
     pub async fn send_next(&self, app: &App, owner: UserId, chat: ChatId) {
         loop {
-            let next = match app.store.list_queued(owner, chat).await {
+            let next = match app.home(owner, chat).list_queued(owner, chat).await {
                 Ok(waiting) => waiting.into_iter().next(),
                 Err(error) => {
                     tracing::error!(%error, "what waits in a chat could not be read");

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::message::Part;
-use store::Store;
 
 use super::event::RunEvent;
 use super::{Journal, Run, RunLog};
@@ -17,14 +16,15 @@ const WRITE_AGAIN: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Recorder {
     run: Arc<Run>,
-    journal: Journal,
-    store: Store,
+    /// None where nothing is to be written down.
+    journal: Option<Journal>,
 }
 
 impl Recorder {
     /// For a run that begins.
     pub fn new(app: &App, run: Arc<Run>) -> Self {
-        Self { run, journal: app.runs.journal().clone(), store: app.store.clone() }
+        let journal = run.home.is_lasting().then(|| app.runs.journal().clone());
+        Self { run, journal }
     }
 
     /// The run.
@@ -37,8 +37,8 @@ impl Recorder {
         let mut transcript = self.run.transcript();
         transcript.apply(event);
         let (seq, json) = self.run.log.append(event);
-        if event.is_lasting() {
-            self.journal.push(self.run.id, seq, json);
+        if let Some(journal) = self.journal.as_ref().filter(|_| event.is_lasting()) {
+            journal.push(self.run.id, seq, json);
         }
     }
 
@@ -46,32 +46,36 @@ impl Recorder {
     /// before. `false` when it could not be written, so that it must not happen at all; it is told all the same.
     #[must_use]
     pub async fn emit_durably(&self, event: &RunEvent) -> bool {
+        let Some(journal) = &self.journal else {
+            self.emit(event);
+            return true;
+        };
         let _held = {
             let mut transcript = self.run.transcript();
             transcript.apply(event);
             let (number, json) = self.run.log.hold(event);
-            self.journal.push(self.run.id, number, json);
+            journal.push(self.run.id, number, json);
             Held { log: &self.run.log, number }
         };
-        self.journal.flush().await && self.is_ours().await
+        journal.flush().await && self.is_ours().await
     }
 
     /// The same, for as long as it takes: what follows waits until the database is back. Where another node drives the run
     /// by then, nothing follows here any more.
     pub async fn emit_surely(&self, event: &RunEvent) {
         let mut written = self.emit_durably(event).await;
-        while !written {
+        while let Some(journal) = self.journal.as_ref().filter(|_| !written) {
             tokio::time::sleep(WRITE_AGAIN).await;
-            written = self.journal.flush().await && self.is_ours().await;
+            written = journal.flush().await && self.is_ours().await;
         }
     }
 
     /// Whether no other node has taken the run over. What this one writes is not kept then.
     async fn is_ours(&self) -> bool {
-        if !self.store.is_shared() {
+        if !self.run.home.is_shared() {
             return true;
         }
-        let is_ours = self.store.is_driven_here(self.run.owner, self.run.id).await;
+        let is_ours = self.run.home.is_driven_here(self.run.owner, self.run.id).await;
         is_ours.unwrap_or_else(|error| {
             tracing::warn!(%error, run = %self.run.id, "it is not known who drives a run");
             false

@@ -115,6 +115,7 @@ pub fn resume(app: &App, suspended: Suspended) {
         id: row.id,
         chat: row.chat,
         owner: row.owner,
+        home: app.store.clone(),
         answer: row.answer,
         log: RunLog::restore(frames),
         said: Mutex::new(transcript),

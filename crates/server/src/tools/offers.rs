@@ -12,6 +12,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp::{Blank, Connection, IconError, Listing, Picture, Prompt, Proposals, Resource, ResourceTemplate};
 use serde::Deserialize;
+use store::Store;
 use store::servers::Server;
 use url::Url;
 
@@ -118,8 +119,15 @@ impl Tools {
         self.ask(app, user, server, ask).await
     }
 
-    /// Reads a resource or fills in a prompt, and keeps it for a message to come.
-    pub async fn attach(&self, app: &App, user: UserId, server: &Server, wish: Wish) -> Result<Attachment, OfferError> {
+    /// Reads a resource or fills in a prompt, and keeps it in `home` for a message to come.
+    pub async fn attach(
+        &self,
+        app: &App,
+        home: &Store,
+        user: UserId,
+        server: &Server,
+        wish: Wish,
+    ) -> Result<Attachment, OfferError> {
         let content = if let Some(uri) = wish.uri {
             let contents = self.read_resource(app, user, server, &uri).await?;
             Attached::Resource { uri, contents }
@@ -139,7 +147,7 @@ impl Tools {
             content,
         };
         bounded(server, serde_json::to_string(&attachment).map_or(usize::MAX, |text| text.len()))?;
-        app.store.insert_attachment(user, &attachment, app.clock.now()).await?;
+        home.insert_attachment(user, &attachment, app.clock.now()).await?;
         Ok(attachment)
     }
 

@@ -184,6 +184,8 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             let path = chat.replace("{approval}", &people.chat);
             (path, Some(json!({ "decision": "deny", "arguments": {} })), 404)
         }
+        ("POST", "/api/temporary-chats") => (path.clone(), None, 201),
+        ("GET" | "DELETE", "/api/temporary-chats/{id}") => (nothing, None, 404),
         ("POST", "/api/sessions/{id}/restore") => (chat, None, 204),
         ("GET", "/api/sessions/marks" | "/api/shares") => (path.clone(), None, 200),
         ("PUT", "/api/sessions/{id}/marks") => (chat, Some(json!({ "pinned": true, "archived": false })), 200),

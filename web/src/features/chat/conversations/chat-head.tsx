@@ -1,4 +1,5 @@
 import { Plus } from "lucide-react";
+import { lazy, Suspense } from "react";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
 import type { Jump } from "../transcript/jump";
@@ -11,24 +12,33 @@ interface ChatHeadProps {
   onJump: (jump: Jump) => void;
 }
 
+const TemporaryBar = lazy(async () => ({ default: (await import("./temporary-bar")).TemporaryBar }));
+
 /** The head of the chat: its title, the other chats, and a way to begin a new one. */
 export function ChatHead({ chats, onNew, onJump }: ChatHeadProps) {
   return (
-    <div className="flex items-center gap-1.5 border-b border-line px-5 py-2 max-wide:py-1 max-wide:pr-1.5 max-wide:pl-3.5">
-      <h2 className="mr-auto flex min-w-0 items-center gap-2.5 text-[15px]">
-        <span className="whitespace-nowrap">{t("chat.title")}</span>
-        <span className="truncate font-normal text-ink-2 max-wide:sr-only">{chats.active?.title}</span>
-      </h2>
-      <ChatsMenu chats={chats} onJump={onJump} />
-      <Button
-        aria-label={t("chat.new")}
-        disabled={chats.creating}
-        onClick={onNew}
-        className="max-wide:w-11 max-wide:px-0"
-      >
-        <Plus aria-hidden="true" />
-        <span className="max-wide:sr-only">{t("chat.new")}</span>
-      </Button>
+    <div>
+      <div className="flex items-center gap-1.5 border-b border-line px-5 py-2 max-wide:py-1 max-wide:pr-1.5 max-wide:pl-3.5">
+        <h2 className="mr-auto flex min-w-0 items-center gap-2.5 text-[15px]">
+          <span className="whitespace-nowrap">{t("chat.title")}</span>
+          <span className="truncate font-normal text-ink-2 max-wide:sr-only">{chats.active?.title}</span>
+        </h2>
+        <ChatsMenu chats={chats} onJump={onJump} />
+        <Button
+          aria-label={t("chat.new")}
+          disabled={chats.creating}
+          onClick={onNew}
+          className="max-wide:w-11 max-wide:px-0"
+        >
+          <Plus aria-hidden="true" />
+          <span className="max-wide:sr-only">{t("chat.new")}</span>
+        </Button>
+      </div>
+      {chats.temporary && (
+        <Suspense>
+          <TemporaryBar key={chats.temporary.id} id={chats.temporary.id} chats={chats} />
+        </Suspense>
+      )}
     </div>
   );
 }

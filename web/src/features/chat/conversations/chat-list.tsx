@@ -1,9 +1,11 @@
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { EyeOff } from "lucide-react";
 import { t } from "@/lib/history-text";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";
 import { closePopover } from "@/ui/popover";
+import { toast } from "@/ui/toast";
 import type { ChatSession } from "../api/sessions";
 import type { Jump } from "../transcript/jump";
 import { type ChatActions, chatActions } from "./chat-actions";
@@ -11,6 +13,7 @@ import { groupChats } from "./chat-groups";
 import { ChatRow } from "./chat-row";
 import { Group } from "./group";
 import { SearchResults } from "./search-results";
+import { openTemporary } from "./temporary";
 import type { Chats } from "./use-chats";
 
 interface ChatListProps {
@@ -43,6 +46,15 @@ export function ChatList({ chats, onJump }: ChatListProps) {
     return actions.open(id);
   };
 
+  const beginTemporary = async () => {
+    if (root.current) closePopover(root.current);
+    try {
+      chats.openTemporary(await openTemporary(chats.userId));
+    } catch (error) {
+      toast({ title: common("error.title"), description: (error as Error).message, tone: "err" });
+    }
+  };
+
   return (
     <div ref={root} role="group" aria-labelledby={headingId} onKeyDown={(event) => walk(event, root.current)}>
       <h3 id={headingId} className="px-2.5 pt-2.5 pb-2 text-xs font-normal text-ink-2">
@@ -65,6 +77,14 @@ export function ChatList({ chats, onJump }: ChatListProps) {
           }}
         />
       </div>
+      <button
+        type="button"
+        onClick={() => void beginTemporary()}
+        className="flex min-h-9 w-full items-center gap-2.5 rounded-[9px] px-2.5 text-left text-sm hover:bg-sunken touch:min-h-11"
+      >
+        <EyeOff aria-hidden="true" className="size-4 shrink-0 text-ink-2" />
+        {t("history.temporary.new")}
+      </button>
       {typed.trim() === "" ? (
         <RecentChats chats={chats} actions={actions} onOpen={(id) => void open(id)} />
       ) : (

@@ -7,17 +7,29 @@ import { type ChatSession, createSession, sessionsQuery } from "../api/sessions"
 import type { ChatRegistry } from "../chat-registry";
 import { chatInUrl, writeChatToUrl } from "./chat-url";
 
+/** A chat that is never written down. */
+export interface TemporaryChat extends ChatSession {
+  /** Lets the server forget it. */
+  readonly drop: () => void;
+}
+
 export interface Chats {
   /** The chats that are not put away, the latest first. */
   readonly list: readonly ChatSession[];
   /** Those that are. */
   readonly archived: readonly ChatSession[];
   readonly active: ChatSession | undefined;
+  /** The open chat, if it is one that is not kept. */
+  readonly temporary: TemporaryChat | null;
   /** A chat is being made. */
   readonly creating: boolean;
   readonly registry: ChatRegistry;
+  readonly userId: string;
   readonly select: (id: string) => void;
   readonly create: () => void;
+  /** Opens a chat that is not kept. Leaving it drops it. */
+  readonly openTemporary: (chat: TemporaryChat) => void;
+  readonly endTemporary: () => void;
   /** Shows the list as it is after a change that the server knows of. */
   readonly change: (edit: (list: readonly ChatSession[]) => readonly ChatSession[]) => void;
 }
@@ -31,14 +43,22 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
   const { data: all = NONE } = useQuery(sessions);
   const [chosen, setChosen] = useState(chatInUrl);
   const list = all.filter(({ archived }) => !archived);
-  const active = all.find(({ id }) => id === chosen) ?? list[0];
+  const [temporary, setTemporary] = useState<TemporaryChat | null>(null);
+  const kept = all.find(({ id }) => id === chosen) ?? list[0];
   // The open chat stays open when another one becomes the latest.
-  if (active && active.id !== chosen) setChosen(active.id);
+  if (kept && kept.id !== chosen) setChosen(kept.id);
+
+  const goTo = (next: TemporaryChat | null) => {
+    if (temporary) registry.forget(temporary.id);
+    temporary?.drop();
+    setTemporary(next);
+  };
 
   const change = (edit: (list: readonly ChatSession[]) => readonly ChatSession[]) =>
     queries.setQueryData(sessions.queryKey, (current) => edit(current ?? NONE));
 
   const select = (id: string) => {
+    goTo(null);
     setChosen(id);
     writeChatToUrl(id);
   };
@@ -55,11 +75,15 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
   return {
     list,
     archived: all.filter(({ archived }) => archived),
-    active,
+    active: temporary ?? kept,
+    temporary,
     creating: creation.isPending,
     registry,
+    userId,
     select,
     create: () => creation.mutate(),
+    openTemporary: goTo,
+    endTemporary: () => goTo(null),
     change,
   };
 }

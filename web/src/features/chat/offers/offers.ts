@@ -1,5 +1,6 @@
 import { callApi, jsonBody } from "@/lib/api-client";
 import type { Connection } from "@/lib/connection";
+import { temporaryChats } from "@/lib/temporary-chats";
 import type { Icon } from "@/lib/icon";
 import type { AttachmentContent, DraftAttachment } from "../composer/attachments";
 
@@ -104,7 +105,8 @@ export async function complete(
 export async function attach(connectionId: string, wish: Wish): Promise<DraftAttachment> {
   const { id, serverName, name, title, ...content } = await callApi<AttachmentContent>(
     `${pathOf(connectionId)}/attachments`,
-    jsonBody(wish),
+    // What is attached to a chat that is not kept is not kept either.
+    jsonBody({ ...wish, sessionId: [...temporaryChats][0] }),
   );
   const shown = { id, connectionId, serverName, name, ...(title !== undefined && { title }) };
   if (content.kind === "prompt") return { ...shown, kind: "prompt" };

@@ -1,0 +1,41 @@
+//! `/api/temporary-chats`: chats that are never written down.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use domain::ChatId;
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use super::extract::{Named, SignedIn};
+use crate::app::App;
+use crate::chats::temporary::TemporaryError;
+
+/// Seconds after which there may be room again.
+const RETRY_AFTER: u64 = 60;
+
+/// `POST /api/temporary-chats`
+pub async fn open(State(app): State<App>, caller: SignedIn) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let opened = app.temporary.open(&app, caller.user).await;
+    let id = opened.map_err(|error| match error {
+        TemporaryError::SeveralNodes => ApiError::Conflict { code: "several_nodes", message: error.to_string() },
+        TemporaryError::TooMany => ApiError::TooMany { retry_after: RETRY_AFTER },
+        TemporaryError::Open(error) => ApiError::Internal(error.into()),
+        TemporaryError::Store(error) => error.into(),
+    })?;
+    Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
+}
+
+/// `GET /api/temporary-chats/{id}`: whether it is still there.
+pub async fn look(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<StatusCode, ApiError> {
+    let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
+    let home = app.temporary.home(&app, caller.user, chat);
+    home.map(|_| StatusCode::NO_CONTENT).ok_or(ApiError::NotFound("session"))
+}
+
+/// `DELETE /api/temporary-chats/{id}`: drops it with everything that was said.
+pub async fn close(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<StatusCode, ApiError> {
+    let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
+    let there = app.temporary.close(&app, caller.user, chat);
+    if there { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("session")) }
+}

@@ -1,0 +1,83 @@
+//! A database in memory with one chat in it: what is said there is never written to a disk.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use domain::{ChatId, NodeId, Timestamp, UserId};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
+
+use crate::dispatch::transaction;
+use crate::{Db, Error, OpenError, Store, migrate};
+
+/// Pages of 4 KiB that a chat may fill; more is refused like a full disk.
+const PAGES: &str = "8192";
+
+const INSERT_OWNER: &str = "INSERT INTO users
+      (id, is_anonymous, user_metadata, app_metadata, identity_id, created_at, updated_at)
+    VALUES ($1, 1, '{}', '{}', $1, $2, $2)";
+
+const INSERT_CHAT: &str =
+    "INSERT INTO ai_chat_sessions (id, user_id, title, created_at, updated_at) VALUES ($1, $2, '', $3, $3)";
+
+impl Store {
+    /// Opens an empty database in memory, which has one chat of the owner's. It is gone when its last clone is.
+    pub async fn in_memory(owner: UserId, chat: ChatId, now: Timestamp) -> Result<Self, OpenError> {
+        let failed = |reason: &dyn std::fmt::Display| OpenError::Migration(reason.to_string());
+        let options = SqliteConnectOptions::from_str("sqlite::memory:")
+            .map_err(|error| failed(&error))?
+            .journal_mode(SqliteJournalMode::Memory)
+            .foreign_keys(true)
+            .pragma("temp_store", "MEMORY")
+            .pragma("max_page_count", PAGES);
+        // The database lives in its one connection, which must therefore never be closed before the pool is.
+        let pool = SqlitePoolOptions::new()
+            .max_connections(1)
+            .min_connections(1)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .test_before_acquire(false)
+            .connect_with(options)
+            .await
+            .map_err(|error| failed(&error))?;
+        migrate::sqlite(&pool, Path::new(":memory:")).await?;
+        let db = Db::Sqlite { read: pool.clone(), write: pool };
+        let store = Self { db, node: NodeId::fresh(), is_lasting: false, _lock: None };
+        store.insert_only_chat(owner, chat, now).await.map_err(|error| failed(&error))?;
+        Ok(store)
+    }
+
+    /// Whether what is written outlives this process.
+    pub fn is_lasting(&self) -> bool {
+        self.is_lasting
+    }
+
+    async fn insert_only_chat(&self, owner: UserId, chat: ChatId, now: Timestamp) -> Result<(), Error> {
+        transaction!(self, |tx| {
+            sqlx::query(INSERT_OWNER).bind(owner.0).bind(now.0).execute(&mut *tx).await?;
+            sqlx::query(INSERT_CHAT).bind(chat.0).bind(owner.0).bind(now.0).execute(&mut *tx).await?;
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn each_has_its_one_chat_and_none_is_a_file() {
+        let (owner, chat, other) = (UserId::fresh(), ChatId::fresh(), ChatId::fresh());
+        let store = Store::in_memory(owner, chat, Timestamp(1)).await.unwrap();
+        let second = Store::in_memory(owner, other, Timestamp(1)).await.unwrap();
+        assert!(store.get_chat(owner, chat).await.unwrap().is_some());
+        assert!(store.get_chat(owner, other).await.unwrap().is_none());
+        assert!(second.get_chat(owner, other).await.unwrap().is_some());
+        assert!(!store.is_lasting() && !store.is_shared());
+        for database in [&store, &second] {
+            let Db::Sqlite { read, .. } = &database.db else { panic!("not in memory") };
+            let query = sqlx::query_as("SELECT file FROM pragma_database_list");
+            let file: (String,) = query.fetch_one(read).await.unwrap();
+            assert!(!Path::new(&file.0).exists(), "{} is a file", file.0);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import { EyeOff } from "lucide-react";
+import { useEffect, useState } from "react";
+import { subscribeEvents } from "@/lib/events";
+import { t } from "@/lib/history-text";
+import { Button } from "@/ui/button";
+import { isThere } from "./temporary";
+import type { Chats } from "./use-chats";
+
+interface TemporaryBarProps {
+  id: string;
+  chats: Chats;
+}
+
+/** Says that nothing of the open chat is kept, and when it is gone. */
+export function TemporaryBar({ id, chats }: TemporaryBarProps) {
+  const [gone, setGone] = useState(false);
+
+  useEffect(() => {
+    let away = false;
+    const look = () => {
+      void isThere(id).then((there) => {
+        if (!away && !there) setGone(true);
+      });
+    };
+    // The stream of news breaks when the server is started again, and with it go the chats in its memory.
+    const unsubscribe = subscribeEvents((event) => {
+      if (event.type === "open") look();
+    });
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      away = true;
+      unsubscribe();
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, [id]);
+
+  return (
+    <div
+      role="status"
+      data-gone={gone || undefined}
+      className="flex items-center gap-2.5 border-b border-line bg-sunken px-5 py-1.5 text-sm text-ink-2 data-gone:bg-warn-soft data-gone:text-warn max-wide:pr-1.5 max-wide:pl-3.5"
+    >
+      <EyeOff aria-hidden="true" className="size-4 shrink-0" />
+      <p className="mr-auto min-w-0">{t(gone ? "history.temporary.gone" : "history.temporary.about")}</p>
+      <Button size="sm" variant="quiet" onClick={chats.endTemporary}>
+        {t("history.temporary.end")}
+      </Button>
+    </div>
+  );
+}
