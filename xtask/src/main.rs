@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod built_in;
 mod check;
 mod command;
 mod crash;
@@ -42,6 +43,9 @@ The developer's commands:
   cargo xtask check               format, lints, the rules of the house, types
   cargo xtask tidy                the rules of the house alone, without network
   cargo xtask bench [page|args]   figures of the server and of the page; page: of the page alone
+  cargo xtask bench local         figures of the built-in model beside llama.cpp
+  cargo xtask eval [args]         how often the built-in model is right: questions of crates/local/eval;
+                                  --filter TEXT, --sample N, --half tune|held, --tools 14|38
   cargo xtask crash [--kills N] [--seed N] [--nodes N]
                                   kill the program in the middle of turns, and look whether anything was lost or done twice
   cargo xtask dev [args]          the server and the page with hot reload, until Ctrl-C
@@ -70,7 +74,9 @@ fn dispatch(command: &str, rest: &[String]) -> Outcome<ExitCode> {
         "run" => run::run(&workspace, rest),
         "check" => no_more(rest).and_then(|()| check::check(&workspace)),
         "tidy" => no_more(rest).and_then(|()| tidy::tidy(&workspace)),
+        "bench" if rest == ["local"] => built_in::bench(&workspace),
         "bench" => bench::bench(&workspace, rest),
+        "eval" => built_in::eval(&workspace, rest),
         "crash" => crash::crash(&workspace, rest),
         "dev" => dev::dev(&workspace, rest),
         "model" => weights::command(rest),

@@ -1,4 +1,4 @@
-//! Python, for the one test tool that is written in it: an environment of its own in the user's cache.
+//! Python, for what is written in it: an environment of its own in the user's cache.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,7 +11,7 @@ use crate::failure::{Context, Outcome};
 use crate::steps::{nothing_to_do, step};
 use crate::workspace::cache_folder;
 
-const NAME: &str = "Python packages of the API's check";
+const NAME: &str = "Python packages";
 /// Stands in an environment in which everything is installed.
 const STAMP: &str = "installed";
 
@@ -26,7 +26,11 @@ pub fn ensure(requirements: &Path) -> Outcome<PathBuf> {
         nothing_to_do(NAME, "the pinned versions are there");
         return Ok(python);
     }
-    let system = find_or_install("python3-venv", "Python 3 with venv, which checks the API's description,", find)?;
+    let system = find_or_install(
+        "python3-venv",
+        "Python 3 with venv, which checks the API's description and measures llama.cpp,",
+        find,
+    )?;
     step(NAME, || {
         run_quiet(Command::new(system).args(["-m", "venv", "--clear"]).arg(&folder))?;
         let mut pip = Command::new(&python);
