@@ -83,6 +83,63 @@ test("2,000 messages open with few of them mounted, and scrolling reaches the fi
   assert.ok((await visitor.page.getByRole("article").count()) <= 150);
 });
 
+test("an early message that was found is changed in sight, and a window that stands there follows", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  const chat = await account.newChat("Long talk");
+  await account.fill(
+    chat,
+    Array.from({ length: 200 }, (_, index) => `Line ${index} of many`),
+  );
+  const localStorage = [(await account.again()).stored];
+  const other = await stage.visitor(t, {
+    storageState: { cookies: [], origins: [{ origin: stage.app.url, localStorage }] },
+  });
+  for (const window of [visitor, other]) {
+    await window.open();
+    await region(window, "Long talk").waitFor();
+    const dropdown = await window.openChats();
+    await dropdown.getByRole("searchbox", { name: "Search chats" }).fill('"line 20 of"');
+    await dropdown.getByRole("button", { name: /Line 20 of/u }).click();
+    await eventually(async () => assert.ok(await isInSight(window, "Line 20 of many")));
+  }
+  const found = visitor.questions.filter({ hasText: "Line 20 of many" });
+  // Scrolling at the start of what is mounted is as good as a wish for more of it.
+  await visitor.page.mouse.move(600, 400);
+  await visitor.page.mouse.wheel(0, -5_000);
+  await visitor.questions.filter({ hasText: "Line 0 of many" }).waitFor();
+  await found.getByRole("button", { name: "Edit message" }).click();
+  const field = visitor.page.getByRole("textbox", { name: "Your message" });
+  await field.fill("Another line");
+  stage.model.answer(say("As you like."));
+  await field.press("Enter");
+  for (const window of [visitor, other]) {
+    await window.answers.getByText("As you like.", { exact: true }).waitFor();
+    await eventually(async () => assert.ok(await isInSight(window, "Another line")));
+  }
+});
+
+test("words of scripts that are read from the right begin at the right", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  const chat = await account.newChat("مرحبا بالعالم");
+  await account.fill(chat, ["كيف حالك؟", "بخير\n\n- واحد\n- اثنان\n\nAnd in English"]);
+  await visitor.open();
+  const directions = (selector: string) =>
+    visitor.page.locator(selector).evaluateAll((all) => all.map((one) => getComputedStyle(one).direction));
+  await visitor.answers.getByText("واحد").waitFor();
+  assert.deepEqual(await directions("article[data-role=user] p"), ["rtl"]);
+  assert.deepEqual(await directions("article[data-role=assistant] ul"), ["rtl"]);
+  const english = visitor.answers.getByText("And in English");
+  const begins = await english.evaluate((line) => {
+    const range = document.createRange();
+    range.selectNodeContents(line);
+    return range.getBoundingClientRect().left - line.getBoundingClientRect().left;
+  });
+  assert.equal(Math.round(begins), 0, "a line in another script begins where it does");
+  await visitor.openChats();
+  const title = visitor.page.getByRole("dialog", { name: "Recent Chats" }).getByText("مرحبا بالعالم");
+  assert.equal(await title.evaluate((one) => getComputedStyle(one).direction), "rtl");
+});
+
 test("chats are renamed, pinned and archived with the keyboard, and stand in groups by their age", async (t) => {
   const { account, visitor } = await stage.member(t);
   const old = await account.newChat("Old one");

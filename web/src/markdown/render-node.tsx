@@ -68,7 +68,7 @@ export function NodeView({ node, definitions }: NodeProps): ReactNode {
       return <CodeBlock language={node.lang ?? ""} text={node.value} />;
     case "blockquote":
       return (
-        <blockquote className="grid gap-3 border-l-2 border-line-strong pl-4 text-ink-2">
+        <blockquote dir="auto" className="grid gap-3 border-s-2 border-line-strong ps-4 text-ink-2">
           {childrenOf(node, definitions)}
         </blockquote>
       );
@@ -127,11 +127,17 @@ function ListView({ list, definitions }: { list: List; definitions: Definitions 
     <ItemView key={index} item={item} loose={loose} definitions={definitions} />
   ));
   const gap = loose ? "[&>li+li]:mt-2.5" : "[&>li+li]:mt-1";
-  if (!list.ordered) return <ul className={`list-disc pl-5.5 marker:text-ink-3 ${gap}`}>{items}</ul>;
+  if (!list.ordered)
+    return (
+      <ul dir="auto" className={`list-disc ps-5.5 marker:text-ink-3 ${gap}`}>
+        {items}
+      </ul>
+    );
   return (
     <ol
+      dir="auto"
       start={list.start ?? 1}
-      className={`list-decimal pl-6.5 marker:text-ink-3 marker:tabular-nums ${gap}`}
+      className={`list-decimal ps-6.5 marker:text-ink-3 marker:tabular-nums ${gap}`}
     >
       {items}
     </ol>
@@ -155,7 +161,7 @@ function ItemView({
           type="checkbox"
           checked={item.checked ?? false}
           disabled
-          className="mr-2 -ml-5 size-3.5 align-[-1px] accent-accent"
+          className="me-2 -ms-5 size-3.5 align-[-1px] accent-accent"
         />
       )}
       {item.children.map((child, index) =>
@@ -170,20 +176,20 @@ function ItemView({
   );
 }
 
-const ALIGN = { left: "text-left", center: "text-center", right: "text-right" } as const;
+const ALIGN = { left: "text-start", center: "text-center", right: "text-right" } as const;
 
 function TableView({ table, definitions }: { table: Table; definitions: Definitions }) {
   const [head, ...rows] = table.children;
   const align = (column: number): string => ALIGN[table.align?.[column] ?? "left"];
   return (
     <div role="group" aria-label={t("chat.table")} tabIndex={0} className="overflow-x-auto">
-      <table className="w-full border-collapse text-[15px]/6">
+      <table dir="auto" className="w-full border-collapse text-[15px]/6">
         <thead>
           <tr>
             {head?.children.map((cell, column) => (
               <th
                 key={column}
-                className={`min-w-24 border-b border-line py-1.75 pr-3 text-sm font-medium text-ink-2 ${align(column)}`}
+                className={`min-w-24 border-b border-line py-1.75 pe-3 text-sm font-medium text-ink-2 ${align(column)}`}
               >
                 {childrenOf(cell, definitions)}
               </th>
@@ -196,7 +202,7 @@ function TableView({ table, definitions }: { table: Table; definitions: Definiti
               {row.children.map((cell, column) => (
                 <td
                   key={column}
-                  className={`min-w-24 border-b border-line py-1.75 pr-3 align-top tabular-nums ${align(column)}`}
+                  className={`min-w-24 border-b border-line py-1.75 pe-3 align-top tabular-nums ${align(column)}`}
                 >
                   {childrenOf(cell, definitions)}
                 </td>

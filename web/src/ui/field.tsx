@@ -58,7 +58,9 @@ export function Input({ className, ...rest }: ComponentProps<"input">) {
 
 /** A text of several lines that grows with what is typed; the caller says how small it may be. */
 export function Textarea({ className, ...rest }: ComponentProps<"textarea">) {
-  return <textarea className={cn(box, "field-sizing-content resize-none py-2", className)} {...rest} />;
+  return (
+    <textarea dir="auto" className={cn(box, "field-sizing-content resize-none py-2", className)} {...rest} />
+  );
 }
 
 export function Select({ className, ...rest }: ComponentProps<"select">) {

@@ -14,7 +14,10 @@ export function SharedMessageView({ message: { role, parts } }: { message: Share
     return (
       <article aria-label={t("share.you")} className="mb-7 flex flex-col items-end [content-visibility:auto]">
         <h2 className="sr-only">{t("share.you")}</h2>
-        <p className="max-w-[85%] rounded-[18px_18px_6px_18px] bg-accent-soft px-4 py-[9px] whitespace-pre-wrap wrap-anywhere">
+        <p
+          dir="auto"
+          className="max-w-[85%] rounded-[18px_18px_6px_18px] bg-accent-soft px-4 py-[9px] whitespace-pre-wrap wrap-anywhere"
+        >
           {text}
         </p>
       </article>

@@ -35,7 +35,7 @@ export function chatBackend(sessionId: string): ChatBackend {
     stop: async () => {
       await callApi(`${path}/stop`, { method: "POST" });
     },
-    loadPage: (before) => loadPage(sessionId, before),
+    loadPage: (before, count) => loadPage(sessionId, before, count),
     loadSince: (from) => loadSince(sessionId, from),
     wait: pause,
     nextFrame,

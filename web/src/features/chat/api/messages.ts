@@ -1,15 +1,18 @@
 import { readRows } from "@/lib/rows";
-import { PAGE_SIZE } from "../stream/chat-contract";
 import type { ChatMessage } from "../stream/message";
 import { fromRow, type MessageRow } from "../stream/stored-message";
 
-/** The newest page of a chat, or the page before a moment; oldest first. */
-export async function loadPage(sessionId: string, before: string | null): Promise<readonly ChatMessage[]> {
+/** The newest messages of a chat, or those before a moment; oldest first. */
+export async function loadPage(
+  sessionId: string,
+  before: string | null,
+  count: number,
+): Promise<readonly ChatMessage[]> {
   const page = await readRows<MessageRow>("ai_chat_messages", {
     session_id: `eq.${sessionId}`,
     ...(before !== null && { created_at: `lt.${before}` }),
     order: "created_at.desc",
-    limit: `${PAGE_SIZE}`,
+    limit: `${count}`,
   });
   return page.toReversed().map(fromRow);
 }

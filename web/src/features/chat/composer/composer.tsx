@@ -74,6 +74,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
           <textarea
             {...offers.fieldProps}
             ref={field}
+            dir="auto"
             rows={1}
             value={text}
             aria-label={t("chat.message")}

@@ -21,7 +21,9 @@ export function ChatHead({ chats, onNew, onJump }: ChatHeadProps) {
       <div className="flex items-center gap-1.5 border-b border-line px-5 py-2 max-wide:py-1 max-wide:pr-1.5 max-wide:pl-3.5">
         <h2 className="mr-auto flex min-w-0 items-center gap-2.5 text-[15px]">
           <span className="whitespace-nowrap">{t("chat.title")}</span>
-          <span className="truncate font-normal text-ink-2 max-wide:sr-only">{chats.active?.title}</span>
+          <span dir="auto" className="truncate font-normal text-ink-2 max-wide:sr-only">
+            {chats.active?.title}
+          </span>
         </h2>
         <ChatsMenu chats={chats} onJump={onJump} />
         <Button

@@ -43,7 +43,9 @@ export function ChatRow({ chat, active, deletable, actions, unfolded, onFold, on
           className="flex min-h-9.5 min-w-0 flex-1 items-center gap-2.5 rounded-[9px] py-1.5 pl-2.5 text-left touch:min-h-11"
           onClick={onOpen}
         >
-          <span className="min-w-0 flex-1 truncate">{chat.title}</span>
+          <span dir="auto" className="min-w-0 flex-1 truncate">
+            {chat.title}
+          </span>
           <time dateTime={chat.updated_at} className="pr-1 text-sm text-ink-2 tabular-nums">
             {dayOf(chat.updated_at)}
           </time>

@@ -8,6 +8,8 @@ import type { Jump } from "../transcript/jump";
 const PAINT = "found";
 /** How long a row may still be drawn anew by what it loads. */
 const SETTLING_MS = 3_000;
+/** So many messages are read at a time on the way back to one: a request for each page would take long. */
+const STRIDE = 500;
 
 /** Loads a chat back to a message that was found, and says how to show it there. */
 export async function goTo(store: ChatStore, hit: MessageHit): Promise<Jump> {
@@ -17,7 +19,7 @@ export async function goTo(store: ChatStore, hit: MessageHit): Promise<Jump> {
   for (;;) {
     const { ids, hasOlder } = store.status();
     if (ids.includes(hit.messageId) || !hasOlder) break;
-    await store.loadOlder();
+    await store.loadOlder(STRIDE);
     if (store.status().ids === ids) break;
   }
   const words = hit.excerpt.marks.map(([from, to]) => hit.excerpt.text.slice(from, to));

@@ -143,7 +143,7 @@ function Hit({ title, excerpt, when, onClick }: HitProps) {
         onClick={onClick}
       >
         <span className="flex items-baseline gap-2.5">
-          <span className={`min-w-0 flex-1 truncate ${excerpt ? "text-sm text-ink-2" : ""}`}>
+          <span dir="auto" className={`min-w-0 flex-1 truncate ${excerpt ? "text-sm text-ink-2" : ""}`}>
             <Marked excerpt={title} />
           </span>
           <time dateTime={when} className="text-sm text-ink-2 tabular-nums">
@@ -151,7 +151,7 @@ function Hit({ title, excerpt, when, onClick }: HitProps) {
           </time>
         </span>
         {excerpt && (
-          <span className="line-clamp-2 wrap-anywhere">
+          <span dir="auto" className="line-clamp-2 wrap-anywhere">
             <Marked excerpt={excerpt} />
           </span>
         )}

@@ -56,7 +56,9 @@ export function QueuedRow({ chatId, message, onChanged }: QueuedRowProps) {
     );
   return (
     <li className="flex items-center gap-0.5">
-      <p className="line-clamp-2 min-w-0 flex-1 wrap-anywhere">{content}</p>
+      <p dir="auto" className="line-clamp-2 min-w-0 flex-1 wrap-anywhere">
+        {content}
+      </p>
       <IconButton
         size="sm"
         label={t("queue.send")}

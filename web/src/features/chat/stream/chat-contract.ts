@@ -28,8 +28,8 @@ export interface TurnRequest {
 export interface ChatBackend extends RunTransport {
   send(turn: TurnRequest, tools: readonly ToolChoice[], signal: AbortSignal): Promise<Response>;
   stop(): Promise<void>;
-  /** The newest messages before a moment, or of all, oldest first. */
-  loadPage(before: string | null): Promise<readonly ChatMessage[]>;
+  /** The newest messages before a moment, or of all, at most so many, oldest first. */
+  loadPage(before: string | null, count: number): Promise<readonly ChatMessage[]>;
   /** All messages from a moment on, oldest first. */
   loadSince(from: string | null): Promise<readonly ChatMessage[]>;
   /** Calls back before the next frame is painted; the result cancels it. */

@@ -71,7 +71,7 @@ export class ChatStore {
   /** Loads the newest messages, or what is new since they were loaded, and follows a turn that is running. */
   async open(): Promise<void> {
     if (!this.#status.loaded) {
-      const page = await this.#backend.loadPage(null);
+      const page = await this.#backend.loadPage(null, PAGE_SIZE);
       // A message sent meanwhile is in the page and in sight already; its run reads the messages when it ends.
       if (this.#status.phase === "idle") this.#history = page;
       this.#publish({ loaded: true, hasOlder: this.#history.length >= PAGE_SIZE });
@@ -81,14 +81,14 @@ export class ChatStore {
     void this.attach();
   }
 
-  /** Adds the page of history before the oldest loaded message. */
-  async loadOlder(): Promise<void> {
+  /** Adds so much history before the oldest loaded message. */
+  async loadOlder(count = PAGE_SIZE): Promise<void> {
     const oldest = this.#history[0];
     if (!oldest || !this.#status.hasOlder) return;
-    const page = await this.#backend.loadPage(oldest.createdAt);
+    const page = await this.#backend.loadPage(oldest.createdAt, count);
     if (this.#history[0]?.id !== oldest.id) return;
     this.#history = [...page, ...this.#history];
-    this.#publish({ hasOlder: page.length >= PAGE_SIZE });
+    this.#publish({ hasOlder: page.length >= count });
   }
 
   /** Begins a turn; ends as soon as the server has taken or refused it. */
@@ -169,7 +169,7 @@ export class ChatStore {
   /** Reads the newest messages anew: another branch may be the present one. */
   async reopen(): Promise<void> {
     if (this.#status.phase !== "idle") return;
-    const page = await this.#backend.loadPage(null);
+    const page = await this.#backend.loadPage(null, PAGE_SIZE);
     if (this.status().phase !== "idle") return;
     this.#history = page;
     this.#unsaved = [];

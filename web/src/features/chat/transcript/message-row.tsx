@@ -84,7 +84,10 @@ function Words({
         </Suspense>
       ) : (
         <>
-          <p className="max-w-[85%] rounded-[18px_18px_6px_18px] bg-accent-soft px-4 py-[9px] whitespace-pre-wrap wrap-anywhere">
+          <p
+            dir="auto"
+            className="max-w-[85%] rounded-[18px_18px_6px_18px] bg-accent-soft px-4 py-[9px] whitespace-pre-wrap wrap-anywhere"
+          >
             {text}
           </p>
           <div className="-my-[7px] flex min-h-[30px] items-center gap-1 touch:-my-[3px] touch:min-h-11">

@@ -2,7 +2,7 @@ import { type RefObject, useEffectEvent, useLayoutEffect, useRef, useState } fro
 import type { ChatStatus } from "../stream/chat-contract";
 import type { Jump } from "./jump";
 import { ScrollController } from "./scroll-controller";
-import { around, inWindow, newer, NEWEST, older } from "./window";
+import { around, inWindow, newer, NEWEST, older, type Window, within } from "./window";
 
 interface Scroll {
   readonly scroller: RefObject<HTMLDivElement | null>;
@@ -15,6 +15,12 @@ interface Scroll {
   readonly step: (direction: -1 | 1) => void;
 }
 
+/** Where the reader went, and after how many sent messages: the next one brings them to the newest. */
+interface Place {
+  readonly window: Window;
+  readonly sent: number;
+}
+
 /** Ties the scroll rules and the window of mounted messages to the transcript's elements. */
 export function useScroll(status: ChatStatus, loadOlder: () => void, target: Jump | null): Scroll {
   const scroller = useRef<HTMLDivElement>(null);
@@ -22,24 +28,29 @@ export function useScroll(status: ChatStatus, loadOlder: () => void, target: Jum
   const room = useRef<HTMLDivElement>(null);
   const controller = useRef<ScrollController | null>(null);
   const [hiddenBelow, setHiddenBelow] = useState(false);
-  const [window, setWindow] = useState(NEWEST);
-  const [seenSent, setSeenSent] = useState(status.sent);
-  const [seenTarget, setSeenTarget] = useState<Jump | null>(null);
-  const landed = useRef(false);
-  const shownSent = useRef(status.sent);
   const { ids, sent } = status;
-  if (sent !== seenSent) {
-    setSeenSent(sent);
-    setWindow(NEWEST);
-  }
-  if (target !== seenTarget) {
-    setSeenTarget(target);
-    if (target) setWindow(around(ids.length - 1 - ids.indexOf(target.message)));
-  }
+  const [place, setPlace] = useState<Place>({ window: NEWEST, sent });
+  const landed = useRef(false);
+  const shownSent = useRef(sent);
+  const wanted = target ? ids.indexOf(target.message) : -1;
+  // Found anew for each drawing: a state that is set while drawing is lost when scrolling sets it at the same time.
+  const stayed = place.sent === sent ? within(place.window, ids.length) : NEWEST;
+  const window = wanted < 0 ? stayed : around(ids.length - 1 - wanted);
+  const moveTo = (next: Window) => {
+    if (next !== window) setPlace({ window: next, sent });
+  };
 
   const onNearStart = useEffectEvent(() => {
     if (window.from >= ids.length && status.hasOlder) loadOlder();
-    setWindow((current) => older(current, ids.length + (status.hasOlder ? 1 : 0)));
+    moveTo(older(window, ids.length + (status.hasOlder ? 1 : 0)));
+  });
+  const onNearEnd = useEffectEvent(() => moveTo(newer(window)));
+  const onShow = useEffectEvent(({ message, onShown }: Jump) => {
+    const row = rows.current?.querySelector<HTMLElement>(`[data-message="${message}"]`);
+    if (!row) return;
+    setPlace({ window, sent });
+    controller.current?.show(row);
+    onShown(row);
   });
 
   useLayoutEffect(() => {
@@ -48,7 +59,7 @@ export function useScroll(status: ChatStatus, loadOlder: () => void, target: Jum
     controller.current ??= new ScrollController(scroller.current, rows.current, room.current, {
       onState: (state) => setHiddenBelow(state.hiddenBelow),
       onNearStart: () => onNearStart(),
-      onNearEnd: () => setWindow(newer),
+      onNearEnd: () => onNearEnd(),
     });
     return controller.current.connect();
   }, []);
@@ -62,12 +73,10 @@ export function useScroll(status: ChatStatus, loadOlder: () => void, target: Jum
     landed.current = true;
   }, [ids, sent, status.phase]);
 
+  const isLoaded = wanted >= 0;
   useLayoutEffect(() => {
-    const row = target && rows.current?.querySelector<HTMLElement>(`[data-message="${target.message}"]`);
-    if (!row) return;
-    controller.current?.show(row);
-    target.onShown(row);
-  }, [target]);
+    if (target && isLoaded) onShow(target);
+  }, [target, isLoaded]);
 
   return {
     scroller,
@@ -76,7 +85,7 @@ export function useScroll(status: ChatStatus, loadOlder: () => void, target: Jum
     visible: inWindow(ids, window),
     hiddenBelow,
     jump: () => {
-      setWindow(NEWEST);
+      moveTo(NEWEST);
       controller.current?.jump();
     },
     step: (direction) => controller.current?.step(direction),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { around, inWindow, newer, NEWEST, older, type Window } from "./window";
+import { around, inWindow, newer, NEWEST, older, type Window, within } from "./window";
 
 const list = Array.from({ length: 400 }, (_, index) => index);
 
@@ -30,4 +30,10 @@ test("the window around a message has it and its neighbours, at either end too",
     expect(shown).toContain(list[list.length - 1 - place]);
     expect(shown.length).toBeLessThanOrEqual(60);
   }
+});
+
+test("shows the newest when the list has become shorter than its place", () => {
+  const farBack = around(395);
+  expect(within(farBack, 400)).toBe(farBack);
+  expect(inWindow([1, 2], within(farBack, 2))).toEqual([1, 2]);
 });

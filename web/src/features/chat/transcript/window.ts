@@ -33,6 +33,11 @@ export function around(place: number): Window {
   return { from: place + STEP, to: Math.max(0, place - STEP) };
 }
 
+/** The window where it shows something of so many messages, else the newest: the list may have become shorter. */
+export function within(window: Window, count: number): Window {
+  return window.to < count ? window : NEWEST;
+}
+
 /** The part of a list that is in the window. */
 export function inWindow<Item>(list: readonly Item[], { from, to }: Window): readonly Item[] {
   return list.slice(Math.max(0, list.length - from), list.length - to);
