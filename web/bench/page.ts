@@ -155,8 +155,11 @@ async function switching(): Promise<void> {
   await measured.page.goto("/");
   await measured.composer.waitFor();
   const tab = (name: string) => measured.page.getByRole("tab", { name });
-  for (const name of ["MCP Servers", "Chat"]) await tab(name).click();
-  await measured.page.waitForLoadState("networkidle");
+  // What a screen needs is loaded when it is shown first.
+  await tab("MCP Servers").click();
+  await measured.page.getByRole("heading", { name: "Connect to MCP Server" }).waitFor();
+  await tab("Chat").click();
+  await measured.composer.waitFor();
   await measured.seen();
   for (let round = 0; round < runs; round++) {
     await tab("MCP Servers").click();
@@ -166,7 +169,7 @@ async function switching(): Promise<void> {
   const open = async (title: string) => {
     await measured.page.getByRole("button", { name: /^Chats \(/u }).click();
     const menu = measured.page.getByRole("dialog", { name: "Recent Chats" });
-    const row = menu.getByRole("button", { name: title, exact: true });
+    const row = menu.getByRole("button", { name: new RegExp(`^${title}`, "u") });
     await row.waitFor();
     await measured.seen();
     await row.click();
@@ -192,7 +195,7 @@ async function memory(): Promise<void> {
   const open = async (title: string, shows: string) => {
     await measured.page.getByRole("button", { name: /^Chats \(/u }).click();
     const menu = measured.page.getByRole("dialog", { name: "Recent Chats" });
-    await menu.getByRole("button", { name: title, exact: true }).click();
+    await menu.getByRole("button", { name: new RegExp(`^${title}`, "u") }).click();
     await measured.page.getByText(shows, { exact: true }).first().waitFor();
   };
   await open("A long chat", `Question ${messages - 2}`);
