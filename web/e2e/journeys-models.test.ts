@@ -7,7 +7,8 @@ import { openStage } from "./stage.ts";
 import { eventually } from "./visitor.ts";
 
 const stage = await openStage();
-stage.model.names = ["scripted", "gpt-small", "gpt-large", "gpt-huge", "mini", "coder", "vision"];
+const long = "house/model-of-many-words-235b-a22b-instruct-preview-2026";
+stage.model.names = ["scripted", "gpt-small", "gpt-large", "gpt-huge", "mini", "coder", long];
 const app = await startApp({
   env: {
     OPENAI_BASE_URL: stage.model.baseUrl,
@@ -62,4 +63,17 @@ test("another tab hears which model was chosen", async (t) => {
   await tab.page.getByRole("button", { name: "mini", exact: true }).first().click();
   await visitor.button("Model: mini").waitFor();
   await eventually(async () => assert.equal(await tab.button("Model: mini").count(), 1));
+});
+
+test("a model's long name is read whole in the picker, and leaves the composer its buttons", async (t) => {
+  const { visitor } = await stage.member(t, { origin: app.url, viewport: { width: 320, height: 640 } });
+  await visitor.open();
+  await visitor.button("Model: scripted").click();
+  const choice = visitor.page.getByRole("button", { name: long, exact: true }).first();
+  await choice.waitFor();
+  assert.ok(await choice.evaluate((button) => button.scrollWidth <= button.clientWidth));
+  await choice.click();
+  await visitor.button(`Model: ${long}`).waitFor();
+  const box = await visitor.send.boundingBox();
+  assert.equal(box?.width, box?.height);
 });

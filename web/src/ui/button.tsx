@@ -35,7 +35,7 @@ export function buttonClass({ variant = "line", size = "md" }: Look = {}): strin
 export function iconButtonClass({ variant = "quiet", size = "md" }: Look = {}): string {
   const square =
     size === "md" ? "size-9 rounded-md touch:size-11" : "size-[30px] rounded-[8px] touch:size-11";
-  return cn(base, variants[variant], square);
+  return cn(base, variants[variant], "shrink-0", square);
 }
 
 interface ButtonProps extends ComponentProps<"button">, Look {

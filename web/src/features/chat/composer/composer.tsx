@@ -28,7 +28,7 @@ interface ComposerProps extends ComposerOptions {
 const Queue = lazy(async () => ({ default: (await import("../queue/queue")).Queue }));
 
 const BUTTON =
-  "grid size-9 place-items-center rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 [&_svg]:size-4";
+  "grid size-9 shrink-0 place-items-center rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 [&_svg]:size-4";
 
 /** Whether a text came into the field whole, from elsewhere. */
 function isPasted(event: Event): boolean {

@@ -109,7 +109,7 @@ function ModelRow({ model, isChosen, isFavourite, onChoose, onStar }: ModelRowPr
         disabled={!model.available}
         title={model.reason ?? model.id}
         onClick={onChoose}
-        className="min-h-9 min-w-0 flex-1 truncate px-2.5 text-left text-md disabled:text-ink-3 touch:min-h-11"
+        className="min-h-9 min-w-0 flex-1 px-2.5 py-1.5 text-left wrap-anywhere text-md disabled:text-ink-3 touch:min-h-11"
       >
         {model.name}
       </button>
