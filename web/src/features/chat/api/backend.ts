@@ -28,9 +28,10 @@ export function chatBackend(sessionId: string): ChatBackend {
       if (response.ok && appContexts.get(sessionId) === contexts) appContexts.delete(sessionId);
       return response;
     },
-    resume: (lastEventId, signal) => {
+    resume: (lastEventId, signal, runId) => {
       const after = lastEventId === "" ? {} : { "last-event-id": lastEventId };
-      return authorizedFetch(`${path}/stream`, { headers: { accept: EVENT_STREAM, ...after }, signal });
+      const run = runId === undefined ? "" : `?run=${runId}`;
+      return authorizedFetch(`${path}/stream${run}`, { headers: { accept: EVENT_STREAM, ...after }, signal });
     },
     stop: async () => {
       await callApi(`${path}/stop`, { method: "POST" });

@@ -10,6 +10,7 @@ class ScriptedServer {
   readonly requests: string[] = [];
   readonly toasts: string[] = [];
   breakAfter: number[] = [];
+  run: string | undefined;
   refuse: { status: number; body: object } | null = null;
   frames: (() => void)[] = [];
   wait = (): Promise<void> => Promise.resolve();
@@ -26,9 +27,10 @@ class ScriptedServer {
         this.rows.push(userMessage("u1", message, "2026-01-01T00:00:01Z"));
         return this.#stream(0);
       },
-      resume: async (after) => {
+      resume: async (after, _signal, run) => {
         this.requests.push(`resume ${after}`);
-        if (this.log.length === 0) return new Response(null, { status: 204 });
+        const other = run !== undefined && run !== this.run;
+        if (this.log.length === 0 || other) return new Response(null, { status: 204 });
         return this.#stream(Number(after));
       },
       stop: async () => void this.requests.push("stop"),
@@ -82,6 +84,33 @@ test("a broken connection goes on from the last event, without losing or doublin
   expect(server.requests).toEqual(["send hi", "resume 3", "resume 4", "resume 4"]);
   expect(textOf(store.message("a1") as ChatMessage)).toBe("abcde");
   expect(store.status()).toMatchObject({ phase: "idle", reconnecting: false });
+});
+
+test("a chat that went on to its next turn while the connection was lost is not told as one answer", async () => {
+  const server = new ScriptedServer();
+  const start = (run: string, messageId: string) => ({
+    type: "start",
+    messageId,
+    messageMetadata: { runId: run },
+  });
+  server.run = "first";
+  server.say(start("first", "a1"), { type: "text-start", id: "1" });
+  server.breakAfter = [2];
+  const store = server.store();
+  server.wait = async () => {
+    // Meanwhile the first answer was stored, and what waited is being answered.
+    server.run = "second";
+    server.log.length = 0;
+    server.rows.push({ ...userMessage("a1", "one", "2026-01-01T00:00:02Z"), role: "assistant" });
+    server.say(start("second", "a2"), { type: "text-start", id: "1" });
+    server.say({ type: "text-delta", id: "1", delta: "two" });
+  };
+  await store.send({ message: "hi" }, []);
+  await settle();
+  server.frames.forEach((frame) => frame());
+  expect(server.requests).toEqual(["send hi", "resume 2", "resume "]);
+  expect(textOf(store.message("a1") as ChatMessage)).toBe("one");
+  expect(textOf(store.message("a2") as ChatMessage)).toBe("two");
 });
 
 test("a refused message leaves nothing behind and says why", async () => {

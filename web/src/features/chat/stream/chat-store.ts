@@ -229,6 +229,8 @@ export class ChatStore {
     // A next message may have been sent while the reload was under way; then what is live belongs to that one.
     if (this.#status.phase === "idle") this.#settle(reloaded);
     this.#events.onEnded();
+    // The chat may be at its next turn, which was begun while the connection was lost.
+    if (end.kind === "idle" && this.#run.message === null) void this.attach();
   }
 
   /** What was live gives way to what is stored; words that the database does not have stay in sight. */

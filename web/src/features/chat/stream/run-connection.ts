@@ -6,8 +6,8 @@ import { parseChunk, type StreamChunk } from "./protocol";
 
 /** How a run reaches this page. Each answers with the raw response, so that status and body are decided on here. */
 export interface RunTransport {
-  /** Asks for the running turn, from after an event id or from its start. */
-  resume(lastEventId: string, signal: AbortSignal): Promise<Response>;
+  /** Asks for the running turn from its start, or for the one with an id from after an event of it. */
+  resume(lastEventId: string, signal: AbortSignal, runId?: string): Promise<Response>;
   /** Ends after `ms` milliseconds, or earlier when the network comes back. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
   /** 0 ≤ value < 1; spreads the retries of many pages. */
@@ -69,6 +69,7 @@ class Connection {
   readonly #listener: RunListener;
   readonly #signal: AbortSignal;
   #lastEventId = "";
+  #runId: string | undefined;
   #attempt = 0;
 
   constructor(transport: RunTransport, listener: RunListener, signal: AbortSignal) {
@@ -118,6 +119,7 @@ class Connection {
     if (id !== "") this.#lastEventId = id;
     this.#attempt = 0;
     const chunk = parseChunk(jsonOrUndefined(data));
+    if (chunk?.type === "start") this.#runId = chunk.messageMetadata?.runId;
     if (chunk) this.#listener.onChunk(chunk);
   }
 
@@ -126,6 +128,6 @@ class Connection {
     this.#attempt += 1;
     await this.#transport.wait(pause, this.#signal);
     if (this.#signal.aborted) return null;
-    return this.#transport.resume(this.#lastEventId, this.#signal).catch(() => null);
+    return this.#transport.resume(this.#lastEventId, this.#signal, this.#runId).catch(() => null);
   }
 }
