@@ -9,7 +9,8 @@ type Part =
   | "Delete my account"
   | "Authenticator app"
   | "Another authenticator"
-  | "API key";
+  | "API key"
+  | "Model provider";
 
 /** The settings of somebody, found by what things are called. */
 export class Settings {

@@ -79,4 +79,6 @@ ids! {
     ElicitationId,
     /// A key with which programs ask in a person's name.
     ApiKeyId,
+    /// A place that serves models, as a person added it.
+    ModelProviderId,
 }

@@ -18,6 +18,6 @@ pub mod tool;
 
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use ids::{
-    ApiKeyId, ApprovalId, AttachmentId, AuthSessionId, ChallengeId, ChatId, ElicitationId, FactorId, MessageId, NodeId,
-    QueuedId, RunId, ServerId, ShareId, UserId,
+    ApiKeyId, ApprovalId, AttachmentId, AuthSessionId, ChallengeId, ChatId, ElicitationId, FactorId, MessageId,
+    ModelProviderId, NodeId, QueuedId, RunId, ServerId, ShareId, UserId,
 };

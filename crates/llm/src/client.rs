@@ -45,9 +45,10 @@ impl Default for Settings {
     }
 }
 
-/// Speaks to the providers that the administrator configured. Cheap to clone.
+/// Speaks to providers. Cheap to clone.
 ///
-/// Its addresses are trusted: it may reach private networks, so it must never be given an address from a user.
+/// Unless it is made [over](Client::over) somebody else's HTTP client, its addresses are trusted: it may reach private
+/// networks, so it must never be given an address from a user.
 #[derive(Debug, Clone, Default)]
 pub struct Client {
     http: Arc<Http>,
@@ -62,6 +63,12 @@ impl Client {
     /// A client with other limits.
     pub fn with(settings: Settings) -> Self {
         Self { http: Arc::new(Http::new(settings)) }
+    }
+
+    /// A client that sends over `http`, which decides what may be reached: for an address that a person gave. What a
+    /// model of it refused is remembered for this client alone.
+    pub fn over(http: reqwest::Client) -> Self {
+        Self { http: Arc::new(Http::over(http)) }
     }
 
     /// Asks, and streams the answer. Nothing is sent before the stream is polled; dropping it closes the connection,

@@ -107,11 +107,11 @@ impl App {
         let auth = Auth::start(&config, &site_url, &store, &secrets, &clock).await?;
         let mail =
             config.smtp.as_ref().map(|smtp| Mailer::new(&smtp.url, smtp.from.as_ref(), &site_url)).transpose()?;
-        let models = Models::new(&config)?;
         let (post, outbox) = Post::new();
         let tools = Tools::new(&config, address, &site_url, post.clone(), |guard| {
             sign_in::start(guard, &site_url, &store, &secrets, &clock, &tasks)
         })?;
+        let models = Models::new(&config, &store, &secrets, tools.guard())?;
         let identity = Identity::take(&config.data_dir, store.node());
         let former = identity.as_ref().and_then(|identity| identity.former);
         let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref(), former).await?;

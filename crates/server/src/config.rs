@@ -16,6 +16,7 @@ use url::Url;
 use crate::auth::address::TrustedProxy;
 
 pub use origin::{NotAnOrigin, Origin};
+pub use providers::OPENAI_HOST;
 pub use source::{ConfigError, Source};
 
 /// In characters: nobody guesses 32 of them, whatever they are.

@@ -22,7 +22,8 @@ pub mod health;
 pub mod history;
 pub mod import;
 pub mod mcp_servers;
-pub mod models;
+pub mod model_providers;
+mod models;
 pub mod offers;
 pub mod queue;
 pub mod rest;
@@ -137,6 +138,11 @@ fn table() -> Vec<Section> {
                 put("/models/favourites", SignedIn, models::mark),
                 get("/sessions/{id}/model", Owner, models::of_chat),
                 put("/sessions/{id}/model", Owner, models::choose),
+                get("/model-providers", SignedIn, model_providers::list),
+                post("/model-providers", SignedIn, model_providers::create),
+                patch("/model-providers/{id}", Owner, model_providers::change),
+                delete("/model-providers/{id}", Owner, model_providers::remove),
+                post("/model-providers/{id}/test", Owner, model_providers::test),
                 get("/keys", SignedIn, api_keys::list),
                 post("/keys", SignedIn, api_keys::create),
                 delete("/keys/{id}", Owner, api_keys::end),

@@ -5,20 +5,27 @@ mod advice;
 mod built_in;
 mod listing;
 pub mod meter;
+pub mod own;
+
+use std::sync::Arc;
 
 use domain::UserId;
 use domain::model::{ModelError, ModelEvent, Request};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::BoxStream;
+use mcp::net::GuardedHttp;
 use serde::Serialize;
+use store::Store;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
+use crate::secrets::Secrets;
 use crate::tools::discovery::Capacity;
 use listing::Listing;
+use own::OwnProviders;
 
-pub use advice::with_advice;
+pub use advice::{advise, with_advice};
 
 /// The name of the provider that is built in.
 const BUILT_IN: &str = "built-in";
@@ -60,6 +67,9 @@ pub struct ModelView {
     pub name: String,
     /// Its provider.
     pub provider: String,
+    /// What the person calls their own provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider_name: Option<String>,
     /// It runs on this machine, inside this program.
     pub built_in: bool,
     /// It can be asked now.
@@ -91,13 +101,16 @@ pub struct Models {
     /// The configured providers, each with what it offers.
     providers: Vec<Listing>,
     chosen: Option<ModelId>,
+    /// Those that people added.
+    pub own: Arc<OwnProviders>,
     #[cfg(feature = "local")]
     built_in: Option<built_in::BuiltIn>,
 }
 
 impl Models {
-    /// From the settings. A chosen model of a provider that is not configured is refused.
-    pub fn new(config: &Config) -> anyhow::Result<Self> {
+    /// From the settings, and over the guarded client those of each person. A chosen model of a provider that is not
+    /// configured is refused.
+    pub fn new(config: &Config, store: &Store, secrets: &Arc<Secrets>, guard: &GuardedHttp) -> anyhow::Result<Self> {
         #[cfg(feature = "local")]
         let built_in = built_in::BuiltIn::start(config)?;
         let chosen = match config.model.as_deref() {
@@ -121,14 +134,15 @@ impl Models {
             client: llm::Client::new(),
             providers: config.providers.iter().cloned().map(Listing::new).collect(),
             chosen,
+            own: Arc::new(OwnProviders::new(store.clone(), Arc::clone(secrets), guard.clone())),
             #[cfg(feature = "local")]
             built_in,
         })
     }
 
-    /// The model that answers when nobody chose one: `CHAT_MODEL`, else the first of the first configured provider that
-    /// answers, else, when none is configured, the built-in one.
-    pub async fn default(&self) -> Result<ModelId, ModelError> {
+    /// The model that answers a person when they chose none: `CHAT_MODEL`, else the first of the first configured
+    /// provider that answers, else the same of their own, else, where there is none of either, the built-in one.
+    pub async fn default(&self, owner: UserId) -> Result<ModelId, ModelError> {
         if let Some(chosen) = &self.chosen {
             return Ok(chosen.clone());
         }
@@ -146,7 +160,12 @@ impl Models {
                 }
             }
         }
-        why.map_or_else(|| self.built_in_id(), Err)
+        if let Some(why) = why {
+            return Err(why);
+        }
+        let own = self.own.list(owner).await.unwrap_or_default();
+        let first = own.iter().find_map(|listed| Some((&listed.slug, listed.names.as_ref().ok()?.first()?)));
+        first.map_or_else(|| self.built_in_id(), |(slug, name)| Ok(ModelId::new(slug, name)))
     }
 
     #[cfg(feature = "local")]
@@ -163,13 +182,20 @@ impl Models {
         Err(no_model())
     }
 
-    /// Whether there is a provider of that name.
-    pub fn has_provider(&self, name: &str) -> bool {
+    /// The model of that name, if it is of a provider that serves this person. Whether the provider has it is the
+    /// provider's to say.
+    pub async fn find(&self, owner: UserId, name: &str) -> Result<Option<ModelId>, store::Error> {
+        let Some(model) = ModelId::parse(name) else { return Ok(None) };
+        let is_known = self.is_configured(&model.provider) || self.own.has(owner, &model.provider).await?;
+        Ok(is_known.then_some(model))
+    }
+
+    fn is_configured(&self, provider: &str) -> bool {
         #[cfg(feature = "local")]
-        if name == BUILT_IN {
+        if provider == BUILT_IN {
             return self.built_in.is_some();
         }
-        self.providers.iter().any(|listing| listing.provider.name == name)
+        self.providers.iter().any(|listing| listing.provider.name == provider)
     }
 
     /// Asks. Dropping the stream, or `cancel`, ends the answer at the model too.
@@ -187,8 +213,16 @@ impl Models {
         {
             return built_in.stream(request, user, cancel);
         }
-        #[cfg(not(feature = "local"))]
-        let _ = user;
+        if own::is_own(&model.provider) {
+            let (own, slug) = (Arc::clone(&self.own), model.provider.clone());
+            let asked = async move {
+                match own.find(user, &slug).await {
+                    Ok(provider) => provider.client.stream(&provider.listing.provider, request).boxed(),
+                    Err(error) => futures_util::stream::once(async { Err(error) }).boxed(),
+                }
+            };
+            return futures_util::stream::once(asked).flatten().take_until(cancel.cancelled_owned()).boxed();
+        }
         match self.providers.iter().find(|listing| listing.provider.name == model.provider) {
             Some(listing) => {
                 self.client.stream(&listing.provider, request).take_until(cancel.cancelled_owned()).boxed()
@@ -206,11 +240,13 @@ impl Models {
         }
     }
 
-    /// What the page shows: the models of all providers. One that is away is told as such and hides no other.
-    pub async fn list(&self) -> (Option<String>, Vec<ModelView>) {
+    /// What the page shows a person: the models of all providers that serve them. One that is away is told as such and
+    /// hides no other.
+    pub async fn list(&self, owner: UserId) -> Result<(Option<String>, Vec<ModelView>), store::Error> {
         let asked = self.providers.iter().map(|listing| async move { (listing, listing.names(&self.client).await) });
         let mut models = Vec::new();
-        for (listing, names) in join_all(asked).await {
+        let (asked, own) = futures_util::join!(join_all(asked), self.own.list(owner));
+        for (listing, names) in asked {
             let provider = &listing.provider.name;
             let chosen = self.chosen.as_ref().filter(|chosen| chosen.provider == *provider);
             let (names, reason) = match names {
@@ -221,15 +257,19 @@ impl Models {
                 Err(error) => (Vec::new(), Some(with_advice(&error))),
             };
             let unlisted = chosen.filter(|chosen| !names.contains(&chosen.name)).map(|chosen| chosen.name.clone());
-            let mut names: Vec<String> = unlisted.into_iter().chain(names).collect();
-            if names.is_empty() {
-                names.push(String::new());
-            }
-            models.extend(names.into_iter().map(|name| wire_view(&ModelId::new(provider, name), reason.clone())));
+            models.extend(views(provider, None, unlisted.into_iter().chain(names).collect(), reason.as_ref()));
+        }
+        for own::Listed { slug, name, names } in own? {
+            let (names, reason) = match names {
+                Ok(names) if names.is_empty() => (names, Some("the server lists no models".to_owned())),
+                Ok(names) => (names, None),
+                Err(error) => (Vec::new(), Some(advise(&error, &slug))),
+            };
+            models.extend(views(&slug, Some(&name), names, reason.as_ref()));
         }
         #[cfg(feature = "local")]
         models.extend(self.built_in.as_ref().map(built_in::BuiltIn::view));
-        (self.default().await.ok().map(|id| id.to_string()), models)
+        Ok((self.default(owner).await.ok().map(|id| id.to_string()), models))
     }
 }
 
@@ -244,15 +284,25 @@ fn no_model() -> ModelError {
     )
 }
 
-fn wire_view(id: &ModelId, reason: Option<String>) -> ModelView {
-    let name = if id.name.is_empty() { id.provider.clone() } else { id.name.clone() };
-    ModelView {
-        id: id.to_string(),
-        name,
-        provider: id.provider.clone(),
+/// The models of a provider, or the provider itself where it has none to show.
+fn views(
+    provider: &str,
+    provider_name: Option<&str>,
+    mut names: Vec<String>,
+    reason: Option<&String>,
+) -> Vec<ModelView> {
+    if names.is_empty() {
+        names.push(String::new());
+    }
+    let view = |name: String| ModelView {
+        id: ModelId::new(provider, name.clone()).to_string(),
+        name: if name.is_empty() { provider_name.unwrap_or(provider).to_owned() } else { name },
+        provider: provider.to_owned(),
+        provider_name: provider_name.map(str::to_owned),
         built_in: false,
         available: reason.is_none(),
-        reason,
+        reason: reason.cloned(),
         about: None,
-    }
+    };
+    names.into_iter().map(view).collect()
 }

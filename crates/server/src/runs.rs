@@ -161,11 +161,10 @@ pub enum BeginError {
 /// The model that the person chose for a chat, or the one that answers where they chose none.
 async fn model_of(app: &App, home: &Store, owner: UserId, chat: ChatId) -> Result<ModelId, BeginError> {
     let Some(chosen) = home.get_chat_model(owner, chat).await.map_err(BeginError::Store)? else {
-        return Ok(app.models.default().await?);
+        return Ok(app.models.default(owner).await?);
     };
     // Another one would read the conversation without having been asked to.
-    let known = ModelId::parse(&chosen).filter(|model| app.models.has_provider(&model.provider));
-    known.ok_or_else(|| {
+    app.models.find(owner, &chosen).await.map_err(BeginError::Store)?.ok_or_else(|| {
         let reason = format!("The model {chosen} of this chat cannot be asked any more. Choose another one.");
         domain::model::ModelError::Unavailable(reason).into()
     })

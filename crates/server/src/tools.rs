@@ -66,7 +66,7 @@ pub struct Tools {
     client: Client,
     pool: Pool,
     oauth: OAuth,
-    policy: Policy,
+    guard: GuardedHttp,
     sign_ins: SignIns,
     /// The questions of calls that people make by hand.
     pub by_hand: ByHand,
@@ -124,8 +124,7 @@ impl Tools {
         let policy = Policy::new(&config.network_allow, address.ip().is_loopback(), own.clone());
         let guard = GuardedHttp::new(policy)?;
         let oauth = oauth(guard.clone())?;
-        let policy = guard.policy().clone();
-        let client = Client::new(guard).with_apps().with_questions();
+        let client = Client::new(guard.clone()).with_apps().with_questions();
         Ok(Self {
             client,
             pool: Pool::default(),
@@ -134,10 +133,15 @@ impl Tools {
             by_hand: ByHand::default(),
             pictures: offers::Pictures::default(),
             watches: news::Watches::default(),
-            policy,
+            guard,
             own,
             fallback: config.fallback_tools,
         })
+    }
+
+    /// What reaches addresses that people give.
+    pub fn guard(&self) -> &GuardedHttp {
+        &self.guard
     }
 
     /// The tools that stand in for a server that offers none; empty when that is switched off.
@@ -269,7 +273,7 @@ impl Tools {
         let host = format!(".{}", url.host_str().unwrap_or_default());
         let covers = |own: &String| own.rsplit_once(':').is_some_and(|(name, _)| name.ends_with(&host));
         let is_ours = self.is_own(url) || and_below && self.own.iter().any(covers);
-        !is_ours && self.policy.check_url(url).is_ok()
+        !is_ours && self.guard.policy().check_url(url).is_ok()
     }
 
     /// Whether an address is this server's.

@@ -14,6 +14,7 @@ mod lifecycle;
 mod long_calls;
 mod many_tools;
 mod mcp_servers;
+mod model_providers;
 mod network;
 mod nodes;
 mod offers;

@@ -146,3 +146,22 @@ async fn what_the_administrator_allows_is_reached() {
         app.stop().await;
     }
 }
+
+#[tokio::test]
+async fn a_provider_of_models_leads_to_no_private_place() {
+    let (trap, app) = (Trap::new(), TestApp::builder().exposed().start().await);
+    let person = &app.person().await;
+    let enter = |url: String| async move {
+        let body = json!({ "kind": "compatible", "name": "Work", "baseUrl": url });
+        let (status, made) = person.post("/api/model-providers", &body).await;
+        if status != 201 {
+            return false;
+        }
+        let path = format!("/api/model-providers/{}", made["provider"]["id"].as_str().unwrap());
+        let (_, tested) = person.post(&format!("{path}/test"), &json!({})).await;
+        person.request(Method::DELETE, &path).send().await.unwrap();
+        tested["ok"] == true
+    };
+    nothing_enters(enter, &trap).await;
+    app.stop().await;
+}

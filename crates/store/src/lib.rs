@@ -25,6 +25,7 @@ pub mod factors;
 pub mod imports;
 pub mod listings;
 pub mod marks;
+pub mod model_providers;
 pub mod news;
 pub mod nodes;
 pub mod one_time_tokens;

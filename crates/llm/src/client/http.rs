@@ -47,7 +47,7 @@ impl Failure {
     }
 }
 
-/// Connections to trusted addresses.
+/// Connections to trusted addresses, unless it was made over a client that has rules of its own.
 #[derive(Debug, Default)]
 pub(super) struct Http {
     pub settings: Settings,
@@ -60,6 +60,11 @@ pub(super) struct Http {
 impl Http {
     pub fn new(settings: Settings) -> Self {
         Self { settings, ..Self::default() }
+    }
+
+    /// Over this client and no other.
+    pub fn over(client: reqwest::Client) -> Self {
+        Self { client: OnceLock::from(Ok(client)), ..Self::default() }
     }
 
     /// What a model has refused so far.

@@ -79,7 +79,7 @@ impl Policy {
 
     /// Whether a secret may be sent to `url`: over TLS, or else to a place inside that may be reached at all. What is
     /// public is public to those in between.
-    pub(crate) fn is_confidential(&self, url: &Url) -> bool {
+    pub fn is_confidential(&self, url: &Url) -> bool {
         let Ok((host, port)) = place(url) else { return false };
         let inside = match url.host() {
             Some(Host::Ipv4(ip)) => reach(ip.into()) != Reach::Public,

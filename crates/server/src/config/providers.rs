@@ -6,7 +6,7 @@ use url::Url;
 use super::source::{ConfigError, Source, parse_url};
 
 /// Where OpenAI itself is.
-const OPENAI_HOST: &str = "api.openai.com";
+pub const OPENAI_HOST: &str = "api.openai.com";
 /// Where Ollama listens when its address names no port.
 const OLLAMA_PORT: u16 = 11_434;
 

@@ -8,6 +8,7 @@ mod refusal;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use domain::UserId;
 use domain::api_key::Scope;
 use serde_json::{Value, json};
 
@@ -37,8 +38,8 @@ pub fn section() -> Section {
 }
 
 /// `GET /v1/models`: those that can be asked now, each a second time with the person's tools where the key may use them.
-async fn models(State(app): State<App>, caller: Caller) -> Json<Value> {
-    let (_, models) = app.models.list().await;
+async fn models(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Refusal> {
+    let (_, models) = app.models.list(caller.user).await.map_err(ApiError::from)?;
     let endings = if caller.may(Scope::Tools) { &["", WITH_TOOLS][..] } else { &[""] };
     let available = models.iter().filter(|model| model.available);
     let data: Vec<Value> = available
@@ -51,7 +52,7 @@ async fn models(State(app): State<App>, caller: Caller) -> Json<Value> {
             endings.iter().map(view).collect::<Vec<_>>()
         })
         .collect();
-    Json(json!({ "object": "list", "data": data }))
+    Ok(Json(json!({ "object": "list", "data": data })))
 }
 
 /// `POST /v1/chat/completions`
@@ -63,7 +64,7 @@ async fn complete(State(app): State<App>, caller: Caller, body: ChatBody) -> Res
     if with_tools && !caller.may(Scope::Tools) {
         return Err(Refusal::forbidden("this key may not use tools; make one in the settings that may"));
     }
-    let model = model_named(&app, name).await?;
+    let model = model_named(&app, caller.user, name).await?;
     let (request, form) = body.read(with_tools)?;
     let turn = app.door.begin(caller.key, caller.user)?;
     let told = format!("{model}{}", if with_tools { WITH_TOOLS } else { "" });
@@ -75,10 +76,9 @@ async fn complete(State(app): State<App>, caller: Caller, body: ChatBody) -> Res
     answer::whole(said, shape).await
 }
 
-async fn model_named(app: &App, name: &str) -> Result<ModelId, Refusal> {
+async fn model_named(app: &App, user: UserId, name: &str) -> Result<ModelId, Refusal> {
     if name == DEFAULT {
-        return app.models.default().await.map_err(|error| Refusal::from(crate::door::Failure::from(error)));
+        return app.models.default(user).await.map_err(|error| Refusal::from(crate::door::Failure::from(error)));
     }
-    let known = ModelId::parse(name).filter(|model| app.models.has_provider(&model.provider));
-    known.ok_or_else(|| Refusal::unknown_model(name))
+    app.models.find(user, name).await.map_err(ApiError::from)?.ok_or_else(|| Refusal::unknown_model(name))
 }

@@ -17,9 +17,9 @@ const NAME: usize = 300;
 /// Models that a person has at hand.
 const FAVOURITES: i64 = 200;
 
-/// All models, the one that answers where nobody chose, and those that the caller wants at hand.
+/// All models that serve the caller, the one that answers where nobody chose, and those that the caller wants at hand.
 pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
-    let (default, models) = app.models.list().await;
+    let (default, models) = app.models.list(caller.user).await?;
     let favourites = app.store.list_favourite_models(caller.user).await?;
     Ok(Json(json!({ "default": default, "models": models, "favourites": favourites })))
 }
@@ -38,7 +38,7 @@ pub async fn mark(
     JsonBody(Favourite { model, favourite }): JsonBody<Favourite>,
 ) -> Result<Json<Value>, ApiError> {
     if favourite {
-        let model = known(&app, &model)?.to_string();
+        let model = known(&app, &caller, &model).await?.to_string();
         app.store.add_favourite_model(caller.user, &model, FAVOURITES, app.clock.now()).await?;
     } else {
         app.store.remove_favourite_model(caller.user, &domain::text::without_nul(model)).await?;
@@ -70,16 +70,19 @@ pub async fn choose(
     JsonBody(body): JsonBody<ChatModel>,
 ) -> Result<Json<ChatModel>, ApiError> {
     let (chat, home) = own_home(&app, &caller, &chat).await?;
-    let model = body.model.map(|model| known(&app, &model)).transpose()?.map(|model| model.to_string());
+    let model = match body.model {
+        Some(model) => Some(known(&app, &caller, &model).await?.to_string()),
+        None => None,
+    };
     home.set_chat_model(caller.user, chat, model.as_deref()).await?;
     app.events.publish(caller.user, &Event::Session { session_id: Some(chat) });
     Ok(Json(ChatModel { model }))
 }
 
-/// A model of a provider that is configured. Whether the provider has it is the provider's to say.
-fn known(app: &App, name: &str) -> Result<ModelId, ApiError> {
+/// A model of a provider that serves the caller. Whether the provider has it is the provider's to say.
+async fn known(app: &App, caller: &SignedIn, name: &str) -> Result<ModelId, ApiError> {
     let is_name = name.chars().count() <= NAME && !name.chars().any(char::is_control);
-    let model = ModelId::parse(name).filter(|model| is_name && app.models.has_provider(&model.provider));
+    let model = if is_name { app.models.find(caller.user, name).await? } else { None };
     model.ok_or_else(|| ApiError::Unprocessable {
         code: "unknown_model",
         message: "there is no such model; GET /api/models lists them".to_owned(),

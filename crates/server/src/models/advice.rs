@@ -2,6 +2,25 @@
 
 use domain::model::ModelError;
 
+use super::own::is_own;
+
+/// The error of a model, and what to do next: what concerns a key or an account is the person's own to mend where the
+/// provider is theirs.
+pub fn advise(error: &ModelError, provider: &str) -> String {
+    let advice = match error {
+        _ if !is_own(provider) => return with_advice(error),
+        ModelError::Unreachable(_) => "Look whether the model server runs, and at its address in your settings.",
+        ModelError::Unauthorized(_) => "Enter another key in your settings.",
+        ModelError::Unpaid(_) => "Look at your account there.",
+        ModelError::UnknownModel(_) => "Choose another model.",
+        ModelError::Refused(_) | ModelError::Malformed(_) => {
+            "If this goes on, look at the provider's kind and address in your settings."
+        }
+        _ => return with_advice(error),
+    };
+    format!("{}. {advice}", sentence(error))
+}
+
 /// The error, and what to do next.
 pub fn with_advice(error: &ModelError) -> String {
     let advice = match error {
@@ -44,6 +63,12 @@ mod tests {
         let retry_after = Some(Duration::from_secs(7));
         let error = ModelError::RateLimited { message: "slow down".to_owned(), retry_after };
         assert_eq!(with_advice(&error), "the model provider is busy: slow down. Try again in 7 s.");
+        let error = ModelError::Unauthorized("no".to_owned());
+        assert_eq!(
+            advise(&error, "my-work"),
+            "the model provider refused the key: no. Enter another key in your settings."
+        );
+        assert_eq!(advise(&error, "openai"), with_advice(&error));
         let error = ModelError::Unavailable("No model is configured.".to_owned());
         assert_eq!(with_advice(&error), "No model is configured.");
     }

@@ -65,6 +65,7 @@ impl BuiltIn {
             id: format!("{BUILT_IN}/{}", self.name()),
             name: if self.is_default { "Built-in 1.5B".to_owned() } else { self.name() },
             provider: BUILT_IN.to_owned(),
+            provider_name: None,
             built_in: true,
             available: reason.is_none(),
             reason,

@@ -26,7 +26,7 @@ use super::{End, Run, history, queue};
 use crate::app::App;
 use crate::events::{Event, RunState};
 use crate::models::meter::{self, Payer};
-use crate::models::{ModelId, with_advice};
+use crate::models::{ModelId, advise};
 use crate::tools::Selection;
 
 /// How often the model may be asked in one turn.
@@ -86,12 +86,6 @@ enum Break {
     Interrupted,
     /// The model failed.
     Failed(String),
-}
-
-impl From<ModelError> for Break {
-    fn from(error: ModelError) -> Self {
-        Self::Failed(with_advice(&error))
-    }
 }
 
 /// Drives a turn to its end, whatever that is.
@@ -176,15 +170,16 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     for round in begun..ROUNDS {
         recorder.emit(&RunEvent::StartStep);
         let mut tries = 0;
+        let failed = |error: &ModelError| Break::Failed(advise(error, &turn.model.provider));
         let reply = loop {
             let stream = meter::ask(app, payer, &turn.model, request.clone(), run.stop.child_token());
             let error = match Reader::new(recorder, round, &names).read(stream).await {
                 Ok(reply) => break reply,
                 Err(Broken { error: error @ ModelError::TooLong(_), has_begun: false }) if tries < TRIES => error,
-                Err(Broken { error, .. }) => return Err(error.into()),
+                Err(Broken { error, .. }) => return Err(failed(&error)),
             };
             tries += 1;
-            let Some(text) = overflow::shorten(&mut request.messages) else { return Err(error.into()) };
+            let Some(text) = overflow::shorten(&mut request.messages) else { return Err(failed(&error)) };
             recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
         };
         usage += reply.usage;

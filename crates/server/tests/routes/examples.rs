@@ -46,6 +46,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
     }
     let chat = path.replace("{id}", &people.chat);
     let connection = path.replace("{id}", &people.connection);
+    let provider = path.replace("{id}", &people.model_provider);
     let factor = path.replace("{id}", &people.factor);
     let nothing = path.replace("{id}", "00000000-0000-4000-8000-000000000000");
     let (path, body, status): (String, Option<Value>, u16) = match (method.as_str(), path.as_str()) {
@@ -118,13 +119,25 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             (path.clone(), Some(body), 200)
         }
 
-        ("GET", "/v1/models" | "/api/keys") => (path.clone(), None, 200),
+        ("GET", "/v1/models" | "/api/keys" | "/api/model-providers") => (path.clone(), None, 200),
         ("POST", "/v1/chat/completions") => {
             let messages = json!([{ "role": "user", "content": "Hello" }]);
             (path.clone(), Some(json!({ "model": "openai/scripted", "messages": messages })), 200)
         }
         ("POST", "/api/keys") => (path.clone(), Some(json!({ "name": "A program", "scopes": ["chat"] })), 201),
         ("DELETE", "/api/keys/{id}") => (path.replace("{id}", &people.key), None, 204),
+
+        ("POST", "/api/model-providers") => {
+            let body =
+                json!({ "kind": "openai", "name": "Mine", "baseUrl": "http://127.0.0.1:9/v1", "key": "sk-mine" });
+            (path.clone(), Some(body), 201)
+        }
+        ("PATCH", "/api/model-providers/{id}") => {
+            let body = json!({ "name": "Ours", "baseUrl": "http://127.0.0.1:9/v2", "key": "sk-ours" });
+            (provider, Some(body), 200)
+        }
+        ("DELETE", "/api/model-providers/{id}") => (provider, None, 204),
+        ("POST", "/api/model-providers/{id}/test") => (provider, None, 200),
 
         ("GET", "/api/sessions/{id}/stream") => (format!("{chat}?after=0"), None, 204),
         ("GET", "/api/sessions/{id}/branches") => (chat, None, 200),

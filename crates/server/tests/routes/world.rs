@@ -104,6 +104,8 @@ pub struct People {
     pub device: String,
     /// A key of the owner's programs.
     pub key: String,
+    /// A provider of models that the owner added.
+    pub model_provider: String,
     /// The owner's second factor, which was begun and never verified.
     pub factor: String,
 }
@@ -126,7 +128,10 @@ impl People {
         let devices = owner.get("/api/account/devices").await;
         let device = devices["devices"].as_array().unwrap().iter().find(|device| device["current"] == false);
         let (_, key) = owner.post("/api/keys", &json!({ "name": "kept", "scopes": ["chat"] })).await;
+        let provider = json!({ "kind": "compatible", "name": "kept", "baseUrl": "http://127.0.0.1:9/v1" });
+        let (_, provider) = owner.post("/api/model-providers", &provider).await;
         Self {
+            model_provider: id(&provider["provider"]),
             key: id(&key["key"]),
             chat: id(&chat),
             message: id(&message),

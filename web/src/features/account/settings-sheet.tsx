@@ -6,6 +6,7 @@ import { AppearanceSection } from "./appearance-section";
 import { CallsSection } from "./calls-section";
 import { DataSection } from "./data-section";
 import { DevicesSection } from "./devices-section";
+import { ModelProvidersSection } from "./models/providers-section";
 import { ProfileSection } from "./profile-section";
 import { SharesSection } from "./shares-section";
 import { TwoStepSection } from "./two-step-section";
@@ -25,6 +26,7 @@ export function SettingsSheet({ user, onClose, onLeave }: SettingsSheetProps) {
         <ProfileSection user={user} />
         <TwoStepSection user={user} />
         <DevicesSection user={user} onLeave={onLeave} />
+        <ModelProvidersSection user={user} />
         <ApiKeysSection user={user} />
         <CallsSection user={user} />
         <SharesSection user={user} />

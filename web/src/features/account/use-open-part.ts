@@ -1,7 +1,15 @@
 import { useSearchParams } from "wouter";
 
 /** What can be open in the settings, as the address names it. */
-export const settingsParts = ["name", "email", "password", "two-step", "api-key", "delete"] as const;
+export const settingsParts = [
+  "name",
+  "email",
+  "password",
+  "two-step",
+  "model-provider",
+  "api-key",
+  "delete",
+] as const;
 
 export type SettingsPart = (typeof settingsParts)[number];
 

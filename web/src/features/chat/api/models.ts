@@ -7,6 +7,8 @@ export interface Model {
   readonly id: string;
   readonly name: string;
   readonly provider: string;
+  /** What the person calls a provider of their own. */
+  readonly providerName?: string;
   readonly builtIn: boolean;
   readonly available: boolean;
   /** Why it is not available, and what to do. */

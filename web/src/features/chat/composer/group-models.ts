@@ -13,15 +13,15 @@ export function groupModels(
   search: string,
 ): ModelGroup[] {
   const words = search.toLowerCase().split(/\s+/u).filter(Boolean);
-  const fitting = models.filter(({ id, name }) => {
-    const text = `${id} ${name}`.toLowerCase();
+  const fitting = models.filter(({ id, name, providerName }) => {
+    const text = `${id} ${name} ${providerName ?? ""}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
   const atHand = fitting.filter(({ id }) => favourites.includes(id));
   const groups = new Map<string, Model[]>(atHand.length > 0 ? [[t("models.favourites"), atHand]] : []);
   for (const model of fitting) {
     if (atHand.includes(model)) continue;
-    const name = model.builtIn ? t("models.builtIn") : model.provider;
+    const name = model.builtIn ? t("models.builtIn") : (model.providerName ?? model.provider);
     groups.set(name, [...(groups.get(name) ?? []), model]);
   }
   return [...groups].map(([name, members]) => ({ name, models: members }));

@@ -38,7 +38,9 @@ export function ModelInfo({ chatId, toolCount }: { chatId: string; toolCount: nu
         {model.builtIn ? (
           <BuiltIn model={model} toolCount={toolCount} />
         ) : (
-          <p className="text-ink-2">{t("chat.model.remote", { provider: model.provider })}</p>
+          <p className="text-ink-2">
+            {t("chat.model.remote", { provider: model.providerName ?? model.provider })}
+          </p>
         )}
       </div>
       <Suspense fallback={null}>{open && <ModelPicker chatId={chatId} model={model} />}</Suspense>

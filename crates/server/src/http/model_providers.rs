@@ -1,0 +1,225 @@
+//! `/api/model-providers`: the places that serve models to their person alone. A key goes in and never comes out.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use domain::{ModelProviderId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::model_providers::ModelProvider;
+use url::Url;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, SignedIn};
+use crate::app::App;
+use crate::models::advise;
+use crate::models::own::{Kind, slug_of};
+
+/// Providers of one person.
+const MOST: i64 = 20;
+/// Characters of a provider's name.
+const NAME: usize = 100;
+/// Bytes of an address, and of a key.
+const LONG: usize = 2_000;
+/// Letters of a key's end that are shown, of a key that is long enough to spare them.
+const HINT: usize = 4;
+/// The shortest key that has a hint, in letters.
+const HINTED: usize = 12;
+
+/// A provider as its person sees it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct View {
+    id: ModelProviderId,
+    /// Stands in front of its models' names.
+    prefix: String,
+    name: String,
+    kind: String,
+    base_url: String,
+    has_key: bool,
+    hint: Option<String>,
+    created_at: Timestamp,
+}
+
+impl From<ModelProvider> for View {
+    fn from(row: ModelProvider) -> Self {
+        let ModelProvider { id, slug, name, kind, base_url, secret, hint, created_at, .. } = row;
+        Self { id, prefix: slug, name, kind, base_url, has_key: secret.is_some(), hint, created_at }
+    }
+}
+
+/// A provider to be added.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewProvider {
+    kind: Kind,
+    name: String,
+    base_url: Option<String>,
+    key: Option<String>,
+}
+
+/// What is to be changed of a provider.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Changes {
+    name: Option<String>,
+    base_url: Option<String>,
+    /// An empty one takes the key away.
+    key: Option<String>,
+}
+
+/// `GET /api/model-providers`
+pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let providers = app.store.list_model_providers(caller.user).await?.into_iter().map(View::from);
+    Ok(Json(json!({ "providers": providers.collect::<Vec<_>>() })))
+}
+
+/// `POST /api/model-providers`
+pub async fn create(
+    State(app): State<App>,
+    caller: SignedIn,
+    JsonBody(body): JsonBody<NewProvider>,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let (name, key) = (name(body.name)?, body.key.map(key).transpose()?.flatten());
+    let entered = body.base_url.filter(|text| !text.trim().is_empty());
+    let entered = entered.or_else(|| body.kind.usual_address().map(str::to_owned));
+    let entered = entered.ok_or_else(|| ApiError::BadRequest("baseUrl is needed for this kind".into()))?;
+    let base_url = address(&app, body.kind, &entered, key.is_some())?;
+    let taken = app.store.list_model_providers(caller.user).await?;
+    let taken: Vec<&str> = taken.iter().map(|provider| provider.slug.as_str()).collect();
+    let (id, now) = (ModelProviderId::fresh(), app.clock.now());
+    let provider = ModelProvider {
+        id,
+        slug: slug_of(&name, &taken),
+        name,
+        kind: body.kind.word().to_owned(),
+        base_url: base_url.to_string(),
+        hint: key.as_deref().and_then(hint),
+        secret: sealed(&app, &caller, id, key.as_deref())?,
+        created_at: now,
+        changed_at: now,
+    };
+    let added = app.store.insert_model_provider(caller.user, &provider, MOST).await.map_err(changed_meanwhile)?;
+    if !added {
+        let message = format!("you have {MOST} providers; remove one of them first");
+        return Err(ApiError::Conflict { code: "too_many_providers", message });
+    }
+    Ok((StatusCode::CREATED, Json(json!({ "provider": View::from(provider) }))))
+}
+
+/// `PATCH /api/model-providers/{id}`. A key stays with the place that it was entered for: another address needs it anew.
+pub async fn change(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(id): Named,
+    JsonBody(body): JsonBody<Changes>,
+) -> Result<Json<Value>, ApiError> {
+    let mut provider = own(&app, &caller, &id).await?;
+    let as_of = provider.changed_at;
+    if let Some(new) = body.name {
+        provider.name = name(new)?;
+    }
+    let entered = body.key.map(key).transpose()?;
+    let has_key = entered.as_ref().map_or(provider.secret.is_some(), Option::is_some);
+    if let Some(new) = body.base_url {
+        let kind = Kind::from_word(&provider.kind).unwrap_or(Kind::Compatible);
+        let new = address(&app, kind, &new, has_key)?;
+        let moves = provider.base_url.parse::<Url>().map_or(true, |old| old.origin() != new.origin());
+        if moves && entered.is_none() && provider.secret.is_some() {
+            let message = "the key was entered for another server; enter it again for this one".to_owned();
+            return Err(ApiError::Unprocessable { code: "key_needed", message });
+        }
+        provider.base_url = new.to_string();
+    } else if let Ok(url) = provider.base_url.parse() {
+        permitted(&app, &url, has_key)?;
+    }
+    if let Some(key) = entered {
+        provider.hint = key.as_deref().and_then(hint);
+        provider.secret = sealed(&app, &caller, provider.id, key.as_deref())?;
+    }
+    // Two changes are never at the same moment: what is open of it knows by that how old it is.
+    provider.changed_at = app.clock.now().max(Timestamp(as_of.0 + 1));
+    if !app.store.update_model_provider(caller.user, &provider, as_of).await? {
+        return Err(changed_meanwhile(store::Error::Conflict(String::new())));
+    }
+    Ok(Json(json!({ "provider": View::from(provider) })))
+}
+
+/// `DELETE /api/model-providers/{id}`
+pub async fn remove(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+    let id = read_id(&id)?;
+    if !app.store.delete_model_provider(caller.user, id).await? {
+        return Err(ApiError::NotFound("provider"));
+    }
+    app.models.own.forget(id);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `POST /api/model-providers/{id}/test`. That the provider refuses is an answer, too.
+pub async fn test(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<Json<Value>, ApiError> {
+    let provider = own(&app, &caller, &id).await?;
+    Ok(Json(match app.models.own.test(caller.user, &provider).await {
+        Ok(models) => json!({ "ok": true, "models": models }),
+        Err(error) => json!({ "ok": false, "reason": advise(&error, &provider.slug) }),
+    }))
+}
+
+async fn own(app: &App, caller: &SignedIn, id: &str) -> Result<ModelProvider, ApiError> {
+    let found = app.store.get_model_provider(caller.user, read_id(id)?).await?;
+    found.ok_or(ApiError::NotFound("provider"))
+}
+
+fn read_id(id: &str) -> Result<ModelProviderId, ApiError> {
+    id.parse().map_err(|_| ApiError::NotFound("provider"))
+}
+
+fn name(text: String) -> Result<String, ApiError> {
+    let name = text.trim().to_owned();
+    if name.is_empty() || name.chars().count() > NAME || name.chars().any(char::is_control) {
+        return Err(ApiError::BadRequest(format!("name must have 1 to {NAME} characters")));
+    }
+    Ok(name)
+}
+
+/// The key, or nothing where nothing was entered.
+fn key(text: String) -> Result<Option<String>, ApiError> {
+    let key = text.trim().to_owned();
+    if key.len() > LONG || !key.chars().all(|letter| letter.is_ascii_graphic()) {
+        return Err(ApiError::BadRequest(format!("key must have at most {LONG} plain characters")));
+    }
+    Ok((!key.is_empty()).then_some(key))
+}
+
+fn hint(key: &str) -> Option<String> {
+    (key.len() >= HINTED).then(|| key[key.len() - HINT..].to_owned())
+}
+
+fn address(app: &App, kind: Kind, text: &str, has_key: bool) -> Result<Url, ApiError> {
+    let url = Url::parse(text.trim()).ok().filter(|_| text.len() <= LONG);
+    let url = url.ok_or_else(|| ApiError::BadRequest("baseUrl must be an address such as https://host/v1".into()))?;
+    let url = kind.base_url(url);
+    permitted(app, &url, has_key)?;
+    Ok(url)
+}
+
+fn permitted(app: &App, url: &Url, has_key: bool) -> Result<(), ApiError> {
+    app.models.own.check(url, has_key).map_err(|reason| ApiError::Unprocessable {
+        code: "address_not_allowed",
+        message: format!("The server {reason}."),
+    })
+}
+
+fn sealed(app: &App, caller: &SignedIn, id: ModelProviderId, key: Option<&str>) -> Result<Option<Vec<u8>>, ApiError> {
+    let sealed = key.map(|key| app.models.own.seal(caller.user, id, key)).transpose();
+    sealed.map_err(|error| ApiError::Internal(error.into()))
+}
+
+fn changed_meanwhile(error: store::Error) -> ApiError {
+    match error {
+        store::Error::Conflict(_) => ApiError::Conflict {
+            code: "changed_meanwhile",
+            message: "your providers were changed elsewhere; look at them and try again".to_owned(),
+        },
+        other => other.into(),
+    }
+}

@@ -1,0 +1,100 @@
+//! What a provider of a person's speaks.
+
+use llm::Wire;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::config::OPENAI_HOST;
+
+/// A kind of provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// OpenAI itself.
+    OpenAi,
+    /// Anthropic.
+    Anthropic,
+    /// Google's Gemini.
+    Gemini,
+    /// Ollama.
+    Ollama,
+    /// A server that imitates OpenAI.
+    Compatible,
+}
+
+impl Kind {
+    const ALL: [Self; 5] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama, Self::Compatible];
+
+    /// As it is stored and told.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+            Self::Compatible => "compatible",
+        }
+    }
+
+    /// Reads [`Kind::word`].
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// Where it is when its person names no address; `None` where they have to.
+    pub fn usual_address(self) -> Option<&'static str> {
+        match self {
+            Self::OpenAi => Some("https://api.openai.com/v1"),
+            Self::Anthropic => Some("https://api.anthropic.com"),
+            Self::Gemini => Some("https://generativelanguage.googleapis.com"),
+            Self::Ollama => Some("http://127.0.0.1:11434"),
+            Self::Compatible => None,
+        }
+    }
+
+    /// The address below which the wire's paths lie, from the one that was entered: Ollama speaks OpenAI's wire below
+    /// `/v1`.
+    pub fn base_url(self, mut entered: Url) -> Url {
+        if self == Self::Ollama && !entered.path().trim_end_matches('/').ends_with("/v1") {
+            entered.set_path(&format!("{}/v1", entered.path().trim_end_matches('/')));
+        }
+        entered
+    }
+
+    /// What it speaks at this address.
+    pub fn wire(self, base_url: &Url) -> Wire {
+        match self {
+            Self::OpenAi if base_url.host_str() == Some(OPENAI_HOST) => Wire::OpenAiResponses,
+            Self::OpenAi | Self::Ollama | Self::Compatible => Wire::OpenAiChat,
+            Self::Anthropic => Wire::Anthropic,
+            Self::Gemini => Wire::Gemini,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_stored_as_it_is_told() {
+        for kind in Kind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.word());
+            assert_eq!(Kind::from_word(kind.word()), Some(kind));
+            if let Some(address) = kind.usual_address() {
+                assert!(address.parse::<Url>().is_ok());
+            }
+        }
+        assert_eq!(Kind::from_word("other"), None);
+    }
+
+    #[test]
+    fn the_address_says_which_wire_it_is() {
+        let at = |address: &str| address.parse::<Url>().unwrap();
+        assert_eq!(Kind::OpenAi.wire(&at("https://api.openai.com/v1")), Wire::OpenAiResponses);
+        assert_eq!(Kind::OpenAi.wire(&at("https://proxy.example/v1")), Wire::OpenAiChat);
+        assert_eq!(Kind::Ollama.base_url(at("http://box:11434")).as_str(), "http://box:11434/v1");
+        assert_eq!(Kind::Ollama.base_url(at("http://box/v1/")).as_str(), "http://box/v1/");
+        assert_eq!(Kind::Compatible.base_url(at("http://box/api")).as_str(), "http://box/api");
+    }
+}

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startApp } from "./app.ts";
+import { closeToasts, inspect, looks } from "./look.ts";
+import { say, ScriptedModel } from "./scripted-model.ts";
+import { Settings } from "./settings.ts";
+import { openStage } from "./stage.ts";
+
+const stage = await openStage();
+const app = await startApp({ env: { CHAT_LOCAL_MODEL: "off" } });
+test.after(() => app.stop());
+const own = await ScriptedModel.start();
+test.after(() => own.stop());
+own.names = ["mine-small", "mine-large"];
+
+for (const [name, look] of [looks[0], looks[3]].filter((one) => one !== undefined)) {
+  test(`a person adds a provider with a key of their own, asks it, changes it and removes it at ${name}`, async (t) => {
+    const { visitor } = await stage.member(t, { origin: app.url, ...look });
+    const { page } = visitor;
+    await visitor.open();
+    const settings = await Settings.open(visitor);
+    await settings.change("Model provider");
+    await settings.field("Kind").selectOption("OpenAI-compatible server");
+    await settings.field("Name of the provider").fill("Workshop");
+    await settings.field("Address").fill(own.baseUrl);
+    await settings.field("Key").fill("sk-of-my-own-4711");
+    await inspect(visitor, "provider-form", look);
+    await settings.section("Model providers").locator("form").getByRole("button", { name: "Add" }).click();
+    const row = settings.row("Workshop");
+    await row.getByText("It answers and lists 2 models.").waitFor();
+    await row.getByText("Key …4711").waitFor();
+    await row.scrollIntoViewIfNeeded();
+    await inspect(visitor, "providers", look);
+    await settings.button("Close").first().click();
+
+    await visitor.button("Model: mine-small").click();
+    const picker = page.getByRole("dialog", { name: "About the model" });
+    await picker.getByRole("region", { name: "Workshop" }).waitFor();
+    await picker.getByRole("button", { name: "mine-large", exact: true }).click();
+    own.answer(say("From your own."));
+    await visitor.ask("Whose are you?");
+    await visitor.answers.getByText("From your own.").waitFor();
+    assert.equal(own.requests.at(-1)?.model, "mine-large");
+
+    await Settings.open(visitor);
+    await settings.button("Change Workshop").click();
+    await settings.field("Address").fill("http://127.0.0.1:9/v1");
+    await settings.button("Save").click();
+    await row.getByText(/the key was entered for another server/u).waitFor();
+    await settings.field("Key").fill("sk-for-the-other");
+    await settings.button("Save").click();
+    await row.getByText(/could not reach the model server/iu).waitFor();
+    await inspect(visitor, "provider-away", look);
+    await settings.button("Remove Workshop").click();
+    await settings.confirm(/^Remove Workshop/u, "Remove provider");
+    await row.waitFor({ state: "detached" });
+    await closeToasts(visitor);
+    await settings.button("Close").first().click();
+    await page.getByText(/No model can answer/u).waitFor();
+  });
+}

@@ -1,0 +1,111 @@
+import { useState } from "react";
+import { t } from "@/lib/models-text";
+import { Field, Input, Select } from "@/ui/field";
+import { Form, SubmitButton } from "@/ui/form";
+import { type Kind, kinds, type ModelProvider, type ProviderFields, usualAddress } from "./providers";
+
+interface ProviderFormProps {
+  /** The one that is changed; else a new one is made. */
+  provider?: ModelProvider;
+  busy: boolean;
+  error?: string | undefined;
+  onSend: (kind: Kind, fields: ProviderFields) => void;
+}
+
+/** Where a provider is, and its key, which is shown to nobody again. */
+export function ProviderForm({ provider, busy, error, onSend }: ProviderFormProps) {
+  const [kind, setKind] = useState<Kind>(provider?.kind ?? "openai");
+  const [name, setName] = useState(provider?.name ?? "");
+  const [address, setAddress] = useState(provider?.baseUrl ?? "");
+  const [key, setKey] = useState("");
+  const [noKey, setNoKey] = useState(false);
+  const usual = usualAddress[kind];
+
+  function send(): void {
+    const entered = key.trim();
+    onSend(kind, {
+      name: name.trim() || t(`models.kind.${kind}`),
+      baseUrl: address.trim() || (usual ?? ""),
+      ...(noKey ? { key: "" } : entered && { key: entered }),
+    });
+  }
+
+  return (
+    <Form className="grid gap-3" busy={busy} onSend={send}>
+      {provider === undefined && (
+        <Field label={t("models.provider.kind")}>
+          {(ids) => (
+            <Select {...ids} value={kind} onChange={(event) => setKind(event.target.value as Kind)}>
+              {kinds.map((one) => (
+                <option key={one} value={one}>
+                  {t(`models.kind.${one}`)}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      )}
+      <Field label={t("models.provider.name")} hint={t("models.provider.name.hint")}>
+        {(ids) => (
+          <Input
+            {...ids}
+            name="provider-name"
+            autoComplete="off"
+            maxLength={100}
+            placeholder={t(`models.kind.${kind}`)}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field label={t("models.provider.address")} error={error}>
+        {(ids) => (
+          <Input
+            {...ids}
+            name="provider-address"
+            type="url"
+            inputMode="url"
+            autoComplete="off"
+            spellCheck={false}
+            required={usual === undefined}
+            maxLength={2000}
+            placeholder={usual ?? "https://host.example/v1"}
+            value={address}
+            onChange={(event) => setAddress(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field
+        label={t("models.provider.key")}
+        hint={t(provider?.hasKey === true ? "models.provider.key.kept" : "models.provider.key.hint")}
+      >
+        {(ids) => (
+          <Input
+            {...ids}
+            name="provider-key"
+            type="password"
+            autoComplete="off"
+            disabled={noKey}
+            maxLength={2000}
+            value={key}
+            onChange={(event) => setKey(event.target.value)}
+          />
+        )}
+      </Field>
+      {provider?.hasKey === true && (
+        <label className="flex items-center gap-2.5 text-md touch:min-h-11">
+          <input
+            type="checkbox"
+            className="size-[18px] shrink-0 accent-accent touch:h-11"
+            checked={noKey}
+            onChange={(event) => setNoKey(event.target.checked)}
+          />
+          {t("models.provider.key.remove")}
+        </label>
+      )}
+      <SubmitButton className="justify-self-start" busy={busy}>
+        {t(provider === undefined ? "models.provider.add" : "models.provider.save")}
+      </SubmitButton>
+    </Form>
+  );
+}

@@ -1,0 +1,129 @@
+import { Cpu, Pencil, Trash2 } from "lucide-react";
+import { useId, useState } from "react";
+import { t } from "@/lib/models-text";
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQueryClient } from "@/lib/query/use-query";
+import type { SignedInUser } from "@/lib/session";
+import { t as common } from "@/lib/t";
+import { Button, IconButton } from "@/ui/button";
+import { toast } from "@/ui/toast";
+import { ConfirmButton } from "../confirm-button";
+import { focusSection } from "../section";
+import { ProviderForm } from "./provider-form";
+import {
+  changeProvider,
+  modelsKey,
+  type ModelProvider,
+  type ProviderFields,
+  providersQuery,
+  removeProvider,
+  type Tested,
+  testProvider,
+} from "./providers";
+
+interface ProviderRowProps {
+  user: SignedInUser;
+  provider: ModelProvider;
+  /** What it said when it was added a moment ago. */
+  tested?: Tested | undefined;
+}
+
+/** A provider: asked, changed and removed in its place. */
+export function ProviderRow({ user, provider, tested }: ProviderRowProps) {
+  const client = useQueryClient();
+  const id = useId();
+  const [open, setOpen] = useState(false);
+  const { name } = provider;
+
+  async function reload(): Promise<void> {
+    await client.invalidateQueries({ queryKey: providersQuery(user.id).queryKey });
+    await client.invalidateQueries({ queryKey: modelsKey });
+  }
+
+  const test = useMutation({ mutationFn: () => testProvider(provider.id), onSuccess: reload });
+  const change = useMutation({
+    mutationFn: (fields: ProviderFields) => changeProvider(provider.id, fields),
+    onSuccess: async () => {
+      setOpen(false);
+      document.getElementById(`${id}-edit`)?.focus();
+      await reload();
+      test.mutate();
+    },
+  });
+  const remove = useMutation({
+    mutationFn: () => removeProvider(provider.id),
+    onSuccess: async () => {
+      focusSection("model-providers");
+      await reload();
+      toast({ title: t("models.provider.removed"), description: name, tone: "ok" });
+    },
+    onError: (error) => toast({ title: common("error.title"), description: error.message, tone: "err" }),
+  });
+  const told = test.data ?? tested;
+
+  return (
+    <li className="py-2.5 pr-2 pl-4">
+      <div className="flex items-start gap-3">
+        <Cpu aria-hidden="true" className="mt-1 size-4 shrink-0 text-ink-2" />
+        <div className="min-w-0 flex-1 text-md">
+          <p className="wrap-anywhere">{name}</p>
+          <p className="text-sm text-ink-2 wrap-anywhere">
+            {[t(`models.kind.${provider.kind}`), provider.baseUrl].join(" · ")}
+          </p>
+          <p className="text-sm text-ink-2 wrap-anywhere">{keyOf(provider)}</p>
+        </div>
+        <IconButton
+          id={`${id}-edit`}
+          size="sm"
+          label={t("models.provider.edit", { name })}
+          aria-expanded={open}
+          icon={<Pencil />}
+          onClick={() => setOpen(!open)}
+        />
+        <ConfirmButton
+          trigger={<Trash2 aria-hidden="true" />}
+          label={t("models.provider.remove", { name })}
+          question={t("models.provider.remove.question", { name })}
+          confirm={t("models.provider.remove.confirm")}
+          onConfirm={() => remove.mutate()}
+        />
+      </div>
+      <div className="mt-1.5 flex flex-wrap items-center gap-x-3 gap-y-1.5 pl-7">
+        <Button
+          size="sm"
+          busy={test.isPending}
+          disabled={test.isPending}
+          aria-label={t("models.provider.test.label", { name })}
+          onClick={() => test.mutate()}
+        >
+          {t("models.provider.test")}
+        </Button>
+        <p role="status" className="min-w-0 flex-1 basis-40 text-sm wrap-anywhere">
+          <Told told={told} failed={test.error?.message} />
+        </p>
+      </div>
+      {open && (
+        <div className="animate-enter pt-3 pr-2 pb-2 pl-7">
+          <ProviderForm
+            provider={provider}
+            busy={change.isPending}
+            error={change.error?.message}
+            onSend={(_, fields) => change.mutate(fields)}
+          />
+        </div>
+      )}
+    </li>
+  );
+}
+
+function Told({ told, failed }: { told: Tested | undefined; failed: string | undefined }) {
+  if (failed !== undefined) return <span className="text-err">{failed}</span>;
+  if (told === undefined) return null;
+  if (told.ok) return <span className="text-ok">{t("models.provider.works", { n: told.models })}</span>;
+  return <span className="inline-block text-err first-letter:uppercase">{told.reason}</span>;
+}
+
+function keyOf({ hasKey, hint }: ModelProvider): string {
+  if (!hasKey) return t("models.provider.noKey");
+  return hint === null ? t("models.provider.hasKey") : t("models.provider.keyEnds", { hint });
+}
