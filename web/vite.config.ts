@@ -35,6 +35,11 @@ export default defineConfig({
               test: /tool-app\/(?!app-height)|texts-of-apps|node_modules\/(?:@modelcontextprotocol|@standard-schema|zod)\//u,
               priority: 2,
             },
+            {
+              name: "models",
+              test: /src\/(lib\/(models-text|format-cost)\.|model-settings\/)|texts-of-models/u,
+              priority: 2,
+            },
             { name: "asking", test: /approval-parts|texts-of-approval/u, priority: 2 },
             { name: "later", test: /src\/(ui\/(more|form)|lib\/save-file)\./u, priority: 2 },
             { name: "sheet", test: /src\/ui\/sheet/u, priority: 2 },

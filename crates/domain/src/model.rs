@@ -297,6 +297,14 @@ pub enum ModelError {
     /// The conversation does not fit the model.
     #[error("the conversation is too long for this model: {0}")]
     TooLong(String),
+    /// The person has used what they may use in a day.
+    #[error("you have used the {tokens} tokens that you may use a day; from midnight (UTC) on you can go on")]
+    SpentForToday {
+        /// What they may use.
+        tokens: u64,
+        /// How long it is until they may again.
+        retry_after: Duration,
+    },
     /// The model cannot run here now.
     #[error("{0}")]
     Unavailable(String),

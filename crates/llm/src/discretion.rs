@@ -26,6 +26,7 @@ pub(crate) fn without_secrets(error: ModelError, key: Option<&SecretString>, req
         ModelError::Malformed(message) => ModelError::Malformed(clean(message)),
         ModelError::TooLong(message) => ModelError::TooLong(clean(message)),
         ModelError::Unavailable(message) => ModelError::Unavailable(clean(message)),
+        ModelError::SpentForToday { .. } => error,
         ModelError::Silent(duration) => ModelError::Silent(duration),
     }
 }

@@ -20,6 +20,7 @@ use crate::door;
 use crate::events::Events;
 use crate::mail::Mailer;
 use crate::models::Models;
+use crate::models::catalogue::Catalogue;
 use crate::nodes::{self, Identity, Post};
 use crate::runs::Runs;
 use crate::secrets::Secrets;
@@ -141,6 +142,7 @@ impl App {
         Runs::resume(&app, suspended);
         nodes::start(&app, outbox);
         app.tasks.spawn("upkeep", upkeep::run(app.clone()));
+        app.tasks.spawn("catalogue", Catalogue::follow(app.clone()));
         Tools::look_after(&app);
         tracing::info!(database = app.store.kind(), address = %address, "started");
         Ok(app)

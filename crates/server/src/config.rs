@@ -5,7 +5,7 @@ mod providers;
 mod source;
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use lettre::message::Mailbox;
@@ -39,6 +39,10 @@ pub struct Config {
     /// `ANTHROPIC_API_KEY`, `OPENAI_BASE_URL` and the like: where models are, in the order in which a default is looked
     /// for.
     pub providers: Vec<llm::Provider>,
+    /// `CHAT_MODEL_CATALOGUE`: a file with what is known of models, in the place of our own.
+    pub model_catalogue: Option<PathBuf>,
+    /// `CHAT_TOKENS_PER_DAY`: what each person may use of the models of the settings in a day. Default: no limit.
+    pub tokens_per_day: Option<NonZeroU64>,
     /// `CHAT_LOCAL_MODEL`: a GGUF file, or `off`.
     pub local_model: LocalModel,
     /// `CHAT_LOCAL_THREADS`: threads of the built-in model. Default: the cores.
@@ -159,6 +163,8 @@ impl Config {
             database_url,
             model: source.text("CHAT_MODEL"),
             providers,
+            model_catalogue: source.text("CHAT_MODEL_CATALOGUE").map(PathBuf::from),
+            tokens_per_day: source.parse("CHAT_TOKENS_PER_DAY", "a number of tokens, at least 1")?,
             local_model: match source.text("CHAT_LOCAL_MODEL") {
                 None => LocalModel::Default,
                 Some(word) if word == "off" => LocalModel::Off,

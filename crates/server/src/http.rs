@@ -143,6 +143,7 @@ fn table() -> Vec<Section> {
                 patch("/model-providers/{id}", Owner, model_providers::change),
                 delete("/model-providers/{id}", Owner, model_providers::remove),
                 post("/model-providers/{id}/test", Owner, model_providers::test),
+                get("/usage", SignedIn, usage::by_day),
                 get("/keys", SignedIn, api_keys::list),
                 post("/keys", SignedIn, api_keys::create),
                 delete("/keys/{id}", Owner, api_keys::end),

@@ -1,8 +1,10 @@
 //! The models that can be asked, whatever their wire.
 
 mod advice;
+pub mod allowance;
 #[cfg(feature = "local")]
 mod built_in;
+pub mod catalogue;
 mod listing;
 pub mod meter;
 pub mod own;
@@ -14,6 +16,7 @@ use domain::model::{ModelError, ModelEvent, Request};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::BoxStream;
+use llm::Provider;
 use mcp::net::GuardedHttp;
 use serde::Serialize;
 use store::Store;
@@ -22,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::secrets::Secrets;
 use crate::tools::discovery::Capacity;
+use catalogue::{Catalogue, Facts};
 use listing::Listing;
 use own::OwnProviders;
 
@@ -80,6 +84,9 @@ pub struct ModelView {
     /// What it is and where it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<About>,
+    /// What is known of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub facts: Option<Facts>,
 }
 
 /// What a built-in model is and where it comes from.
@@ -101,6 +108,8 @@ pub struct Models {
     /// The configured providers, each with what it offers.
     providers: Vec<Listing>,
     chosen: Option<ModelId>,
+    /// What is known of them.
+    pub catalogue: Catalogue,
     /// Those that people added.
     pub own: Arc<OwnProviders>,
     #[cfg(feature = "local")]
@@ -134,6 +143,7 @@ impl Models {
             client: llm::Client::new(),
             providers: config.providers.iter().cloned().map(Listing::new).collect(),
             chosen,
+            catalogue: Catalogue::open(config.model_catalogue.as_deref())?,
             own: Arc::new(OwnProviders::new(store.clone(), Arc::clone(secrets), guard.clone())),
             #[cfg(feature = "local")]
             built_in,
@@ -240,6 +250,40 @@ impl Models {
         }
     }
 
+    /// The models of a provider, or the provider itself where it has none to show.
+    fn views(
+        &self,
+        provider: &Provider,
+        provider_name: Option<&str>,
+        mut names: Vec<String>,
+        reason: Option<&String>,
+    ) -> Vec<ModelView> {
+        if names.is_empty() {
+            names.push(String::new());
+        }
+        let view = |name: String| {
+            let facts = self.facts_at(provider, &name);
+            ModelView { facts, ..view(&provider.name, provider_name, name, reason) }
+        };
+        names.into_iter().map(view).collect()
+    }
+
+    /// What is known of a model that serves a person.
+    pub async fn facts(&self, owner: UserId, model: &ModelId) -> Option<Facts> {
+        if model.provider == BUILT_IN {
+            return Some(built_in_facts());
+        }
+        let configured = self.providers.iter().find(|listing| listing.provider.name == model.provider);
+        match configured {
+            Some(listing) => self.facts_at(&listing.provider, &model.name),
+            None => self.facts_at(&self.own.find(owner, &model.provider).await.ok()?.listing.provider, &model.name),
+        }
+    }
+
+    fn facts_at(&self, provider: &Provider, model: &str) -> Option<Facts> {
+        self.catalogue.known().facts(provider.base_url.host_str()?, model).cloned()
+    }
+
     /// What the page shows a person: the models of all providers that serve them. One that is away is told as such and
     /// hides no other.
     pub async fn list(&self, owner: UserId) -> Result<(Option<String>, Vec<ModelView>), store::Error> {
@@ -257,15 +301,19 @@ impl Models {
                 Err(error) => (Vec::new(), Some(with_advice(&error))),
             };
             let unlisted = chosen.filter(|chosen| !names.contains(&chosen.name)).map(|chosen| chosen.name.clone());
-            models.extend(views(provider, None, unlisted.into_iter().chain(names).collect(), reason.as_ref()));
+            let names = unlisted.into_iter().chain(names).collect();
+            models.extend(self.views(&listing.provider, None, names, reason.as_ref()));
         }
-        for own::Listed { slug, name, names } in own? {
+        for own::Listed { slug, name, names, provider } in own? {
             let (names, reason) = match names {
                 Ok(names) if names.is_empty() => (names, Some("the server lists no models".to_owned())),
                 Ok(names) => (names, None),
                 Err(error) => (Vec::new(), Some(advise(&error, &slug))),
             };
-            models.extend(views(&slug, Some(&name), names, reason.as_ref()));
+            match provider {
+                Some(own) => models.extend(self.views(&own.listing.provider, Some(&name), names, reason.as_ref())),
+                None => models.push(view(&slug, Some(&name), String::new(), reason.as_ref())),
+            }
         }
         #[cfg(feature = "local")]
         models.extend(self.built_in.as_ref().map(built_in::BuiltIn::view));
@@ -284,17 +332,9 @@ fn no_model() -> ModelError {
     )
 }
 
-/// The models of a provider, or the provider itself where it has none to show.
-fn views(
-    provider: &str,
-    provider_name: Option<&str>,
-    mut names: Vec<String>,
-    reason: Option<&String>,
-) -> Vec<ModelView> {
-    if names.is_empty() {
-        names.push(String::new());
-    }
-    let view = |name: String| ModelView {
+/// A model, or a provider that has none to show, by an empty name.
+fn view(provider: &str, provider_name: Option<&str>, name: String, reason: Option<&String>) -> ModelView {
+    ModelView {
         id: ModelId::new(provider, name.clone()).to_string(),
         name: if name.is_empty() { provider_name.unwrap_or(provider).to_owned() } else { name },
         provider: provider.to_owned(),
@@ -303,6 +343,19 @@ fn views(
         available: reason.is_none(),
         reason: reason.cloned(),
         about: None,
-    };
-    names.into_iter().map(view).collect()
+        facts: None,
+    }
+}
+
+/// It runs here and costs nothing but time.
+fn built_in_facts() -> Facts {
+    let context = Models::capacity(&ModelId::new(BUILT_IN, "")).context as u64;
+    Facts {
+        context: Some(context),
+        tools: Some(true),
+        images: Some(false),
+        reasoning: Some(false),
+        price: Some(catalogue::Price { input: 0.0, output: 0.0, cached_input: None, long: None }),
+        ..Facts::default()
+    }
 }

@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use domain::attachment::Attachment;
 use domain::message::{AppContext, MessageStatus, Part};
+use domain::model::ModelError;
 use domain::{AttachmentId, ChatId, Clock, MessageId, NodeId, QueuedId, RunId, UserId};
 use store::Store;
 use store::branches::Place;
@@ -39,7 +40,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::events::{Event, RunState};
-use crate::models::ModelId;
+use crate::models::{ModelId, allowance};
 use crate::tasks::Tasks;
 use crate::tools::Selection;
 
@@ -152,22 +153,24 @@ pub enum BeginError {
     TooMany,
     /// No model.
     #[error(transparent)]
-    Model(#[from] domain::model::ModelError),
+    Model(#[from] ModelError),
     /// The database.
     #[error(transparent)]
     Store(store::Error),
 }
 
-/// The model that the person chose for a chat, or the one that answers where they chose none.
+/// The model that the person chose for a chat, or the one that answers where they chose none; if they may ask it now.
 async fn model_of(app: &App, home: &Store, owner: UserId, chat: ChatId) -> Result<ModelId, BeginError> {
-    let Some(chosen) = home.get_chat_model(owner, chat).await.map_err(BeginError::Store)? else {
-        return Ok(app.models.default(owner).await?);
+    let model = match home.get_chat_model(owner, chat).await.map_err(BeginError::Store)? {
+        None => app.models.default(owner).await?,
+        // Another one would read the conversation without having been asked to.
+        Some(chosen) => app.models.find(owner, &chosen).await.map_err(BeginError::Store)?.ok_or_else(|| {
+            let reason = format!("The model {chosen} of this chat cannot be asked any more. Choose another one.");
+            ModelError::Unavailable(reason)
+        })?,
     };
-    // Another one would read the conversation without having been asked to.
-    app.models.find(owner, &chosen).await.map_err(BeginError::Store)?.ok_or_else(|| {
-        let reason = format!("The model {chosen} of this chat cannot be asked any more. Choose another one.");
-        domain::model::ModelError::Unavailable(reason).into()
-    })
+    allowance::check(app, owner, &model).await.map_err(ModelError::from)?;
+    Ok(model)
 }
 
 /// All turns that go on.

@@ -3,7 +3,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{Person, ScriptedModel, Step, TestApp, databases};
+use testkit::{MockClock, Person, ScriptedModel, Step, TestApp, databases};
 
 /// What the last answer of a chat cost, and the chat, once `calls` calls are written down.
 async fn cost(person: &Person, chat: &str, calls: u64) -> Value {
@@ -30,7 +30,8 @@ async fn an_answer_costs_what_its_provider_says_of_every_call() {
         person.ask(&chat, "Hello", json!([])).await;
         let once = cost(&person, &chat, 1).await;
         let usage = json!({
-            "inputTokens": 120, "outputTokens": 10, "cachedInputTokens": 20, "calls": 1, "estimatedCalls": 0
+            "inputTokens": 120, "outputTokens": 10, "cachedInputTokens": 20, "calls": 1, "estimatedCalls": 0,
+            "costUsd": 0.0, "unpricedCalls": 1
         });
         assert_eq!(once, json!({ "answer": usage, "chat": usage }));
 
@@ -81,5 +82,167 @@ async fn a_call_that_comes_to_nothing_costs_nothing() {
     person.ask(&chat, "Hello?", json!([])).await;
     person.ask(&chat, "Hello?", json!([])).await;
     assert_eq!(cost(&person, &chat, 1).await["chat"]["inputTokens"], 120);
+    app.stop().await;
+}
+
+/// A catalogue in which the scripted model costs something.
+fn catalogue(input: f64) -> String {
+    let price = json!({ "input": input, "output": 8.0, "cachedInput": 0.5 });
+    let facts = json!({ "name": "scripted", "context": 64_000, "tools": true, "images": false, "price": price });
+    json!({ "date": "2026-11-20", "providers": [{ "hosts": ["127.0.0.1"], "models": [facts] }] }).to_string()
+}
+
+#[tokio::test]
+async fn a_call_costs_what_its_model_cost_on_its_day() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        model.always(Step::Text("Hello.".into()));
+        let folder = tempfile::TempDir::new().unwrap();
+        let file = folder.path().join("models.json");
+        std::fs::write(&file, catalogue(2.0)).unwrap();
+        let app = TestApp::builder()
+            .database(database)
+            .set("OPENAI_BASE_URL", &model.base_url)
+            .set("CHAT_MODEL_CATALOGUE", file.display().to_string())
+            .start()
+            .await;
+        let person = app.person().await;
+        let listed = person.get("/api/models").await;
+        assert_eq!(
+            (&listed["factsOf"], &listed["models"][0]["facts"]["context"]),
+            (&json!("2026-11-20"), &json!(64_000))
+        );
+        assert_eq!(listed["models"][0]["facts"]["reasoning"], Value::Null, "what is not known is not said");
+        let chat = person.new_chat().await;
+        person.ask(&chat, "Hello", json!([])).await;
+        let once = cost(&person, &chat, 1).await["chat"]["costUsd"].as_f64().unwrap();
+        // 100 tokens read, 20 from the cache, 10 written.
+        assert!((once - (100.0 * 2.0 + 20.0 * 0.5 + 10.0 * 8.0) / 1e6).abs() < 1e-12, "{once}");
+
+        // What cannot be understood changes nothing; what can holds from then on, and not for what was asked before.
+        std::fs::write(&file, "{ half").unwrap();
+        std::fs::write(folder.path().join("new.json"), catalogue(200.0)).unwrap();
+        person.ask(&chat, "And again", json!([])).await;
+        let twice = cost(&person, &chat, 2).await["chat"]["costUsd"].as_f64().unwrap();
+        assert!((twice - 2.0 * once).abs() < 1e-12, "{twice}");
+        std::fs::rename(folder.path().join("new.json"), &file).unwrap();
+        while person.get("/api/models").await["models"][0]["facts"]["price"]["input"] != 200.0 {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        person.ask(&chat, "Once more", json!([])).await;
+        let thrice = cost(&person, &chat, 3).await["chat"]["costUsd"].as_f64().unwrap();
+        assert!((thrice - 2.0 * once - (once + 100.0 * 198.0 / 1e6)).abs() < 1e-12, "{thrice}");
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn usage_is_told_by_day_and_model_to_its_person_alone() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        model.always(Step::Text("Hello.".into()));
+        let clock = MockClock::new();
+        let app =
+            TestApp::builder().database(database).clock(&clock).set("OPENAI_BASE_URL", &model.base_url).start().await;
+        let mut person = app.person().await;
+        let chat = person.new_chat().await;
+        person.ask(&chat, "Hello", json!([])).await;
+        cost(&person, &chat, 1).await;
+        clock.advance_seconds(86_400);
+        person.sign_in_again().await;
+        person.ask(&chat, "Hello", json!([])).await;
+        cost(&person, &chat, 2).await;
+        let path = format!("/api/sessions/{chat}/model");
+        person.request(Method::PUT, &path).json(&json!({ "model": "openai/other" })).send().await.unwrap();
+        person.ask(&chat, "Hello", json!([])).await;
+        cost(&person, &chat, 3).await;
+        let usage = person.get("/api/usage?days=7").await;
+        let rows: Vec<(&Value, &Value, &Value)> =
+            usage["days"].as_array().unwrap().iter().map(|row| (&row["day"], &row["model"], &row["calls"])).collect();
+        let (before, today) = (json!("2026-11-21"), json!("2026-11-22"));
+        let (scripted, other, one) = (json!("openai/scripted"), json!("openai/other"), json!(1));
+        assert_eq!(rows, [(&before, &scripted, &one), (&today, &other, &one), (&today, &scripted, &one)]);
+        assert_eq!((&usage["from"], &usage["to"], &usage["limit"]), (&json!("2026-11-16"), &today, &Value::Null));
+        assert_eq!(person.get("/api/usage?days=1").await["days"].as_array().unwrap().len(), 2);
+        let stranger = app.person().await;
+        assert_eq!(stranger.get("/api/usage").await["days"], json!([]));
+        for odd in ["0", "367", "many"] {
+            let answer = person.request(Method::GET, &format!("/api/usage?days={odd}")).send().await.unwrap();
+            assert_eq!(answer.status(), 400, "{odd}");
+        }
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn who_has_used_what_they_may_waits_until_midnight_and_loses_nothing() {
+    for database in databases() {
+        let model = ScriptedModel::start([]).await;
+        model.always(Step::Text("Hello.".into()));
+        let clock = MockClock::new();
+        let app = TestApp::builder()
+            .database(database)
+            .clock(&clock)
+            .set("OPENAI_BASE_URL", &model.base_url)
+            .set("CHAT_TOKENS_PER_DAY", "100")
+            .start()
+            .await;
+        let (mut person, stranger) = (app.person().await, app.person().await);
+        let chat = person.new_chat().await;
+        assert_eq!(person.ask(&chat, "Hello", json!([])).await.0, 200);
+        cost(&person, &chat, 1).await;
+        let usage = person.get("/api/usage").await;
+        assert_eq!(usage["limit"], json!({ "tokensPerDay": 100, "used": 130 }));
+        let body = json!({ "message": "More", "sessionId": chat, "tools": [] });
+        let refused = person.request(Method::POST, "/functions/v1/ai-chat").json(&body).send().await.unwrap();
+        // The clock stands at ten in the morning.
+        assert_eq!((refused.status().as_u16(), refused.headers()["retry-after"].to_str().unwrap()), (429, "50400"));
+        let told: Value = refused.json().await.unwrap();
+        assert_eq!(told["code"], "tokens_spent");
+        assert!(told["error"].as_str().unwrap().contains("midnight"), "{told}");
+        assert_eq!(person.messages(&chat).await.len(), 2, "what was refused was not sent");
+
+        let (_, made) = person.post("/api/keys", &json!({ "name": "A program", "scopes": ["chat"] })).await;
+        let question = json!({ "model": "openai/scripted", "messages": [{ "role": "user", "content": "Hi" }] });
+        let url = format!("{}/v1/chat/completions", app.url);
+        let answer = app.http.post(url).bearer_auth(made["secret"].as_str().unwrap()).json(&question).send().await;
+        let answer = answer.unwrap();
+        assert_eq!((answer.status().as_u16(), answer.headers()["retry-after"].to_str().unwrap()), (429, "50400"));
+        assert_eq!(answer.json::<Value>().await.unwrap()["error"]["code"], "tokens_spent");
+
+        // Others are not held up, and one's own key is one's own to use.
+        let theirs = stranger.new_chat().await;
+        assert_eq!(stranger.ask(&theirs, "Hello", json!([])).await.0, 200);
+        let own = json!({ "kind": "compatible", "name": "Mine", "baseUrl": model.base_url, "key": "sk" });
+        assert_eq!(person.post("/api/model-providers", &own).await.0, 201);
+        let path = format!("/api/sessions/{chat}/model");
+        let choose = async |person: &Person, name: Value| {
+            let request = person.request(Method::PUT, &path).json(&json!({ "model": name }));
+            assert_eq!(request.send().await.unwrap().status(), 200);
+        };
+        choose(&person, json!("my-mine/scripted")).await;
+        assert_eq!(person.ask(&chat, "More", json!([])).await.0, 200);
+        choose(&person, Value::Null).await;
+        assert_eq!(person.ask(&chat, "More", json!([])).await.0, 429);
+        clock.advance_seconds(50_400);
+        person.sign_in_again().await;
+        assert_eq!(person.ask(&chat, "More", json!([])).await.0, 200);
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_goes_over_the_limit_ends_with_what_it_has() {
+    let model = ScriptedModel::start([]).await;
+    model.always(Step::Calls(vec![("calculate".into(), json!({ "expression": "6*7" }))]));
+    let app = TestApp::builder().set("OPENAI_BASE_URL", &model.base_url).set("CHAT_TOKENS_PER_DAY", "1").start().await;
+    let person = app.person().await;
+    person.connect_to("toolbox", &format!("{}/mcp/toolbox", app.url)).await;
+    let chat = person.new_chat().await;
+    let (status, told) = person.ask(&chat, "6*7?", json!([{ "name": "calculate", "serverName": "toolbox" }])).await;
+    assert!(status == 502 && told["error"].as_str().unwrap().contains("midnight"), "{told}");
+    let answer = person.messages(&chat).await.pop().unwrap();
+    assert_eq!(answer["status"], "failed");
+    assert!(!answer["tool_calls"].as_array().unwrap().is_empty(), "{answer}");
     app.stop().await;
 }

@@ -27,10 +27,12 @@ pub struct Cost {
     pub usage: Usage,
     /// The provider did not tell all of it.
     pub is_estimate: bool,
+    /// In money: billionths of a US dollar. `None` where the price is not known.
+    pub nanos: Option<u64>,
 }
 
 /// What several calls cost together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Total {
     /// The tokens.
@@ -40,6 +42,21 @@ pub struct Total {
     pub calls: u64,
     /// Of the calls, those that were not told in full.
     pub estimated_calls: u64,
+    /// In US dollars, as far as prices are known.
+    pub cost_usd: f64,
+    /// Of the calls, those whose price is not known.
+    pub unpriced_calls: u64,
+}
+
+/// What the calls of a model cost on a day.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DayTotal {
+    /// Days since 1970, in UTC.
+    pub day: i64,
+    /// `provider/name`.
+    pub model: String,
+    /// The sums.
+    pub total: Total,
 }
 
 #[derive(sqlx::FromRow)]
@@ -49,7 +66,20 @@ struct TotalRow {
     cached_input_tokens: i64,
     calls: i64,
     estimated_calls: i64,
+    nanos: i64,
+    unpriced_calls: i64,
 }
+
+#[derive(sqlx::FromRow)]
+struct DayRow {
+    day: i64,
+    model: String,
+    #[sqlx(flatten)]
+    total: TotalRow,
+}
+
+/// Billionths in one.
+const NANOS: f64 = 1e9;
 
 impl From<TotalRow> for Total {
     fn from(row: TotalRow) -> Self {
@@ -59,25 +89,48 @@ impl From<TotalRow> for Total {
             output_tokens: count(row.output_tokens),
             cached_input_tokens: count(row.cached_input_tokens),
         };
-        Self { usage, calls: count(row.calls), estimated_calls: count(row.estimated_calls) }
+        Self {
+            usage,
+            calls: count(row.calls),
+            estimated_calls: count(row.estimated_calls),
+            cost_usd: row.nanos as f64 / NANOS,
+            unpriced_calls: count(row.unpriced_calls),
+        }
     }
 }
 
 const INSERT: &str = "INSERT INTO model_usage (id, user_id, session_id, message_id, model, input_tokens, output_tokens,
-      cached_input_tokens, is_estimate, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+      cached_input_tokens, is_estimate, created_at, cost_nanos)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 
-const OF_CHAT: &str = "SELECT CAST(COALESCE(SUM(input_tokens), 0) AS BIGINT) AS input_tokens,
-      CAST(COALESCE(SUM(output_tokens), 0) AS BIGINT) AS output_tokens,
-      CAST(COALESCE(SUM(cached_input_tokens), 0) AS BIGINT) AS cached_input_tokens,
-      COUNT(*) AS calls, CAST(COALESCE(SUM(is_estimate), 0) AS BIGINT) AS estimated_calls
-    FROM model_usage WHERE user_id = $1 AND session_id = $2";
+/// A statement over the sums, from where its rows come on.
+macro_rules! sums {
+    ($before:literal, $rest:literal) => {
+        concat!(
+            "SELECT ",
+            $before,
+            "CAST(COALESCE(SUM(input_tokens), 0) AS BIGINT) AS input_tokens,
+              CAST(COALESCE(SUM(output_tokens), 0) AS BIGINT) AS output_tokens,
+              CAST(COALESCE(SUM(cached_input_tokens), 0) AS BIGINT) AS cached_input_tokens,
+              COUNT(*) AS calls, CAST(COALESCE(SUM(is_estimate), 0) AS BIGINT) AS estimated_calls,
+              CAST(COALESCE(SUM(cost_nanos), 0) AS BIGINT) AS nanos, COUNT(*) - COUNT(cost_nanos) AS unpriced_calls
+            FROM model_usage WHERE user_id = $1 AND ",
+            $rest
+        )
+    };
+}
 
-const OF_ANSWER: &str = "SELECT CAST(COALESCE(SUM(input_tokens), 0) AS BIGINT) AS input_tokens,
-      CAST(COALESCE(SUM(output_tokens), 0) AS BIGINT) AS output_tokens,
-      CAST(COALESCE(SUM(cached_input_tokens), 0) AS BIGINT) AS cached_input_tokens,
-      COUNT(*) AS calls, CAST(COALESCE(SUM(is_estimate), 0) AS BIGINT) AS estimated_calls
-    FROM model_usage WHERE user_id = $1 AND session_id = $2 AND message_id = $3";
+const OF_CHAT: &str = sums!("", "session_id = $2");
+
+const OF_ANSWER: &str = sums!("", "session_id = $2 AND message_id = $3");
+
+const BY_DAY: &str = sums!(
+    "created_at / 86400000000 AS day, model, ",
+    "created_at >= $2 AND created_at < $3 GROUP BY 1, model ORDER BY 1, model"
+);
+
+const TOKENS: &str = "SELECT CAST(COALESCE(SUM(input_tokens + output_tokens), 0) AS BIGINT) FROM model_usage
+    WHERE user_id = $1 AND created_at >= $2 AND model NOT LIKE $3";
 
 impl Store {
     /// Adds what a call of a model cost a person.
@@ -94,6 +147,7 @@ impl Store {
             .bind(tokens(cost.usage.cached_input_tokens))
             .bind(i64::from(cost.is_estimate))
             .bind(now.0)
+            .bind(cost.nanos.map(tokens))
             .execute(c)
             .await
             .map(|_| ()))?;
@@ -116,5 +170,28 @@ impl Store {
             .fetch_one(c)
             .await)?;
         Ok(row.into())
+    }
+
+    /// What the calls of each model cost a person on each day from `from` on and before `to`, oldest first.
+    pub async fn costs_by_day(&self, owner: UserId, from: Timestamp, to: Timestamp) -> Result<Vec<DayTotal>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, DayRow>(BY_DAY)
+            .bind(owner.0)
+            .bind(from.0)
+            .bind(to.0)
+            .fetch_all(c)
+            .await)?;
+        Ok(rows.into_iter().map(|row| DayTotal { day: row.day, model: row.model, total: row.total.into() }).collect())
+    }
+
+    /// The tokens, read and written, that a person's calls cost from `from` on, without the models whose names begin with
+    /// `except`.
+    pub async fn tokens_since(&self, owner: UserId, from: Timestamp, except: &str) -> Result<u64, Error> {
+        let tokens: i64 = read!(self, |c| sqlx::query_scalar(TOKENS)
+            .bind(owner.0)
+            .bind(from.0)
+            .bind(format!("{except}%"))
+            .fetch_one(c)
+            .await)?;
+        Ok(u64::try_from(tokens).unwrap_or_default())
     }
 }

@@ -53,6 +53,15 @@ impl Person {
         self.url.clone_from(&app.url);
     }
 
+    /// Signs in once more, when time has passed the end of the token.
+    pub async fn sign_in_again(&mut self) {
+        let url = format!("{}/auth/v1/token?grant_type=password", self.url);
+        let body = json!({ "email": self.email, "password": "correct horse" });
+        let session: Value = self.http.post(url).json(&body).send().await.unwrap().json().await.unwrap();
+        session["access_token"].as_str().unwrap().clone_into(&mut self.token);
+        session["refresh_token"].as_str().unwrap().clone_into(&mut self.refresh_token);
+    }
+
     /// A request with the person's token.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}{path}", self.url)).bearer_auth(&self.token)

@@ -10,14 +10,15 @@ use axum::extract::State;
 use axum::response::Response;
 use domain::UserId;
 use domain::api_key::Scope;
+use domain::model::ModelError;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
 use super::route::Access::SignedIn;
 use super::route::{Section, get, post};
 use crate::app::App;
-use crate::door::{Question, answer};
-use crate::models::ModelId;
+use crate::door::{Failure, Question, answer};
+use crate::models::{ModelId, allowance};
 use caller::Caller;
 use chat::ChatBody;
 use refusal::Refusal;
@@ -65,6 +66,8 @@ async fn complete(State(app): State<App>, caller: Caller, body: ChatBody) -> Res
         return Err(Refusal::forbidden("this key may not use tools; make one in the settings that may"));
     }
     let model = model_named(&app, caller.user, name).await?;
+    let spent = allowance::check(&app, caller.user, &model).await;
+    spent.map_err(|spent| Failure::from(ModelError::from(spent)))?;
     let (request, form) = body.read(with_tools)?;
     let turn = app.door.begin(caller.key, caller.user)?;
     let told = format!("{model}{}", if with_tools { WITH_TOOLS } else { "" });
@@ -78,7 +81,7 @@ async fn complete(State(app): State<App>, caller: Caller, body: ChatBody) -> Res
 
 async fn model_named(app: &App, user: UserId, name: &str) -> Result<ModelId, Refusal> {
     if name == DEFAULT {
-        return app.models.default(user).await.map_err(|error| Refusal::from(crate::door::Failure::from(error)));
+        return app.models.default(user).await.map_err(|error| Refusal::from(Failure::from(error)));
     }
     app.models.find(user, name).await.map_err(ApiError::from)?.ok_or_else(|| Refusal::unknown_model(name))
 }

@@ -51,6 +51,14 @@ pub enum ApiError {
         /// Seconds until it is worth another try.
         retry_after: u64,
     },
+    /// The person has used what they may use of models today.
+    #[error("{message}")]
+    Spent {
+        /// For people.
+        message: String,
+        /// Seconds until they may again.
+        retry_after: u64,
+    },
     /// A server that we asked failed.
     #[error("{message}")]
     Upstream {
@@ -87,7 +95,7 @@ impl ApiError {
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Conflict { .. } => StatusCode::CONFLICT,
             Self::Unprocessable { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooMany { .. } | Self::Spent { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Upstream { .. } => StatusCode::BAD_GATEWAY,
             Self::Outage(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -106,6 +114,7 @@ impl ApiError {
             Self::MethodNotAllowed => "method_not_allowed",
             Self::Conflict { code, .. } | Self::Unprocessable { code, .. } | Self::Upstream { code, .. } => code,
             Self::TooMany { .. } => "too_many_requests",
+            Self::Spent { .. } => "tokens_spent",
             Self::Outage(_) => "outage",
             Self::Internal(_) => "internal",
         }
@@ -121,7 +130,7 @@ impl ApiError {
     /// Adds what belongs in the headers.
     pub fn decorate(&self, mut response: Response) -> Response {
         let retry_after = match self {
-            Self::TooMany { retry_after } => *retry_after,
+            Self::TooMany { retry_after } | Self::Spent { retry_after, .. } => *retry_after,
             Self::Outage(_) => OUTAGE_RETRY,
             _ => return response,
         };

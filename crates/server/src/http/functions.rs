@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use domain::attachment::Attachment;
 use domain::message::{AppContext, MessageStatus, text_of, tool_calls_of};
+use domain::model::ModelError;
 use domain::tool::ToolDefinition;
 use domain::{AttachmentId, ChatId, MessageId};
 use serde::Deserialize;
@@ -108,7 +109,12 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
         BeginError::NoMessage => ApiError::NotFound("message"),
         BeginError::Busy => ApiError::Conflict { code: "run_active", message: error.to_string() },
         BeginError::TooMany => ApiError::TooMany { retry_after: RETRY_AFTER },
-        BeginError::Model(error) => ApiError::Upstream { code: "model_unavailable", message: with_advice(&error) },
+        BeginError::Model(error) => match error {
+            ModelError::SpentForToday { retry_after, .. } => {
+                ApiError::Spent { message: with_advice(&error), retry_after: retry_after.as_secs().max(1) }
+            }
+            error => ApiError::Upstream { code: "model_unavailable", message: with_advice(&error) },
+        },
         BeginError::Store(error) => error.into(),
     })
 }

@@ -21,7 +21,9 @@ const FAVOURITES: i64 = 200;
 pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     let (default, models) = app.models.list(caller.user).await?;
     let favourites = app.store.list_favourite_models(caller.user).await?;
-    Ok(Json(json!({ "default": default, "models": models, "favourites": favourites })))
+    let known = app.models.catalogue.known();
+    let facts_of = &known.date;
+    Ok(Json(json!({ "default": default, "models": models, "favourites": favourites, "factsOf": facts_of })))
 }
 
 /// A model to be had at hand, or not.

@@ -2,14 +2,15 @@
 
 use axum::Json;
 use axum::extract::State;
-use domain::MessageId;
-use serde::Serialize;
-use store::usage::{OfAnswer, Total};
+use domain::{MessageId, Timestamp};
+use serde::{Deserialize, Serialize};
+use store::usage::{DayTotal, OfAnswer, Total};
 
 use super::error::ApiError;
-use super::extract::{NamedTwo, SignedIn};
+use super::extract::{NamedTwo, Query, SignedIn};
 use super::sessions::own_home;
 use crate::app::App;
+use crate::models::allowance;
 
 /// What an answer cost, and its chat so far.
 #[derive(Debug, Serialize)]
@@ -28,4 +29,76 @@ pub async fn of_answer(
     let message: MessageId = message.parse().map_err(|_| ApiError::NotFound("message"))?;
     let answer = app.store.cost_of_answer(caller.user, OfAnswer { chat, message }).await?;
     Ok(Json(AnswerUsage { answer, chat: app.store.cost_of_chat(caller.user, chat).await? }))
+}
+
+/// The most days that are told at once: a leap year.
+const MOST_DAYS: i64 = 366;
+/// Days that are told when no number is asked for.
+const DAYS: i64 = 30;
+/// Seconds of a day.
+const DAY: i64 = 86_400;
+
+/// How far back is to be told.
+#[derive(Debug, Deserialize)]
+pub struct Range {
+    days: Option<i64>,
+}
+
+/// What a person's calls of models cost.
+#[derive(Debug, Serialize)]
+pub struct UsageView {
+    /// The first day of those that are told, and the last, which is today (UTC).
+    from: String,
+    to: String,
+    /// A row for each model and day on which it was asked, oldest first.
+    days: Vec<DayView>,
+    /// What may be used in a day, where that is limited.
+    limit: Option<LimitView>,
+}
+
+#[derive(Debug, Serialize)]
+struct DayView {
+    day: String,
+    model: String,
+    #[serde(flatten)]
+    total: Total,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LimitView {
+    tokens_per_day: u64,
+    used: u64,
+}
+
+/// `GET /api/usage?days=30`
+pub async fn by_day(
+    State(app): State<App>,
+    caller: SignedIn,
+    Query(range): Query<Range>,
+) -> Result<Json<UsageView>, ApiError> {
+    let days = range.days.unwrap_or(DAYS);
+    if !(1..=MOST_DAYS).contains(&days) {
+        return Err(ApiError::BadRequest(format!("days must be 1 to {MOST_DAYS}")));
+    }
+    let today = allowance::day_of(app.clock.now());
+    let from = today.plus_seconds(-(days - 1) * DAY);
+    let rows = app.store.costs_by_day(caller.user, from, today.plus_seconds(DAY)).await?;
+    let view = |DayTotal { day, model, total }: DayTotal| DayView {
+        day: date(Timestamp(0).plus_seconds(day * DAY)),
+        model,
+        total,
+    };
+    let limit = allowance::used(&app, caller.user).await?;
+    Ok(Json(UsageView {
+        from: date(from),
+        to: date(today),
+        days: rows.into_iter().map(view).collect(),
+        limit: limit.map(|(used, tokens_per_day)| LimitView { tokens_per_day, used }),
+    }))
+}
+
+/// Year, month and day.
+fn date(time: Timestamp) -> String {
+    time.to_rfc3339().chars().take("2026-11-21".len()).collect()
 }

@@ -70,6 +70,7 @@ impl BuiltIn {
             available: reason.is_none(),
             reason,
             about,
+            facts: Some(super::built_in_facts()),
         }
     }
 }

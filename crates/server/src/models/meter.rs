@@ -7,7 +7,7 @@ use futures_util::stream::BoxStream;
 use store::usage::{Cost, OfAnswer};
 use tokio_util::sync::CancellationToken;
 
-use super::ModelId;
+use super::{ModelId, allowance};
 use crate::app::App;
 
 /// Bytes of text that come to a token, roughly.
@@ -33,21 +33,30 @@ pub fn ask(
     let mut meter = Meter {
         app: app.clone(),
         payer,
-        model: model.to_string(),
+        model: model.clone(),
         read: bytes(&request),
         written: 0,
         told: Usage::default(),
         has_begun: false,
         is_whole: false,
     };
-    app.models.stream(model, request, payer.user, cancel).inspect(move |event| meter.hear(event)).boxed()
+    let answer = app.models.stream(model, request, payer.user, cancel);
+    let (inner, model) = (app.clone(), model.clone());
+    // A turn asks many times: what others of the person have cost meanwhile counts, too.
+    let checked = async move {
+        match allowance::check(&inner, payer.user, &model).await {
+            Ok(()) => answer,
+            Err(over) => futures_util::stream::once(async move { Err(over.into()) }).boxed(),
+        }
+    };
+    futures_util::stream::once(checked).flatten().inspect(move |event| meter.hear(event)).boxed()
 }
 
 /// Follows one call. What it cost is written when this is dropped: at its end, when it breaks, or when nobody listens.
 struct Meter {
     app: App,
     payer: Payer,
-    model: String,
+    model: ModelId,
     /// Bytes.
     read: u64,
     /// Bytes.
@@ -88,8 +97,11 @@ impl Drop for Meter {
     fn drop(&mut self) {
         let Some((usage, is_estimate)) = self.cost() else { return };
         let (app, Payer { user, of }) = (self.app.clone(), self.payer);
-        let cost = Cost { of, model: std::mem::take(&mut self.model), usage, is_estimate };
+        let model = self.model.clone();
         self.app.tasks.spawn("usage", async move {
+            let price = app.models.facts(user, &model).await.and_then(|facts| facts.price);
+            let nanos = price.map(|price| price.cost(usage));
+            let cost = Cost { of, model: model.to_string(), usage, is_estimate, nanos };
             if let Err(error) = app.store.insert_cost(user, &cost, app.clock.now()).await {
                 tracing::error!(%error, "what a model cost could not be written");
             }

@@ -23,7 +23,7 @@ pub use kind::Kind;
 
 /// What stands before a person's providers in the names of their models, so that no provider of the settings is taken
 /// for one of theirs.
-const PREFIX: &str = "my-";
+pub const PREFIX: &str = "my-";
 /// Letters of a provider's name that stand in the names of its models.
 const SLUG: usize = 40;
 /// Providers that are kept open: each is a few connections and a list of names.
@@ -99,11 +99,11 @@ impl OwnProviders {
     pub async fn list(&self, owner: UserId) -> Result<Vec<Listed>, store::Error> {
         let rows = self.store.list_model_providers(owner).await?;
         let asked = rows.into_iter().map(|row| async move {
-            let names = match self.open(owner, &row) {
-                Ok(provider) => provider.names().await,
-                Err(error) => Err(error),
+            let (names, provider) = match self.open(owner, &row) {
+                Ok(provider) => (provider.names().await, Some(provider)),
+                Err(error) => (Err(error), None),
             };
-            Listed { slug: row.slug, name: row.name, names }
+            Listed { slug: row.slug, name: row.name, names, provider }
         });
         Ok(join_all(asked).await)
     }
@@ -170,6 +170,8 @@ pub struct Listed {
     pub name: String,
     /// The provider's names for its models.
     pub names: Result<Vec<String>, ModelError>,
+    /// The provider, where it can be asked.
+    pub provider: Option<Arc<OwnProvider>>,
 }
 
 /// What stands before the names of a new provider's models: its name in small letters, unlike those that are `taken`.

@@ -119,7 +119,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             (path.clone(), Some(body), 200)
         }
 
-        ("GET", "/v1/models" | "/api/keys" | "/api/model-providers") => (path.clone(), None, 200),
+        ("GET", "/v1/models" | "/api/keys" | "/api/model-providers" | "/api/usage") => (path.clone(), None, 200),
         ("POST", "/v1/chat/completions") => {
             let messages = json!([{ "role": "user", "content": "Hello" }]);
             (path.clone(), Some(json!({ "model": "openai/scripted", "messages": messages })), 200)

@@ -7,6 +7,7 @@ import { CallsSection } from "./calls-section";
 import { DataSection } from "./data-section";
 import { DevicesSection } from "./devices-section";
 import { ModelProvidersSection } from "./models/providers-section";
+import { UsageSection } from "./models/usage-section";
 import { ProfileSection } from "./profile-section";
 import { SharesSection } from "./shares-section";
 import { TwoStepSection } from "./two-step-section";
@@ -27,6 +28,7 @@ export function SettingsSheet({ user, onClose, onLeave }: SettingsSheetProps) {
         <TwoStepSection user={user} />
         <DevicesSection user={user} onLeave={onLeave} />
         <ModelProvidersSection user={user} />
+        <UsageSection user={user} />
         <ApiKeysSection user={user} />
         <CallsSection user={user} />
         <SharesSection user={user} />

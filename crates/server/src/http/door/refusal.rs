@@ -104,6 +104,7 @@ impl From<Failure> for Refusal {
 fn of_model(error: &ModelError) -> Refusal {
     let (status, code) = match error {
         ModelError::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded"),
+        ModelError::SpentForToday { .. } => (StatusCode::TOO_MANY_REQUESTS, "tokens_spent"),
         ModelError::UnknownModel(_) => (StatusCode::NOT_FOUND, "model_not_found"),
         ModelError::TooLong(_) => (StatusCode::BAD_REQUEST, "context_length_exceeded"),
         ModelError::Refused(_) => (StatusCode::BAD_REQUEST, "model_refused"),
@@ -112,6 +113,7 @@ fn of_model(error: &ModelError) -> Refusal {
     };
     let retry_after = match error {
         ModelError::RateLimited { retry_after, .. } => Some(retry_after.map_or(1, |wait| wait.as_secs().max(1))),
+        ModelError::SpentForToday { retry_after, .. } => Some(retry_after.as_secs().max(1)),
         _ => None,
     };
     Refusal { retry_after, ..Refusal::new(status, code, with_advice(error)) }

@@ -1,6 +1,17 @@
 import { queryOptions } from "@/lib/query/use-query";
 import { callApi, jsonBody } from "@/lib/api-client";
 
+/** What is known of a model; what is not known is left out. */
+export interface ModelFacts {
+  /** Tokens that it reads and writes at most. */
+  readonly context?: number;
+  readonly tools?: boolean;
+  readonly images?: boolean;
+  readonly reasoning?: boolean;
+  /** US dollars for a million tokens. */
+  readonly price?: { readonly input: number; readonly output: number };
+}
+
 /** A model that the assistant can be. */
 export interface Model {
   /** `provider/name`. */
@@ -13,6 +24,7 @@ export interface Model {
   readonly available: boolean;
   /** Why it is not available, and what to do. */
   readonly reason?: string | null;
+  readonly facts?: ModelFacts;
   readonly about?: {
     readonly license: string;
     readonly origin: string;

@@ -10,6 +10,10 @@ export interface Usage {
   readonly calls: number;
   /** Of the calls, those whose provider did not tell all of it. */
   readonly estimatedCalls: number;
+  /** US dollars, as far as prices are known. */
+  readonly costUsd: number;
+  /** Of the calls, those whose price is not known. */
+  readonly unpricedCalls: number;
 }
 
 interface AnswerUsage {

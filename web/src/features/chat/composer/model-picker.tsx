@@ -9,6 +9,7 @@ import { Input } from "@/ui/field";
 import { closePopover } from "@/ui/popover";
 import { toast } from "@/ui/toast";
 import { chatModelQuery, chooseModel, markFavourite, type Model, modelsQuery } from "../api/models";
+import { FactsLine } from "./facts-line";
 import { groupModels } from "./group-models";
 
 /** So many models are seen at a glance. */
@@ -111,7 +112,8 @@ function ModelRow({ model, isChosen, isFavourite, onChoose, onStar }: ModelRowPr
         onClick={onChoose}
         className="min-h-9 min-w-0 flex-1 px-2.5 py-1.5 text-left wrap-anywhere text-md disabled:text-ink-3 touch:min-h-11"
       >
-        {model.name}
+        <span className="block">{model.name}</span>
+        {model.facts && <FactsLine facts={model.facts} />}
       </button>
       <IconButton
         size="sm"

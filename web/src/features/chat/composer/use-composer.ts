@@ -125,6 +125,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
 function refusalWords(error: ApiError | null): { description: string; detail?: string } {
   if (!error) return { description: t("chat.sendFailed") };
   const { message, retryAfterSeconds } = error;
-  if (retryAfterSeconds === undefined) return { description: message };
+  // Nobody counts hours in seconds: such a message says itself until when.
+  if (retryAfterSeconds === undefined || retryAfterSeconds > 600) return { description: message };
   return { description: message, detail: t("chat.waitSeconds", { n: retryAfterSeconds }) };
 }

@@ -1,4 +1,5 @@
 import { use } from "react";
+import { formatCost } from "@/lib/format-cost";
 import { t } from "@/lib/models-text";
 import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { t as common } from "@/lib/t";
@@ -64,6 +65,12 @@ function Tokens({ title, usage }: { title: string; usage: Usage }) {
           {cachedInputTokens > 0 && <Count name={t("models.usage.cached")} count={cachedInputTokens} />}
           <Count name={t("models.usage.written")} count={outputTokens} />
           <Count name={t("models.usage.calls")} count={calls} />
+          {usage.unpricedCalls < calls && (
+            <>
+              <dt className="text-ink-2">{t("models.usage.cost")}</dt>
+              <dd className="text-right">{formatCost(usage)}</dd>
+            </>
+          )}
         </dl>
       )}
     </section>

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startApp } from "./app.ts";
+import { inspect, looks } from "./look.ts";
+import { say } from "./scripted-model.ts";
+import { Settings } from "./settings.ts";
+import { openStage } from "./stage.ts";
+import { eventually } from "./visitor.ts";
+
+const stage = await openStage();
+stage.model.names = ["scripted", "thinker"];
+const folder = await mkdtemp(join(tmpdir(), "catalogue-"));
+test.after(() => rm(folder, { recursive: true }));
+const catalogue = join(folder, "models.json");
+const facts = {
+  name: "scripted",
+  context: 200_000,
+  tools: true,
+  images: true,
+  reasoning: false,
+  price: { input: 2.5, output: 10 },
+};
+const providers = [{ hosts: ["127.0.0.1"], models: [facts] }];
+await writeFile(catalogue, JSON.stringify({ date: "2026-11-20", providers }));
+const app = await startApp({
+  env: { OPENAI_BASE_URL: stage.model.baseUrl, CHAT_MODEL_CATALOGUE: catalogue, CHAT_TOKENS_PER_DAY: "200" },
+});
+test.after(() => app.stop());
+
+for (const [name, look] of looks) {
+  test(`what models can do and cost is told before and after they are asked, and where it ends for today, at ${name}`, async (t) => {
+    const { account, visitor } = await stage.member(t, { origin: app.url, ...look });
+    const { page } = visitor;
+    await visitor.open();
+    await visitor.button("Model: scripted").click();
+    const picker = page.getByRole("dialog", { name: "About the model" });
+    await picker
+      .getByRole("button", {
+        name: /^scripted 200k tokens of context Calls tools Reads pictures \$2\.5 \/ \$10/u,
+      })
+      .waitFor();
+    await inspect(visitor, "model-facts", look);
+    await page.keyboard.press("Escape");
+
+    for (const answer of ["One.", "Two."]) {
+      stage.model.answer(say(answer));
+      await visitor.ask("Count.");
+      await visitor.answers.getByText(answer).waitFor();
+      await visitor.answered();
+    }
+    await eventually(async () => {
+      const { limit } = await account.call<{ limit: { used: number } }>("/api/usage");
+      assert.equal(limit.used, 260);
+    });
+    await visitor.ask("And on?");
+    await page
+      .getByText(/from midnight \(UTC\) on you can go on/u)
+      .first()
+      .waitFor();
+    await inspect(visitor, "spent-for-today", look);
+
+    const settings = await Settings.open(visitor);
+    const usage = settings.section("Usage");
+    await usage
+      .getByRole("table", { name: "By model" })
+      .getByRole("row", { name: /openai\/scripted/u })
+      .waitFor();
+    await usage.getByRole("img", { name: /Tokens of each of 30 days/u }).waitFor();
+    await usage.getByText(/^Today you have used/u).waitFor();
+    await usage.scrollIntoViewIfNeeded();
+    await usage.getByLabel("How far back").selectOption("Last 7 days");
+    await usage.getByRole("img", { name: /Tokens of each of 7 days/u }).waitFor();
+    await inspect(visitor, "usage", look);
+    const saved = page.waitForEvent("download");
+    await usage.getByRole("button", { name: "CSV" }).click();
+    const csv = await readFile(await (await saved).path(), "utf8");
+    assert.match(csv, /^day,model,inputTokens/u);
+    assert.match(csv, /,openai\/scripted,/u);
+  });
+}

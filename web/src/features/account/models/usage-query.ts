@@ -1,0 +1,13 @@
+import { callApi } from "@/lib/api-client";
+import { queryOptions } from "@/lib/query/use-query";
+
+import type { UsageReport } from "./usage";
+
+/** What the last days cost. */
+export function usageQuery(userId: string, days: number) {
+  return queryOptions({
+    queryKey: ["usage", userId, String(days)],
+    queryFn: () => callApi<UsageReport>(`/api/usage?days=${days}`),
+    staleTime: 0,
+  });
+}

@@ -1,0 +1,113 @@
+import { Download } from "lucide-react";
+import { useState } from "react";
+import { t } from "@/lib/models-text";
+import { useQuery } from "@/lib/query/use-query";
+import { saveFile } from "@/lib/save-file";
+import type { SignedInUser } from "@/lib/session";
+import { Button } from "@/ui/button";
+import { Select } from "@/ui/field";
+import { FailedRow, LoadingRow } from "../load-state";
+import { Section } from "../section";
+import { byDay, byModel, ranges, toCsv, type UsageReport, wholeOf } from "./usage";
+import { usageQuery } from "./usage-query";
+import { UsageChart } from "./usage-chart";
+import { UsageTable } from "./usage-table";
+
+/** What the person's calls of models cost, by day and by model. */
+export function UsageSection({ user }: { user: SignedInUser }) {
+  const [range, setRange] = useState<number>(30);
+  const query = usageQuery(user.id, range);
+  const { data: report, error } = useQuery(query);
+  return (
+    <Section title={t("models.report")} about={t("models.report.about")}>
+      <div className="flex flex-wrap items-center gap-3 px-4 py-2.5">
+        <div className="min-w-36 flex-1">
+          <Select
+            aria-label={t("models.report.range")}
+            value={range}
+            onChange={(event) => setRange(Number(event.target.value))}
+          >
+            {ranges.map((days) => (
+              <option key={days} value={days}>
+                {t("models.report.days", { n: days })}
+              </option>
+            ))}
+          </Select>
+        </div>
+        <Button
+          size="sm"
+          disabled={report === undefined || report.days.length === 0}
+          onClick={() => report !== undefined && save(report)}
+        >
+          <Download aria-hidden="true" />
+          {t("models.report.save")}
+        </Button>
+      </div>
+      {report === undefined ? (
+        error ? (
+          <FailedRow queryKey={query.queryKey} />
+        ) : (
+          <LoadingRow />
+        )
+      ) : (
+        <Report report={report} />
+      )}
+    </Section>
+  );
+}
+
+function Report({ report }: { report: UsageReport }) {
+  const { days, limit } = report;
+  const whole = wholeOf(days);
+  const daily = byDay(report);
+  return (
+    <>
+      {limit !== null && (
+        <p
+          className={
+            limit.used >= limit.tokensPerDay ? "px-4 py-2.5 text-md text-warn" : "px-4 py-2.5 text-md"
+          }
+        >
+          {t(limit.used >= limit.tokensPerDay ? "models.report.spent" : "models.report.limit", {
+            used: limit.used.toLocaleString(),
+            all: limit.tokensPerDay.toLocaleString(),
+          })}
+        </p>
+      )}
+      {days.length === 0 ? (
+        <p className="px-4 py-3 text-md text-ink-2">{t("models.report.none")}</p>
+      ) : (
+        <>
+          <UsageChart days={daily} />
+          <UsageTable
+            caption={t("models.report.byModel")}
+            first={t("models.report.model")}
+            rows={byModel(report)}
+            sum={whole}
+          />
+          <details className="group">
+            <summary className="px-4 py-2.5 text-md touch:py-3">{t("models.report.byDay")}</summary>
+            <UsageTable
+              caption={t("models.report.byDay")}
+              first={t("models.report.day")}
+              rows={daily.filter(({ total }) => total.calls > 0).toReversed()}
+            />
+          </details>
+          {(whole.estimatedCalls > 0 || whole.unpricedCalls > 0) && (
+            <p className="px-4 py-2.5 text-sm text-ink-2">
+              {whole.estimatedCalls > 0 &&
+                t("models.usage.estimated", { n: whole.estimatedCalls, all: whole.calls })}{" "}
+              {whole.unpricedCalls > 0 &&
+                t("models.report.unpriced", { n: whole.unpricedCalls, all: whole.calls })}
+            </p>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+function save(report: UsageReport): void {
+  const content = new Blob([toCsv(report)], { type: "text/csv" });
+  saveFile({ name: `usage-${report.from}-${report.to}.csv`, content });
+}

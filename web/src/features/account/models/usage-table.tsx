@@ -1,0 +1,67 @@
+import { formatCost } from "@/lib/format-cost";
+import { t } from "@/lib/models-text";
+import { type Total, tokensOf } from "./usage";
+
+interface UsageTableProps {
+  caption: string;
+  /** What the rows are. */
+  first: string;
+  rows: readonly { name: string; total: Total }[];
+  sum?: Total;
+}
+
+/** Tokens and money in figures. What is estimated has a sign before it. */
+export function UsageTable({ caption, first, rows, sum }: UsageTableProps) {
+  return (
+    <div className="overflow-x-auto px-4 py-2.5">
+      <table className="w-full text-sm tabular-nums">
+        <caption className="sr-only">{caption}</caption>
+        <thead className="text-ink-2">
+          <tr>
+            <th scope="col" className="py-1 pr-3 text-left font-normal">
+              {first}
+            </th>
+            <th scope="col" className="py-1 pl-3 text-right font-normal">
+              {t("models.report.tokens")}
+            </th>
+            <th scope="col" className="py-1 pl-3 text-right font-normal">
+              {t("models.report.cost")}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ name, total }) => (
+            <tr key={name} className="border-t border-line align-top">
+              <th scope="row" className="py-1.5 pr-3 text-left font-normal wrap-anywhere">
+                {name}
+              </th>
+              <Figures total={total} />
+            </tr>
+          ))}
+        </tbody>
+        {sum !== undefined && (
+          <tfoot>
+            <tr className="border-t border-line-strong font-medium">
+              <th scope="row" className="py-1.5 pr-3 text-left font-medium">
+                {t("models.report.sum")}
+              </th>
+              <Figures total={sum} />
+            </tr>
+          </tfoot>
+        )}
+      </table>
+    </div>
+  );
+}
+
+function Figures({ total }: { total: Total }) {
+  const tokens = tokensOf(total).toLocaleString();
+  return (
+    <>
+      <td className="py-1.5 pl-3 text-right whitespace-nowrap">
+        {total.estimatedCalls > 0 ? t("models.report.about.tokens", { n: tokens }) : tokens}
+      </td>
+      <td className="py-1.5 pl-3 text-right whitespace-nowrap">{formatCost(total)}</td>
+    </>
+  );
+}

@@ -1,0 +1,109 @@
+/** What calls of models cost. */
+export interface Total {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly calls: number;
+  /** Of the calls, those whose provider did not tell all of it. */
+  readonly estimatedCalls: number;
+  /** US dollars, as far as prices are known. */
+  readonly costUsd: number;
+  /** Of the calls, those whose price is not known. */
+  readonly unpricedCalls: number;
+}
+
+interface DayAndModel extends Total {
+  /** Year, month and day in UTC. */
+  readonly day: string;
+  /** `provider/name`. */
+  readonly model: string;
+}
+
+export interface UsageReport {
+  readonly from: string;
+  readonly to: string;
+  readonly days: readonly DayAndModel[];
+  readonly limit: { readonly tokensPerDay: number; readonly used: number } | null;
+}
+
+/** How far back one can look, in days. */
+export const ranges = [7, 30, 90, 365] as const;
+
+export const tokensOf = ({ inputTokens, outputTokens }: Total): number => inputTokens + outputTokens;
+
+const nothing: Total = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedInputTokens: 0,
+  calls: 0,
+  estimatedCalls: 0,
+  costUsd: 0,
+  unpricedCalls: 0,
+};
+
+function add(one: Total, other: Total): Total {
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
+    calls: one.calls + other.calls,
+    estimatedCalls: one.estimatedCalls + other.estimatedCalls,
+    costUsd: one.costUsd + other.costUsd,
+    unpricedCalls: one.unpricedCalls + other.unpricedCalls,
+  };
+}
+
+/** The sums of everything. */
+export function wholeOf(totals: readonly Total[]): Total {
+  return totals.reduce(add, nothing);
+}
+
+interface Named {
+  readonly name: string;
+  readonly total: Total;
+}
+
+function grouped(rows: readonly DayAndModel[], key: "day" | "model"): Map<string, Total> {
+  const sums = new Map<string, Total>();
+  for (const row of rows) sums.set(row[key], add(sums.get(row[key]) ?? nothing, row));
+  return sums;
+}
+
+/** Every day of the report, also those on which nothing was asked, oldest first. */
+export function byDay({ from, to, days }: UsageReport): Named[] {
+  const sums = grouped(days, "day");
+  const all: Named[] = [];
+  for (let day = Date.parse(from); day <= Date.parse(to); day += 86_400_000) {
+    const name = new Date(day).toISOString().slice(0, 10);
+    all.push({ name, total: sums.get(name) ?? nothing });
+  }
+  return all;
+}
+
+/** Each model that was asked, the one with the most tokens first. */
+export function byModel({ days }: UsageReport): Named[] {
+  const sums = [...grouped(days, "model")].map(([name, total]) => ({ name, total }));
+  return sums.sort((one, other) => tokensOf(other.total) - tokensOf(one.total));
+}
+
+const columns = [
+  "inputTokens",
+  "cachedInputTokens",
+  "outputTokens",
+  "calls",
+  "estimatedCalls",
+  "costUsd",
+  "unpricedCalls",
+] as const;
+
+/** The report as a table for other programs: a row for each day and model (RFC 4180). */
+export function toCsv({ days }: UsageReport): string {
+  const rows = days.map((row) => [row.day, quoted(row.model), ...columns.map((column) => row[column])]);
+  return [["day", "model", ...columns], ...rows].map((row) => `${row.join(",")}\r\n`).join("");
+}
+
+function quoted(text: string): string {
+  // A table program would take what begins like a formula for one.
+  const plain = /^[=+\-@\t\r]/u.test(text) ? `'${text}` : text;
+  return /[",\r\n]/u.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+}

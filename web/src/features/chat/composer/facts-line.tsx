@@ -1,0 +1,42 @@
+import { Brain, Image, Wrench } from "lucide-react";
+import { t } from "@/lib/models-text";
+import type { ModelFacts } from "../api/models";
+import { shortCount, shortPrice } from "./short-figures";
+
+const abilities = [
+  { ability: "tools", Icon: Wrench },
+  { ability: "images", Icon: Image },
+  { ability: "reasoning", Icon: Brain },
+] as const;
+
+/** How much a model reads, what it can do and what it costs, as far as that is known. */
+export function FactsLine({ facts }: { facts: ModelFacts }) {
+  const { context, price } = facts;
+  const able = abilities.filter(({ ability }) => facts[ability] === true);
+  if (context === undefined && price === undefined && able.length === 0) return null;
+  return (
+    <span className="flex flex-wrap items-center gap-x-2 text-xs text-ink-2 tabular-nums">
+      {context !== undefined && (
+        <span>
+          {shortCount(context)} <span className="sr-only">{t("models.facts.context")}</span>
+        </span>
+      )}
+      {able.length > 0 && (
+        <span className="flex items-center gap-1">
+          {able.map(({ ability, Icon }) => (
+            <span key={ability} title={t(`models.facts.${ability}`)}>
+              <Icon aria-hidden="true" className="size-3" />
+              <span className="sr-only">{t(`models.facts.${ability}`)}</span>
+            </span>
+          ))}
+        </span>
+      )}
+      {price && price.input + price.output > 0 && (
+        <span>
+          {t("models.facts.price", { input: shortPrice(price.input), output: shortPrice(price.output) })}
+          <span className="sr-only"> {t("models.facts.price.about")}</span>
+        </span>
+      )}
+    </span>
+  );
+}

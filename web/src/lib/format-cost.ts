@@ -1,0 +1,23 @@
+import { t } from "./models-text";
+
+interface Cost {
+  readonly costUsd: number;
+  readonly calls: number;
+  readonly estimatedCalls: number;
+  readonly unpricedCalls: number;
+}
+
+/** What calls cost in US dollars: with a sign where it is an estimate, and a dash where no price is known. */
+export function formatCost({ costUsd, calls, estimatedCalls, unpricedCalls }: Cost): string {
+  if (unpricedCalls >= calls) return t("models.cost.unknown");
+  const digits = costUsd > 0 && costUsd < 0.1 ? 4 : 2;
+  const amount = costUsd.toLocaleString(undefined, {
+    style: "currency",
+    currency: "USD",
+    currencyDisplay: "narrowSymbol",
+    minimumFractionDigits: 2,
+    maximumFractionDigits: digits,
+  });
+  if (unpricedCalls > 0) return t("models.cost.atLeast", { amount });
+  return estimatedCalls > 0 ? t("models.cost.about", { amount }) : amount;
+}
