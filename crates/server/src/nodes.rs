@@ -24,7 +24,8 @@ pub use identity::Identity;
 const BEAT: Duration = Duration::from_secs(1);
 /// Between two attempts to hear what the others tell.
 const RETRY: Duration = Duration::from_secs(1);
-/// Seconds for which the log of a run that has ended can still be followed on other nodes.
+/// Seconds for which the log of a run that has ended can still be followed on other nodes, and for which long news wait
+/// for them.
 const KEEP_LOGS: i64 = 60;
 /// Rounds after which old logs are removed.
 const PURGE: u32 = 30;
@@ -136,7 +137,9 @@ impl Keeper {
         app.runs.follow_orders(app).await?;
         self.rounds += 1;
         if self.rounds.is_multiple_of(PURGE) {
-            app.store.purge_chunks(app.clock.now().plus_seconds(-KEEP_LOGS)).await?;
+            let before = app.clock.now().plus_seconds(-KEEP_LOGS);
+            app.store.purge_chunks(before).await?;
+            app.store.purge_news(before).await?;
         }
         Ok(())
     }
@@ -198,10 +201,8 @@ async fn deliver(app: App, mut outbox: mpsc::Receiver<Told>) {
     let stopping = app.tasks.stopping().clone();
     while let Some(Some(told)) = stopping.run_until_cancelled(outbox.recv()).await {
         let Ok(text) = serde_json::to_string(&told) else { continue };
-        match app.store.tell_nodes(&text).await {
-            Ok(true) => {}
-            Ok(false) => tracing::debug!(bytes = text.len(), "a piece of news is too long for the other nodes"),
-            Err(error) => tracing::warn!(%error, "the other nodes could not be told"),
+        if let Err(error) = app.store.tell_nodes(&text, app.clock.now()).await {
+            tracing::warn!(%error, "the other nodes could not be told");
         }
     }
 }

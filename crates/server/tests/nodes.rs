@@ -1,13 +1,16 @@
 //! Several nodes on one PostgreSQL database: whoever asks one of them need not know which of them drives a turn.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod pages;
 mod steering;
 mod viewers;
 
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
+use store::Store;
 use tempfile::TempDir;
 use testkit::{Database, Person, ScriptedModel, Step, TestApp};
 
@@ -77,4 +80,15 @@ impl Scene {
 
 fn no_tools() -> Value {
     json!([])
+}
+
+#[tokio::test]
+async fn nodes_that_start_together_migrate_a_new_database_once() {
+    let folder = TempDir::new().unwrap();
+    for database in testkit::databases().into_iter().filter(|database| *database == Database::Postgres) {
+        let url = database.create(&folder);
+        for store in join_all((0..4).map(|_| Store::open(&url))).await {
+            store.unwrap().ping().await.unwrap();
+        }
+    }
 }

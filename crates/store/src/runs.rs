@@ -131,6 +131,8 @@ pub enum Order {
     Look,
     /// That this call ends.
     Cancel(String),
+    /// That it ends for the message that waits first.
+    GiveWay,
 }
 
 impl Order {
@@ -138,6 +140,7 @@ impl Order {
         match self {
             Self::Stop => "stop".to_owned(),
             Self::Look => "look".to_owned(),
+            Self::GiveWay => "give-way".to_owned(),
             Self::Cancel(call) => without_nul(format!("cancel {call}")),
         }
     }
@@ -146,6 +149,7 @@ impl Order {
         match text {
             "stop" => Some(Self::Stop),
             "look" => Some(Self::Look),
+            "give-way" => Some(Self::GiveWay),
             other => other.strip_prefix("cancel ").map(|call| Self::Cancel(call.to_owned())),
         }
     }

@@ -61,6 +61,7 @@ impl Runs {
             let Some(run) = self.get_here(id) else { continue };
             match order {
                 Order::Stop => run.stop.cancel(),
+                Order::GiveWay => run.give_way(),
                 Order::Cancel(call) => drop(run.calls.cancel(&call)),
                 Order::Look => look(app, &run).await?,
             }

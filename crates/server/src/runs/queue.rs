@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use domain::{ChatId, QueuedId, UserId};
 use store::queue::QueuedMessage;
+use store::runs::Order;
 
 use super::{BeginError, Place, Question, Run, Runs};
 use crate::app::App;
@@ -61,6 +62,8 @@ impl Runs {
         app.events.publish(owner, &Event::Queue { session_id: chat });
         match self.get(owner, chat) {
             Some(run) => run.give_way(),
+            // The node that drives it begins the next turn, too.
+            None if app.store.is_shared() && app.store.order(owner, chat, &Order::GiveWay).await? => {}
             None => self.send_next(app, owner, chat).await,
         }
         Ok(true)

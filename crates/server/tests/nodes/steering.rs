@@ -1,7 +1,10 @@
 //! Who steers a turn from another node.
 
+use std::time::Duration;
+
+use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{CallAnswer, ScriptedMcp, Step, events_of};
+use testkit::{CallAnswer, Person, ScriptedMcp, Step, events_of};
 
 use crate::nodes::{Scene, no_tools};
 
@@ -65,5 +68,47 @@ async fn a_question_of_a_server_is_answered_and_checked_on_another_node() {
     assert_eq!(scene.elsewhere.post(&path, &answer(4)).await.1, json!({ "action": "accept", "first": true }));
     let told = stream.text().await.unwrap();
     assert!(told.contains("Booked.") && told.contains(r#"\"people\":4"#), "{told}");
+    scene.stop().await;
+}
+
+/// What waits in a chat, in order.
+async fn waiting(person: &Person, chat: &str) -> Vec<Value> {
+    let queue = person.get(&format!("/api/sessions/{chat}/queue")).await;
+    queue["messages"].as_array().unwrap().iter().map(|message| message["content"].clone()).collect()
+}
+
+#[tokio::test]
+async fn what_waits_is_changed_and_sent_from_another_node() {
+    let steps = [Step::Hang("One".into()), Step::Text("Third.".into()), Step::Text("Second.".into())];
+    let Some(scene) = Scene::new(steps).await else { return };
+    let stream = scene.person.ask_streaming(&scene.chat, "one", no_tools()).await;
+    scene.viewer("One").await;
+    let queue = format!("/api/sessions/{}/queue", scene.chat);
+    let mut paths = Vec::new();
+    for message in ["two?", "away", "three"] {
+        let body = json!({ "message": message, "sessionId": scene.chat, "tools": [] });
+        let (status, queued) = scene.elsewhere.post(&queue, &body).await;
+        assert_eq!(status.as_u16(), 201, "{queued}");
+        paths.push(format!("{queue}/{}", queued["id"].as_str().unwrap()));
+    }
+    let change = async |method: Method, path: &str, body: Value| {
+        scene.elsewhere.request(method, path).json(&body).send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(change(Method::PATCH, &paths[0], json!({ "message": "two" })).await, 204);
+    assert_eq!(change(Method::DELETE, &paths[1], json!({})).await, 204);
+    for person in [&scene.person, &scene.elsewhere] {
+        assert_eq!(waiting(person, &scene.chat).await, ["two", "three"]);
+    }
+    // Sent at once: the node that drives the turn stops what is being written, and goes on with this one.
+    assert_eq!(change(Method::POST, &format!("{}/send", paths[2]), json!({})).await, 204);
+    assert!(stream.text().await.unwrap().contains(r#""type":"abort""#));
+    while scene.elsewhere.messages(&scene.chat).await.len() < 6 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let messages = scene.elsewhere.messages(&scene.chat).await;
+    let said: Vec<&str> = messages.iter().map(|message| message["content"].as_str().unwrap()).collect();
+    assert_eq!(said, ["one", "One", "three", "Third.", "two", "Second."]);
+    assert_eq!(messages[1]["status"], "stopped");
+    assert_eq!(change(Method::DELETE, &paths[0], json!({})).await, 404, "it is not there twice");
     scene.stop().await;
 }

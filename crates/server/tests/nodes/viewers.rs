@@ -52,25 +52,6 @@ async fn one_chat_has_one_turn_on_all_nodes_and_strangers_see_none() {
 }
 
 #[tokio::test]
-async fn pages_on_another_node_are_told() {
-    let Some(scene) = Scene::new([Step::Text("Hello.".into())]).await else { return };
-    let mut page = scene.elsewhere.request(Method::GET, "/api/events").send().await.unwrap();
-    let mut seen = String::new();
-    scene.person.ask(&scene.chat, "Hi", no_tools()).await;
-    while !(seen.contains(r#""state":"started""#) && seen.contains(r#""state":"ended""#)) {
-        let Some(piece) = page.chunk().await.unwrap() else {
-            // The other node has just begun to hear: pages come back, and load what they missed.
-            page = scene.elsewhere.request(Method::GET, "/api/events").send().await.unwrap();
-            let (status, _) = scene.person.ask(&scene.chat, "Hi again", no_tools()).await;
-            assert!(status.is_success() || status.as_u16() == 502, "{status}");
-            continue;
-        };
-        seen.push_str(&String::from_utf8_lossy(&piece));
-    }
-    scene.stop().await;
-}
-
-#[tokio::test]
 async fn what_a_stopped_node_leaves_goes_on_at_another() {
     let calls = Step::Calls(vec![("send".into(), json!({}))]);
     let Some(scene) = Scene::new([calls, Step::Text("Sent.".into())]).await else { return };

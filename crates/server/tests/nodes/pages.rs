@@ -1,0 +1,82 @@
+//! What open pages of a person are told at another node than the one where it happens.
+
+use std::process::Command;
+
+use reqwest::{Method, Response};
+use serde_json::json;
+use testkit::{ScriptedMcp, Step};
+
+use crate::nodes::{Scene, no_tools};
+
+impl Scene {
+    async fn page(&self) -> Response {
+        self.elsewhere.request(Method::GET, "/api/events").send().await.unwrap()
+    }
+
+    /// Does something until a page at the other node was told this, and gives the page.
+    async fn page_hears(&self, told: &str, does: impl AsyncFn()) -> Response {
+        let mut page = self.page().await;
+        let mut seen = String::new();
+        does().await;
+        while !seen.contains(told) {
+            if let Some(piece) = page.chunk().await.unwrap() {
+                seen.push_str(&String::from_utf8_lossy(&piece));
+            } else {
+                // The other node has just begun to hear: pages come back, and load what they missed.
+                page = self.page().await;
+                does().await;
+            }
+        }
+        page
+    }
+
+    /// Somebody says something here, and is answered.
+    async fn ask(&self) {
+        let (status, _) = self.person.ask(&self.chat, "Hi", no_tools()).await;
+        assert!(status.is_success(), "{status}");
+    }
+}
+
+fn answers() -> Vec<Step> {
+    vec![Step::Text("Hello.".into()); 20]
+}
+
+#[tokio::test]
+async fn pages_on_another_node_are_told() {
+    let Some(scene) = Scene::new(answers()).await else { return };
+    scene.page_hears(r#""state":"started""#, || scene.ask()).await;
+    scene.page_hears(r#""state":"ended""#, || scene.ask()).await;
+    scene.stop().await;
+}
+
+#[tokio::test]
+async fn news_that_are_too_long_for_a_notification_reach_pages_on_another_node() {
+    let Some(scene) = Scene::new([]).await else { return };
+    let tool = |number: usize| json!({ "name": format!("tool_{number}"), "description": "Does it. ".repeat(40) });
+    let server = ScriptedMcp::start((0..100).map(tool)).await;
+    let connection = scene.person.connect_to("workshop", &server.url).await;
+    let refresh = format!("/api/connections/{connection}/refresh");
+    let refreshes = async || assert!(scene.person.post(&refresh, &json!({})).await.0.is_success());
+    scene.page_hears(r#""name":"tool_99""#, refreshes).await;
+    scene.stop().await;
+}
+
+/// Cuts the connections over which the nodes of a database hear each other. Says how many there were.
+fn cut_listeners(url: &str) -> usize {
+    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND query LIKE 'LISTEN%'";
+    let done = Command::new("psql").args([url, "--quiet", "--no-psqlrc", "-At", "-c", cut]).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8_lossy(&done.stdout).lines().filter(|line| *line == "t").count()
+}
+
+#[tokio::test]
+async fn a_node_that_could_not_hear_the_others_for_a_while_lets_its_pages_load_afresh() {
+    let Some(scene) = Scene::new(answers()).await else { return };
+    // It hears now, and its page stays.
+    let mut page = scene.page_hears(r#""state":"ended""#, || scene.ask()).await;
+    assert!(cut_listeners(&scene.there.database_url) > 0);
+    while page.chunk().await.unwrap().is_some() {}
+    scene.page_hears(r#""state":"ended""#, || scene.ask()).await;
+    scene.stop().await;
+}
