@@ -126,6 +126,47 @@ test("the person's own tools answer, under their permissions", async () => {
   assert.match(refused.message, /calculate of toolbox asks its person .* allow it for good/u);
 });
 
+test("the official client's responses are whole, streamed, and call its own functions", async () => {
+  const { openai } = await client("chat");
+  stage.model.answer(think("Hm."), say("Noon."));
+  const whole = await openai.responses.create({
+    model: "default",
+    instructions: "Be brief.",
+    input: "Time?",
+  });
+  assert.equal(whole.output_text, "Noon.");
+  assert.equal(whole.usage?.total_tokens, 130);
+
+  const tool = { ...clock.function, type: "function", strict: null } as const;
+  stage.model.answer(call("clock", { zone: "UTC" }), call("clock", { zone: "CET" }));
+  const asked = await openai.responses.stream({ model, input: [question], tools: [tool] }).finalResponse();
+  const calls = asked.output.filter((item) => item.type === "function_call");
+  assert.deepEqual(
+    calls.map((item) => item.arguments),
+    ['{"zone":"UTC"}', '{"zone":"CET"}'],
+  );
+  stage.model.answer(think("Two zones."), say("Noon, and one o'clock."));
+  const stream = openai.responses.stream({
+    model,
+    input: [
+      question,
+      ...calls.map(({ call_id, name, arguments: text }) => {
+        return { type: "function_call", call_id, name, arguments: text } as const;
+      }),
+      ...calls.map(({ call_id }) => ({ type: "function_call_output", call_id, output: "noon" }) as const),
+    ],
+    tools: [tool],
+  });
+  let pieces = 0;
+  stream.on("response.output_text.delta", () => (pieces += 1));
+  assert.equal((await stream.finalResponse()).output_text, "Noon, and one o'clock.");
+  assert.ok(pieces > 1, "it came in pieces");
+
+  stage.model.answer(fail(404, "no such model"));
+  const refused = await refusal(openai.responses.create({ model, input: "Time?" }));
+  assert.equal(refused.code, "model_not_found");
+});
+
 test("what goes wrong reaches the official client as its own errors", async () => {
   const { openai } = await client("chat");
   const ask = (name = model) =>

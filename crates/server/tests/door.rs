@@ -18,6 +18,11 @@ async fn ask(app: &TestApp, key: &str, body: &Value) -> Response {
     request.send().await.unwrap()
 }
 
+/// The answer in the shape of a response.
+async fn respond(app: &TestApp, key: &str, body: &Value) -> Response {
+    app.http.post(format!("{}/v1/responses", app.url)).bearer_auth(key).json(body).send().await.unwrap()
+}
+
 async fn told(app: &TestApp, key: &str, body: &Value) -> (u16, Value) {
     let answer = ask(app, key, body).await;
     (answer.status().as_u16(), answer.json().await.unwrap())
@@ -262,6 +267,58 @@ async fn an_answer_comes_as_a_stream_and_its_failures_are_told() {
 
     let text = ask(&app, &key, &body).await.text().await.unwrap();
     assert!(text.contains("broke off") && !text.contains("[DONE]"), "{text}");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_response_tells_its_items_as_they_open_grow_and_close() {
+    let calls = vec![("clock".to_owned(), json!({ "zone": "UTC" })), ("clock".to_owned(), json!({ "zone": "CET" }))];
+    let thinks =
+        Step::Thinks { thought: "Hm.".into(), seal: String::new(), then: Box::new(Step::Text("Noon.".into())) };
+    let model = ScriptedModel::start([Step::Calls(calls), thinks, Step::BreakOff("No".into())]).await;
+    let app = TestApp::builder().set("OPENAI_BASE_URL", &model.base_url).start().await;
+    let key = key_of(&app.person().await, &["chat"]).await;
+    let tool = json!({ "type": "function", "name": "clock", "parameters": { "type": "object" } });
+    let mut body = json!({ "model": "openai/scripted", "instructions": "Be brief.", "tools": [tool],
+        "input": [{ "role": "user", "content": "What time is it?" }] });
+    let answer: Value = respond(&app, &key, &body).await.json().await.unwrap();
+    assert_eq!((&answer["object"], &answer["status"]), (&json!("response"), &json!("completed")), "{answer}");
+    let calls = answer["output"].as_array().unwrap();
+    assert_eq!((&calls[1]["type"], &calls[1]["arguments"]), (&json!("function_call"), &json!("{\"zone\":\"CET\"}")));
+    assert_eq!(answer["usage"]["total_tokens"], 130);
+
+    let input = body["input"].as_array_mut().unwrap();
+    input.extend(calls.iter().cloned());
+    for call in calls {
+        input.push(json!({ "type": "function_call_output", "call_id": call["call_id"], "output": "noon" }));
+    }
+    body["stream"] = true.into();
+    let text = respond(&app, &key, &body).await.text().await.unwrap();
+    let asked = &model.requests()[1]["messages"];
+    assert_eq!(asked.as_array().unwrap().len(), 5, "instructions, question, both calls at once, two results: {asked}");
+    let events: Vec<Value> =
+        text.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok()).collect();
+    let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds[..3], ["response.created", "response.in_progress", "response.output_item.added"]);
+    assert_eq!(kinds.last(), Some(&"response.completed"));
+    for (number, event) in events.iter().enumerate() {
+        assert_eq!(event["sequence_number"], number);
+    }
+    let all = |kind: &str| -> String {
+        events.iter().filter(|event| event["type"] == kind).filter_map(|event| event["delta"].as_str()).collect()
+    };
+    assert_eq!(all("response.reasoning_summary_text.delta"), "Hm.");
+    assert_eq!(all("response.output_text.delta"), "Noon.");
+    let opened = kinds.iter().filter(|kind| kind.ends_with("output_item.added")).count();
+    assert_eq!((opened, kinds.iter().filter(|kind| kind.ends_with("output_item.done")).count()), (2, 2));
+    let output = &events.last().unwrap()["response"]["output"];
+    assert_eq!((&output[0]["type"], &output[1]["content"][0]["text"]), (&json!("reasoning"), &json!("Noon.")));
+
+    let text = respond(&app, &key, &body).await.text().await.unwrap();
+    assert!(text.contains("response.failed") && text.contains("broke off"), "{text}");
+    body["previous_response_id"] = "resp_1".into();
+    let refused: Value = respond(&app, &key, &body).await.json().await.unwrap();
+    assert_eq!(refused["error"]["param"], "previous_response_id", "{refused}");
     app.stop().await;
 }
 

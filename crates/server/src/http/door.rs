@@ -3,25 +3,29 @@
 mod answer;
 mod caller;
 mod chat;
+mod functions;
 mod refusal;
+mod responses;
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use domain::UserId;
 use domain::api_key::Scope;
-use domain::model::ModelError;
+use domain::model::{ModelError, Request};
+use futures_util::Stream;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
 use super::route::Access::SignedIn;
 use super::route::{Section, get, post};
 use crate::app::App;
-use crate::door::{Failure, Question, answer};
+use crate::door::{Failure, Question, Said, answer};
 use crate::models::{ModelId, allowance};
 use caller::Caller;
 use chat::ChatBody;
 use refusal::Refusal;
+use responses::ResponsesBody;
 
 /// What a model's name ends with when the person's own tools are to be used.
 const WITH_TOOLS: &str = ":tools";
@@ -30,7 +34,11 @@ const DEFAULT: &str = "default";
 
 /// The routes below `/v1`.
 pub fn section() -> Section {
-    let routes = [get("/models", SignedIn, models), post("/chat/completions", SignedIn, complete)];
+    let routes = [
+        get("/models", SignedIn, models),
+        post("/chat/completions", SignedIn, complete),
+        post("/responses", SignedIn, respond),
+    ];
     Section::new("/v1", routes, |routes| {
         routes
             .fallback(async || Refusal::from(ApiError::NotFound("route")))
@@ -58,25 +66,64 @@ async fn models(State(app): State<App>, caller: Caller) -> Result<Json<Value>, R
 
 /// `POST /v1/chat/completions`
 async fn complete(State(app): State<App>, caller: Caller, body: ChatBody) -> Result<Response, Refusal> {
-    let (name, with_tools) = match body.model.strip_suffix(WITH_TOOLS) {
-        Some(name) => (name, true),
-        None => (body.model.as_str(), false),
-    };
-    if with_tools && !caller.may(Scope::Tools) {
-        return Err(Refusal::forbidden("this key may not use tools; make one in the settings that may"));
-    }
-    let model = model_named(&app, caller.user, name).await?;
-    let spent = allowance::check(&app, caller.user, &model).await;
-    spent.map_err(|spent| Failure::from(ModelError::from(spent)))?;
-    let (request, form) = body.read(with_tools)?;
-    let turn = app.door.begin(caller.key, caller.user)?;
-    let told = format!("{model}{}", if with_tools { WITH_TOOLS } else { "" });
-    let said = answer(&app, Question { user: caller.user, model, request, with_tools }, turn);
-    let shape = answer::Shape::new(told, app.clock.now());
+    let asked = Asked::new(&app, &caller, &body.model).await?;
+    let (request, form) = body.read(asked.with_tools)?;
+    let shape = answer::Shape::new(asked.told(), app.clock.now());
+    let said = asked.put(&app, &caller, request)?;
     if form.streams {
         return answer::stream(said, shape, form.tells_usage, app.tasks.stopping().clone()).await;
     }
     answer::whole(said, shape).await
+}
+
+/// `POST /v1/responses`
+async fn respond(State(app): State<App>, caller: Caller, body: ResponsesBody) -> Result<Response, Refusal> {
+    let asked = Asked::new(&app, &caller, &body.model).await?;
+    let streams = body.stream.unwrap_or(false);
+    let request = body.read(asked.with_tools)?;
+    let shape = responses::answer::Answer::new(asked.told(), app.clock.now());
+    let said = asked.put(&app, &caller, request)?;
+    if streams {
+        return responses::answer::stream(said, shape, app.tasks.stopping().clone()).await;
+    }
+    responses::answer::whole(said, shape).await
+}
+
+/// Who is asked, and with whose tools.
+struct Asked {
+    model: ModelId,
+    with_tools: bool,
+}
+
+impl Asked {
+    /// By a model's name, as a program writes it.
+    async fn new(app: &App, caller: &Caller, name: &str) -> Result<Self, Refusal> {
+        let (name, with_tools) = name.strip_suffix(WITH_TOOLS).map_or((name, false), |name| (name, true));
+        if with_tools && !caller.may(Scope::Tools) {
+            return Err(Refusal::forbidden("this key may not use tools; make one in the settings that may"));
+        }
+        let model = model_named(app, caller.user, name).await?;
+        let spent = allowance::check(app, caller.user, &model).await;
+        spent.map_err(|spent| Failure::from(ModelError::from(spent)))?;
+        Ok(Self { model, with_tools })
+    }
+
+    /// The name that the answer bears.
+    fn told(&self) -> String {
+        format!("{}{}", self.model, if self.with_tools { WITH_TOOLS } else { "" })
+    }
+
+    /// Asks, once the limits allow it.
+    fn put(
+        self,
+        app: &App,
+        caller: &Caller,
+        request: Request,
+    ) -> Result<impl Stream<Item = Said> + Send + 'static + use<>, Refusal> {
+        let turn = app.door.begin(caller.key, caller.user)?;
+        let Self { model, with_tools } = self;
+        Ok(answer(app, Question { user: caller.user, model, request, with_tools }, turn))
+    }
 }
 
 async fn model_named(app: &App, user: UserId, name: &str) -> Result<ModelId, Refusal> {

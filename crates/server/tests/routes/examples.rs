@@ -124,6 +124,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             let messages = json!([{ "role": "user", "content": "Hello" }]);
             (path.clone(), Some(json!({ "model": "openai/scripted", "messages": messages })), 200)
         }
+        ("POST", "/v1/responses") => (path.clone(), Some(json!({ "model": "openai/scripted", "input": "Hello" })), 200),
         ("POST", "/api/keys") => (path.clone(), Some(json!({ "name": "A program", "scopes": ["chat"] })), 201),
         ("DELETE", "/api/keys/{id}") => (path.replace("{id}", &people.key), None, 204),
 

@@ -85,15 +85,22 @@ pub async fn stream(
     tells_usage: bool,
     stopping: CancellationToken,
 ) -> Result<Response, Refusal> {
-    let mut said = Box::pin(said);
-    let first = match said.next().await {
-        Some(Said::Failed(failure)) => return Err(failure.into()),
-        None => return Err(broken_off()),
-        Some(first) => first,
-    };
+    let said = begun(said).await?;
     let opening = frame(&shape.chunk(&json!({ "role": "assistant", "content": "" }), None));
-    let rest = stream::iter([first]).chain(said).flat_map(move |said| stream::iter(frames(said, &shape, tells_usage)));
+    let rest = said.flat_map(move |said| stream::iter(frames(said, &shape, tells_usage)));
     Ok(sse::response(stream::iter([opening]).chain(rest), stopping))
+}
+
+/// An answer whose first word is there, or the failure that came instead of it.
+pub async fn begun(
+    said: impl Stream<Item = Said> + Send + 'static,
+) -> Result<impl Stream<Item = Said> + Send + 'static, Refusal> {
+    let mut said = Box::pin(said);
+    match said.next().await {
+        Some(Said::Failed(failure)) => Err(failure.into()),
+        None => Err(broken_off()),
+        Some(first) => Ok(stream::iter([first]).chain(said)),
+    }
 }
 
 fn frames(said: Said, shape: &Shape, tells_usage: bool) -> Vec<Bytes> {
@@ -128,7 +135,8 @@ fn frame(data: &Value) -> Bytes {
     format!("data: {data}\n\n").into()
 }
 
-fn broken_off() -> Refusal {
+/// The answer stopped in its middle.
+pub fn broken_off() -> Refusal {
     crate::door::Failure::Model(domain::model::ModelError::Provider("its answer broke off".to_owned())).into()
 }
 

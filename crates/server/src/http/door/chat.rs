@@ -3,16 +3,13 @@
 use std::collections::HashMap;
 
 use axum::extract::{FromRequest, Request as HttpRequest};
-use domain::model::{ModelCall, ModelMessage, Request, ToolChoice, ToolSpec};
+use domain::model::{ModelCall, ModelMessage, Request};
 use serde::Deserialize;
-use serde_json::Value;
 
+use super::functions::{self, Function};
 use super::refusal::Refusal;
 use crate::app::App;
 use crate::http::extract::JsonBody;
-
-/// Tools that one question may name.
-const MOST_TOOLS: usize = 512;
 
 /// The fields that are read; all others are ignored.
 #[derive(Debug, Deserialize)]
@@ -92,14 +89,6 @@ struct Tool {
 }
 
 #[derive(Debug, Deserialize)]
-struct Function {
-    name: String,
-    description: Option<String>,
-    #[serde(default)]
-    parameters: Value,
-}
-
-#[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Choice {
     Word(String),
@@ -117,32 +106,13 @@ impl ChatBody {
         if self.n.is_some_and(|n| n != 1) {
             return Err(Refusal::bad("n", "there is one answer to a question; leave n out"));
         }
-        let mut tools = tools(self.tools.unwrap_or_default())?;
-        if with_tools && !tools.is_empty() {
-            let message = "a model whose name ends with :tools uses the tools of your connections; it takes no others";
-            return Err(Refusal::bad("tools", message));
-        }
-        let tool_choice = match self.tool_choice {
-            None => ToolChoice::Auto,
-            Some(Choice::Word(word)) => match word.as_str() {
-                "auto" => ToolChoice::Auto,
-                "required" => ToolChoice::Required,
-                "none" => {
-                    tools.clear();
-                    ToolChoice::Auto
-                }
-                _ => return Err(Refusal::bad("tool_choice", "tool_choice is auto, none, required or a function")),
-            },
-            Some(Choice::Named { function: NamedFunction { name } }) => {
-                if !tools.iter().any(|tool| tool.name == name) {
-                    return Err(Refusal::bad(
-                        "tool_choice",
-                        format!("tool_choice names {name}, which is not in tools"),
-                    ));
-                }
-                ToolChoice::Named(name)
-            }
-        };
+        let own = self.tools.unwrap_or_default().into_iter();
+        let own = own.map(|Tool { r#type, function }| function.filter(|_| r#type == "function")).collect();
+        let choice = self.tool_choice.map(|choice| match choice {
+            Choice::Word(word) => functions::Choice::Word(word),
+            Choice::Named { function } => functions::Choice::Named(function.name),
+        });
+        let (tools, tool_choice) = functions::read(own, choice, with_tools)?;
         let (system, messages) = conversation(self.messages)?;
         let max_tokens = self.max_completion_tokens.or(self.max_tokens).filter(|most| *most > 0);
         let form = Form {
@@ -151,29 +121,6 @@ impl ChatBody {
         };
         Ok((Request { model: String::new(), system, messages, tools, tool_choice, max_tokens }, form))
     }
-}
-
-fn tools(tools: Vec<Tool>) -> Result<Vec<ToolSpec>, Refusal> {
-    if tools.len() > MOST_TOOLS {
-        return Err(Refusal::bad("tools", format!("there are more than {MOST_TOOLS} tools")));
-    }
-    let function = |tool: Tool| match tool.function {
-        Some(function) if tool.r#type == "function" && is_name(&function.name) => Ok(ToolSpec {
-            name: function.name,
-            description: function.description.unwrap_or_default(),
-            input_schema: function.parameters,
-        }),
-        Some(_) if tool.r#type == "function" => {
-            Err(Refusal::bad("tools", "a function's name has 1 to 64 letters, digits, lines and underlines"))
-        }
-        _ => Err(Refusal::bad("tools", "only tools of the type function are known")),
-    };
-    tools.into_iter().map(function).collect()
-}
-
-fn is_name(name: &str) -> bool {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
-    (1..=64).contains(&name.len()) && name.chars().all(is_plain)
 }
 
 /// The standing instructions, wherever they stand, and the rest.
@@ -228,7 +175,8 @@ fn words(content: Option<Content>) -> Result<String, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use domain::model::ToolChoice;
+    use serde_json::{Value, json};
 
     fn read(body: Value, with_tools: bool) -> Result<Request, Value> {
         let body: ChatBody = serde_json::from_value(body).unwrap();

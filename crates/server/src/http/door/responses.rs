@@ -1,0 +1,282 @@
+//! `POST /v1/responses`: the other of OpenAI's two shapes. Nothing is kept here, so the whole conversation comes with
+//! every question.
+
+pub mod answer;
+
+use std::collections::HashMap;
+
+use axum::extract::{FromRequest, Request as HttpRequest};
+use domain::model::{ModelCall, ModelMessage, Request};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::functions::{self, Function};
+use super::refusal::Refusal;
+use crate::app::App;
+use crate::http::extract::JsonBody;
+
+/// The fields that are read; all others are ignored.
+#[derive(Debug, Deserialize)]
+pub struct ResponsesBody {
+    /// `provider/name`, or `default`.
+    pub model: String,
+    /// Piece by piece.
+    pub stream: Option<bool>,
+    input: Input,
+    instructions: Option<String>,
+    tools: Option<Vec<Tool>>,
+    tool_choice: Option<Choice>,
+    max_output_tokens: Option<u32>,
+    previous_response_id: Option<String>,
+    conversation: Option<Value>,
+    background: Option<bool>,
+}
+
+impl FromRequest<App> for ResponsesBody {
+    type Rejection = Refusal;
+
+    async fn from_request(request: HttpRequest, app: &App) -> Result<Self, Refusal> {
+        Ok(JsonBody::from_request(request, app).await.map(|JsonBody(body)| body)?)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Input {
+    Text(String),
+    Items(Vec<Item>),
+}
+
+/// One thing of the conversation. A message may come without its `type`.
+#[derive(Debug, Deserialize)]
+struct Item {
+    r#type: Option<String>,
+    role: Option<String>,
+    content: Option<Content>,
+    call_id: Option<String>,
+    name: Option<String>,
+    arguments: Option<String>,
+    output: Option<Content>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Pieces(Vec<Piece>),
+}
+
+#[derive(Debug, Deserialize)]
+struct Piece {
+    r#type: String,
+    text: Option<String>,
+    refusal: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Tool {
+    r#type: String,
+    name: Option<String>,
+    description: Option<String>,
+    #[serde(default)]
+    parameters: Value,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Choice {
+    Word(String),
+    Named { name: String },
+}
+
+impl ResponsesBody {
+    /// The question. With the person's tools, the program has none of its own.
+    pub fn read(self, with_tools: bool) -> Result<Request, Refusal> {
+        let kept = "nothing is kept here; send the whole conversation in input";
+        if self.previous_response_id.is_some() {
+            return Err(Refusal::bad("previous_response_id", kept));
+        }
+        if self.conversation.is_some() {
+            return Err(Refusal::bad("conversation", kept));
+        }
+        if self.background == Some(true) {
+            return Err(Refusal::bad("background", "an answer lasts as long as its request; leave background out"));
+        }
+        let own = self.tools.unwrap_or_default().into_iter().map(|tool| {
+            let Tool { r#type, name, description, parameters } = tool;
+            name.filter(|_| r#type == "function").map(|name| Function { name, description, parameters })
+        });
+        let choice = self.tool_choice.map(|choice| match choice {
+            Choice::Word(word) => functions::Choice::Word(word),
+            Choice::Named { name } => functions::Choice::Named(name),
+        });
+        let (tools, tool_choice) = functions::read(own.collect(), choice, with_tools)?;
+        let mut talk = Conversation::default();
+        talk.system.extend(self.instructions);
+        match self.input {
+            Input::Text(text) => talk.said.push(ModelMessage::User(text)),
+            Input::Items(items) => items.into_iter().try_for_each(|item| talk.add(item))?,
+        }
+        if !matches!(talk.said.last(), Some(ModelMessage::User(_) | ModelMessage::ToolResult { .. })) {
+            return Err(Refusal::bad("input", "the last item must be the user's or the output of a function"));
+        }
+        let max_tokens = self.max_output_tokens.filter(|most| *most > 0);
+        let system = talk.system.join("\n\n");
+        Ok(Request { model: String::new(), system, messages: talk.said, tools, tool_choice, max_tokens })
+    }
+}
+
+/// What has been read of a conversation.
+#[derive(Default)]
+struct Conversation {
+    system: Vec<String>,
+    said: Vec<ModelMessage>,
+    /// The function of every call, by the call's id.
+    called: HashMap<String, String>,
+}
+
+impl Conversation {
+    fn add(&mut self, item: Item) -> Result<(), Refusal> {
+        match item.r#type.as_deref() {
+            None | Some("message") => self.message(item.role.as_deref(), words(item.content)?),
+            Some("function_call") => {
+                let (Some(id), Some(name)) = (item.call_id, item.name) else {
+                    return Err(Refusal::bad("input", "a function_call has a call_id and a name"));
+                };
+                self.called.insert(id.clone(), name.clone());
+                let call = ModelCall { id, name, arguments: item.arguments.unwrap_or_default() };
+                self.model_says(String::new(), Some(call));
+                Ok(())
+            }
+            Some("function_call_output") => {
+                let id = item.call_id.unwrap_or_default();
+                let Some(name) = self.called.get(&id).cloned() else {
+                    let message = "a function_call_output must name a function_call before it in call_id";
+                    return Err(Refusal::bad("input", message));
+                };
+                let text = words(item.output)?;
+                self.said.push(ModelMessage::ToolResult { call_id: id, name, text, is_error: false });
+                Ok(())
+            }
+            // Thoughts of an earlier answer: sealed for another server than the one that is asked now.
+            Some("reasoning") => Ok(()),
+            Some("item_reference") => {
+                Err(Refusal::bad("input", "nothing is kept here; send the item itself, not a reference to it"))
+            }
+            Some(_) => {
+                let message = "an item is a message, a function_call, a function_call_output or a reasoning";
+                Err(Refusal::bad("input", message))
+            }
+        }
+    }
+
+    fn message(&mut self, role: Option<&str>, text: String) -> Result<(), Refusal> {
+        match role {
+            Some("system" | "developer") => self.system.push(text),
+            Some("user") => self.said.push(ModelMessage::User(text)),
+            Some("assistant") => self.model_says(text, None),
+            _ => return Err(Refusal::bad("input", "a role is system, developer, user or assistant")),
+        }
+        Ok(())
+    }
+
+    /// The model's words and calls between two messages of others are one message.
+    fn model_says(&mut self, more: String, call: Option<ModelCall>) {
+        if let Some(ModelMessage::Assistant { text, calls, .. }) = self.said.last_mut() {
+            if !text.is_empty() && !more.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&more);
+            calls.extend(call);
+        } else {
+            self.said.push(ModelMessage::assistant(more, call.into_iter().collect()));
+        }
+    }
+}
+
+fn words(content: Option<Content>) -> Result<String, Refusal> {
+    let pieces = match content {
+        None => return Ok(String::new()),
+        Some(Content::Text(text)) => return Ok(text),
+        Some(Content::Pieces(pieces)) => pieces,
+    };
+    let texts: Option<Vec<String>> = pieces
+        .into_iter()
+        .map(|Piece { r#type, text, refusal }| match r#type.as_str() {
+            "input_text" | "output_text" | "text" => text,
+            "refusal" => refusal,
+            _ => None,
+        })
+        .collect();
+    texts.map(|texts| texts.join("\n")).ok_or_else(|| Refusal::bad("input", "only text can be asked here"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::model::ToolChoice;
+    use serde_json::json;
+
+    fn read(body: Value, with_tools: bool) -> Result<Request, Value> {
+        let body: ResponsesBody = serde_json::from_value(body).unwrap();
+        body.read(with_tools).map_err(|refusal| refusal.body())
+    }
+
+    #[test]
+    fn a_conversation_is_read_whatever_its_form() {
+        let tool = json!({ "type": "function", "name": "clock", "parameters": { "type": "object" }, "strict": true });
+        let request = read(
+            json!({ "model": "a/b", "instructions": "Be brief.", "max_output_tokens": 9, "store": false, "input": [
+                { "role": "developer", "content": "In English." },
+                { "role": "user", "content": [{ "type": "input_text", "text": "What time is it?" }] },
+                { "type": "reasoning", "id": "rs_1", "summary": [] },
+                { "type": "message", "role": "assistant", "id": "msg_1", "status": "completed",
+                  "content": [{ "type": "output_text", "text": "I will look.", "annotations": [] }] },
+                { "type": "function_call", "id": "fc_1", "call_id": "a", "name": "clock", "arguments": "{}" },
+                { "type": "function_call", "id": "fc_2", "call_id": "b", "name": "clock", "arguments": "{}" },
+                { "type": "function_call_output", "call_id": "a", "output": "noon" },
+                { "type": "function_call_output", "call_id": "b", "output": [{ "type": "input_text", "text": "one" }] },
+            ], "tools": [tool], "tool_choice": { "type": "function", "name": "clock" } }),
+            false,
+        );
+        let request = request.unwrap();
+        assert_eq!((request.system.as_str(), request.max_tokens), ("Be brief.\n\nIn English.", Some(9)));
+        assert_eq!(request.tool_choice, ToolChoice::Named("clock".into()));
+        let call = |id: &str| ModelCall { id: id.into(), name: "clock".into(), arguments: "{}".into() };
+        assert_eq!(request.messages[1], ModelMessage::assistant("I will look.", vec![call("a"), call("b")]));
+        assert!(matches!(&request.messages[3], ModelMessage::ToolResult { text, .. } if text == "one"));
+        assert_eq!(request.messages.len(), 4);
+
+        let request = read(json!({ "model": "a/b", "input": "What time is it?" }), true).unwrap();
+        assert_eq!(request.messages, [ModelMessage::User("What time is it?".into())]);
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused_by_field() {
+        let item = |item: Value| json!({ "input": [item] });
+        for (more, field) in [
+            (json!({ "previous_response_id": "resp_1" }), "previous_response_id"),
+            (json!({ "conversation": "conv_1" }), "conversation"),
+            (json!({ "background": true }), "background"),
+            (json!({ "input": [] }), "input"),
+            (item(json!({ "role": "assistant", "content": "x" })), "input"),
+            (item(json!({ "role": "robot", "content": "x" })), "input"),
+            (item(json!({ "role": "user", "content": [{ "type": "input_image" }] })), "input"),
+            (item(json!({ "type": "function_call", "name": "x" })), "input"),
+            (item(json!({ "type": "function_call_output", "call_id": "c", "output": "x" })), "input"),
+            (item(json!({ "type": "item_reference", "id": "msg_1" })), "input"),
+            (item(json!({ "type": "computer_call" })), "input"),
+            (json!({ "tools": [{ "type": "web_search" }] }), "tools"),
+            (json!({ "tools": [{ "type": "function", "name": "a b" }] }), "tools"),
+            (json!({ "tool_choice": "perhaps" }), "tool_choice"),
+            (json!({ "tool_choice": { "type": "function", "name": "bell" } }), "tool_choice"),
+        ] {
+            let mut body = json!({ "model": "a/b", "input": "x" });
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            assert_eq!(read(body.clone(), false).unwrap_err()["error"]["param"], field, "{body}");
+        }
+        let body = json!({ "model": "a/b", "input": "x", "tools": [{ "type": "function", "name": "clock" }] });
+        assert!(read(body.clone(), false).is_ok());
+        assert_eq!(read(body, true).unwrap_err()["error"]["param"], "tools");
+    }
+}
