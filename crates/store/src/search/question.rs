@@ -39,7 +39,12 @@ impl Question {
                 // A phrase that is not closed yet is still being typed.
                 terms.push(Term { words: words(piece), open: index + 1 == pieces.len() });
             } else {
-                terms.extend(piece.split_whitespace().map(|word| Term { words: words(word), open: true }));
+                terms.extend(piece.split_whitespace().map(|typed| {
+                    let words = words(typed);
+                    // What a sign follows is a whole word: "C++" means C, and not all that begins so.
+                    let open = words.last().is_some_and(|last| last.end == typed.len());
+                    Term { words, open }
+                }));
             }
         }
         terms.retain(|term| !term.words.is_empty());
@@ -127,6 +132,8 @@ mod tests {
             ("„in Lisbon“ week", Some(vec!["week", "in Lisbon"])),
             ("FOO_BA", Some(vec!["foo-bar"])),
             ("sbon", None),
+            ("lisb, trip", None),
+            ("lisbon, tri", Some(vec!["trip", "Lisbon", "Lisbon"])),
             ("lisbon porto", None),
             ("* ( ) -- ' OR", None),
         ] {
@@ -138,13 +145,16 @@ mod tests {
 
     #[test]
     fn scripts_without_spaces_are_found_by_any_part() {
-        let text = "明日は東京都へ行きます";
+        let text = "明日は東京都へ行きます🎉👍🏾";
         for (question, want) in [
             ("京", Some(vec!["京"])),
             ("東京", Some(vec!["東京"])),
             ("京都", Some(vec!["京都"])),
             ("東都", None),
             ("行きます", Some(vec!["行きます"])),
+            ("🎉", Some(vec!["🎉"])),
+            ("🎉👍", Some(vec!["🎉👍"])),
+            ("👍🏽", Some(vec!["👍"])),
         ] {
             let want = want.map(|want| want.into_iter().map(str::to_owned).collect());
             assert_eq!(hit(question, text), want, "{question}");

@@ -83,7 +83,7 @@ pub(super) fn cut(word: &str) -> &str {
 
 fn fold(character: char, into: &mut String) {
     // A Hangul syllable is a character of its own to its readers.
-    if ('\u{ac00}'..='\u{d7a3}').contains(&character) {
+    if ('\u{ac00}'..='\u{d7a3}').contains(&character) || is_emoji(character) {
         into.push(character);
         return;
     }
@@ -92,6 +92,16 @@ fn fold(character: char, into: &mut String) {
             match lower {
                 'ß' => into.push_str("ss"),
                 'ς' => into.push('σ'),
+                // Letters of their own that are typed without their strokes, and ligatures.
+                'đ' | 'ð' => into.push('d'),
+                'ħ' => into.push('h'),
+                'ı' => into.push('i'),
+                'ł' => into.push('l'),
+                'ø' => into.push('o'),
+                'ŧ' => into.push('t'),
+                'æ' => into.push_str("ae"),
+                'œ' => into.push_str("oe"),
+                'þ' => into.push_str("th"),
                 // What a compatibility form is made of may be no letter, such as the stroke of a fraction.
                 other if other.is_alphanumeric() || is_combining_mark(other) => into.push(other),
                 _ => {}
@@ -100,15 +110,33 @@ fn fold(character: char, into: &mut String) {
     }
 }
 
-/// Marks that readers of Latin, Greek, Cyrillic, Hebrew and Arabic leave out when they type.
+/// Marks that readers of Latin, Greek, Cyrillic, Hebrew, Arabic and the scripts of India leave out when they type.
 fn is_accent(mark: char) -> bool {
-    matches!(mark, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5c7}' | '\u{610}'..='\u{61a}' | '\u{64b}'..='\u{65f}' | '\u{670}')
+    // What follows an emoji and only says how it is drawn.
+    let draws = matches!(mark, '\u{fe00}'..='\u{fe0f}' | '\u{20d0}'..='\u{20f0}');
+    let is_nukta = matches!(mark, '\u{93c}' | '\u{9bc}' | '\u{a3c}' | '\u{abc}' | '\u{b3c}' | '\u{c3c}' | '\u{cbc}');
+    draws
+        || is_nukta
+        || matches!(mark, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5c7}' | '\u{610}'..='\u{61a}' | '\u{64b}'..='\u{65f}' | '\u{670}')
+}
+
+/// Pictures that people put into texts. What only changes one (the colour of skin, the form, what joins several) is
+/// left out, so that each is found by its plain form.
+fn is_emoji(character: char) -> bool {
+    matches!(character,
+        '\u{2190}'..='\u{21ff}'       // arrows
+        | '\u{2300}'..='\u{23ff}'     // watches, keys
+        | '\u{25a0}'..='\u{27bf}'     // shapes, symbols, dingbats
+        | '\u{2b00}'..='\u{2bff}'
+        | '\u{1f000}'..='\u{1f3fa}'   // among them the letters of flags
+        | '\u{1f400}'..='\u{1faff}')
 }
 
 /// Scripts without spaces between words, and Korean, whose words change their endings and are found by their parts.
 fn stands_alone(character: char) -> bool {
-    (character.is_alphanumeric() || is_combining_mark(character))
-        && matches!(character,
+    is_emoji(character)
+        || (character.is_alphanumeric() || is_combining_mark(character))
+            && matches!(character,
             '\u{e00}'..='\u{eff}'         // Thai, Lao
             | '\u{1000}'..='\u{109f}'     // Myanmar
             | '\u{1780}'..='\u{17ff}'     // Khmer
@@ -146,6 +174,10 @@ mod tests {
             ("foo_bar-baz a.b", vec!["foo", "bar", "baz", "a", "b"]),
             ("東京へiPhone", vec!["東", "京", "へ", "iphone"]),
             ("학교에서", vec!["학", "교", "에", "서"]),
+            ("Đà Nẵng, Łódź, Øre, Æsop", vec!["da", "nang", "lodz", "ore", "aesop"]),
+            ("क़िताब", vec!["किताब"]),
+            ("ok👍🏽❤️", vec!["ok", "👍", "❤"]),
+            ("👩\u{200d}👧 🇩🇪", vec!["👩", "👧", "🇩", "🇪"]),
             ("… \u{301} --", vec![]),
         ] {
             assert_eq!(texts(text), want, "{text}");
