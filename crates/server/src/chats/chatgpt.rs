@@ -1,4 +1,5 @@
-//! ChatGPT's export: a list of conversations, each a tree of messages of which one branch is the present one.
+//! ChatGPT's export: a list of conversations, each a tree of messages of which one branch is the present one. The others
+//! come in as branches, too.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +8,7 @@ use domain::{ChatId, MessageId, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use store::imports::{ImportedChat, ImportedMessage};
+use store::imports::{Aside, ImportedChat, ImportedMessage};
 use store::marks::Marks;
 
 #[derive(Deserialize)]
@@ -74,33 +75,86 @@ struct Metadata {
     model_slug: Option<String>,
 }
 
-/// A conversation as a chat: what the person and the assistant said on its present branch. None when nothing was said.
+/// To whom the assistant gives a new document.
+const DOCUMENT: &str = "canmore.create_textdoc";
+
+/// A conversation as a chat: what the person and the assistant said. None when nothing was said on its present branch.
 pub fn chat(row: &RawValue) -> Result<Option<ImportedChat>, String> {
     let mut json = serde_json::Deserializer::from_str(row.get());
     let conversation: Conversation =
         serde_path_to_error::deserialize(&mut json).map_err(|error| format!("{}: {}", error.path(), error.inner()))?;
     let began = moment(conversation.create_time).unwrap_or_default();
-    let mut last = began;
+    let present = branch(&conversation);
+    let mut places = HashMap::new();
+    let mut last = Place { message: None, at: began };
     let mut messages = Vec::new();
-    for node in branch(&conversation) {
-        let Some(said) = node.message.as_ref().and_then(said) else { continue };
-        // What has no time of its own stands right after what came before it.
-        let own = node.message.as_ref().and_then(|message| moment(message.create_time));
-        last = own.filter(|own| *own > last).unwrap_or(Timestamp(last.0 + 1));
-        messages.push(ImportedMessage { created_at: last, ..said });
+    for id in &present {
+        last = place(&conversation.mapping[*id], last, None, &mut messages);
+        places.insert(*id, last);
     }
     if messages.is_empty() {
         return Ok(None);
+    }
+    let updated_at = moment(conversation.update_time).unwrap_or(last.at);
+    let children = children(&conversation.mapping);
+    // From what is placed to what stands after it; what is reached from nowhere is a beginning of its own.
+    let beginning = Place { message: None, at: began };
+    let roots = conversation.mapping.iter().filter(|(_, node)| parent(&conversation.mapping, node).is_none());
+    let mut next: Vec<(&str, Place)> = roots.map(|(id, _)| (id.as_str(), beginning)).collect();
+    next.sort_unstable_by_key(|(id, _)| *id);
+    while let Some((id, before)) = next.pop() {
+        let here = *places.entry(id).or_insert_with(|| {
+            place(&conversation.mapping[id], before, Some(Aside { parent: before.message }), &mut messages)
+        });
+        next.extend(children.get(id).into_iter().flatten().map(|child| (*child, here)));
     }
     let title = conversation.title.filter(|title| !title.trim().is_empty());
     Ok(Some(ImportedChat {
         id: conversation.id.and_then(|id| id.parse().ok()).unwrap_or_else(ChatId::fresh),
         title: title.unwrap_or_else(|| domain::text::title_of(messages[0].content.trim())),
         created_at: began,
-        updated_at: moment(conversation.update_time).unwrap_or(last),
+        updated_at,
         marks: Marks { pinned: false, archived: conversation.is_archived == Some(true) },
         messages,
     }))
+}
+
+/// Where a node of the tree is: the last that was said there, and when.
+#[derive(Clone, Copy)]
+struct Place {
+    message: Option<MessageId>,
+    at: Timestamp,
+}
+
+/// Puts what a node says after what stands `before` it, `aside` unless it is on the present branch.
+fn place(node: &Node, before: Place, aside: Option<Aside>, messages: &mut Vec<ImportedMessage>) -> Place {
+    let Some(said) = node.message.as_ref().and_then(said) else { return before };
+    // What has no time of its own stands right after what came before it.
+    let own = node.message.as_ref().and_then(|message| moment(message.create_time));
+    let at = own.filter(|own| *own > before.at).unwrap_or(Timestamp(before.at.0 + 1));
+    let message = Some(said.id);
+    messages.push(ImportedMessage { created_at: at, aside, ..said });
+    Place { message, at }
+}
+
+/// What a node stands after, if that is in the file.
+fn parent<'a>(nodes: &'a HashMap<String, Node>, node: &Node) -> Option<&'a str> {
+    let parent = node.parent.as_ref()?;
+    nodes.get_key_value(parent).map(|(id, _)| id.as_str())
+}
+
+/// The nodes that stand after each, in order.
+fn children(nodes: &HashMap<String, Node>) -> HashMap<&str, Vec<&str>> {
+    let mut children: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (id, node) in nodes {
+        if let Some(parent) = parent(nodes, node) {
+            children.entry(parent).or_default().push(id);
+        }
+    }
+    for ids in children.values_mut() {
+        ids.sort_unstable();
+    }
+    children
 }
 
 /// Seconds with a fraction, of the years that a database of ours has.
@@ -111,7 +165,7 @@ fn moment(seconds: Option<f64>) -> Option<Timestamp> {
 }
 
 /// The nodes from the root to the present one, or to the last of the newest branch.
-fn branch(conversation: &Conversation) -> Vec<&Node> {
+fn branch(conversation: &Conversation) -> Vec<&str> {
     let nodes = &conversation.mapping;
     let mut at = conversation.current_node.clone().filter(|id| nodes.contains_key(id)).or_else(|| {
         let mut id = nodes.iter().find(|(_, node)| node.parent.is_none()).map(|(id, _)| id)?;
@@ -131,29 +185,28 @@ fn branch(conversation: &Conversation) -> Vec<&Node> {
         if !seen.insert(id) {
             break;
         }
-        branch.push(node);
+        branch.push(id.as_str());
         at.clone_from(&node.parent);
     }
     branch.reverse();
     branch
 }
 
-/// What a message says to the other side; calls of tools, their results and hidden messages say nothing.
+/// What a message says to the other side; calls of tools, their results and hidden messages say nothing. A document that
+/// the assistant made beside the chat is what it said.
 fn said(message: &Message) -> Option<ImportedMessage> {
     let role = match message.author.role.as_str() {
         "user" => Role::User,
         "assistant" => Role::Assistant,
         _ => return None,
     };
-    let is_aside = message.recipient.as_deref().is_some_and(|recipient| recipient != "all")
-        || message.metadata.is_visually_hidden_from_conversation == Some(true);
-    if is_aside {
+    if message.metadata.is_visually_hidden_from_conversation == Some(true) {
         return None;
     }
-    let content = match message.content.kind.as_str() {
-        "text" | "multimodal_text" => message.content.parts.iter().filter_map(words).collect::<Vec<_>>().join("\n\n"),
-        "code" => format!("```\n{}\n```", message.content.text.as_deref()?),
-        _ => return None,
+    let content = match message.recipient.as_deref() {
+        None | Some("all") => words_of(&message.content)?,
+        Some(DOCUMENT) => document(&message.content)?,
+        Some(_) => return None,
     };
     if content.trim().is_empty() {
         return None;
@@ -173,6 +226,33 @@ fn said(message: &Message) -> Option<ImportedMessage> {
         created_at: Timestamp::default(),
         aside: None,
     })
+}
+
+fn words_of(content: &Content) -> Option<String> {
+    match content.kind.as_str() {
+        "text" | "multimodal_text" => Some(content.parts.iter().filter_map(words).collect::<Vec<_>>().join("\n\n")),
+        "code" => Some(format!("```\n{}\n```", content.text.as_deref()?)),
+        _ => None,
+    }
+}
+
+/// A document as the assistant wrote it first, under its name; code stands in a fence.
+fn document(content: &Content) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Document {
+        #[serde(default)]
+        name: String,
+        #[serde(default, rename = "type")]
+        kind: String,
+        content: String,
+    }
+    let json = content.text.as_deref().or_else(|| content.parts.first()?.as_str())?;
+    let Document { name, kind, content } = serde_json::from_str(json).ok()?;
+    let body = match kind.strip_prefix("code/") {
+        Some(language) => format!("```{language}\n{content}\n```"),
+        None => content,
+    };
+    Some(format!("**{name}**\n\n{body}"))
 }
 
 /// The words of a part, or what else it is.
@@ -224,9 +304,40 @@ mod tests {
         assert_eq!((chat.title.as_str(), chat.marks.archived), ("Trip", true));
         assert_eq!(chat.id.to_string(), "01890a5d-ac96-774b-bcce-b302099a8057");
         let said: Vec<(Role, &str)> = chat.messages.iter().map(|said| (said.role, said.content.as_str())).collect();
-        assert_eq!(said, [(Role::User, "Where?"), (Role::Assistant, "[image]\n\nLisbon")]);
+        let other = (Role::Assistant, "an older answer");
+        assert_eq!(said, [(Role::User, "Where?"), (Role::Assistant, "[image]\n\nLisbon"), other]);
+        let aside = chat.messages[2].aside.expect("it is on another branch");
+        assert_eq!(aside.parent, Some(chat.messages[0].id));
+        assert!(chat.messages[1].aside.is_none() && chat.messages[2].created_at > chat.messages[0].created_at);
         assert_eq!(chat.messages[1].model.as_deref(), Some("openai/gpt-4o"));
         assert!(chat.messages[0].created_at < chat.messages[1].created_at);
+    }
+
+    #[test]
+    fn branches_of_branches_and_documents_come_in() {
+        let document = json!({ "recipient": "canmore.create_textdoc", "content": { "content_type": "code",
+            "text": "{\"name\":\"Sum\",\"type\":\"code/python\",\"content\":\"print(1)\"}" } });
+        let conversation = json!({ "current_node": "b2", "mapping": {
+            "a": message("user", "one", "", json!({})),
+            "b1": message("assistant", "first", "a", json!({})),
+            "c1": message("user", "more", "b1", json!({})),
+            "d1": message("assistant", "", "c1", document),
+            "t": message("tool", "made", "d1", json!({})),
+            "e1": message("assistant", "Here it is.", "t", json!({})),
+            "b2": message("assistant", "second", "a", json!({})),
+            "z": message("user", "another beginning", "gone", json!({})),
+        } });
+        let chat = read(&conversation).unwrap().unwrap();
+        let named = |content: &str| chat.messages.iter().find(|said| said.content == content).unwrap();
+        let after = |content: &str| named(content).aside.unwrap().parent;
+        assert_eq!(chat.messages.iter().filter(|said| said.aside.is_none()).count(), 2);
+        assert_eq!(after("first"), Some(named("one").id));
+        assert_eq!(after("more"), Some(named("first").id));
+        let document = "**Sum**\n\n```python\nprint(1)\n```";
+        assert_eq!(after(document), Some(named("more").id));
+        assert_eq!(after("Here it is."), Some(named(document).id));
+        assert_eq!(after("another beginning"), None);
+        assert_eq!(chat.messages.len(), 7);
     }
 
     #[test]
