@@ -206,26 +206,32 @@ test("an answer goes on without anybody watching", async (t) => {
   await later.answers.getByText("Half and whole.").waitFor();
 });
 
-test("a server that dies in the middle of an answer has kept it, and says that it was interrupted", async (t) => {
-  const env = { OPENAI_BASE_URL: stage.model.baseUrl };
-  const app = await startApp({ env });
-  const { visitor } = await stage.member(t, { origin: app.url });
-  stage.model.answer(say(words(0, 20)), hold(never));
-  await visitor.open();
-  await visitor.ask("Count");
-  await visitor.answers.getByText(/w19/u).waitFor();
-  // What streams is written down within a quarter of a second.
-  await visitor.page.waitForTimeout(500);
-  await app.stop({ signal: "SIGKILL", keepData: true });
-  await visitor.sees("Reconnecting...");
-  const again = await startApp({ env, data: app.data, port: app.port });
-  t.after(() => again.stop());
-  await visitor.answers.getByText("Interrupted", { exact: true }).waitFor();
-  await visitor.page.reload();
-  await visitor.answers.getByText("Interrupted", { exact: true }).waitFor();
-  await visitor.questions.getByText("Count").waitFor();
-  await visitor.answers.getByText(/w0 .*w19/u).waitFor();
-  stage.model.answer(say("Back again."));
-  await visitor.answers.getByRole("button", { name: "Try again" }).click();
-  await visitor.answers.getByText("Back again.").waitFor();
-});
+for (const [how, signal] of [
+  ["dies", "SIGKILL"],
+  ["is stopped", "SIGTERM"],
+] as const) {
+  test(`a server that ${how} in the middle of an answer has kept it, and says that it was interrupted`, async (t) => {
+    const env = { OPENAI_BASE_URL: stage.model.baseUrl };
+    const app = await startApp({ env });
+    const { visitor } = await stage.member(t, { origin: app.url });
+    stage.model.answer(say(words(0, 20)), hold(never));
+    await visitor.open();
+    await visitor.ask("Count");
+    await visitor.answers.getByText(/w19/u).waitFor();
+    // What streams is written down within a quarter of a second.
+    await visitor.page.waitForTimeout(500);
+    await app.stop({ signal, keepData: true });
+    await visitor.sees("Reconnecting...");
+    const again = await startApp({ env, data: app.data, port: app.port });
+    t.after(() => again.stop());
+    await visitor.answers.getByText("Interrupted", { exact: true }).waitFor();
+    await visitor.answers.getByRole("button", { name: "Continue" }).waitFor();
+    await visitor.page.reload();
+    await visitor.answers.getByText("Interrupted", { exact: true }).waitFor();
+    await visitor.questions.getByText("Count").waitFor();
+    await visitor.answers.getByText(/w0 .*w19/u).waitFor();
+    stage.model.answer(say("Back again."));
+    await visitor.answers.getByRole("button", { name: "Try again" }).click();
+    await visitor.answers.getByText("Back again.").waitFor();
+  });
+}

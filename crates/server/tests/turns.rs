@@ -216,6 +216,33 @@ async fn a_process_that_dies_leaves_an_interrupted_answer_with_all_that_was_writ
 }
 
 #[tokio::test]
+async fn a_process_that_is_stopped_lets_viewers_come_back_for_what_it_kept() {
+    for database in databases() {
+        let model = ScriptedModel::start([Step::Hang("The first half".into())]).await;
+        let app = app_with(&model, database).await;
+        let person = app.person().await;
+        let chat = person.new_chat().await;
+        let stream = person.ask_streaming(&chat, "Begin", json!([])).await;
+        while model.open_streams() == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let (told, stopped) = tokio::join!(stream.text(), app.stop());
+        let told = told.unwrap();
+        assert!(
+            !told.contains("[DONE]") && !told.contains("\"error\""),
+            "a stream that ends well is not come back for: {told}"
+        );
+        let (folder, url) = stopped;
+        let again = TestApp::builder().on_data_of(&folder, &url).set("OPENAI_BASE_URL", &model.base_url).start().await;
+        let path = format!("{}/rest/v1/ai_chat_messages?select=*&session_id=eq.{chat}&order=created_at.asc", again.url);
+        let messages: Value =
+            again.http.get(&path).bearer_auth(&person.token).send().await.unwrap().json().await.unwrap();
+        assert_eq!(messages[1]["status"], "interrupted", "{messages}");
+        again.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn what_is_refused_is_refused_with_its_code() {
     let model = ScriptedModel::start([Step::Hang("…".into())]).await;
     let app = app_with(&model, Database::of_environment()).await;

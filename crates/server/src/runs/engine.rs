@@ -249,7 +249,12 @@ async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, out
     }
     drop(run.end.set(end));
     app.runs.leave(run);
-    run.log.close();
+    if status == MessageStatus::Interrupted {
+        // The program stops. Viewers come back for what can be gone on with, rather than hear of a failure.
+        run.log.leave();
+    } else {
+        run.log.close();
+    }
     app.events.publish(run.owner, &Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended });
     app.events.publish(run.owner, &Event::Session { session_id: Some(run.chat) });
     // Who stops an answer, or sees it fail, says when it goes on.
