@@ -39,6 +39,9 @@ test("the official client lists the models, and those with tools for a key that 
   };
   assert.deepEqual(await ids("chat"), [model]);
   assert.deepEqual(await ids("chat", "tools"), [model, `${model}:tools`]);
+  const { openai } = await client("chat");
+  assert.equal((await openai.models.retrieve(model)).id, model);
+  assert.equal((await refusal(openai.models.retrieve(`${model}:tools`))).status, 404);
 });
 
 test("the official client gets a whole answer, and the default model by its name", async () => {

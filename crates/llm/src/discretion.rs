@@ -10,6 +10,9 @@ const SAMPLE_BYTES: usize = 40;
 /// Texts shorter than this are words that any message may hold.
 const SHORTEST_SAMPLE_BYTES: usize = 12;
 
+/// Keys shorter than this are none: servers of one's own are given a word such as "x".
+const SHORTEST_KEY_BYTES: usize = 8;
+
 /// The same error without the key, and cut where it begins to quote the request.
 pub(crate) fn without_secrets(error: ModelError, key: Option<&SecretString>, request: Option<&Request>) -> ModelError {
     let clean = |message: String| clean(message, key, request);
@@ -32,7 +35,7 @@ pub(crate) fn without_secrets(error: ModelError, key: Option<&SecretString>, req
 }
 
 fn clean(mut message: String, key: Option<&SecretString>, request: Option<&Request>) -> String {
-    if let Some(key) = key.map(|key| key.expose_secret().trim()).filter(|key| !key.is_empty()) {
+    if let Some(key) = key.map(|key| key.expose_secret().trim()).filter(|key| key.len() >= SHORTEST_KEY_BYTES) {
         message = message.replace(key, "[key]");
     }
     for text in request.iter().flat_map(|request| texts_of(request)) {
@@ -61,6 +64,12 @@ fn texts_of(request: &Request) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_in_the_place_of_a_key_takes_nothing_away() {
+        let told = ModelError::Provider("upstream exploded".to_owned());
+        assert_eq!(without_secrets(told.clone(), Some(&SecretString::from("x")), None), told);
+    }
 
     #[test]
     fn neither_key_nor_words_of_the_conversation_stay() {

@@ -4,8 +4,10 @@
 mod limits;
 mod tools;
 
-use domain::UserId;
+use std::time::Duration;
+
 use domain::model::{FinishReason, ModelError, ModelEvent, ModelMessage, PartKind, Request, Usage};
+use domain::{ApiKeyId, UserId};
 use futures_util::{Stream, StreamExt};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +22,8 @@ pub use limits::{Limits, Refused, Turn};
 
 /// How often the model may be asked in one answer.
 const ROUNDS: usize = 25;
+/// How often an answer looks whether its key still holds.
+const KEY_LOOK: Duration = Duration::from_secs(1);
 /// Pieces on their way to the program; a program that does not read holds the model up.
 const AHEAD: usize = 64;
 
@@ -28,6 +32,8 @@ const AHEAD: usize = 64;
 pub struct Question {
     /// In whose name.
     pub user: UserId,
+    /// With which of their keys, if with one. The answer ends with it.
+    pub key: Option<ApiKeyId>,
     /// Whom.
     pub model: ModelId,
     /// The conversation, and the program's own tools.
@@ -99,6 +105,9 @@ pub enum Failure {
     /// The server stops.
     #[error("the server is being restarted; try again in a moment")]
     Stopping,
+    /// The key was ended in the middle of the answer.
+    #[error("this key was ended")]
+    Revoked,
     /// A fault of ours. The words stay in the log.
     #[error("something went wrong on the server")]
     Internal(#[from] anyhow::Error),
@@ -116,6 +125,10 @@ pub fn answer(app: &App, question: Question, turn: Turn) -> impl Stream<Item = S
             biased;
             () = cancel.cancelled() => return,
             () = inner.tasks.stopping().cancelled() => Err(Failure::Stopping),
+            () = revoked(&inner, question.user, question.key) => {
+                cancel.cancel();
+                Err(Failure::Revoked)
+            }
             end = talk.hold(question) => end,
         };
         let last = end.map_or_else(Said::Failed, |(reason, usage)| Said::End(reason, usage));
@@ -127,6 +140,18 @@ pub fn answer(app: &App, question: Question, turn: Turn) -> impl Stream<Item = S
         let said = told.recv().await?;
         Some((said, (told, guard)))
     })
+}
+
+/// Waits until a key has been ended, at whichever node.
+async fn revoked(app: &App, user: UserId, key: Option<ApiKeyId>) {
+    let Some(id) = key else { return std::future::pending().await };
+    loop {
+        tokio::time::sleep(KEY_LOOK).await;
+        // While the database is away the key holds: the answer was allowed when it began.
+        if app.store.list_api_keys(user).await.is_ok_and(|keys| keys.iter().all(|key| key.id != id)) {
+            return;
+        }
+    }
 }
 
 /// One conversation with the model.
@@ -148,7 +173,7 @@ struct Reply {
 
 impl Talk<'_> {
     async fn hold(&self, question: Question) -> Result<(FinishReason, Usage), Failure> {
-        let Question { user, model, mut request, with_tools } = question;
+        let Question { user, model, mut request, with_tools, .. } = question;
         let offered = if with_tools { Some(self.offer(user, &model, &request).await?) } else { None };
         let mut usage = Usage::default();
         for _ in 0..ROUNDS {

@@ -361,6 +361,30 @@ async fn a_key_that_asks_too_often_is_told_when_to_come_back() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_ended_ends_what_it_asked_for() {
+    let model = ScriptedModel::start([Step::Hang("On and on".into())]).await;
+    let app = TestApp::builder().set("OPENAI_BASE_URL", &model.base_url).start().await;
+    let person = app.person().await;
+    let key = key_of(&person, &["chat"]).await;
+    let mut body = question("openai/scripted");
+    body["stream"] = true.into();
+    let mut answer = ask(&app, &key, &body).await;
+    let first = answer.chunk().await.unwrap().unwrap();
+    let id = person.get("/api/keys").await["keys"][0]["id"].as_str().unwrap().to_owned();
+    let path = format!("/api/keys/{id}");
+    assert_eq!(person.request(reqwest::Method::DELETE, &path).send().await.unwrap().status(), 204);
+    let mut told = String::from_utf8_lossy(&first).into_owned();
+    while let Some(chunk) = answer.chunk().await.unwrap() {
+        told.push_str(&String::from_utf8_lossy(&chunk));
+    }
+    assert!(told.contains("invalid_api_key") && !told.contains("[DONE]"), "{told}");
+    while model.open_streams() > 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn a_program_that_goes_away_ends_the_answer_at_the_model() {
     let model = ScriptedModel::start([Step::Hang("On and on".into())]).await;
     let app = TestApp::builder().set("OPENAI_BASE_URL", &model.base_url).start().await;

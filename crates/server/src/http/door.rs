@@ -17,11 +17,12 @@ use futures_util::Stream;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
+use super::extract::Named;
 use super::route::Access::SignedIn;
 use super::route::{Section, get, post};
 use crate::app::App;
 use crate::door::{Failure, Question, Said, answer};
-use crate::models::{ModelId, allowance};
+use crate::models::{ModelId, ModelView, allowance};
 use caller::Caller;
 use chat::ChatBody;
 use refusal::Refusal;
@@ -36,6 +37,7 @@ const DEFAULT: &str = "default";
 pub fn section() -> Section {
     let routes = [
         get("/models", SignedIn, models),
+        get("/models/{id}", SignedIn, model),
         post("/chat/completions", SignedIn, complete),
         post("/responses", SignedIn, respond),
     ];
@@ -46,22 +48,24 @@ pub fn section() -> Section {
     })
 }
 
-/// `GET /v1/models`: those that can be asked now, each a second time with the person's tools where the key may use them.
+/// `GET /v1/models`: those that can be asked now.
 async fn models(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Refusal> {
+    Ok(Json(json!({ "object": "list", "data": listed(&app, &caller).await? })))
+}
+
+/// `GET /v1/models/{id}`: one of them. The line in its name is written `%2F` in the path.
+async fn model(State(app): State<App>, caller: Caller, Named(id): Named) -> Result<Json<Value>, Refusal> {
+    let named = listed(&app, &caller).await?.into_iter().find(|model| model["id"] == id.as_str());
+    named.map(Json).ok_or_else(|| Refusal::unknown_model(&id))
+}
+
+/// The models as a program sees them: each a second time with the person's tools where the key may use them.
+async fn listed(app: &App, caller: &Caller) -> Result<Vec<Value>, Refusal> {
     let (_, models) = app.models.list(caller.user).await.map_err(ApiError::from)?;
     let endings = if caller.may(Scope::Tools) { &["", WITH_TOOLS][..] } else { &[""] };
     let available = models.iter().filter(|model| model.available);
-    let data: Vec<Value> = available
-        .flat_map(|model| {
-            let view = |ending: &&str| {
-                json!({
-                    "id": format!("{}{ending}", model.id), "object": "model", "created": 0, "owned_by": model.provider
-                })
-            };
-            endings.iter().map(view).collect::<Vec<_>>()
-        })
-        .collect();
-    Ok(Json(json!({ "object": "list", "data": data })))
+    let view = |model: &ModelView, ending: &str| json!({ "id": format!("{}{ending}", model.id), "object": "model", "created": 0, "owned_by": model.provider });
+    Ok(available.flat_map(|model| endings.iter().map(move |ending| view(model, ending))).collect())
 }
 
 /// `POST /v1/chat/completions`
@@ -122,7 +126,7 @@ impl Asked {
     ) -> Result<impl Stream<Item = Said> + Send + 'static + use<>, Refusal> {
         let turn = app.door.begin(caller.key, caller.user)?;
         let Self { model, with_tools } = self;
-        Ok(answer(app, Question { user: caller.user, model, request, with_tools }, turn))
+        Ok(answer(app, Question { user: caller.user, key: caller.own_key, model, request, with_tools }, turn))
     }
 }
 

@@ -120,6 +120,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         }
 
         ("GET", "/v1/models" | "/api/keys" | "/api/model-providers" | "/api/usage") => (path.clone(), None, 200),
+        ("GET", "/v1/models/{id}") => (path.replace("{id}", "openai%2Fscripted"), None, 200),
         ("POST", "/v1/chat/completions") => {
             let messages = json!([{ "role": "user", "content": "Hello" }]);
             (path.clone(), Some(json!({ "model": "openai/scripted", "messages": messages })), 200)

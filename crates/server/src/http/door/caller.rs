@@ -2,8 +2,8 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use domain::UserId;
 use domain::api_key::Scope;
+use domain::{ApiKeyId, UserId};
 use uuid::Uuid;
 
 use super::refusal::Refusal;
@@ -20,6 +20,8 @@ pub struct Caller {
     pub user: UserId,
     /// By what the questions are counted.
     pub key: Uuid,
+    /// The key, when it is one of the person's.
+    pub own_key: Option<ApiKeyId>,
     scopes: Vec<Scope>,
 }
 
@@ -40,9 +42,14 @@ impl FromRequestParts<App> for Caller {
                 _ => ApiError::Unauthorized,
             })?;
             let known = known.ok_or(ApiError::Unauthorized)?;
-            return Ok(Self { user: known.user, key: known.key.id.0, scopes: known.key.scopes });
+            return Ok(Self {
+                user: known.user,
+                key: known.key.id.0,
+                own_key: Some(known.key.id),
+                scopes: known.key.scopes,
+            });
         }
         let SignedIn { user, .. } = SignedIn::from_request_parts(parts, app).await?;
-        Ok(Self { user, key: user.0, scopes: vec![Scope::Chat, Scope::Tools] })
+        Ok(Self { user, key: user.0, own_key: None, scopes: vec![Scope::Chat, Scope::Tools] })
     }
 }

@@ -95,6 +95,7 @@ impl From<Failure> for Refusal {
                 retry_after: Some(1),
                 ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_restarting", failure.to_string())
             },
+            Failure::Revoked => Self::new(StatusCode::UNAUTHORIZED, "invalid_api_key", failure.to_string()),
             Failure::Internal(error) => ApiError::from(error).into(),
         }
     }
