@@ -22,6 +22,7 @@ use crate::mail::Mailer;
 use crate::models::Models;
 use crate::models::catalogue::Catalogue;
 use crate::nodes::{self, Identity, Post};
+use crate::places::Places;
 use crate::runs::Runs;
 use crate::secrets::Secrets;
 use crate::tasks::Tasks;
@@ -63,6 +64,8 @@ pub struct Parts {
     pub runs: Runs,
     /// Chats that are never written down.
     pub temporary: Temporary,
+    /// Streams that are open.
+    pub streams: Places,
     /// Files that are taken in at a time: each is in memory as a whole.
     pub imports: Semaphore,
     /// What limits programs that ask in a person's name.
@@ -115,10 +118,11 @@ impl App {
         let models = Models::new(&config, &store, &secrets, tools.guard())?;
         let identity = Identity::take(&config.data_dir, store.node());
         let former = identity.as_ref().and_then(|identity| identity.former);
-        let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref(), former).await?;
+        let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref(), former, config.limits).await?;
         let events = Events::new(post.clone());
         let door = door::Limits::new(config.rate_limits, &clock);
         let google_drive = GoogleDrive::default();
+        let streams = Places::new(config.limits.streams);
         let app = Self(Arc::new(Parts {
             config,
             site_url,
@@ -134,12 +138,14 @@ impl App {
             events,
             runs,
             temporary: Temporary::default(),
+            streams,
             imports: Semaphore::new(IMPORTS),
             door,
             identity,
             post,
         }));
         Runs::resume(&app, suspended);
+        app.tasks.spawn("database", watch_database(app.clone()));
         nodes::start(&app, outbox);
         app.tasks.spawn("upkeep", upkeep::run(app.clone()));
         app.tasks.spawn("catalogue", Catalogue::follow(app.clone()));
@@ -160,6 +166,24 @@ impl App {
         nodes::leave(self).await;
         self.store.close().await;
     }
+}
+
+/// Says when the database goes away, and when it is back.
+async fn watch_database(app: App) {
+    let mut is_away = app.store.is_away();
+    let watch = async {
+        let tell = async {
+            while is_away.changed().await.is_ok() {
+                if *is_away.borrow_and_update() {
+                    tracing::error!("the database is away; what needs it is refused until it is back");
+                } else {
+                    tracing::info!("the database is back");
+                }
+            }
+        };
+        tokio::join!(app.store.keep_watch(), tell)
+    };
+    app.tasks.stopping().run_until_cancelled(watch).await;
 }
 
 /// Makes a folder that only its owner may enter: the database and the keys stand in it. One that exists stays as it is.

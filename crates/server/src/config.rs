@@ -1,5 +1,6 @@
 //! Every setting, its default and its meaning. Read once, at start; a name or value that is not understood is refused.
 
+mod limits;
 mod origin;
 mod providers;
 mod source;
@@ -15,6 +16,7 @@ use url::Url;
 
 use crate::auth::address::TrustedProxy;
 
+pub use limits::{Limit, Limits};
 pub use origin::{NotAnOrigin, Origin};
 pub use providers::OPENAI_HOST;
 pub use source::{ConfigError, Source};
@@ -73,6 +75,8 @@ pub struct Config {
     pub anonymous_sign_in: bool,
     /// `CHAT_RATE_LIMITS`: `on` (default) or `off`, for test suites on loopback.
     pub rate_limits: bool,
+    /// `CHAT_MAX_…`: how much of everything there may be at a time.
+    pub limits: Limits,
     /// `CHAT_TRUSTED_PROXIES`: whose `X-Forwarded-For` is believed. Default: nobody's.
     pub trusted_proxies: Vec<TrustedProxy>,
     /// `CHAT_SERVICE_ROLE_KEY`: opens the admin part of the auth API, which is shut without it.
@@ -192,6 +196,7 @@ impl Config {
             redirect_allow: source.list("CHAT_REDIRECT_ALLOW", "addresses")?,
             password_reauthentication,
             rate_limits: source.switch("CHAT_RATE_LIMITS")?.unwrap_or(true),
+            limits: Limits::read(&mut source)?,
             trusted_proxies: source.list("CHAT_TRUSTED_PROXIES", "addresses or networks such as 10.0.0.0/8")?,
             service_role_key: source.long_secret("CHAT_SERVICE_ROLE_KEY", SHORTEST_SERVICE_ROLE_KEY)?,
             master_key: source.secret("CHAT_MASTER_KEY"),

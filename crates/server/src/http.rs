@@ -21,6 +21,7 @@ pub mod headers;
 pub mod health;
 pub mod history;
 pub mod import;
+mod intake;
 pub mod mcp_servers;
 pub mod model_providers;
 mod models;
@@ -38,13 +39,12 @@ pub mod tool_permissions;
 pub mod tool_runs;
 pub mod usage;
 
-use std::time::Duration;
-
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::timeout::RequestBodyTimeoutLayer;
 
 use crate::app::App;
+use intake::Intake;
 use route::Access::{Anyone, Owner, SignedIn};
 use route::{Entry, Section, delete, get, patch, post, put};
 
@@ -53,9 +53,6 @@ pub use serve::{listen, serve};
 /// The largest request body, in bytes. A message has at most 200,000 characters, tool arguments come to less. Whoever
 /// reads a body holds to it and says so in the shape of its own protocol.
 const BODY_LIMIT: usize = 2 * 1024 * 1024;
-
-/// How long the next piece of a body may take.
-const BODY_SILENCE: Duration = Duration::from_secs(15);
 
 /// Every route, with who may call it. Handlers extract, authorise, call and answer; what they call stands in `auth`,
 /// `runs` and `tools`.
@@ -175,7 +172,7 @@ pub fn routes(app: &App) -> Router {
     let routes = table().into_iter().fold(Router::new(), |routes, section| section.add_to(routes));
     let routes = routes
         .fallback(assets::serve)
-        .layer(RequestBodyTimeoutLayer::new(BODY_SILENCE))
+        .layer(from_fn_with_state(Intake::new(app.config.limits.bodies_bytes), intake::bound))
         .layer(CatchPanicLayer::custom(error::after_panic))
         .with_state(app.clone());
     headers::security(cors::allow(routes, &app.config.cors_origins))

@@ -13,6 +13,7 @@ pub mod http;
 pub mod mail;
 pub mod models;
 pub mod nodes;
+pub mod places;
 pub mod runs;
 pub mod secrets;
 pub mod tasks;

@@ -24,7 +24,7 @@ mod resuming;
 mod transcript;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -39,6 +39,7 @@ use store::runs::UnfinishedRun;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
+use crate::config::Limits;
 use crate::events::{Event, RunState};
 use crate::models::{ModelId, allowance};
 use crate::tasks::Tasks;
@@ -59,12 +60,8 @@ pub use questions::AllWaiting;
 pub use queue::QueueError;
 pub use recovery::Suspended;
 
-/// Runs of one person at a time.
-const RUNS_PER_USER: usize = 8;
 /// How long the turns of an account wait for their ends when it is deleted.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-/// Runs of everybody at a time.
-const RUNS: usize = 4_000;
 
 /// A turn that goes on, or has just ended.
 #[derive(Debug)]
@@ -91,6 +88,8 @@ pub struct Run {
     pub stop: CancellationToken,
     /// It was stopped for the message that waits first.
     gives_way: AtomicBool,
+    /// Cancelled when it has said more than one turn may.
+    overfull: CancellationToken,
     /// Cancelled when another node drives it.
     pub lost: CancellationToken,
     /// How it ended, once it has.
@@ -148,9 +147,12 @@ pub enum BeginError {
     /// The chat's last turn still goes on.
     #[error("the assistant is still answering in this chat")]
     Busy,
-    /// The caller, or everybody together, has too many turns going on.
-    #[error("too many answers are being written at once; wait until one has ended")]
-    TooMany,
+    /// The caller has too many turns going on.
+    #[error("as many of your answers are being written as may be at once ({0}); wait until one has ended")]
+    TooMany(usize),
+    /// Everybody together has, or they say more than can be held.
+    #[error("the server writes as many answers as it can; try again soon")]
+    Overloaded,
     /// No model.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -179,6 +181,9 @@ pub struct Runs {
     /// By owner and chat: whoever asks in somebody else's chat stands in nobody's way until the store refuses.
     active: Mutex<HashMap<(UserId, ChatId), Arc<Run>>>,
     journal: Journal,
+    limits: Limits,
+    /// Bytes of the logs of all turns.
+    held: Arc<AtomicUsize>,
     /// Those that other nodes drive and that are followed here.
     replicas: Replicas,
 }
@@ -191,6 +196,7 @@ impl Runs {
         tasks: &Tasks,
         clock: &dyn Clock,
         former: Option<NodeId>,
+        limits: Limits,
     ) -> anyhow::Result<(Self, Vec<Suspended>)> {
         store.enter_nodes().await?;
         if let Some(former) = former {
@@ -199,7 +205,8 @@ impl Runs {
         let suspended = recovery::close_unfinished(store, &store.claim_runs().await?, clock.now()).await?;
         let (journal, writer) = Journal::new(store.clone(), tasks.stopping().clone());
         tasks.spawn("journal", writer);
-        Ok((Self { active: Mutex::default(), journal, replicas: Replicas::default() }, suspended))
+        let held = Arc::default();
+        Ok((Self { active: Mutex::default(), journal, limits, held, replicas: Replicas::default() }, suspended))
     }
 
     /// Lets turns wait again that waited when the program was stopped.
@@ -231,12 +238,13 @@ impl Runs {
             owner,
             home,
             answer: MessageId::fresh(),
-            log: RunLog::default(),
+            log: RunLog::counted(&self.held),
             said: Mutex::default(),
             questions: Questions::default(),
             calls: LiveCalls::default(),
             stop: CancellationToken::new(),
             gives_way: AtomicBool::new(false),
+            overfull: CancellationToken::new(),
             lost: CancellationToken::new(),
             end: OnceLock::new(),
         });
@@ -328,6 +336,11 @@ impl Runs {
         drop(tokio::time::timeout(LAST_WORDS, ended).await);
     }
 
+    /// How much there may be at a time.
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// Where events go on their way to the database.
     pub fn journal(&self) -> &Journal {
         &self.journal
@@ -338,15 +351,20 @@ impl Runs {
         if active.contains_key(&(run.owner, run.chat)) {
             return Err(BeginError::Busy);
         }
+        let Limits { runs, turns_bytes, .. } = self.limits;
         let own = active.keys().filter(|(owner, _)| *owner == run.owner).count();
-        if own >= RUNS_PER_USER || active.len() >= RUNS {
-            return Err(BeginError::TooMany);
+        if own >= runs.each {
+            return Err(BeginError::TooMany(runs.each));
+        }
+        if active.len() >= runs.all || self.held.load(Ordering::Relaxed) >= turns_bytes {
+            return Err(BeginError::Overloaded);
         }
         active.insert((run.owner, run.chat), Arc::clone(run));
         Ok(())
     }
 
     fn leave(&self, run: &Run) {
+        self.journal.forget(run.id);
         self.active().remove(&(run.owner, run.chat));
     }
 

@@ -3,6 +3,7 @@
 mod account;
 mod apps;
 mod auth;
+mod bounds;
 mod chat_models;
 mod door;
 mod elicitations;
@@ -20,6 +21,7 @@ mod nodes;
 mod offers;
 mod outages;
 mod permissions;
+mod program;
 mod rest;
 mod routes;
 mod sign_in;

@@ -1,11 +1,18 @@
 //! The database goes away in the middle of turns, and comes back.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod disk;
+mod gate;
+mod locks;
+mod server;
 
 use std::process::Command;
 use std::time::Duration;
 
-use serde_json::json;
-use testkit::{Database, ScriptedModel, Step, TestApp, databases};
+use reqwest::Method;
+use reqwest::header::HeaderValue;
+use serde_json::{Value, json};
+use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases};
 
 /// Lets nobody into a database of PostgreSQL any more and sends everybody away, or lets them in again.
 fn allow(url: &str, allowed: bool) {
@@ -28,6 +35,42 @@ async fn ready(app: &TestApp) -> u16 {
     app.http.get(format!("{}/health/ready", app.url)).send().await.unwrap().status().as_u16()
 }
 
+async fn until_ready(app: &TestApp, status: u16) {
+    while ready(app).await != status {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Reads a stream until these words were told.
+async fn read_until(stream: &mut reqwest::Response, told: &mut String, words: &str) {
+    while !told.contains(words) {
+        let piece = stream.chunk().await.unwrap();
+        told.push_str(&String::from_utf8_lossy(&piece.expect("the stream goes on")));
+    }
+}
+
+/// A message is refused, for now, in words.
+async fn refuses_for_now(person: &Person, chat: &str) {
+    let body = json!({ "message": "Hi", "sessionId": chat });
+    let answer = person.request(Method::POST, "/functions/v1/ai-chat").json(&body).send().await.unwrap();
+    assert_eq!((answer.status().as_u16(), &answer.headers()["retry-after"]), (503, &HeaderValue::from(5)));
+    let body: Value = answer.json().await.unwrap();
+    assert_eq!(body["code"], "outage", "{body}");
+}
+
+/// The rest of a turn of so many words, whose end was held up: it is told, and it is what is stored.
+async fn ends_well(person: &Person, chat: &str, stream: reqwest::Response, mut told: String, words: usize) {
+    assert!(!told.contains(r#""type":"finish""#), "its end is told when it is stored");
+    told.push_str(&stream.text().await.unwrap());
+    assert!(told.contains(r#""type":"finish""#) && told.ends_with("data: [DONE]\n\n"), "{told}");
+    let messages = person.messages(chat).await;
+    let contents: Vec<&Value> = messages.iter().map(|message| &message["content"]).collect();
+    assert_eq!(contents, [&json!("Go on"), &json!("word ".repeat(words))]);
+    assert_eq!(messages[1]["status"], "done");
+}
+
+const UNSTORED: &str = "The database does not answer";
+
 #[tokio::test]
 async fn a_turn_outlives_an_outage_of_the_database_and_says_so() {
     if !databases().contains(&Database::Postgres) {
@@ -40,24 +83,13 @@ async fn a_turn_outlives_an_outage_of_the_database_and_says_so() {
     let chat = person.new_chat().await;
     let mut stream = person.ask_streaming(&chat, "Go on", json!([])).await;
     let mut told = String::new();
-    while !told.contains("word") {
-        told.push_str(&String::from_utf8_lossy(&stream.chunk().await.unwrap().unwrap()));
-    }
+    read_until(&mut stream, &mut told, "word").await;
     allow(&app.database_url, false);
-    assert_eq!(ready(&app).await, 503);
-    let (status, _) = person.post("/functions/v1/ai-chat", &json!({ "message": "Hi", "sessionId": chat })).await;
-    assert!(status.is_server_error(), "nothing is taken that cannot be kept: {status}");
-    while !told.contains("The database does not answer") {
-        told.push_str(&String::from_utf8_lossy(&stream.chunk().await.unwrap().unwrap()));
-    }
-    assert!(!told.contains(r#""type":"finish""#), "its end is told when it is stored");
+    until_ready(&app, 503).await;
+    refuses_for_now(&person, &chat).await;
+    read_until(&mut stream, &mut told, UNSTORED).await;
     allow(&app.database_url, true);
-    told.push_str(&stream.text().await.unwrap());
-    assert!(told.contains(r#""type":"finish""#) && told.ends_with("data: [DONE]\n\n"));
-    let answer = person.messages(&chat).await.pop().unwrap();
-    assert_eq!((&answer["content"], &answer["status"]), (&json!("word ".repeat(60)), &json!("done")));
-    while ready(&app).await != 200 {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    ends_well(&person, &chat, stream, told, 60).await;
+    until_ready(&app, 200).await;
     app.stop().await;
 }

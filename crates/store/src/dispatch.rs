@@ -8,7 +8,7 @@ macro_rules! read {
     ($store:expr, |$c:ident| $body:expr) => {
         match &$store.db {
             $crate::Db::Sqlite { read: $c, .. } => $body,
-            $crate::Db::Postgres($c) => $body,
+            $crate::Db::Postgres($c) => $store.presence.attend(async { $body }).await,
         }
     };
 }
@@ -17,8 +17,8 @@ macro_rules! read {
 macro_rules! write {
     ($store:expr, |$c:ident| $body:expr) => {
         match &$store.db {
-            $crate::Db::Sqlite { write: $c, .. } => $body,
-            $crate::Db::Postgres($c) => $body,
+            $crate::Db::Sqlite { write: $c, .. } => $store.presence.attend(async { $body }).await,
+            $crate::Db::Postgres($c) => $store.presence.attend(async { $body }).await,
         }
     };
 }
@@ -29,29 +29,32 @@ macro_rules! transaction {
     ($store:expr, |$tx:ident| $body:block) => {
         match &$store.db {
             $crate::Db::Sqlite { write, .. } => {
-                $crate::dispatch::within!(write.begin_with("BEGIN IMMEDIATE"), |$tx| $body)
+                $crate::dispatch::within!($store, write.begin_with("BEGIN IMMEDIATE"), |$tx| $body)
             }
-            $crate::Db::Postgres(pool) => $crate::dispatch::within!(pool.begin(), |$tx| $body),
+            $crate::Db::Postgres(pool) => $crate::dispatch::within!($store, pool.begin(), |$tx| $body),
         }
     };
 }
 
 /// The body between a beginning and its commit or rollback; only for [`transaction!`].
 macro_rules! within {
-    ($begin:expr, |$tx:ident| $body:block) => {{
-        let mut transaction = $begin.await?;
-        let result: Result<_, $crate::Error> = async {
-            let $tx = &mut *transaction;
-            $body
-        }
-        .await;
-        match result {
-            Ok(value) => transaction.commit().await.map(|()| value).map_err($crate::Error::from),
-            Err(error) => {
-                transaction.rollback().await?;
-                Err(error)
+    ($store:expr, $begin:expr, |$tx:ident| $body:block) => {{
+        let whole = async {
+            let mut transaction = $begin.await?;
+            let result: Result<_, $crate::Error> = async {
+                let $tx = &mut *transaction;
+                $body
             }
-        }
+            .await;
+            match result {
+                Ok(value) => transaction.commit().await.map(|()| value).map_err($crate::Error::from),
+                Err(error) => {
+                    transaction.rollback().await?;
+                    Err(error)
+                }
+            }
+        };
+        $store.presence.attend(whole).await
     }};
 }
 

@@ -18,24 +18,31 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the database cannot be reached or is too busy: what was asked is worth another try.
+    /// Whether the database cannot be reached or written, or is too busy: what was asked is worth another try.
     pub fn is_outage(&self) -> bool {
-        match self {
-            Self::Database(sqlx::Error::Database(refused)) => refused.code().is_some_and(|code| {
-                // PostgreSQL: connection failures, too many connections, shutting down. SQLite: busy, locked, disk full.
-                ["08", "53", "57P"].iter().any(|class| code.starts_with(class) && code.len() == 5)
-                    || matches!(code.as_ref(), "5" | "6" | "13")
-            }),
-            Self::Database(error) => matches!(
-                error,
-                sqlx::Error::Io(_)
-                    | sqlx::Error::Tls(_)
-                    | sqlx::Error::PoolTimedOut
-                    | sqlx::Error::PoolClosed
-                    | sqlx::Error::WorkerCrashed
-            ),
-            _ => false,
-        }
+        matches!(self, Self::Database(error) if is_outage(error))
+    }
+}
+
+/// PostgreSQL's classes and codes: connection failures, no room or places left, a lock that somebody holds, not accepting
+/// connections, shutting down, trouble of its system.
+const POSTGRES: [&str; 7] = ["08", "53", "55P03", "55000", "57P", "58", "25006"];
+/// SQLite's primary codes: busy, locked, read or write failed, disk full, file cannot be opened.
+const SQLITE: [u32; 5] = [5, 6, 10, 13, 14];
+
+pub(crate) fn is_outage(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(refused) => refused.code().is_some_and(|code| match code.len() {
+            5 => POSTGRES.iter().any(|known| code.starts_with(known)),
+            // An extended code has the primary one in its last byte.
+            _ => code.parse::<u32>().is_ok_and(|code| SQLITE.contains(&(code & 0xff))),
+        }),
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed => true,
+        _ => false,
     }
 }
 

@@ -8,6 +8,7 @@ mod error;
 mod json;
 mod migrate;
 mod open;
+mod presence;
 
 pub mod api_keys;
 pub mod approvals;
@@ -50,6 +51,8 @@ pub use error::Error;
 pub use json::JsonText;
 pub use open::OpenError;
 
+const PING: &str = "UPDATE nodes SET beat = beat WHERE id = $1";
+
 /// The database. Cheap to clone; all clones share the same pools.
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -58,6 +61,8 @@ pub struct Store {
     pub(crate) node: NodeId,
     /// What is written outlives this process.
     is_lasting: bool,
+    /// Whether the database is there.
+    pub(crate) presence: std::sync::Arc<presence::Presence>,
     /// Held as long as any clone lives: it keeps a second process off the same SQLite file.
     _lock: Option<std::sync::Arc<std::fs::File>>,
 }
@@ -95,12 +100,11 @@ impl Store {
         matches!(self.db, Db::Postgres(_))
     }
 
-    /// Answers when the database can be written. For readiness.
+    /// Answers when the database can be written, by writing: a full disk lets everything pass but that. For readiness.
     pub async fn ping(&self) -> Result<(), Error> {
-        dispatch::transaction!(self, |tx| {
-            sqlx::query("SELECT 1").execute(&mut *tx).await?;
-            Ok(())
-        })
+        let id = self.node.0;
+        dispatch::write!(self, |c| sqlx::query(PING).bind(id).execute(c).await.map(|done| done.rows_affected()))?;
+        Ok(())
     }
 
     /// Waits for work under way and closes every connection.

@@ -11,10 +11,13 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, PgConnection};
 
+use crate::presence::Presence;
 use crate::{Db, Store, migrate};
 
 /// How long a statement waits for another one's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The same in PostgreSQL's words.
+const LOCK_TIMEOUT: &str = "SET lock_timeout = '5s'";
 /// How long opening a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READERS: u32 = 4;
@@ -80,17 +83,32 @@ async fn open_postgres(url: &str) -> Result<Store, OpenError> {
     let options = PgConnectOptions::from_str(url)
         .map_err(|_| OpenError::BadUrl("it should look like postgres://user:password@host:5432/database".to_owned()))?
         .application_name("ai-chat-mcp");
-    let pool = PgPoolOptions::new()
-        .max_connections(POSTGRES_CONNECTIONS)
-        .acquire_timeout(CONNECT_TIMEOUT)
-        .connect_with(options.clone())
-        .await;
-    let pool = match pool {
+    let starting =
+        PgPoolOptions::new().max_connections(2).acquire_timeout(CONNECT_TIMEOUT).connect_with(options.clone()).await;
+    let starting = match starting {
         Ok(pool) => pool,
         Err(error) => return Err(OpenError::Unreachable(why_unreachable(error, &options).await)),
     };
-    migrate::postgres(&pool).await?;
-    Ok(Store { db: Db::Postgres(pool), node: NodeId::fresh(), is_lasting: true, _lock: None })
+    migrate::postgres(&starting).await?;
+    starting.close().await;
+    let presence = Arc::new(Presence::new());
+    let known = Arc::clone(&presence);
+    let pool = PgPoolOptions::new()
+        .max_connections(POSTGRES_CONNECTIONS)
+        .acquire_timeout(CONNECT_TIMEOUT)
+        .after_release(move |connection, _| {
+            // One whose server has gone away without a word would keep its place for as long as the system waits.
+            let is_doubtful = known.is_away();
+            Box::pin(async move {
+                Ok(!is_doubtful || matches!(tokio::time::timeout(BUSY_TIMEOUT, connection.ping()).await, Ok(Ok(()))))
+            })
+        })
+        // Migrations wait for each other for as long as they need. Everything else does not.
+        .after_connect(|connection, _| {
+            Box::pin(async move { sqlx::query(LOCK_TIMEOUT).execute(connection).await.map(|_| ()) })
+        })
+        .connect_lazy_with(options);
+    Ok(Store { db: Db::Postgres(pool), node: NodeId::fresh(), is_lasting: true, presence, _lock: None })
 }
 
 /// The pool tries until its time is up, and then knows no reason; one more attempt does.
@@ -130,6 +148,17 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
     let write = SqlitePoolOptions::new()
         .max_connections(1)
         .acquire_timeout(CONNECT_TIMEOUT)
+        .after_release(|connection, _| {
+            Box::pin(async move {
+                if connection.is_in_transaction() {
+                    // A rollback may still be on its way.
+                    connection.ping().await?;
+                }
+                // When the disk is full, the file's own rollback comes before ours, which then fails, and the connection
+                // would be taken for one within a transaction for ever.
+                Ok(!connection.is_in_transaction())
+            })
+        })
         .connect_with(options.clone())
         .await
         .map_err(|error| refusal(&path, &error))?;
@@ -141,7 +170,13 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
         .connect_with(options.read_only(true))
         .await
         .map_err(|error| refusal(&path, &error))?;
-    Ok(Store { db: Db::Sqlite { read, write }, node: NodeId::fresh(), is_lasting: true, _lock: Some(Arc::new(lock)) })
+    Ok(Store {
+        db: Db::Sqlite { read, write },
+        node: NodeId::fresh(),
+        is_lasting: true,
+        presence: Arc::new(Presence::new()),
+        _lock: Some(Arc::new(lock)),
+    })
 }
 
 /// Takes the file `<database>.lock`, which says that this process owns the database.

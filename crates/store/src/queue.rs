@@ -10,6 +10,8 @@ use crate::{Error, JsonText, Store};
 
 const COUNT: &str = "SELECT COUNT(*) FROM queued_messages WHERE session_id = $1 AND user_id = $2";
 
+const COUNT_OWN: &str = "SELECT COUNT(*) FROM queued_messages WHERE user_id = $1";
+
 const INSERT: &str = "INSERT INTO queued_messages (id, session_id, user_id, content, parts, tools, place)
     SELECT $1, id, user_id, $4, $5, $6, $7 FROM ai_chat_sessions WHERE id = $2 AND user_id = $3";
 
@@ -51,12 +53,14 @@ struct Row {
 impl Store {
     /// Puts a message behind the others that wait in a person's chat, and says how many those are.
     ///
-    /// Errors: `NotFound` when the chat is not the owner's, `Conflict` when too many wait.
+    /// Errors: `NotFound` when the chat is not the owner's, `Conflict` when too many wait in it, or in all chats of the
+    /// owner `most_of_owner`.
     pub async fn insert_queued(
         &self,
         owner: UserId,
         chat: ChatId,
         message: &QueuedMessage,
+        most_of_owner: usize,
         now: Timestamp,
     ) -> Result<i64, Error> {
         let content = without_nul(message.content.clone());
@@ -64,6 +68,10 @@ impl Store {
             let others = sqlx::query_scalar::<_, i64>(COUNT).bind(chat.0).bind(owner.0).fetch_one(&mut *tx).await?;
             if others >= MOST {
                 return Err(Error::Conflict(format!("{MOST} messages that wait")));
+            }
+            let own = sqlx::query_scalar::<_, i64>(COUNT_OWN).bind(owner.0).fetch_one(&mut *tx).await?;
+            if own >= i64::try_from(most_of_owner).unwrap_or(i64::MAX) {
+                return Err(Error::Conflict("messages of the person that wait".to_owned()));
             }
             let inserted = sqlx::query(INSERT)
                 .bind(message.id.0)

@@ -195,7 +195,7 @@ impl Store {
                 }
                 Db::Postgres(pool) => {
                     let query = sqlx::query_as::<_, TitleRow>(TITLE_CANDIDATES.1).bind(owner.0).bind(&wanted);
-                    query.bind(before).bind(BATCH).fetch_all(pool).await?
+                    self.presence.attend(query.bind(before).bind(BATCH).fetch_all(pool)).await?
                 }
             };
             let more = rows.len() as i64 == BATCH;
@@ -233,7 +233,8 @@ impl Store {
                 }
                 Db::Postgres(pool) => {
                     let query = sqlx::query_as::<_, MessageRow>(MESSAGE_CANDIDATES.1).bind(owner.0).bind(&wanted);
-                    query.bind(before).bind(BATCH).bind(SEARCHED).fetch_all(pool).await?
+                    let rows = query.bind(before).bind(BATCH).bind(SEARCHED).fetch_all(pool);
+                    self.presence.attend(rows).await?
                 }
             };
             let more = rows.len() as i64 == BATCH;
@@ -263,7 +264,7 @@ impl Store {
     /// background. At most `limit` of them, the newest first; says how many there were.
     pub async fn index_pending(&self, owner: Option<UserId>, limit: i64) -> Result<usize, Error> {
         match &self.db {
-            Db::Sqlite { write, .. } => within!(write.begin_with("BEGIN IMMEDIATE"), |tx| {
+            Db::Sqlite { write, .. } => within!(self, write.begin_with("BEGIN IMMEDIATE"), |tx| {
                 let rows = fetch_pending!(tx, owner, limit, "");
                 for row in &rows {
                     let words = spaced(row);
@@ -281,7 +282,7 @@ impl Store {
                 Ok(rows.len())
             }),
             Db::Postgres(pool) => {
-                within!(pool.begin(), |tx| {
+                within!(self, pool.begin(), |tx| {
                     let rows = fetch_pending!(tx, owner, limit, "FOR UPDATE OF e SKIP LOCKED");
                     for row in &rows {
                         sqlx::query("UPDATE search_entries SET pending = false, words = array_to_tsvector($2) WHERE number = $1")

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use domain::{ChatId, NodeId, Timestamp, UserId};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 
 use crate::dispatch::transaction;
+use crate::presence::Presence;
 use crate::{Db, Error, OpenError, Store, migrate};
 
 /// Pages of 4 KiB that a chat may fill; more is refused like a full disk.
@@ -41,7 +43,8 @@ impl Store {
             .map_err(|error| failed(&error))?;
         migrate::sqlite(&pool, Path::new(":memory:")).await?;
         let db = Db::Sqlite { read: pool.clone(), write: pool };
-        let store = Self { db, node: NodeId::fresh(), is_lasting: false, _lock: None };
+        let store =
+            Self { db, node: NodeId::fresh(), is_lasting: false, presence: Arc::new(Presence::new()), _lock: None };
         store.insert_only_chat(owner, chat, now).await.map_err(|error| failed(&error))?;
         Ok(store)
     }

@@ -20,6 +20,7 @@ use super::error::ApiError;
 use super::extract::Named;
 use super::route::Access::SignedIn;
 use super::route::{Section, get, post};
+use super::sse;
 use crate::app::App;
 use crate::door::{Failure, Question, Said, answer};
 use crate::models::{ModelId, ModelView, allowance};
@@ -75,7 +76,8 @@ async fn complete(State(app): State<App>, caller: Caller, body: ChatBody) -> Res
     let shape = answer::Shape::new(asked.told(), app.clock.now());
     let said = asked.put(&app, &caller, request)?;
     if form.streams {
-        return answer::stream(said, shape, form.tells_usage, app.tasks.stopping().clone()).await;
+        let place = sse::place(&app, caller.user)?;
+        return answer::stream(said, shape, form.tells_usage, app.tasks.stopping().clone(), place).await;
     }
     answer::whole(said, shape).await
 }
@@ -88,7 +90,8 @@ async fn respond(State(app): State<App>, caller: Caller, body: ResponsesBody) ->
     let shape = responses::answer::Answer::new(asked.told(), app.clock.now());
     let said = asked.put(&app, &caller, request)?;
     if streams {
-        return responses::answer::stream(said, shape, app.tasks.stopping().clone()).await;
+        let place = sse::place(&app, caller.user)?;
+        return responses::answer::stream(said, shape, app.tasks.stopping().clone(), place).await;
     }
     responses::answer::whole(said, shape).await
 }

@@ -45,11 +45,13 @@ pub enum ApiError {
         /// For people.
         message: String,
     },
-    /// Too much at once.
-    #[error("too many requests; try again in {retry_after} s")]
+    /// The caller has too much going on at once.
+    #[error("{message}")]
     TooMany {
-        /// Seconds until it is worth another try.
-        retry_after: u64,
+        /// Stable word.
+        code: &'static str,
+        /// For people.
+        message: String,
     },
     /// The person has used what they may use of models today.
     #[error("{message}")]
@@ -59,6 +61,9 @@ pub enum ApiError {
         /// Seconds until they may again.
         retry_after: u64,
     },
+    /// Everybody together has.
+    #[error("the server has as much to do as it can; try again soon")]
+    Overloaded,
     /// A server that we asked failed.
     #[error("{message}")]
     Upstream {
@@ -77,6 +82,9 @@ pub enum ApiError {
 
 /// Seconds after which it is worth another try when the database could not be reached.
 pub const OUTAGE_RETRY: u64 = 5;
+
+/// The same when there is too much at once.
+pub const BUSY_RETRY: u64 = 5;
 
 /// Whether something failed because the database cannot be reached.
 pub fn is_outage(error: &anyhow::Error) -> bool {
@@ -97,7 +105,7 @@ impl ApiError {
             Self::Unprocessable { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooMany { .. } | Self::Spent { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Upstream { .. } => StatusCode::BAD_GATEWAY,
-            Self::Outage(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Outage(_) | Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -112,9 +120,12 @@ impl ApiError {
             Self::NotFound("session") => "session_not_found",
             Self::NotFound(_) => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
-            Self::Conflict { code, .. } | Self::Unprocessable { code, .. } | Self::Upstream { code, .. } => code,
-            Self::TooMany { .. } => "too_many_requests",
             Self::Spent { .. } => "tokens_spent",
+            Self::Conflict { code, .. }
+            | Self::Unprocessable { code, .. }
+            | Self::TooMany { code, .. }
+            | Self::Upstream { code, .. } => code,
+            Self::Overloaded => "overloaded",
             Self::Outage(_) => "outage",
             Self::Internal(_) => "internal",
         }
@@ -130,7 +141,8 @@ impl ApiError {
     /// Adds what belongs in the headers.
     pub fn decorate(&self, mut response: Response) -> Response {
         let retry_after = match self {
-            Self::TooMany { retry_after } | Self::Spent { retry_after, .. } => *retry_after,
+            Self::Spent { retry_after, .. } => *retry_after,
+            Self::TooMany { .. } | Self::Overloaded => BUSY_RETRY,
             Self::Outage(_) => OUTAGE_RETRY,
             _ => return response,
         };

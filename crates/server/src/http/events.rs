@@ -5,6 +5,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 
+use super::error::ApiError;
 use super::extract::SignedIn;
 use super::sse;
 use crate::app::App;
@@ -12,7 +13,8 @@ use crate::events::Event;
 
 /// Follows a person's events, as long as their sign-in is open. A page that falls too far behind is cut off; it connects
 /// again and loads afresh.
-pub async fn follow(State(app): State<App>, caller: SignedIn) -> Response {
+pub async fn follow(State(app): State<App>, caller: SignedIn) -> Result<Response, ApiError> {
+    let place = sse::place(&app, caller.user)?;
     let receiver = app.events.subscribe(caller.user);
     let stopping = app.tasks.stopping().clone();
     let hello = stream::once(async { Bytes::from_static(b": hello\n\n") });
@@ -23,7 +25,7 @@ pub async fn follow(State(app): State<App>, caller: SignedIn) -> Response {
         let goes_on = *event != *Event::DEVICES || is_open(&app, &caller).await;
         Some((frame, goes_on.then_some((receiver, app, caller))))
     });
-    sse::response(hello.chain(events), stopping)
+    Ok(sse::response(hello.chain(events), stopping, place))
 }
 
 /// Whether a sign-in still opens this stream. When nobody can say, it does not.

@@ -21,6 +21,7 @@ use super::extract::{JsonBody, SignedIn};
 use super::route::Access::{self, Owner};
 use super::route::{Section, post};
 use super::sessions::stream_of;
+use super::sse;
 use crate::app::App;
 use crate::models::with_advice;
 use crate::runs::{AllWaiting, BeginError, Question, Run};
@@ -46,8 +47,6 @@ const CONTEXT_BYTES: usize = 64 * 1024;
 const ATTACHMENTS: usize = 16;
 /// Bytes of them together, at most: messages are loaded by the page.
 const ATTACHED: usize = 8 * 1024 * 1024;
-/// Seconds after which it is worth another try when too much goes on at once.
-const RETRY_AFTER: u64 = 5;
 
 /// The body of `ai-chat`.
 #[derive(Debug, Deserialize)]
@@ -81,15 +80,15 @@ pub async fn ai_chat(
 ) -> Response {
     let begun = async {
         let caller = caller?;
-        begin(&app, &caller, body?.0).await
+        // A turn that nobody could watch is not begun.
+        let place = if wants_stream(&headers) { Some(sse::place(&app, caller.user)?) } else { None };
+        Ok((begin(&app, &caller, body?.0).await?, place))
     };
     let run = match begun.await {
-        Ok(run) => run,
+        Ok((run, Some(place))) => return stream_of(run, 0, place),
+        Ok((run, None)) => run,
         Err(error) => return refusal(&error),
     };
-    if wants_stream(&headers) {
-        return stream_of(run, 0);
-    }
     tokio::select! {
         () = run.log.closed() => whole(&run),
         waiting = run.waits() => waits(&run, &waiting),
@@ -108,7 +107,8 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
         BeginError::NoChat => ApiError::NotFound("session"),
         BeginError::NoMessage => ApiError::NotFound("message"),
         BeginError::Busy => ApiError::Conflict { code: "run_active", message: error.to_string() },
-        BeginError::TooMany => ApiError::TooMany { retry_after: RETRY_AFTER },
+        BeginError::TooMany(_) => ApiError::TooMany { code: "too_many_runs", message: error.to_string() },
+        BeginError::Overloaded => ApiError::Overloaded,
         BeginError::Model(error) => match error {
             ModelError::SpentForToday { retry_after, .. } => {
                 ApiError::Spent { message: with_advice(&error), retry_after: retry_after.as_secs().max(1) }

@@ -18,7 +18,7 @@ const LIMIT: usize = 64 * 1024 * 1024;
 /// `POST /api/account/import`
 pub async fn import(State(app): State<App>, caller: SignedIn, body: Body) -> Result<Json<Value>, ApiError> {
     let Ok(_turn) = app.imports.try_acquire() else {
-        return Err(ApiError::TooMany { retry_after: 10 });
+        return Err(ApiError::Overloaded);
     };
     let file: File = body::read(body, LIMIT).await.map_err(|error| match error {
         BodyError::TooLarge => ApiError::Unprocessable {

@@ -45,7 +45,7 @@ pub async fn add(
     let queued = QueuedMessage { id, content: message, parts, tools: question.tools.stored() };
     app.runs.queue(&app, caller.user, chat, queued).await.map_err(|error| match error {
         QueueError::NoChat => ApiError::NotFound("session"),
-        QueueError::Full => ApiError::Conflict { code: "queue_full", message: error.to_string() },
+        QueueError::Full => ApiError::TooMany { code: "queue_full", message: error.to_string() },
         QueueError::Store(error) => error.into(),
     })?;
     Ok((StatusCode::CREATED, Json(json!({ "id": id }))))

@@ -1,21 +1,29 @@
 //! Accepting connections: no delay for small frames, a limit on slow headers, a bounded drain at the end. HTTP/1.1
 //! only: browsers speak HTTP/2 with TLS alone, and the proxy that ends TLS speaks HTTP/1.1 to us.
 
+mod patience;
+
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use axum::Extension;
 use axum::extract::ConnectInfo;
+use http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
+use patience::Patient;
 
 /// How long a client may take to send its request's headers, counted from when it is connected or from its last answer.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
@@ -24,6 +32,18 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 const DRAIN: Duration = Duration::from_secs(4);
 /// How long to wait after a failed accept (too many open files): at once would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// How long a client may take to read what was sent to it. One that is back resumes where it was.
+const READ_TIMEOUT: Duration = Duration::from_mins(1);
+/// Bytes that are kept for one connection of what came and what goes, and of the head of a request.
+const BUFFER: usize = 64 * 1024;
+/// Connections that are told at a time that there is no place for them. More are closed without a word.
+const TURNED_AWAY: usize = 64;
+/// How long one of them may take.
+const FAREWELL: Duration = Duration::from_secs(1);
+const NO_PLACE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n\
+Content-Type: application/json\r\nContent-Length: 101\r\n\r\n\
+{\"error\":{\"code\":\"overloaded\",\"message\":\"the server has as many visitors as it can; try again soon\"}}";
 
 /// Takes the address, or says who might have it.
 pub async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
@@ -36,7 +56,9 @@ pub async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
 pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = ()>) {
     let routes = super::routes(&app);
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(BUFFER);
+    let places = Arc::new(Semaphore::new(sockets(app.config.limits.sockets)));
+    let farewells = Arc::new(Semaphore::new(TURNED_AWAY));
     let graceful = GracefulShutdown::new();
     let hang_up = CancellationToken::new();
     let mut stop = std::pin::pin!(stop);
@@ -52,14 +74,26 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
             },
             () = &mut stop => break,
         };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            if let Ok(farewell) = Arc::clone(&farewells).try_acquire_owned() {
+                app.tasks.spawn("farewell", turn_away(stream, farewell));
+            }
+            continue;
+        };
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "no-delay was refused");
         }
-        let routes = routes.clone().layer(Extension(ConnectInfo(peer)));
-        let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+        // A layer of its own for each connection would copy the whole table of routes.
+        let service = TowerToHyperService::new(routes.clone());
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(ConnectInfo(peer));
+            service.call(request)
+        });
+        let connection = builder.serve_connection(TokioIo::new(Patient::new(stream, READ_TIMEOUT)), service);
         let connection = graceful.watch(connection);
         let hung_up = hang_up.clone();
         app.tasks.spawn("connection", async move {
+            let _place = place;
             tokio::select! {
                 ended = connection => if let Err(error) = ended {
                     tracing::trace!(%error, "a connection broke");
@@ -74,4 +108,29 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
         tracing::warn!("some connections did not end in time");
     }
     hang_up.cancel();
+}
+
+/// How many connections there may be: three quarters of the files that the system lets this process open, the rest being
+/// for the database, the models and the servers of people.
+fn sockets(wanted: usize) -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")?.split_whitespace().next());
+    let most = files.and_then(|files| files.parse::<usize>().ok()).map_or(wanted, |files| files / 4 * 3);
+    if most < wanted {
+        tracing::info!(most, wanted, "the system's limit on open files (ulimit -n) bounds the connections of clients");
+    }
+    wanted.min(most)
+}
+
+/// Tells a client that there is no place for it. Its request is read first: an answer before it could be lost.
+async fn turn_away(mut stream: TcpStream, farewell: OwnedSemaphorePermit) {
+    let told = async {
+        let mut request = [0; 4096];
+        drop(stream.read(&mut request).await);
+        drop(stream.write_all(NO_PLACE).await);
+        drop(stream.shutdown().await);
+        drop(stream.read(&mut request).await);
+    };
+    drop(tokio::time::timeout(FAREWELL, told).await);
+    drop(farewell);
 }

@@ -20,6 +20,7 @@ use super::extract::{JsonBody, Named, NamedTwo, Query, SignedIn};
 use super::sse;
 use crate::app::App;
 use crate::events::Event;
+use crate::places::Place;
 use crate::runs::{self, AnswerError, BeginError, DecideError, RunLog};
 
 /// From where a stream is to be followed.
@@ -45,12 +46,13 @@ pub async fn stream(
         Some(seen) => seen.parse().map_err(|_| ApiError::BadRequest("the last event id is not a number".into()))?,
     };
     let (chat, _) = own_home(&app, &caller, &chat).await?;
+    let place = sse::place(&app, caller.user)?;
     if let Some(run) = app.runs.get(caller.user, chat) {
         let is_other = wanted.is_some_and(|wanted| wanted != run.id);
-        return Ok(if is_other { StatusCode::NO_CONTENT.into_response() } else { stream_of(run, seen) });
+        return Ok(if is_other { StatusCode::NO_CONTENT.into_response() } else { stream_of(run, seen, place) });
     }
     match app.runs.replica(&app, (caller.user, chat), wanted).await? {
-        Some(replica) => Ok(stream_of(replica, seen)),
+        Some(replica) => Ok(stream_of(replica, seen, place)),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }
@@ -181,14 +183,14 @@ pub(super) async fn own_chat(app: &App, caller: &SignedIn, chat: &str) -> Result
 }
 
 /// A run as the UI message stream, version 1.
-pub fn stream_of<R: AsRef<RunLog> + Send + Sync + 'static>(run: Arc<R>, after: u64) -> Response {
+pub fn stream_of<R: AsRef<RunLog> + Send + Sync + 'static>(run: Arc<R>, after: u64, place: Place) -> Response {
     let cursor = run.as_ref().as_ref().follow(after);
     let frames = stream::unfold((run, cursor), |(run, mut cursor)| async move {
         let piece = run.as_ref().as_ref().next(&mut cursor).await?;
         Some((piece, (run, cursor)))
     });
     // At shutdown the run ends first and says so; the stream ends with it.
-    let mut response = sse::response(frames, tokio_util::sync::CancellationToken::new());
+    let mut response = sse::response(frames, tokio_util::sync::CancellationToken::new(), place);
     response.headers_mut().insert("x-vercel-ai-ui-message-stream", axum::http::HeaderValue::from_static("v1"));
     response
 }

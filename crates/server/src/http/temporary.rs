@@ -11,15 +11,12 @@ use super::extract::{Named, SignedIn};
 use crate::app::App;
 use crate::chats::temporary::TemporaryError;
 
-/// Seconds after which there may be room again.
-const RETRY_AFTER: u64 = 60;
-
 /// `POST /api/temporary-chats`
 pub async fn open(State(app): State<App>, caller: SignedIn) -> Result<(StatusCode, Json<Value>), ApiError> {
     let opened = app.temporary.open(&app, caller.user).await;
     let id = opened.map_err(|error| match error {
         TemporaryError::SeveralNodes => ApiError::Conflict { code: "several_nodes", message: error.to_string() },
-        TemporaryError::TooMany => ApiError::TooMany { retry_after: RETRY_AFTER },
+        TemporaryError::TooMany => ApiError::TooMany { code: "too_many_chats", message: error.to_string() },
         TemporaryError::Open(error) => ApiError::Internal(error.into()),
         TemporaryError::Store(error) => error.into(),
     })?;

@@ -52,6 +52,7 @@ pub async fn run(
         }
         return ran.map(|ran| Json(ran).into_response());
     }
+    let place = sse::place(&app, caller.user)?;
     let (asker, asked) = HandAsker::new(&app, caller.user);
     let asked = stream::unfold(asked, |mut asked| async move { Some((in_words(asked.recv().await?), asked)) });
     let inner = app.clone();
@@ -68,7 +69,7 @@ pub async fn run(
         }
     });
     let frames = stream::select(asked, called).map(|event| Bytes::from(format!("data: {event}\n\n")));
-    Ok(sse::response(frames, app.tasks.stopping().clone()))
+    Ok(sse::response(frames, app.tasks.stopping().clone(), place))
 }
 
 /// Answers a question of a call that the person makes by hand.

@@ -98,6 +98,12 @@ pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
         biased;
         () = run.stop.cancelled() => Err(Break::Stopped),
         () = run.lost.cancelled() => return let_go(&app, &run),
+        () = run.overfull.cancelled() => {
+            let most = app.runs.limits().turn_bytes / (1024 * 1024);
+            Err(Break::Failed(format!(
+                "the answer, with what its tools gave back, came to more than {most} MiB and was stopped"
+            )))
+        }
         () = app.tasks.stopping().cancelled() => {
             if run.home.is_lasting() && (run.transcript().waits() || run.calls.is_any_task()) {
                 // It goes on when the program runs again. The journal has everything up to here, or will before it ends.
@@ -242,7 +248,7 @@ async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, out
     let answer = Answer { id: run.answer, parts: end.parts.clone(), status, error, model: turn.model.to_string() };
     if run.home.is_shared() {
         // The last pieces, for who follows on other nodes. Without them, they load the answer.
-        drop(tokio::time::timeout(LAST_PIECES, app.runs.journal().flush()).await);
+        drop(tokio::time::timeout(LAST_PIECES, app.runs.journal().flush(run.id)).await);
     }
     if !write(app, run, &answer, &last).await {
         return let_go(app, run);

@@ -4,7 +4,8 @@
 //! live are one path, a slow viewer holds nobody up, and nothing can be skipped.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use serde::Serialize;
@@ -12,6 +13,9 @@ use tokio::sync::watch;
 
 /// The line that ends a stream.
 const DONE: &[u8] = b"data: [DONE]\n\n";
+
+/// Bytes that a viewer is handed at a time, unless one event has more: one that does not read holds no more than this.
+const PIECE: usize = 32 * 1024;
 
 /// Numbers that are left out when a log goes on in another process: more than can have been told and not written down,
 /// so that no number stands for two events.
@@ -22,6 +26,8 @@ pub const GAP: u64 = 1_000_000;
 pub struct RunLog {
     frames: Mutex<Frames>,
     head: watch::Sender<Head>,
+    /// Bytes of all logs together.
+    held: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Default)]
@@ -32,11 +38,14 @@ struct Frames {
     last: u64,
     /// Numbers of events that are kept back until they are written down. What follows them waits as well.
     held: BTreeSet<u64>,
+    bytes: usize,
 }
 
 impl Frames {
     fn push(&mut self, number: u64, json: &str) {
-        self.all.push((number, Bytes::from(format!("id: {number}\ndata: {json}\n\n"))));
+        let frame = Bytes::from(format!("id: {number}\ndata: {json}\n\n"));
+        self.bytes += frame.len();
+        self.all.push((number, frame));
         self.last = number;
     }
 
@@ -64,11 +73,29 @@ struct Head {
 
 impl Default for RunLog {
     fn default() -> Self {
-        Self { frames: Mutex::default(), head: watch::Sender::new(Head::default()) }
+        Self::counted(&Arc::default())
+    }
+}
+
+impl Drop for RunLog {
+    fn drop(&mut self) {
+        let bytes = self.bytes();
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
 impl RunLog {
+    /// An empty log whose bytes count among those of all.
+    pub fn counted(held: &Arc<AtomicUsize>) -> Self {
+        let head = watch::Sender::new(Head::default());
+        Self { frames: Mutex::default(), head, held: Arc::clone(held) }
+    }
+
+    /// Bytes that it holds.
+    pub fn bytes(&self) -> usize {
+        self.frames().bytes
+    }
+
     /// Appends one event and returns its number and its JSON text.
     pub fn append(&self, event: &impl Serialize) -> (u64, String) {
         self.push(event, false)
@@ -83,7 +110,9 @@ impl RunLog {
         let json = serde_json::to_string(event).unwrap_or_default();
         let mut frames = self.frames();
         let number = frames.last + 1;
+        let before = frames.bytes;
         frames.push(number, &json);
+        self.held.fetch_add(frames.bytes - before, Ordering::Relaxed);
         if held {
             frames.held.insert(number);
         }
@@ -102,7 +131,9 @@ impl RunLog {
     pub fn append_at(&self, number: u64, json: &str) {
         let mut frames = self.frames();
         if number > frames.last {
+            let before = frames.bytes;
             frames.push(number, json);
+            self.held.fetch_add(frames.bytes - before, Ordering::Relaxed);
         }
         self.head.send_modify(|head| head.frames = frames.visible());
     }
@@ -111,14 +142,16 @@ impl RunLog {
     pub fn take_back(&self, number: u64) {
         let mut frames = self.frames();
         if frames.last == number && frames.held.remove(&number) {
-            frames.all.pop();
+            let taken = frames.all.pop().map_or(0, |(_, frame)| frame.len());
+            frames.bytes -= taken;
+            self.held.fetch_sub(taken, Ordering::Relaxed);
             frames.last = number - 1;
         }
     }
 
     /// A log that goes on: the events that a former process has written, with their numbers. Those between them, which
     /// were only for the moment, are gone, and so is what it told last and could not write.
-    pub fn restore(events: impl IntoIterator<Item = (u64, String)>) -> Self {
+    pub fn restore(events: impl IntoIterator<Item = (u64, String)>, held: &Arc<AtomicUsize>) -> Self {
         let mut frames = Frames::default();
         for (number, json) in events {
             if number > frames.last {
@@ -127,7 +160,8 @@ impl RunLog {
         }
         frames.last += GAP;
         let head = Head { frames: frames.all.len(), ..Head::default() };
-        Self { frames: Mutex::new(frames), head: watch::Sender::new(head) }
+        held.fetch_add(frames.bytes, Ordering::Relaxed);
+        Self { frames: Mutex::new(frames), head: watch::Sender::new(head), held: Arc::clone(held) }
     }
 
     /// Lets the viewers go without an end: the run goes on when the program runs again, and they come back for it.
@@ -160,7 +194,8 @@ impl RunLog {
         drop(head.wait_for(|head| head.closed).await);
     }
 
-    /// The next piece for a viewer, as soon as there is one; `None` after the end was handed out.
+    /// The next piece for a viewer, as soon as there is one, of at most 32 KiB or one event; `None` after the end was
+    /// handed out.
     pub async fn next(&self, cursor: &mut Cursor) -> Option<Bytes> {
         if cursor.ended {
             return None;
@@ -169,17 +204,24 @@ impl RunLog {
         let head = *cursor.head.wait_for(|head| head.frames > next || head.closed).await.ok()?;
         let frames = self.frames();
         let new = frames.all.get(next..head.frames).unwrap_or_default();
-        cursor.next = head.frames;
-        cursor.ended = head.closed;
-        if let ([(_, only)], false) = (new, head.closed) {
+        let (mut taken, mut length) = (0, 0);
+        for (_, frame) in new {
+            if taken > 0 && length + frame.len() > PIECE {
+                break;
+            }
+            (taken, length) = (taken + 1, length + frame.len());
+        }
+        let new = &new[..taken];
+        cursor.next = next + taken;
+        cursor.ended = head.closed && cursor.next >= head.frames;
+        if let ([(_, only)], false) = (new, cursor.ended) {
             return Some(only.clone());
         }
-        let length: usize = new.iter().map(|(_, frame)| frame.len()).sum();
         let mut piece = BytesMut::with_capacity(length + DONE.len());
         for (_, frame) in new {
             piece.extend_from_slice(frame);
         }
-        if head.closed && !head.left {
+        if cursor.ended && !head.left {
             piece.extend_from_slice(DONE);
         }
         (!piece.is_empty()).then(|| piece.freeze())
@@ -215,7 +257,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_log_goes_on_behind_all_numbers_that_a_viewer_can_know() {
-        let log = RunLog::restore([(1, "1".to_owned()), (4, "4".to_owned())]);
+        let log = RunLog::restore([(1, "1".to_owned()), (4, "4".to_owned())], &Arc::default());
         let (next, _) = log.append(&5);
         assert!(next > GAP);
         log.close();
@@ -231,9 +273,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_log_that_goes_on_twice_keeps_its_numbers() {
-        let first = RunLog::restore([(1, "1".to_owned())]);
+        let first = RunLog::restore([(1, "1".to_owned())], &Arc::default());
         let (second, json) = first.append(&2);
-        let log = RunLog::restore([(1, "1".to_owned()), (second, json)]);
+        let log = RunLog::restore([(1, "1".to_owned()), (second, json)], &Arc::default());
         let (third, _) = log.append(&3);
         log.close();
         assert!(third > second + GAP);
@@ -265,6 +307,32 @@ mod tests {
         log.leave();
         assert_eq!(read(&log, 0).await, "id: 1\ndata: 1\n\n");
         assert_eq!(read(&log, 1).await, "");
+    }
+
+    #[tokio::test]
+    async fn who_is_far_behind_is_handed_little_at_a_time_and_all_in_the_end() {
+        let held = Arc::default();
+        let log = RunLog::counted(&held);
+        let (small, large) = ("s".repeat(1000), "l".repeat(10 * PIECE));
+        for _ in 0..500 {
+            log.append(&small);
+        }
+        log.append(&large);
+        log.append(&small);
+        log.close();
+        let (mut behind, mut pieces) = (log.follow(0), Vec::new());
+        while let Some(piece) = log.next(&mut behind).await {
+            pieces.push(piece);
+        }
+        let is_large = |piece: &&Bytes| piece.len() > PIECE + DONE.len();
+        let larger: Vec<&Bytes> = pieces.iter().filter(is_large).collect();
+        assert_eq!(larger.len(), 1, "only the large event is more, and it is not copied");
+        assert_eq!(larger[0].as_ptr(), log.frames().all[500].1.as_ptr());
+        assert_eq!(pieces.concat(), read(&log, 0).await.as_bytes());
+        let length: usize = pieces.iter().map(Bytes::len).sum();
+        assert_eq!((log.bytes(), held.load(Ordering::Relaxed)), (length - DONE.len(), length - DONE.len()));
+        drop(log);
+        assert_eq!(held.load(Ordering::Relaxed), 0);
     }
 
     proptest! {

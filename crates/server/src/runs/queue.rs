@@ -19,7 +19,7 @@ pub enum QueueError {
     #[error("session not found")]
     NoChat,
     /// Too many wait already.
-    #[error("too many messages wait in this chat; remove some, or wait until they are sent")]
+    #[error("too many messages wait in this chat, or in all your chats; remove some, or wait until they are sent")]
     Full,
     /// The database.
     #[error(transparent)]
@@ -40,7 +40,8 @@ impl Runs {
         chat: ChatId,
         message: QueuedMessage,
     ) -> Result<(), QueueError> {
-        let others = app.home(owner, chat).insert_queued(owner, chat, &message, app.clock.now()).await;
+        let most = self.limits.queued_per_user;
+        let others = app.home(owner, chat).insert_queued(owner, chat, &message, most, app.clock.now()).await;
         let others = others.map_err(|error| match error {
             store::Error::NotFound => QueueError::NoChat,
             store::Error::Conflict(_) => QueueError::Full,

@@ -18,13 +18,15 @@ pub struct Recorder {
     run: Arc<Run>,
     /// None where nothing is to be written down.
     journal: Option<Journal>,
+    /// Bytes that the run may say.
+    most: usize,
 }
 
 impl Recorder {
     /// For a run that begins.
     pub fn new(app: &App, run: Arc<Run>) -> Self {
         let journal = run.home.is_lasting().then(|| app.runs.journal().clone());
-        Self { run, journal }
+        Self { run, journal, most: app.runs.limits().turn_bytes }
     }
 
     /// The run.
@@ -39,6 +41,13 @@ impl Recorder {
         let (seq, json) = self.run.log.append(event);
         if let Some(journal) = self.journal.as_ref().filter(|_| event.is_lasting()) {
             journal.push(self.run.id, seq, json);
+        }
+        self.weigh();
+    }
+
+    fn weigh(&self) {
+        if self.run.log.bytes() > self.most {
+            self.run.overfull.cancel();
         }
     }
 
@@ -57,16 +66,17 @@ impl Recorder {
             journal.push(self.run.id, number, json);
             Held { log: &self.run.log, number }
         };
-        journal.flush().await && self.is_ours().await
+        self.weigh();
+        journal.flush(self.run.id).await && self.is_ours().await
     }
 
     /// The same, for as long as it takes: what follows waits until the database is back. Where another node drives the run
     /// by then, nothing follows here any more.
     pub async fn emit_surely(&self, event: &RunEvent) {
         let mut written = self.emit_durably(event).await;
-        while let Some(journal) = self.journal.as_ref().filter(|_| !written) {
+        while let Some(journal) = self.journal.as_ref().filter(|journal| !written && !journal.has_gaps(self.run.id)) {
             tokio::time::sleep(WRITE_AGAIN).await;
-            written = journal.flush().await && self.is_ours().await;
+            written = journal.flush(self.run.id).await && self.is_ours().await;
         }
     }
 

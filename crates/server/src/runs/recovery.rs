@@ -117,13 +117,14 @@ pub fn resume(app: &App, suspended: Suspended) {
         owner: row.owner,
         home: app.store.clone(),
         answer: row.answer,
-        log: RunLog::restore(frames),
+        log: RunLog::restore(frames, &app.runs.held),
         said: Mutex::new(transcript),
         questions: Questions::default(),
         calls: LiveCalls::default(),
         stop: CancellationToken::new(),
         gives_way: AtomicBool::new(false),
         lost: CancellationToken::new(),
+        overfull: CancellationToken::new(),
         end: OnceLock::new(),
     });
     app.runs.active().insert((run.owner, run.chat), Arc::clone(&run));

@@ -102,6 +102,13 @@ impl Pool {
         }
         self.recall_one(app, server, slot).await;
         let began = app.clock.now();
+        if let Some(reason) = self.is_full(app, user) {
+            slot.set(|known| known.fail(reason.clone(), began));
+            if is_told {
+                self.tell(app, user, server);
+            }
+            return Err(reason);
+        }
         slot.set(|known| {
             known.connecting_since = Some(began);
             // Whoever is about to sign in is not disturbed by another look.
@@ -122,6 +129,21 @@ impl Pool {
             watch::follow(app, Arc::clone(slot), &connection);
         }
         result
+    }
+
+    /// Why no more connections may be opened for a person; reads on from the server's name.
+    fn is_full(&self, app: &App, user: UserId) -> Option<String> {
+        let limit = app.config.limits.connections;
+        let open: Vec<UserId> = self.slots().values().filter(|slot| slot.is_open()).map(|slot| slot.owner).collect();
+        if open.iter().filter(|owner| **owner == user).count() >= limit.each {
+            let each = limit.each;
+            return Some(format!(
+                "is not asked: {each} of your connections are open, which is as many as may be; those that nobody uses \
+                 are closed after 15 minutes"
+            ));
+        }
+        (open.len() >= limit.all)
+            .then(|| "is not asked: the server keeps as many connections open as it can; try again soon".to_owned())
     }
 
     /// The open connection of a row, also to a server without tools, for what it offers beside them. The error reads on

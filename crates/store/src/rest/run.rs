@@ -65,7 +65,7 @@ impl Store {
     pub(crate) async fn fetch(&self, statement: &Statement, most: usize) -> Result<Vec<Vec<Cell>>, Error> {
         match &self.db {
             Db::Sqlite { read, .. } => fetch!(read, statement, most),
-            Db::Postgres(pool) => fetch!(pool, statement, most),
+            Db::Postgres(pool) => self.presence.attend(async { fetch!(pool, statement, most) }).await,
         }
     }
 
@@ -74,7 +74,8 @@ impl Store {
         Ok(match &self.db {
             Db::Sqlite { read, .. } => Work::Sqlite(read.begin().await?),
             Db::Postgres(pool) => {
-                Work::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
+                let begin = pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+                Work::Postgres(self.presence.attend(begin).await?)
             }
         })
     }
@@ -82,8 +83,8 @@ impl Store {
     /// Statements that write, all or none.
     pub(crate) async fn begin_writing(&self) -> Result<Work, Error> {
         Ok(match &self.db {
-            Db::Sqlite { write, .. } => Work::Sqlite(write.begin_with("BEGIN IMMEDIATE").await?),
-            Db::Postgres(pool) => Work::Postgres(pool.begin().await?),
+            Db::Sqlite { write, .. } => Work::Sqlite(self.presence.attend(write.begin_with("BEGIN IMMEDIATE")).await?),
+            Db::Postgres(pool) => Work::Postgres(self.presence.attend(pool.begin()).await?),
         })
     }
 }

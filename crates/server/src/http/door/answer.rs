@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::refusal::Refusal;
 use crate::door::Said;
 use crate::http::sse;
+use crate::places::Place;
 
 /// What every piece of an answer says about it.
 #[derive(Debug, Clone)]
@@ -84,11 +85,12 @@ pub async fn stream(
     shape: Shape,
     tells_usage: bool,
     stopping: CancellationToken,
+    place: Place,
 ) -> Result<Response, Refusal> {
     let said = begun(said).await?;
     let opening = frame(&shape.chunk(&json!({ "role": "assistant", "content": "" }), None));
     let rest = said.flat_map(move |said| stream::iter(frames(said, &shape, tells_usage)));
-    Ok(sse::response(stream::iter([opening]).chain(rest), stopping))
+    Ok(sse::response(stream::iter([opening]).chain(rest), stopping, place))
 }
 
 /// An answer whose first word is there, or the failure that came instead of it.

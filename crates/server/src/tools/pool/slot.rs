@@ -149,6 +149,11 @@ impl Slot {
         change(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Whether a connection is open.
+    pub fn is_open(&self) -> bool {
+        self.set(|known| known.connection.as_ref().is_some_and(|connection| !connection.is_closed()))
+    }
+
     /// Somebody needs it.
     pub fn touch(&self, now: Timestamp) {
         self.used_at.fetch_max(now.0, Ordering::SeqCst);

@@ -13,6 +13,7 @@ use crate::door::Said;
 use crate::http::door::answer::{begun, broken_off};
 use crate::http::door::refusal::Refusal;
 use crate::http::sse;
+use crate::places::Place;
 
 /// An answer as far as it has come.
 #[derive(Debug)]
@@ -287,11 +288,12 @@ pub async fn stream(
     said: impl Stream<Item = Said> + Send + 'static,
     mut answer: Answer,
     stopping: CancellationToken,
+    place: Place,
 ) -> Result<Response, Refusal> {
     let said = begun(said).await?;
     let opening = answer.opening();
     let rest = said.flat_map(move |said| stream::iter(answer.take(said)));
-    Ok(sse::response(stream::iter(opening).chain(rest), stopping))
+    Ok(sse::response(stream::iter(opening).chain(rest), stopping, place))
 }
 
 fn usage_of(usage: Usage) -> Value {

@@ -1,0 +1,59 @@
+//! How much of everything there may be at a time: for one person, and for everybody together.
+
+use std::num::NonZeroUsize;
+
+use super::{ConfigError, Source};
+
+const MEBIBYTE: usize = 1024 * 1024;
+
+/// The bounds of one process.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// `CHAT_MAX_RUNS`, `CHAT_MAX_RUNS_PER_USER`: answers that are being written.
+    pub runs: Limit,
+    /// `CHAT_MAX_STREAMS`, `CHAT_MAX_STREAMS_PER_USER`: open streams of answers and of news.
+    pub streams: Limit,
+    /// `CHAT_MAX_CONNECTIONS`, `CHAT_MAX_CONNECTIONS_PER_USER`: open connections to MCP servers.
+    pub connections: Limit,
+    /// `CHAT_MAX_QUEUED_PER_USER`: messages that wait for their turn, in all chats of a person.
+    pub queued_per_user: usize,
+    /// `CHAT_MAX_SOCKETS`: open connections of clients.
+    pub sockets: usize,
+    /// `CHAT_MAX_TURN_MIB`: bytes that one turn may say, with what its tools give back.
+    pub turn_bytes: usize,
+    /// `CHAT_MAX_TURNS_MIB`: bytes of all turns that go on. With more no turn begins.
+    pub turns_bytes: usize,
+    /// `CHAT_MAX_BODIES_MIB`: bytes of request bodies that are being received.
+    pub bodies_bytes: usize,
+}
+
+/// A number for one person and one for everybody.
+#[derive(Debug, Clone, Copy)]
+pub struct Limit {
+    /// For one person.
+    pub each: usize,
+    /// For everybody together.
+    pub all: usize,
+}
+
+impl Limits {
+    pub(super) fn read(source: &mut Source) -> Result<Self, ConfigError> {
+        let mut number = |name: &str, default: usize| {
+            let given: Option<NonZeroUsize> = source.parse(name, "a number, at least 1")?;
+            Ok::<_, ConfigError>(given.map_or(default, NonZeroUsize::get))
+        };
+        Ok(Self {
+            runs: Limit { each: number("CHAT_MAX_RUNS_PER_USER", 8)?, all: number("CHAT_MAX_RUNS", 4_000)? },
+            streams: Limit { each: number("CHAT_MAX_STREAMS_PER_USER", 64)?, all: number("CHAT_MAX_STREAMS", 8_000)? },
+            connections: Limit {
+                each: number("CHAT_MAX_CONNECTIONS_PER_USER", 100)?,
+                all: number("CHAT_MAX_CONNECTIONS", 4_000)?,
+            },
+            queued_per_user: number("CHAT_MAX_QUEUED_PER_USER", 200)?,
+            sockets: number("CHAT_MAX_SOCKETS", 10_000)?,
+            turn_bytes: number("CHAT_MAX_TURN_MIB", 32)?.saturating_mul(MEBIBYTE),
+            turns_bytes: number("CHAT_MAX_TURNS_MIB", 1_024)?.saturating_mul(MEBIBYTE),
+            bodies_bytes: number("CHAT_MAX_BODIES_MIB", 256)?.saturating_mul(MEBIBYTE),
+        })
+    }
+}

@@ -1,0 +1,33 @@
+//! A disk that is full: a program that may not make its files longer gets the same refusal from the system.
+
+use std::time::Duration;
+
+use serde_json::json;
+use testkit::{Person, ScriptedModel, Step, http_client};
+
+use super::{UNSTORED, ends_well, read_until, refuses_for_now};
+use crate::program::Program;
+
+#[tokio::test]
+async fn a_turn_outlives_a_full_disk() {
+    let model = ScriptedModel::start([Step::Words { count: 60, pace: Duration::from_millis(30) }]).await;
+    let program = Program::start(&model.base_url, &[]);
+    program.until_ready(200).await;
+    let person = Person::sign_up_at(&program.url, &http_client()).await;
+    let (chat, other) = (person.new_chat().await, person.new_chat().await);
+    let mut stream = person.ask_streaming(&chat, "Go on", json!([])).await;
+    let mut told = String::new();
+    read_until(&mut stream, &mut told, "word").await;
+    assert!(program.length("ai-chat-mcp.db-wal") > 0);
+    program.limit_files(Some(program.length("ai-chat-mcp.db-wal") / 2));
+    program.until_ready(503).await;
+    refuses_for_now(&person, &other).await;
+    read_until(&mut stream, &mut told, UNSTORED).await;
+    let rows = person.get("/rest/v1/ai_chat_sessions?select=id").await;
+    assert_eq!(rows.as_array().unwrap().len(), 2, "what is there can be read");
+    program.limit_files(None);
+    ends_well(&person, &chat, stream, told, 60).await;
+    program.until_ready(200).await;
+    let (status, _) = person.post("/functions/v1/ai-chat", &json!({ "message": "Hi", "sessionId": chat })).await;
+    assert_eq!(status, 502, "the model is asked again: its script is at its end");
+}

@@ -1,0 +1,98 @@
+//! A way to a database server that can be shut, or stop moving.
+
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+/// What the way is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Open,
+    /// Connections are there, and nothing moves: a server that was paused, or a network that lost it.
+    Frozen,
+    /// Connections end, and nobody accepts new ones.
+    Shut,
+}
+
+/// A relay on a free port.
+pub struct Gate {
+    address: SocketAddr,
+    way: watch::Sender<Way>,
+}
+
+impl Gate {
+    /// To the server of a URL. Gives the gate and the URL through it.
+    pub async fn before(url: &str) -> (Self, String) {
+        let target = url.split_once("://").unwrap().1.split(['/', '?']).next().unwrap();
+        let target = target.rsplit('@').next().unwrap().to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let way = watch::Sender::new(Way::Open);
+        spawn(relay(listener, address, target.clone(), way.subscribe()));
+        (Self { address, way }, url.replacen(&target, &address.to_string(), 1))
+    }
+
+    /// Makes the way what it is to be.
+    pub fn is(&self, way: Way) {
+        self.way.send_replace(way);
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "it ends with the gate")]
+fn spawn(work: impl Future<Output = ()> + Send + 'static) {
+    drop(tokio::spawn(work));
+}
+
+async fn relay(listener: TcpListener, address: SocketAddr, target: String, mut way: watch::Receiver<Way>) {
+    let mut listener = Some(listener);
+    loop {
+        let Some(open) = &listener else {
+            if way.wait_for(|way| *way != Way::Shut).await.is_err() {
+                return;
+            }
+            listener = Some(TcpListener::bind(address).await.unwrap());
+            continue;
+        };
+        tokio::select! {
+            changed = way.changed() => match changed {
+                Ok(()) if *way.borrow_and_update() == Way::Shut => listener = None,
+                Ok(()) => {}
+                Err(_) => return,
+            },
+            accepted = open.accept() => {
+                let (inner, outer) = (accepted.unwrap().0, target.clone());
+                let (up, down) = (way.clone(), way.clone());
+                let mut end = way.clone();
+                spawn(async move {
+                    let Ok(server) = TcpStream::connect(outer).await else { return };
+                    let ((mut read, mut write), (mut from, mut to)) = (inner.into_split(), server.into_split());
+                    tokio::select! {
+                        () = carry(&mut read, &mut to, up) => {}
+                        () = carry(&mut from, &mut write, down) => {}
+                        _ = end.wait_for(|way| *way == Way::Shut) => {}
+                    }
+                });
+            }
+        }
+    }
+}
+
+async fn carry(
+    from: &mut (impl AsyncReadExt + Unpin),
+    to: &mut (impl AsyncWriteExt + Unpin),
+    mut way: watch::Receiver<Way>,
+) {
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(read @ 1..) = from.read(&mut buffer).await {
+        if way.wait_for(|way| *way != Way::Frozen).await.is_err() || to.write_all(&buffer[..read]).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Another program that has locked what turns write.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::json;
+use testkit::{Database, ScriptedModel, Step, TestApp, databases};
+
+use super::{UNSTORED, ends_well, read_until, refuses_for_now, until_ready};
+
+/// The other program. It lets go when it is dropped.
+struct Locker(Child);
+
+impl Locker {
+    /// Takes the lock, and returns when it is taken.
+    fn of(database: Database, url: &str) -> Self {
+        let mut child = match database {
+            Database::Sqlite => {
+                let script = "import sqlite3, sys\n\
+                    c = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)\n\
+                    c.execute('BEGIN EXCLUSIVE')\n\
+                    print('locked', flush=True)\n\
+                    sys.stdin.read()";
+                Command::new("python3")
+                    .args(["-c", script, url.trim_start_matches("sqlite://")])
+                    .stdin(Stdio::piped())
+                    .stdout(Stdio::piped())
+                    .spawn()
+                    .unwrap()
+            }
+            Database::Postgres => {
+                let mut child = Command::new("psql")
+                    .args([url, "--quiet", "--no-psqlrc", "--tuples-only"])
+                    .stdin(Stdio::piped())
+                    .stdout(Stdio::piped())
+                    .spawn()
+                    .unwrap();
+                let lock =
+                    "BEGIN; LOCK TABLE ai_chat_messages, run_chunks IN ACCESS EXCLUSIVE MODE; SELECT 'locked';\n";
+                child.stdin.as_mut().unwrap().write_all(lock.as_bytes()).unwrap();
+                child
+            }
+        };
+        let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(said.any(|line| line.unwrap().contains("locked")));
+        Self(child)
+    }
+}
+
+impl Drop for Locker {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_turn_outlives_a_lock_of_another_program() {
+    for database in databases() {
+        let model = ScriptedModel::start([Step::Words { count: 40, pace: Duration::from_millis(30) }]).await;
+        let app = TestApp::builder().database(database).set("OPENAI_BASE_URL", &model.base_url).start().await;
+        let person = app.person().await;
+        let (chat, other) = (person.new_chat().await, person.new_chat().await);
+        let mut stream = person.ask_streaming(&chat, "Go on", json!([])).await;
+        let mut told = String::new();
+        read_until(&mut stream, &mut told, "word").await;
+        let locker = Locker::of(database, &app.database_url);
+        until_ready(&app, 503).await;
+        refuses_for_now(&person, &other).await;
+        read_until(&mut stream, &mut told, UNSTORED).await;
+        drop(locker);
+        ends_well(&person, &chat, stream, told, 40).await;
+        until_ready(&app, 200).await;
+        assert!(person.messages(&other).await.is_empty(), "what was refused is not there");
+        app.stop().await;
+    }
+}
