@@ -1,5 +1,5 @@
 //! How much of everything there may be at a time, and what is said to whoever wants more.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod clients;
 mod people;

@@ -75,7 +75,7 @@ mod tests {
     #[tokio::test]
     async fn who_does_not_read_is_let_go_and_who_reads_slowly_is_not() {
         let (ours, mut theirs) = tokio::io::duplex(16);
-        let mut patient = Patient::new(ours, Duration::from_secs(3600));
+        let mut patient = Patient::new(ours, Duration::from_hours(1));
         let slowly = async {
             let mut byte = [0];
             for _ in 0..100 {
