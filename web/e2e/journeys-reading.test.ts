@@ -81,6 +81,25 @@ test("opening a tool's card moves nothing above it", async (t) => {
   assert.equal(await topOf(visitor, "Before."), place);
 });
 
+test("a chat is printed as its messages, on as many pages as they need", async (t) => {
+  const { visitor } = await stage.member(t, { viewport, colorScheme: "dark" });
+  stage.model.answer(say(paragraphs(0, 120)));
+  await visitor.open();
+  await visitor.ask("Write a lot");
+  await visitor.page.getByText("Paragraph 119.", { exact: true }).waitFor();
+  await visitor.page.emulateMedia({ media: "print" });
+  assert.equal(await visitor.page.getByRole("banner").isVisible(), false);
+  assert.equal(await visitor.composer.isVisible(), false);
+  const pdf = await visitor.page.pdf({ format: "A4" });
+  const pages = pdf.toString("latin1").match(/\/Type\s*\/Page\b/gu)?.length ?? 0;
+  assert.ok(pages >= 3, `${pages} pages`);
+  const [ink, paper] = await visitor.page.evaluate(() => {
+    const style = getComputedStyle(document.body);
+    return [style.color, style.backgroundColor];
+  });
+  assert.notEqual(ink, paper);
+});
+
 test("screen readers hear that an answer begins and ends, and who says what", async (t) => {
   const { visitor } = await stage.member(t);
   const rest = Promise.withResolvers<void>();
