@@ -243,12 +243,13 @@ impl Store {
                 .execute(&mut *tx)
                 .await?;
             sqlx::query(TOUCH).bind(chat.0).bind(owner.0).bind(now.0).execute(&mut *tx).await?;
-            if !self.is_shared() {
-                sqlx::query(crate::runs::DELETE_CHUNKS).bind(run.0).execute(&mut *tx).await?;
+            // Only other nodes order something, and read what was said.
+            let left = if self.is_shared() { crate::runs::FORGET_ORDERS } else { crate::runs::DELETE_CHUNKS };
+            sqlx::query(left).bind(run.0).execute(&mut *tx).await?;
+            if answer.parts.iter().any(|part| matches!(part, Part::ToolCall { .. })) {
+                sqlx::query(crate::tool_tasks::DELETE_ALL).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
+                sqlx::query(crate::elicitations::FORGET).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
             }
-            sqlx::query(crate::runs::FORGET_ORDERS).bind(run.0).execute(&mut *tx).await?;
-            sqlx::query(crate::tool_tasks::DELETE_ALL).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
-            sqlx::query(crate::elicitations::FORGET).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
             Ok(true)
         })
     }

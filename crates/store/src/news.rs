@@ -13,6 +13,10 @@ const CHANNEL: &str = "ai_chat_mcp";
 /// Tells the others. PostgreSQL only.
 pub(crate) const NOTIFY: &str = "SELECT pg_notify('ai_chat_mcp', $1)";
 
+/// The same for several pieces of news, a line each.
+pub(crate) const NOTIFY_ALL: &str =
+    "SELECT pg_notify('ai_chat_mcp', news) FROM unnest(string_to_array($1, chr(10))) AS news";
+
 /// Bytes of one piece of news: PostgreSQL takes less than 8000. A longer one waits in a row.
 const MOST: usize = 7_900;
 

@@ -1,5 +1,7 @@
 //! Turns of the assistant while they go on: who runs, and what it has said so far.
 
+use std::sync::LazyLock;
+
 use domain::text::without_nul;
 use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
 use uuid::Uuid;
@@ -20,6 +22,23 @@ pub(crate) const DELETE_CHUNKS: &str = "DELETE FROM run_chunks WHERE run_id = $1
 pub(crate) const INSERT_CHUNK: &str = "INSERT INTO run_chunks (run_id, seq, payload)
     SELECT id, $2, $3 FROM runs WHERE id = $1 AND status = 'running' AND node_id = $4
     ON CONFLICT (run_id, seq) DO NOTHING";
+
+/// Pieces that one statement appends at most: a statement costs many times what a row does.
+const ROWS: usize = 32;
+
+/// The same for [`ROWS`] of them. Rows without a run stand where there are fewer.
+static INSERT_CHUNKS: LazyLock<String> = LazyLock::new(|| {
+    let row = |row: usize| format!("(${}, ${}, ${})", 3 * row + 2, 3 * row + 3, 3 * row + 4);
+    let rows: Vec<String> = (0..ROWS).map(row).collect();
+    format!(
+        "INSERT INTO run_chunks (run_id, seq, payload)
+        WITH new (run_id, seq, payload) AS (VALUES {})
+        SELECT n.run_id, n.seq, n.payload FROM new n JOIN runs r ON r.id = n.run_id
+        WHERE r.status = 'running' AND r.node_id = $1
+        ON CONFLICT (run_id, seq) DO NOTHING",
+        rows.join(", ")
+    )
+});
 
 pub(crate) const FORGET_ORDERS: &str = "DELETE FROM run_orders WHERE run_id = $1";
 
@@ -160,8 +179,20 @@ impl Store {
     /// is written already. So is one of a run that another node has taken over.
     pub async fn insert_chunks(&self, chunks: &[Chunk]) -> Result<(), Error> {
         transaction!(self, |tx| {
-            for chunk in chunks {
-                insert_chunk!(tx, self, chunk);
+            for some in chunks.chunks(ROWS) {
+                let mut insert = sqlx::query(INSERT_CHUNKS.as_str()).bind(self.node.0);
+                for row in 0..ROWS {
+                    let chunk = some.get(row);
+                    insert = insert
+                        .bind(chunk.map(|chunk| chunk.run.0))
+                        .bind(chunk.map(|chunk| chunk.seq))
+                        .bind(chunk.map(|chunk| chunk.payload.as_str()));
+                }
+                insert.execute(&mut *tx).await?;
+                if self.is_shared() {
+                    let news: Vec<String> = some.iter().map(|chunk| news::of_run(chunk.run)).collect();
+                    sqlx::query(news::NOTIFY_ALL).bind(news.join("\n")).execute(&mut *tx).await?;
+                }
             }
             Ok(())
         })

@@ -8,9 +8,10 @@ use crate::app::App;
 pub const UNDO: i64 = 600;
 /// Between two rounds. A search reads its person's own new texts itself; the round is for everything else.
 const PACE: Duration = Duration::from_secs(5);
-/// Texts that are read as one, and the pause after them, in which others write.
-const BATCH: i64 = 200;
-const PAUSE: Duration = Duration::from_millis(10);
+/// Texts that are read as one, and the pause after them, in which others write: few, because a turn that begins waits for
+/// them.
+const BATCH: i64 = 64;
+const PAUSE: Duration = Duration::from_millis(4);
 
 /// Does a round again and again until the app stops.
 pub async fn run(app: App) {

@@ -25,7 +25,7 @@ pub async fn follow(State(app): State<App>, caller: SignedIn) -> Result<Response
         let goes_on = *event != *Event::DEVICES || is_open(&app, &caller).await;
         Some((frame, goes_on.then_some((receiver, app, caller))))
     });
-    Ok(sse::response(hello.chain(events), stopping, place))
+    Ok(sse::response_until(hello.chain(events), stopping, place))
 }
 
 /// Whether a sign-in still opens this stream. When nobody can say, it does not.

@@ -54,7 +54,7 @@ pub async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
 
 /// Serves until `stop` ends; then open streams are told to end and requests have four seconds to finish.
 pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = ()>) {
-    let routes = super::routes(&app);
+    let routes = TowerToHyperService::new(super::routes(&app));
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(BUFFER);
     let places = Arc::new(Semaphore::new(sockets(app.config.limits.sockets)));
@@ -83,13 +83,13 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "no-delay was refused");
         }
-        // A layer of its own for each connection would copy the whole table of routes.
-        let service = TowerToHyperService::new(routes.clone());
-        let service = service_fn(move |mut request: Request<Incoming>| {
+        let routes = routes.clone();
+        // Not a layer: it would copy every route for every connection.
+        let answer = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(ConnectInfo(peer));
-            service.call(request)
+            routes.call(request)
         });
-        let connection = builder.serve_connection(TokioIo::new(Patient::new(stream, READ_TIMEOUT)), service);
+        let connection = builder.serve_connection(TokioIo::new(Patient::new(stream, READ_TIMEOUT)), answer);
         let connection = graceful.watch(connection);
         let hung_up = hang_up.clone();
         app.tasks.spawn("connection", async move {

@@ -190,7 +190,7 @@ pub fn stream_of<R: AsRef<RunLog> + Send + Sync + 'static>(run: Arc<R>, after: u
         Some((piece, (run, cursor)))
     });
     // At shutdown the run ends first and says so; the stream ends with it.
-    let mut response = sse::response(frames, tokio_util::sync::CancellationToken::new(), place);
+    let mut response = sse::response(frames, place);
     response.headers_mut().insert("x-vercel-ai-ui-message-stream", axum::http::HeaderValue::from_static("v1"));
     response
 }

@@ -1,6 +1,7 @@
 //! Server-sent events: the headers that keep proxies from holding them back, and a comment now and then that keeps the
 //! connection alive.
 
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -9,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use domain::UserId;
 use futures_util::stream::{self, Stream, StreamExt};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::error::ApiError;
@@ -17,6 +19,8 @@ use crate::places::{Full, Place};
 
 /// How often something is sent although nothing happens.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+const STILL_HERE: &[u8] = b": still here\n\n";
 
 /// A place for one more stream of a person.
 pub fn place(app: &App, user: UserId) -> Result<Place, ApiError> {
@@ -29,25 +33,74 @@ pub fn place(app: &App, user: UserId) -> Result<Place, ApiError> {
     })
 }
 
-/// An answer of server-sent events. It ends when `frames` end or the server stops, and keeps what holds its place until
-/// then.
-pub fn response(
-    frames: impl Stream<Item = Bytes> + Send + 'static,
-    stopping: CancellationToken,
-    place: impl Send + 'static,
-) -> Response {
-    let frames = Box::pin(frames.take_until(stopping.cancelled_owned()));
-    let kept_alive = stream::unfold((frames, place), |(mut frames, place)| async {
-        let frame = match tokio::time::timeout(KEEP_ALIVE, frames.next()).await {
-            Ok(frame) => frame?,
-            Err(_) => Bytes::from_static(b": still here\n\n"),
-        };
-        Some((frame, (frames, place)))
+/// An answer of server-sent events. It ends when `frames` end, and keeps what holds its place until then.
+pub fn response(frames: impl Stream<Item = Bytes> + Send + 'static, place: impl Send + 'static) -> Response {
+    let frames = kept_alive(frames, KEEP_ALIVE).map(move |frame| {
+        let _held = &place;
+        Ok::<_, std::convert::Infallible>(frame)
     });
     let headers = [
         (header::CONTENT_TYPE.as_str(), "text/event-stream"),
         (header::CACHE_CONTROL.as_str(), "no-store"),
         ("x-accel-buffering", "no"),
     ];
-    (headers, Body::from_stream(kept_alive.map(Ok::<_, std::convert::Infallible>))).into_response()
+    (headers, Body::from_stream(frames)).into_response()
+}
+
+/// The same; it also ends when the server stops.
+pub fn response_until(
+    frames: impl Stream<Item = Bytes> + Send + 'static,
+    stopping: CancellationToken,
+    place: impl Send + 'static,
+) -> Response {
+    response(frames.take_until(stopping.cancelled_owned()), place)
+}
+
+/// One timer for all of a stream's life: a frame only notes when it was, and the timer looks whether one was.
+fn kept_alive(
+    frames: impl Stream<Item = Bytes> + Send + 'static,
+    pause: Duration,
+) -> impl Stream<Item = Bytes> + Send + 'static {
+    let mut frames = Box::pin(frames);
+    let mut timer = Box::pin(sleep(pause));
+    let mut last = Instant::now();
+    stream::poll_fn(move |context| {
+        if let Poll::Ready(frame) = frames.as_mut().poll_next(context) {
+            last = Instant::now();
+            return Poll::Ready(frame);
+        }
+        while timer.as_mut().poll(context).is_ready() {
+            let is_quiet = last.elapsed() >= pause;
+            if is_quiet {
+                last = Instant::now();
+            }
+            timer.as_mut().reset(last + pause);
+            if is_quiet {
+                return Poll::Ready(Some(Bytes::from_static(STILL_HERE)));
+            }
+        }
+        Poll::Pending
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn something_is_said_as_long_as_nothing_is_and_what_is_said_comes_through() {
+        let (sender, receiver) = tokio::sync::mpsc::unbounded_channel::<Bytes>();
+        let frames = stream::unfold(receiver, |mut receiver| async { Some((receiver.recv().await?, receiver)) });
+        let mut heard = Box::pin(kept_alive(frames, Duration::from_millis(5)));
+        for said in ["one", "two"] {
+            assert_eq!(heard.next().await.unwrap(), STILL_HERE);
+            assert_eq!(heard.next().await.unwrap(), STILL_HERE);
+            sender.send(said.into()).unwrap();
+            let rest = heard.by_ref().skip_while(|frame| std::future::ready(*frame == STILL_HERE));
+            assert_eq!(std::pin::pin!(rest).next().await.unwrap(), said);
+        }
+        drop(sender);
+        let rest: Vec<Bytes> = heard.collect().await;
+        assert!(rest.iter().all(|frame| *frame == STILL_HERE));
+    }
 }

@@ -3,14 +3,15 @@
 //! A token never waits for it. What is not yet written when the process is killed is at most a quarter of a second old.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::RunId;
 use store::Store;
 use store::runs::Chunk;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -18,8 +19,8 @@ use super::event::RunEvent;
 
 /// The longest time an event waits to be written.
 const DELAY: Duration = Duration::from_millis(250);
-/// The most bytes that wait: more are written at once.
-const SIZE: usize = 256 * 1024;
+/// Bytes of one run that wait at most: with more, all that waits is written at once.
+const SIZE: usize = 4 * 1024;
 /// How long to wait before a failed write is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 /// How often a write that somebody waits for is tried.
@@ -28,71 +29,78 @@ const FLUSH_TRIES: u32 = 3;
 /// is stored whole at the end, and until then it may not do what has to be known first.
 const MOST: usize = 64 * 1024 * 1024;
 
-enum Message {
-    Event {
-        run: RunId,
-        seq: u64,
-        json: String,
-    },
-    /// Answered with whether nothing waits any more.
-    Flush(oneshot::Sender<bool>),
-}
-
 /// Hands events to the writer.
 #[derive(Debug, Clone)]
 pub struct Journal {
-    messages: mpsc::UnboundedSender<Message>,
-    state: Arc<State>,
+    inbox: Arc<Inbox>,
 }
 
-/// What both ends know.
+/// What waits to be written. An event is appended in place: the writer is woken for the first of many, not for each.
 #[derive(Debug, Default)]
-struct State {
+struct Inbox {
+    waiting: Mutex<Waiting>,
+    wake: Notify,
     is_stalled: AtomicBool,
-    /// Bytes on their way to the writer, and with it.
-    bytes: AtomicUsize,
-    /// The runs of which something was left out. Few, if any.
-    incomplete: Mutex<HashSet<RunId>>,
-    has_incomplete: AtomicBool,
 }
 
-impl State {
-    fn is_incomplete(&self, run: RunId) -> bool {
-        self.has_incomplete.load(Ordering::Acquire) && self.incomplete().contains(&run)
-    }
-
-    fn incomplete(&self) -> MutexGuard<'_, HashSet<RunId>> {
-        self.incomplete.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+#[derive(Debug, Default)]
+struct Waiting {
+    /// The events of each run as they will stand in the database, with the number of the last one.
+    runs: HashMap<RunId, (u64, String)>,
+    /// Of these and of what is being written.
+    bytes: usize,
+    /// The runs of which something was left out. Few, if any.
+    incomplete: HashSet<RunId>,
+    /// When they are to be written at the latest.
+    due: Option<Instant>,
+    /// A run has more than its share.
+    is_full: bool,
+    /// Answered with whether nothing waits any more of what was pushed before.
+    flushes: Vec<oneshot::Sender<bool>>,
+    /// The writer has ended.
+    is_closed: bool,
 }
 
 impl Journal {
     /// A journal, and its writer, which is to be run as a task until `stopping` is cancelled and all is written.
     pub fn new(store: Store, stopping: CancellationToken) -> (Self, impl Future<Output = ()>) {
-        let (messages, inbox) = mpsc::unbounded_channel();
-        let state = Arc::<State>::default();
-        let writer = Writer { store, waiting: HashMap::new(), bytes: 0, state: Arc::clone(&state) };
-        (Self { messages, state }, writer.run(inbox, stopping))
+        let inbox = Arc::new(Inbox::default());
+        let writer = Writer { store, inbox: Arc::clone(&inbox) };
+        (Self { inbox }, writer.run(stopping))
     }
 
     /// Whether the last write failed.
     pub fn is_stalled(&self) -> bool {
-        self.state.is_stalled.load(Ordering::Relaxed)
+        self.inbox.is_stalled.load(Ordering::Relaxed)
     }
 
     /// Takes in an event; returns at once.
-    pub fn push(&self, run: RunId, seq: u64, json: String) {
-        if self.state.is_incomplete(run) {
+    pub fn push(&self, run: RunId, seq: u64, json: &str) {
+        let mut waiting = self.inbox.waiting();
+        if waiting.is_closed || waiting.incomplete.contains(&run) {
             return;
         }
-        if self.state.bytes.fetch_add(json.len(), Ordering::AcqRel) + json.len() > MOST {
-            self.state.bytes.fetch_sub(json.len(), Ordering::AcqRel);
-            self.state.incomplete().insert(run);
-            self.state.has_incomplete.store(true, Ordering::Release);
+        if waiting.bytes + json.len() > MOST {
+            waiting.incomplete.insert(run);
             tracing::error!(%run, "more waits for the database than is kept; the answer is stored at its end");
             return;
         }
-        drop(self.messages.send(Message::Event { run, seq, json }));
+        let (last, lines) = waiting.runs.entry(run).or_default();
+        let before = lines.len();
+        *last = seq;
+        add_line(lines, seq, json);
+        let now = lines.len();
+        waiting.bytes += now - before;
+        let is_first = waiting.due.is_none();
+        let fills = now > SIZE && !waiting.is_full;
+        if is_first {
+            waiting.due = Some(Instant::now() + DELAY);
+        }
+        waiting.is_full |= fills;
+        drop(waiting);
+        if is_first || fills {
+            self.inbox.wake.notify_one();
+        }
     }
 
     /// Waits until everything of a run that was pushed before is in the database. `false` when it cannot be put there,
@@ -100,8 +108,16 @@ impl Journal {
     pub async fn flush(&self, run: RunId) -> bool {
         for attempt in 1..=FLUSH_TRIES {
             let (done, written) = oneshot::channel();
-            if self.messages.send(Message::Flush(done)).is_ok() && written.await == Ok(true) {
-                return !self.state.is_incomplete(run);
+            {
+                let mut waiting = self.inbox.waiting();
+                if waiting.is_closed {
+                    return false;
+                }
+                waiting.flushes.push(done);
+            }
+            self.inbox.wake.notify_one();
+            if written.await == Ok(true) {
+                return !self.has_gaps(run);
             }
             if attempt < FLUSH_TRIES {
                 tokio::time::sleep(RETRY).await;
@@ -110,29 +126,43 @@ impl Journal {
         false
     }
 
-    /// Whether something of a run was left out, so that it is not written down before its end.
+    /// Whether something of a run was left out, so that it will not be written down any more.
     pub fn has_gaps(&self, run: RunId) -> bool {
-        self.state.is_incomplete(run)
+        self.inbox.waiting().incomplete.contains(&run)
     }
 
     /// The run has ended.
     pub fn forget(&self, run: RunId) {
-        if self.state.has_incomplete.load(Ordering::Acquire) {
-            let mut incomplete = self.state.incomplete();
-            incomplete.remove(&run);
-            self.state.has_incomplete.store(!incomplete.is_empty(), Ordering::Release);
-        }
+        self.inbox.waiting().incomplete.remove(&run);
     }
 }
 
-/// An event as it stands in the journal: its number, a tab, its JSON.
-fn line(seq: u64, json: &str) -> String {
-    format!("{seq}\t{json}\n")
+impl Waiting {
+    /// What is to be written now.
+    fn take_chunks(&mut self) -> Vec<Chunk> {
+        self.due = None;
+        self.is_full = false;
+        self.runs.drain().map(|(run, (seq, payload))| Chunk { run, seq: seq as i64, payload }).collect()
+    }
+}
+
+impl Inbox {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Appends an event as it stands in the journal: its number, a tab, its JSON.
+fn add_line(lines: &mut String, seq: u64, json: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(lines, "{seq}\t{json}");
 }
 
 /// One event as a chunk of its own.
 pub fn chunk_of(run: RunId, seq: u64, json: &str) -> Chunk {
-    Chunk { run, seq: seq as i64, payload: line(seq, json) }
+    let mut payload = String::new();
+    add_line(&mut payload, seq, json);
+    Chunk { run, seq: seq as i64, payload }
 }
 
 /// The lines of a chunk.
@@ -144,74 +174,95 @@ pub fn lines(chunk: &str) -> impl Iterator<Item = (u64, &str)> {
 }
 
 /// The events of a journal, with their numbers. A line that cannot be read (of another version) costs itself, not the
-/// others.
+/// others. One that stands there twice counts once: what was said to have failed may have been written, and was written
+/// again.
 pub fn events_of(chunks: &[String]) -> Vec<(u64, RunEvent)> {
+    let mut last = 0;
+    let is_new = |(seq, _): &(u64, &str)| {
+        let is_new = *seq > last;
+        last = last.max(*seq);
+        is_new
+    };
     let event = |(seq, json): (u64, &str)| Some((seq, serde_json::from_str(json).ok()?));
-    chunks.iter().flat_map(|chunk| lines(chunk)).filter_map(event).collect()
+    chunks.iter().flat_map(|chunk| lines(chunk)).filter(is_new).filter_map(event).collect()
 }
 
 struct Writer {
     store: Store,
-    waiting: HashMap<RunId, (u64, String)>,
-    bytes: usize,
-    state: Arc<State>,
+    inbox: Arc<Inbox>,
+}
+
+/// What the writer is to do.
+enum Now {
+    Nothing,
+    WriteBy(Instant),
+    Write,
 }
 
 impl Writer {
-    async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Message>, stopping: CancellationToken) {
-        let mut due: Option<Instant> = None;
+    async fn run(self, stopping: CancellationToken) {
         loop {
-            let deadline = due.unwrap_or_else(|| Instant::now() + Duration::from_hours(1));
-            tokio::select! {
-                biased;
-                message = inbox.recv() => match message {
-                    Some(Message::Event { run, seq, json }) => {
-                        self.take(run, seq, &json);
-                        due.get_or_insert_with(|| Instant::now() + DELAY);
-                        // While the database is away, the next try has its time.
-                        if self.bytes > SIZE && !self.state.is_stalled.load(Ordering::Relaxed) {
-                            due = self.write().await;
-                        }
-                    }
-                    Some(Message::Flush(done)) => {
-                        due = self.write().await;
-                        done.send(due.is_none()).ok();
-                    }
-                    None => break,
+            match self.now() {
+                Now::Write => self.write().await,
+                Now::WriteBy(due) => tokio::select! {
+                    () = self.inbox.wake.notified() => {}
+                    () = sleep_until(due) => self.write().await,
                 },
-                () = sleep_until(deadline), if due.is_some() => due = self.write().await,
-                () = stopping.cancelled(), if inbox.is_empty() && due.is_none() => break,
+                Now::Nothing => tokio::select! {
+                    () = self.inbox.wake.notified() => {}
+                    () = stopping.cancelled() => if self.close() { break },
+                },
             }
         }
     }
 
-    fn take(&mut self, run: RunId, seq: u64, json: &str) {
-        let (last, payload) = self.waiting.entry(run).or_default();
-        *last = seq;
-        payload.push_str(&line(seq, json));
-        self.bytes += json.len();
+    fn now(&self) -> Now {
+        let waiting = self.inbox.waiting();
+        match waiting.due {
+            _ if !waiting.flushes.is_empty() => Now::Write,
+            // A database that does not answer is not asked more often because more waits for it.
+            Some(_) if waiting.is_full && !self.inbox.is_stalled.load(Ordering::Relaxed) => Now::Write,
+            Some(due) => Now::WriteBy(due),
+            None => Now::Nothing,
+        }
     }
 
-    /// Writes what waits. After a failure it still waits, and the time of the next try is returned.
-    async fn write(&mut self) -> Option<Instant> {
-        if self.waiting.is_empty() {
-            return None;
+    /// Ends the journal, unless something waits again.
+    fn close(&self) -> bool {
+        let mut waiting = self.inbox.waiting();
+        waiting.is_closed = waiting.due.is_none() && waiting.flushes.is_empty();
+        waiting.is_closed
+    }
+
+    /// Writes what waits. After a failure it still waits, before what has come meanwhile.
+    async fn write(&self) {
+        let (chunks, flushes) = {
+            let mut waiting = self.inbox.waiting();
+            (waiting.take_chunks(), std::mem::take(&mut waiting.flushes))
+        };
+        let written = if chunks.is_empty() { Ok(()) } else { self.store.insert_chunks(&chunks).await };
+        let is_written = written.is_ok();
+        self.inbox.is_stalled.store(!is_written, Ordering::Relaxed);
+        if let Err(error) = written {
+            tracing::warn!(%error, runs = chunks.len(), "the journal could not be written; trying again");
+            self.put_back(chunks);
+        } else {
+            self.inbox.waiting().bytes -= chunks.iter().map(|chunk| chunk.payload.len()).sum::<usize>();
         }
-        let chunk = |(run, (seq, payload))| Chunk { run, seq: seq as i64, payload };
-        let chunks: Vec<Chunk> = self.waiting.drain().map(chunk).collect();
-        let written = self.store.insert_chunks(&chunks).await;
-        self.state.is_stalled.store(written.is_err(), Ordering::Relaxed);
-        match written {
-            Ok(()) => {
-                self.state.bytes.fetch_sub(std::mem::take(&mut self.bytes), Ordering::AcqRel);
-                None
-            }
-            Err(error) => {
-                tracing::warn!(%error, runs = chunks.len(), "the journal could not be written; trying again");
-                self.waiting.extend(chunks.into_iter().map(|chunk| (chunk.run, (chunk.seq as u64, chunk.payload))));
-                Some(Instant::now() + RETRY)
-            }
+        for done in flushes {
+            done.send(is_written).ok();
         }
+    }
+
+    fn put_back(&self, chunks: Vec<Chunk>) {
+        let mut waiting = self.inbox.waiting();
+        for Chunk { run, seq, mut payload } in chunks {
+            let (last, lines) = waiting.runs.entry(run).or_default();
+            *last = (*last).max(seq as u64);
+            payload.push_str(lines);
+            *lines = payload;
+        }
+        waiting.due = Some(Instant::now() + RETRY);
     }
 }
 
@@ -229,7 +280,7 @@ mod tests {
             let run = RunId::fresh();
             assert!(journal.flush(run).await, "there is nothing to write");
             store.close().await;
-            journal.push(run, 1, "{}".to_owned());
+            journal.push(run, 1, "{}");
             let written = journal.flush(run).await;
             assert!(journal.is_stalled());
             written
@@ -248,23 +299,32 @@ mod tests {
         let (journal, writer) = Journal::new(store.clone(), stopping.clone());
         let (loud, quiet) = (RunId::fresh(), RunId::fresh());
         // The writer does not run yet, as if it hung.
-        let piece = "x".repeat(MOST / 16);
+        let piece = "x".repeat(MOST / 16 - 16);
         for seq in 1..=40 {
-            journal.push(loud, seq, piece.clone());
+            journal.push(loud, seq, &piece);
         }
-        assert_eq!(journal.state.bytes.load(Ordering::Acquire), MOST, "and not a byte more");
+        let bytes = || journal.inbox.waiting().bytes;
+        assert!(bytes() <= MOST && bytes() > MOST - 2 * piece.len());
         let asked = async {
             assert!(!journal.flush(loud).await, "something of it was left out");
-            assert_eq!(journal.state.bytes.load(Ordering::Acquire), 0);
-            journal.push(quiet, 1, "{}".to_owned());
+            assert_eq!(bytes(), 0);
+            journal.push(quiet, 1, "{}");
             assert!(journal.flush(quiet).await, "the others go on");
             assert!(!journal.flush(loud).await);
             journal.forget(loud);
-            assert!(!journal.state.has_incomplete.load(Ordering::Acquire));
+            assert!(journal.inbox.waiting().incomplete.is_empty());
         };
         tokio::select! {
             () = asked => {}
             () = writer => panic!("the writer ended"),
         }
+    }
+
+    #[test]
+    fn what_was_written_twice_counts_once() {
+        let line = |seq: u64| format!("{seq}\t{{\"type\":\"abort\",\"reason\":\"{seq}\"}}\n");
+        let chunks = [line(1) + &line(2), line(1) + &line(2) + &line(3), line(5)];
+        let numbers: Vec<u64> = events_of(&chunks).into_iter().map(|(seq, _)| seq).collect();
+        assert_eq!(numbers, [1, 2, 3, 5]);
     }
 }

@@ -40,7 +40,7 @@ impl Recorder {
         transcript.apply(event);
         let (seq, json) = self.run.log.append(event);
         if let Some(journal) = self.journal.as_ref().filter(|_| event.is_lasting()) {
-            journal.push(self.run.id, seq, json);
+            journal.push(self.run.id, seq, &json);
         }
         self.weigh();
     }
@@ -63,7 +63,7 @@ impl Recorder {
             let mut transcript = self.run.transcript();
             transcript.apply(event);
             let (number, json) = self.run.log.hold(event);
-            journal.push(self.run.id, number, json);
+            journal.push(self.run.id, number, &json);
             Held { log: &self.run.log, number }
         };
         self.weigh();
@@ -71,7 +71,8 @@ impl Recorder {
     }
 
     /// The same, for as long as it takes: what follows waits until the database is back. Where another node drives the run
-    /// by then, nothing follows here any more.
+    /// by then, nothing follows here any more. Where there was too much to keep, it goes on: the answer is stored whole at
+    /// its end.
     pub async fn emit_surely(&self, event: &RunEvent) {
         let mut written = self.emit_durably(event).await;
         while let Some(journal) = self.journal.as_ref().filter(|journal| !written && !journal.has_gaps(self.run.id)) {

@@ -10,8 +10,12 @@ use tokio::time::{Instant, sleep_until};
 use super::event::{NoticeData, ProviderMetadata, RunEvent, ToolMetadata};
 use super::recorder::Recorder;
 
-/// Words that come within this time go out together; the first ones of a part go out at once.
-const COALESCE: Duration = Duration::from_millis(25);
+/// Words that come sooner than this after the last that went out wait for the next ones, so that viewers, the database
+/// and the network have a piece where they had several. The first ones of a part go out at once.
+const COALESCE: Duration = Duration::from_millis(30);
+/// They go out by then even when none follow. Later than [`COALESCE`], so that for as long as words come steadily they
+/// take the others along, and no timer has to end.
+const PATIENCE: Duration = Duration::from_millis(50);
 /// Bytes that a model may say in one call, more than any model writes: one that never stops is ended.
 const MOST: usize = 4 * 1024 * 1024;
 /// More bytes than this go out at once.
@@ -86,8 +90,13 @@ impl<'a> Reader<'a> {
         mut events: BoxStream<'static, Result<ModelEvent, ModelError>>,
     ) -> Result<Reply, Broken> {
         let mut has_begun = false;
+        let mut timer = std::pin::pin!(sleep_until(Instant::now()));
         loop {
-            let deadline = self.due.unwrap_or_else(Instant::now);
+            // Moving a timer on costs next to nothing; making one, or letting it end for nothing, costs more than a word.
+            let end = self.due.or(self.last_sent.map(|sent| sent + PATIENCE));
+            if let Some(end) = end.filter(|end| *end != timer.deadline()) {
+                timer.as_mut().reset(end);
+            }
             tokio::select! {
                 biased;
                 event = events.next() => match event {
@@ -110,7 +119,7 @@ impl<'a> Reader<'a> {
                     }
                     None => break,
                 },
-                () = sleep_until(deadline), if self.due.is_some() => self.send_all(),
+                () = &mut timer, if self.due.is_some() => self.send_all(),
             }
         }
         self.close_all();
@@ -170,7 +179,7 @@ impl<'a> Reader<'a> {
         if quiet || open.pending.len() >= PIECE {
             self.send_all();
         } else if self.due.is_none() {
-            self.due = self.last_sent.map(|sent| sent + COALESCE);
+            self.due = self.last_sent.map(|sent| sent + PATIENCE);
         }
     }
 

@@ -277,7 +277,12 @@ impl Statement {
             sortable(column)?;
             self.comparable(column);
             self.push(if term.descending { " DESC" } else { " ASC" });
-            self.push(if term.nulls_first.unwrap_or(term.descending) { " NULLS FIRST, " } else { " NULLS LAST, " });
+            self.push(match term.nulls_first.unwrap_or(term.descending) {
+                // With a word about what is not there, SQLite would not see that an index has the order.
+                _ if !column.nullable => ", ",
+                true => " NULLS FIRST, ",
+                false => " NULLS LAST, ",
+            });
         }
         self.push("created_at, id");
         Ok(())

@@ -90,7 +90,7 @@ pub async fn stream(
     let said = begun(said).await?;
     let opening = frame(&shape.chunk(&json!({ "role": "assistant", "content": "" }), None));
     let rest = said.flat_map(move |said| stream::iter(frames(said, &shape, tells_usage)));
-    Ok(sse::response(stream::iter([opening]).chain(rest), stopping, place))
+    Ok(sse::response_until(stream::iter([opening]).chain(rest), stopping, place))
 }
 
 /// An answer whose first word is there, or the failure that came instead of it.

@@ -3,11 +3,16 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
+use testkit::Database;
+
 /// A process that ends with the value.
 pub struct Process {
     child: Child,
     /// Where it is.
     pub url: String,
+    /// The PostgreSQL database that it uses.
+    database: Option<String>,
 }
 
 impl Drop for Process {
@@ -24,17 +29,21 @@ impl Process {
             Command::new(std::env::current_exe().unwrap()).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
-        Self { child, url: line.trim().to_owned() }
+        Self { child, url: line.trim().to_owned(), database: None }
     }
 
-    /// The program. Returns how long it took until it was ready.
-    pub async fn program(model: Option<&str>, folder: &std::path::Path) -> (Self, Duration) {
+    /// The program, with a new folder in this one, and a new database. Returns how long it took until it was ready.
+    pub async fn program(model: Option<&str>, database: Database, folder: &TempDir) -> (Self, Duration) {
+        let folder = TempDir::new_in(folder.path()).unwrap();
+        let url = database.create(&folder);
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let binary = std::env::current_exe().unwrap().with_file_name("ai-chat-mcp");
         let mut command = Command::new(binary);
         command
             .env("CHAT_LISTEN", format!("127.0.0.1:{port}"))
-            .env("CHAT_DATA_DIR", folder)
+            // The outer folder removes it, when the program is gone.
+            .env("CHAT_DATA_DIR", folder.keep())
+            .env("DATABASE_URL", &url)
             .env("CHAT_LOCAL_MODEL", "off")
             .env("CHAT_RATE_LIMITS", "off")
             .env("RUST_LOG", "error");
@@ -42,7 +51,9 @@ impl Process {
             command.env("OPENAI_BASE_URL", model).env("CHAT_MODEL", "openai/scripted");
         }
         let began = Instant::now();
-        let process = Self { child: command.spawn().unwrap(), url: format!("http://127.0.0.1:{port}") };
+        let child = command.spawn().unwrap();
+        let database = (database == Database::Postgres).then_some(url);
+        let process = Self { child, url: format!("http://127.0.0.1:{port}"), database };
         let http = testkit::http_client();
         while http.get(format!("{}/health/ready", process.url)).send().await.is_err() {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -57,6 +68,14 @@ impl Process {
         let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
         // USER_HZ is 100 on every Linux.
         ticks as f64 / 100.0
+    }
+
+    /// Transactions so far that wrote something, of the whole database server; only PostgreSQL counts them.
+    pub fn commits(&self) -> Option<u64> {
+        let count = "SELECT txid_snapshot_xmax(txid_current_snapshot())";
+        let arguments = [self.database.as_deref()?, "--no-psqlrc", "--tuples-only", "--no-align", "-c", count];
+        let told = Command::new("psql").args(arguments).output().unwrap();
+        Some(String::from_utf8_lossy(&told.stdout).trim().parse().unwrap())
     }
 
     /// Megabytes in memory.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use futures_util::future::join_all;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
-use testkit::{Person, ScriptedMcp, ScriptedModel, Step};
+use testkit::{Database, Person, ScriptedMcp, ScriptedModel, Step};
 
 use crate::process::Process;
 
@@ -25,7 +25,7 @@ const MANY: usize = 10_000;
 pub async fn compare() {
     let folder = tempfile::TempDir::new().unwrap();
     let model = ScriptedModel::start([]).await;
-    let (program, _) = Process::program(Some(&model.base_url), folder.path()).await;
+    let (program, _) = Process::program(Some(&model.base_url), Database::Sqlite, &folder).await;
     let bench = Bench { http: testkit::http_client(), program, model };
     bench.calls().await;
     bench.turns().await;

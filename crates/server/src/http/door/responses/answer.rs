@@ -293,7 +293,7 @@ pub async fn stream(
     let said = begun(said).await?;
     let opening = answer.opening();
     let rest = said.flat_map(move |said| stream::iter(answer.take(said)));
-    Ok(sse::response(stream::iter(opening).chain(rest), stopping, place))
+    Ok(sse::response_until(stream::iter(opening).chain(rest), stopping, place))
 }
 
 fn usage_of(usage: Usage) -> Value {

@@ -1,0 +1,2 @@
+-- Here a search reads the newest first by itself.
+SELECT 1;

@@ -1,0 +1,45 @@
+//! What many open streams hold, and what is left when they have ended.
+
+use std::time::{Duration, Instant};
+
+use testkit::Database;
+
+use crate::load::{Arrival, People, Words, load};
+use crate::process::Process;
+
+/// Open at the same time.
+const STREAMS: usize = 5_000;
+/// A slow answer: this is about memory.
+const SLOW: Words = Words { count: 60, pace: 1_000 };
+/// How long the memory has to be given back.
+const AFTER: Duration = Duration::from_mins(1);
+/// Of what was held before.
+const NEAR: f64 = 1.2;
+
+/// Prints the figures.
+pub async fn measure() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let model = Process::role(&["model"]);
+    let (program, _) = Process::program(Some(&model.url), Database::Sqlite, &folder).await;
+    let at_start = program.rss();
+    let http = testkit::http_client();
+    let people = People::for_streams(&http, &program, STREAMS).await;
+    let requests = people.ask(&SLOW.question(), STREAMS).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let before = program.rss();
+    let figures = load(&program, requests, SLOW, Arrival::Burst(STREAMS)).await;
+    drop(http);
+    let ended = Instant::now();
+    let mut after = program.rss();
+    while after > before * NEAR && ended.elapsed() < AFTER {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        after = program.rss();
+    }
+    let seconds = ended.elapsed().as_secs_f64();
+    println!("\n| {STREAMS} streams, a word a second | |\n|---|---|");
+    println!("| whole | {}/{STREAMS} |", figures.whole);
+    println!("| RSS when the program had begun | {at_start:.0} MB |");
+    println!("| with accounts and chats, before the streams | {before:.0} MB |");
+    println!("| with all of them open | {:.0} MB |", figures.rss);
+    println!("| {seconds:.1} s after the last ended | {after:.0} MB |");
+}

@@ -1,0 +1,49 @@
+//! What it takes to come back to an answer that is being written.
+
+use std::time::Instant;
+
+use reqwest::Method;
+use testkit::Database;
+
+use crate::load::{People, ask};
+use crate::process::Process;
+
+/// Words said so far, of five letters each: 50 kB.
+const WORDS: usize = 10_000;
+/// Times that the page comes back.
+const TIMES: usize = 50;
+
+/// Prints the figures.
+pub async fn measure() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let model = Process::role(&["model"]);
+    let (program, _) = Process::program(Some(&model.url), Database::Sqlite, &folder).await;
+    let http = testkit::http_client();
+    let people = People::for_streams(&http, &program, 1).await;
+    let person = people.first();
+    let chat = person.new_chat().await;
+    let mut asked = ask(person, &chat, &format!("hang {WORDS}")).send().await.unwrap();
+    read(&mut asked).await;
+    let mut times = Vec::with_capacity(TIMES);
+    for _ in 0..TIMES {
+        let began = Instant::now();
+        let mut again = person.request(Method::GET, &format!("/api/sessions/{chat}/stream")).send().await.unwrap();
+        read(&mut again).await;
+        times.push(began.elapsed().as_secs_f64() * 1000.0);
+    }
+    times.sort_by(f64::total_cmp);
+    let (middle, most) = (times[TIMES / 2], times[TIMES - 1]);
+    println!("\ncoming back to an answer of {} kB: {middle:.1} ms, at most {most:.1} ms", WORDS * 5 / 1000);
+}
+
+/// Reads until all of the answer so far has come.
+async fn read(answer: &mut reqwest::Response) {
+    let mut text = String::new();
+    while text.matches("word").count() + CUT < WORDS {
+        let piece = answer.chunk().await.unwrap().unwrap();
+        text.push_str(std::str::from_utf8(&piece).unwrap());
+    }
+}
+
+/// Words that stand in two pieces at most.
+const CUT: usize = 200;

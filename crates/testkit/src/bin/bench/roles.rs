@@ -1,0 +1,49 @@
+//! What this program is in its other processes.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::IntoResponse;
+use testkit::{ScriptedModel, Step};
+
+/// The model server: says its address, then what each question wants of it, for ever.
+pub async fn model() {
+    let model = ScriptedModel::start([]).await;
+    model.answer_by(|request| {
+        let messages = request["messages"].as_array().into_iter().flatten();
+        answer(messages.filter_map(|message| message["content"].as_str()).next_back().unwrap_or_default())
+    });
+    println!("{}", model.base_url);
+    std::future::pending::<()>().await;
+}
+
+/// A question is `words COUNT MILLISECONDS` or `hang COUNT`: so many words, so far apart, or at once and no end.
+fn answer(question: &str) -> Step {
+    let mut words = question.split(' ');
+    let kind = words.next();
+    let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or_default();
+    let count: u64 = number();
+    match kind {
+        Some("hang") => Step::Hang("word ".repeat(count as usize)),
+        _ => Step::Words { count: count as usize, pace: Duration::from_millis(number()) },
+    }
+}
+
+/// The relay: the least that anything between a page and a model can do. Takes what the model takes.
+pub async fn relay(model: String) {
+    let http = testkit::http_client();
+    let handler = move |body: axum::body::Bytes| {
+        let request = http.post(format!("{model}/chat/completions")).body(body);
+        async move {
+            let answer = request.send().await.unwrap();
+            let headers = [("content-type", "text/event-stream")];
+            (headers, Body::from_stream(answer.bytes_stream())).into_response()
+        }
+    };
+    let routes = axum::Router::new().route("/", axum::routing::post(handler));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    println!("http://{}", listener.local_addr().unwrap());
+    axum::serve(axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true))), routes)
+        .await
+        .unwrap();
+}

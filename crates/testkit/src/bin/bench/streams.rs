@@ -1,0 +1,102 @@
+//! Answers of the program beside those of a bare relay.
+
+use std::time::Duration;
+
+use testkit::{Database, databases};
+
+use crate::load::{Arrival, Figures, People, Words, for_relay, load};
+use crate::process::Process;
+
+/// As fast as a quick model writes.
+const PACED: Words = Words { count: 200, pace: 20 };
+/// As fast as it can be read.
+const AT_ONCE: Words = Words { count: 2_000, pace: 0 };
+/// Streams, and when they are asked for.
+const ARRIVALS: [Arrival; 6] = [
+    Arrival::Burst(1),
+    Arrival::Steady(100),
+    Arrival::Steady(500),
+    Arrival::Burst(100),
+    Arrival::Burst(500),
+    Arrival::Burst(2_000),
+];
+/// Streams of answers that come as fast as they can be read.
+const UNPACED: Arrival = Arrival::Burst(100);
+/// How many streams follow each other where a number of them is kept open.
+const LIVES: usize = 3;
+
+/// Prints all of it.
+pub async fn compare() {
+    let folder = tempfile::TempDir::new().unwrap();
+    idle(&folder).await;
+    let model = Process::role(&["model"]);
+    let relay = Process::role(&["relay", &model.url]);
+    for database in databases() {
+        let (program, _) = Process::program(Some(&model.url), database, &folder).await;
+        println!("\n{database:?}\n");
+        println!("| streams | through | first word p50, ms | p99, ms | CPU ms per 1,000 words | RSS, MB | whole |");
+        println!("|---|---|---|---|---|---|---|");
+        let both = Both { http: testkit::http_client(), relay: &relay, program: &program };
+        let mut commits = Vec::new();
+        for arrival in ARRIVALS {
+            let figures = both.measure(PACED, arrival).await;
+            let stream_seconds = figures.streams as f64 * PACED.life().as_secs_f64();
+            commits.extend(figures.commits.map(|count| (arrival, count as f64 / stream_seconds)));
+        }
+        both.measure(AT_ONCE, UNPACED).await;
+        for (arrival, per_second) in commits {
+            println!("\n{arrival:?}: {per_second:.2} commits per stream-second");
+        }
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        println!("\nRSS 5 s after the last stream: {:.0} MB", program.rss());
+    }
+}
+
+/// What is measured, one after the other.
+struct Both<'a> {
+    http: reqwest::Client,
+    relay: &'a Process,
+    program: &'a Process,
+}
+
+impl Both<'_> {
+    /// Prints three rows and returns the figures of the program.
+    async fn measure(&self, words: Words, arrival: Arrival) -> Figures {
+        let (open, count) = match arrival {
+            Arrival::Burst(count) => (count, count),
+            Arrival::Steady(open) => (open, open * LIVES),
+        };
+        let bare = load(self.relay, for_relay(&self.http, self.relay, words, count), words, arrival).await;
+        let people = People::for_streams(&self.http, self.program, open).await;
+        let requests = people.ask(&words.question(), count).await;
+        let ours = load(self.program, requests, words, arrival).await;
+        let pace = if words.pace == 0 { ", unpaced" } else { "" };
+        let what = match arrival {
+            Arrival::Burst(count) => format!("{count} at once{pace}"),
+            Arrival::Steady(open) => format!("{open} open{pace}"),
+        };
+        bare.row("bare relay", &what);
+        ours.row("the program", &what);
+        println!(
+            "| {what} | *the program adds* | {:+.1} | {:+.1} | {:.2}x | | |",
+            ours.first_word(0.5) - bare.first_word(0.5),
+            ours.first_word(0.99) - bare.first_word(0.99),
+            ours.cpu_per_1000 / bare.cpu_per_1000.max(f64::EPSILON),
+        );
+        ours
+    }
+}
+
+/// Start and rest, without a model.
+async fn idle(folder: &tempfile::TempDir) {
+    let mut starts = Vec::new();
+    let mut rss = 0.0;
+    for _ in 0..5 {
+        let (process, start) = Process::program(None, Database::Sqlite, folder).await;
+        starts.push(start.as_secs_f64() * 1000.0);
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        rss = process.rss();
+    }
+    starts.sort_by(f64::total_cmp);
+    println!("start to ready, new data folder, median of 5: {:.0} ms; idle RSS: {rss:.0} MB", starts[2]);
+}
