@@ -3,17 +3,23 @@
 use crate::command::run_shown;
 use crate::failure::Outcome;
 use crate::steps::step;
+use crate::system::postgres::{self, Postgres};
 use crate::workspace::Workspace;
 use crate::{node, web};
 
-/// Builds what `run` runs and measures it; the arguments go to the server's bench. `page` measures the page alone.
+/// Builds what `run` runs and measures it. Without a word, the server and the page; `page` measures the page alone, and
+/// any other word goes to the server's bench.
 pub fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
+    let is_page = arguments.iter().any(|argument| argument == "page");
     web::packages(workspace)?;
     web::build(workspace)?;
     let build = ["build", "--release", "--package", "ai-chat-mcp"];
     step("compile", || run_shown(&mut workspace.cargo(&build)))?;
-    if !arguments.iter().any(|argument| argument == "page") {
+    if !is_page {
         server(workspace, arguments)?;
+    }
+    if !is_page && !arguments.is_empty() {
+        return Ok(());
     }
     let mut page = node::script(&workspace.web(), "bench")?;
     page.env("CHAT_BINARY", workspace.release_binary());
@@ -23,6 +29,9 @@ pub fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
 fn server(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let bare = ["build", "--release", "--package", "mcp", "--example", "bare"];
     step("compile what it is compared with", || run_shown(&mut workspace.cargo(&bare)))?;
-    let cargo = ["run", "--release", "--package", "testkit", "--bin", "bench", "--"];
-    step("server figures", || run_shown(workspace.cargo(&cargo).args(arguments)))
+    let programs = postgres::ensure()?;
+    let database = step("PostgreSQL", || Postgres::start(&programs))?;
+    let mut bench = workspace.cargo(&["run", "--release", "--package", "testkit", "--bin", "bench", "--"]);
+    bench.args(arguments).env("TEST_POSTGRES_URL", database.url());
+    step("server figures", || run_shown(&mut bench))
 }

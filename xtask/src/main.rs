@@ -42,7 +42,7 @@ The developer's commands:
                                   WHAT is one of check, web, rust, conformance, api, e2e
   cargo xtask check               format, lints, the rules of the house, types
   cargo xtask tidy                the rules of the house alone, without network
-  cargo xtask bench [page|args]   figures of the server and of the page; page: of the page alone
+  cargo xtask bench [WHAT]        figures of the server and of the page; WHAT is one of page, streams, tools, history
   cargo xtask bench local         figures of the built-in model beside llama.cpp
   cargo xtask eval [args]         how often the built-in model is right: questions of crates/local/eval;
                                   --filter TEXT, --sample N, --half tune|held, --tools 14|38
