@@ -1,6 +1,7 @@
 //! What the program costs beside the least that would do: its answers beside a bare relay, with the same scripted model
 //! (`bench streams` is only that); its calls of tools beside the bare protocol library, with the same scripted server
-//! (`bench tools`); what a long history costs (`bench history`).
+//! (`bench tools`); what a long history costs (`bench history`);
+//! what several nodes cost (`bench nodes`).
 //!
 //! Three processes besides this one: the model server, a relay that copies its bytes, and the program itself (the
 //! binary beside this one). This process is the load, and the MCP server. Figures of one run are compared with each other and with nothing
@@ -13,6 +14,7 @@
 
 mod history;
 mod load;
+mod nodes;
 mod open;
 mod process;
 mod resume;
@@ -31,13 +33,16 @@ async fn main() {
         Some("relay") => roles::relay(argument(2).unwrap()).await,
         Some("streams") => streams().await,
         Some("tools") => tools::compare().await,
+        Some("nodes") => nodes::measure().await,
         Some("history") => history::measure(argument(2).map_or(CHATS, |chats| chats.parse().unwrap())).await,
         None => {
             streams().await;
             tools::compare().await;
         }
         Some(other) => {
-            println!("{other} is not measured; streams, tools and history are, and the first two without a word");
+            println!(
+                "{other} is not measured; streams, tools, history and nodes are, and the first two without a word"
+            );
         }
     }
 }

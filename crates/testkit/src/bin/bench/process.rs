@@ -34,8 +34,21 @@ impl Process {
 
     /// The program, with a new folder in this one, and a new database. Returns how long it took until it was ready.
     pub async fn program(model: Option<&str>, database: Database, folder: &TempDir) -> (Self, Duration) {
+        let own = TempDir::new_in(folder.path()).unwrap();
+        let url = database.create(&own);
+        drop(own.keep());
+        Self::node(model, database, &url, folder, &[]).await
+    }
+
+    /// The program on a database that there is, with a new folder in this one, and more settings.
+    pub async fn node(
+        model: Option<&str>,
+        database: Database,
+        url: &str,
+        folder: &TempDir,
+        settings: &[(&str, &str)],
+    ) -> (Self, Duration) {
         let folder = TempDir::new_in(folder.path()).unwrap();
-        let url = database.create(&folder);
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let binary = std::env::current_exe().unwrap().with_file_name("ai-chat-mcp");
         let mut command = Command::new(binary);
@@ -43,16 +56,17 @@ impl Process {
             .env("CHAT_LISTEN", format!("127.0.0.1:{port}"))
             // The outer folder removes it, when the program is gone.
             .env("CHAT_DATA_DIR", folder.keep())
-            .env("DATABASE_URL", &url)
+            .env("DATABASE_URL", url)
             .env("CHAT_LOCAL_MODEL", "off")
             .env("CHAT_RATE_LIMITS", "off")
-            .env("RUST_LOG", "error");
+            .env("RUST_LOG", "error")
+            .envs(settings.iter().copied());
         if let Some(model) = model {
             command.env("OPENAI_BASE_URL", model).env("CHAT_MODEL", "openai/scripted");
         }
         let began = Instant::now();
         let child = command.spawn().unwrap();
-        let database = (database == Database::Postgres).then_some(url);
+        let database = (database == Database::Postgres).then(|| url.to_owned());
         let process = Self { child, url: format!("http://127.0.0.1:{port}"), database };
         let http = testkit::http_client();
         while http.get(format!("{}/health/ready", process.url)).send().await.is_err() {

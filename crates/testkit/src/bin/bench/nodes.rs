@@ -1,0 +1,186 @@
+//! What two nodes on one PostgreSQL cost: one drives all turns, the viewers of the other follow them. What the database
+//! sees is counted by the database itself.
+
+use std::collections::HashMap;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use reqwest::{Method, RequestBuilder};
+use serde_json::json;
+use testkit::{Database, Person};
+
+use crate::load::Words;
+use crate::process::Process;
+
+/// What an answer says.
+const PACED: Words = Words { count: 200, pace: 20 };
+/// Turns of one person at a time, below the program's limit.
+const TURNS_PER_PERSON: usize = 4;
+/// Turns at one node, and viewers of each at the other.
+const LOADS: [(usize, usize); 4] = [(100, 0), (100, 1), (500, 1), (10, 50)];
+/// After this time PostgreSQL has counted what its idle connections did.
+const COUNTED: Duration = Duration::from_secs(11);
+/// Any 32 bytes: nodes share their master key.
+const MASTER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+
+/// What the database has counted.
+#[derive(Debug, Clone, Copy)]
+struct Counts {
+    transactions: f64,
+    pieces: f64,
+}
+
+/// Numbers of events, and when they came.
+type Seen = HashMap<u64, Instant>;
+
+/// Prints the figures, where there is a PostgreSQL.
+pub async fn measure() {
+    if !testkit::databases().contains(&Database::Postgres) {
+        println!("\nTEST_POSTGRES_URL names no PostgreSQL: nothing is measured of several nodes");
+        return;
+    }
+    let folder = tempfile::TempDir::new().unwrap();
+    let database = Database::Postgres.create(&folder);
+    let model = Process::role(&["model"]);
+    let node = || async {
+        let settings = [("CHAT_MASTER_KEY", MASTER_KEY)];
+        Process::node(Some(&model.url), Database::Postgres, &database, &folder, &settings).await.0
+    };
+    let (driver, other) = (node().await, node().await);
+    tokio::time::sleep(COUNTED).await;
+    let before = count(&database);
+    let began = Instant::now();
+    tokio::time::sleep(COUNTED * 2).await;
+    let idle = (count(&database).transactions - before.transactions) / began.elapsed().as_secs_f64();
+    println!("\ntwo nodes on one PostgreSQL; {} words an answer, one every {} ms", PACED.count, PACED.pace);
+    println!("two nodes at rest: {idle:.1} transactions a second\n");
+    println!(
+        "| turns at one node | viewers of each at the other | CPU ms per turn-second, driver | other | RSS driver, MB | \
+         other | transactions per turn-second | pieces | kB of pieces | behind the driver p50, ms | p99 | whole |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    for load in LOADS {
+        row(&database, &driver, &other, load, idle).await;
+    }
+}
+
+async fn row(database: &str, driver: &Process, other: &Process, (turns, viewers): (usize, usize), idle: f64) {
+    let asked = asked(driver, other, turns).await;
+    tokio::time::sleep(COUNTED).await;
+    let (before, cpu, began) = (count(database), [driver.cpu(), other.cpu()], Instant::now());
+    let told = join_all(asked.into_iter().map(|asked| turn(asked, viewers)));
+    let middle = async {
+        tokio::time::sleep(PACED.life() / 2).await;
+        [driver.rss(), other.rss()]
+    };
+    let (told, rss) = tokio::join!(told, middle);
+    let cpu = [driver.cpu() - cpu[0], other.cpu() - cpu[1]];
+    tokio::time::sleep(COUNTED).await;
+    let after = count(database);
+    let seconds = turns as f64 * PACED.life().as_secs_f64();
+    let mut behind: Vec<f64> = told.iter().flat_map(|(behind, _)| behind.iter().copied()).collect();
+    behind.sort_by(f64::total_cmp);
+    let share = |share: f64| match behind.len() {
+        0 => String::new(),
+        all => format!("{:.0}", behind[((all - 1) as f64 * share).round() as usize]),
+    };
+    let at_rest = idle * began.elapsed().as_secs_f64();
+    println!(
+        "| {turns} | {viewers} | {:.2} | {:.2} | {:.0} | {:.0} | {:.1} | {:.1} | {:.2} | {} | {} | {}/{} |",
+        cpu[0] * 1000.0 / seconds,
+        cpu[1] * 1000.0 / seconds,
+        rss[0],
+        rss[1],
+        (after.transactions - before.transactions - at_rest) / seconds,
+        (after.pieces - before.pieces) / seconds,
+        bytes(database, turns) / 1024.0 / seconds,
+        share(0.5),
+        share(0.99),
+        told.iter().map(|(_, whole)| whole).sum::<usize>(),
+        turns * (1 + viewers),
+    );
+}
+
+/// A question in a new chat for each turn, with the request of those who look from the other node.
+async fn asked(driver: &Process, other: &Process, turns: usize) -> Vec<Asked> {
+    let http = testkit::http_client();
+    let mut asked = Vec::new();
+    let mut person = Person::sign_up_at(&driver.url, &http).await;
+    for index in 0..turns {
+        if index > 0 && index % TURNS_PER_PERSON == 0 {
+            person = Person::sign_up_at(&driver.url, &http).await;
+        }
+        let chat = person.new_chat().await;
+        let question = json!({ "message": PACED.question(), "sessionId": chat, "tools": [] });
+        let request = person.request(Method::POST, "/functions/v1/ai-chat");
+        let question = request.header("accept", "text/event-stream").json(&question);
+        let look = http.get(format!("{}/api/sessions/{chat}/stream", other.url)).bearer_auth(&person.token);
+        asked.push(Asked { question, look });
+    }
+    asked
+}
+
+/// A turn that is to begin.
+struct Asked {
+    question: RequestBuilder,
+    look: RequestBuilder,
+}
+
+/// A turn with its viewers: by how many milliseconds these were behind, and how many read all of it.
+async fn turn(asked: Asked, viewers: usize) -> (Vec<f64>, usize) {
+    let answer = asked.question.send().await.unwrap();
+    assert!(answer.status().is_success(), "{}", answer.status());
+    let follow = || async { read(asked.look.try_clone().unwrap().send().await.unwrap()).await };
+    let (first, others) = tokio::join!(read(answer), join_all((0..viewers).map(|_| follow())));
+    let behind = |(seen, _): &(Seen, bool)| -> Vec<f64> {
+        let times = seen.iter().filter_map(|(id, at)| Some(at.saturating_duration_since(*first.0.get(id)?)));
+        times.map(|time| time.as_secs_f64() * 1000.0).collect()
+    };
+    let whole = others.iter().filter(|(_, whole)| *whole).count() + usize::from(first.1);
+    (others.iter().flat_map(behind).collect(), whole)
+}
+
+/// Reads a stream; when each event came, and whether the end did.
+async fn read(mut answer: reqwest::Response) -> (Seen, bool) {
+    let (mut seen, mut rest, mut is_whole) = (Seen::new(), String::new(), false);
+    while let Ok(Some(piece)) = answer.chunk().await {
+        let now = Instant::now();
+        rest.push_str(&String::from_utf8_lossy(&piece));
+        let Some(end) = rest.rfind("\n\n") else { continue };
+        let whole: String = rest.drain(..end + 2).collect();
+        let ids = whole.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok());
+        seen.extend(ids.map(|id: u64| (id, now)));
+        is_whole |= whole.contains("data: [DONE]");
+    }
+    (seen, is_whole)
+}
+
+fn count(database: &str) -> Counts {
+    let [transactions, pieces] = ask(
+        database,
+        "SELECT d.xact_commit, t.n_tup_ins FROM pg_stat_database d, pg_stat_user_tables t
+        WHERE d.datname = current_database() AND t.relname = 'run_chunks'",
+    );
+    Counts { transactions, pieces }
+}
+
+/// Bytes of the pieces of the newest turns.
+fn bytes(database: &str, turns: usize) -> f64 {
+    let newest = format!("SELECT id FROM runs ORDER BY created_at DESC LIMIT {turns}");
+    let [bytes] = ask(
+        database,
+        &format!("SELECT COALESCE(SUM(octet_length(payload)), 0) FROM run_chunks WHERE run_id IN ({newest})"),
+    );
+    bytes
+}
+
+/// The numbers of one row.
+fn ask<const N: usize>(database: &str, statement: &str) -> [f64; N] {
+    let done =
+        Command::new("psql").args([database, "--no-psqlrc", "-At", "-F", " ", "-c", statement]).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let line = String::from_utf8(done.stdout).unwrap();
+    let numbers: Vec<f64> = line.split_whitespace().map(|number| number.parse().unwrap()).collect();
+    numbers.try_into().unwrap()
+}
