@@ -23,6 +23,84 @@ pub struct Request {
     pub tool_choice: ToolChoice,
     /// The most tokens of the answer; the provider's own limit when `None`.
     pub max_tokens: Option<u32>,
+    /// How it is to answer. A model that does not take one of these is asked without it.
+    pub parameters: Parameters,
+}
+
+/// How a model is to answer; what is `None` is the model's own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Parameters {
+    /// How far it strays from the likeliest word, from 0 on; how far it can depends on the model.
+    pub temperature: Option<f64>,
+    /// The share of the likeliest words that it chooses among, above 0 and up to 1.
+    pub top_p: Option<f64>,
+    /// How much it thinks first.
+    pub effort: Option<Effort>,
+}
+
+/// How much a model thinks first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+}
+
+impl Effort {
+    /// The word that all wires have for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// What a person sets for the models of a chat, or of all their chats.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ModelSettings {
+    /// Instructions beside the standing ones; empty for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// The most tokens of an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// As in [`Parameters`], whose fields stand here one by one: where a reader goes through a part of a struct, it
+    /// does not say any more which field is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// As in [`Parameters`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    /// As in [`Parameters`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+}
+
+impl ModelSettings {
+    /// These, and where they say nothing `others`.
+    #[must_use]
+    pub fn over(self, others: Self) -> Self {
+        Self {
+            system: self.system.or(others.system),
+            max_tokens: self.max_tokens.or(others.max_tokens),
+            temperature: self.temperature.or(others.temperature),
+            top_p: self.top_p.or(others.top_p),
+            effort: self.effort.or(others.effort),
+        }
+    }
+
+    /// How models are to answer.
+    pub fn parameters(&self) -> Parameters {
+        let Self { temperature, top_p, effort, .. } = *self;
+        Parameters { temperature, top_p, effort }
+    }
 }
 
 /// Whether a model has to call a tool. The built-in model decides for itself whatever this says.

@@ -15,6 +15,7 @@ use domain::model::{ModelError, ModelEvent, Request};
 use serde::Serialize;
 
 pub use reader::Reader;
+pub(crate) use request::is_reduced;
 
 use crate::sse::Event;
 
@@ -73,6 +74,10 @@ pub struct Concessions {
     pub output_limit: Option<u32>,
     /// Ask without tools.
     pub without_tools: bool,
+    /// Leave the choice of words to the model.
+    pub without_sampling: bool,
+    /// Do not say how much it is to think.
+    pub without_effort: bool,
 }
 
 /// How a model is asked to show its thoughts.
@@ -159,6 +164,9 @@ impl Wire {
     pub(crate) fn concede(self, refusal: &str, made: Concessions) -> Option<Concessions> {
         if !made.without_tools && request::refuses_tools(refusal) {
             return Some(Concessions { without_tools: true, ..made });
+        }
+        if let Some(made) = request::without_parameters(refusal, made) {
+            return Some(made);
         }
         match self {
             Self::OpenAiChat => openai_chat::concede(refusal, made),

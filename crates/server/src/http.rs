@@ -24,6 +24,7 @@ pub mod import;
 mod intake;
 pub mod mcp_servers;
 pub mod model_providers;
+mod model_settings;
 mod models;
 pub mod offers;
 pub mod queue;
@@ -140,6 +141,10 @@ fn table() -> Vec<Section> {
                 patch("/model-providers/{id}", Owner, model_providers::change),
                 delete("/model-providers/{id}", Owner, model_providers::remove),
                 post("/model-providers/{id}/test", Owner, model_providers::test),
+                get("/sessions/{id}/settings", Owner, model_settings::of_chat),
+                put("/sessions/{id}/settings", Owner, model_settings::set),
+                get("/model-defaults", SignedIn, model_settings::defaults),
+                put("/model-defaults", SignedIn, model_settings::set_defaults),
                 get("/usage", SignedIn, usage::by_day),
                 get("/keys", SignedIn, api_keys::list),
                 post("/keys", SignedIn, api_keys::create),

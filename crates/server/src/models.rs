@@ -8,6 +8,7 @@ pub mod catalogue;
 mod listing;
 pub mod meter;
 pub mod own;
+pub mod settings;
 
 use std::sync::Arc;
 
@@ -33,6 +34,14 @@ pub use advice::{advise, with_advice};
 
 /// The name of the provider that is built in.
 const BUILT_IN: &str = "built-in";
+
+/// Characters of a model's name.
+const NAME: usize = 300;
+
+/// Whether a text can be the name of a model at all.
+pub fn is_name(text: &str) -> bool {
+    text.chars().count() <= NAME && !text.chars().any(char::is_control)
+}
 
 /// A model by its provider and its name there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,9 +159,16 @@ impl Models {
         })
     }
 
-    /// The model that answers a person when they chose none: `CHAT_MODEL`, else the first of the first configured
-    /// provider that answers, else the same of their own, else, where there is none of either, the built-in one.
+    /// The model that answers a person when they chose none for a chat: the one that they chose for all, else
+    /// `CHAT_MODEL`, else the first of the first configured provider that answers, else the same of their own, else,
+    /// where there is none of either, the built-in one.
     pub async fn default(&self, owner: UserId) -> Result<ModelId, ModelError> {
+        // One whose provider is gone is as good as none.
+        if let Ok(Some(chosen)) = self.own.chosen_for_all(owner).await
+            && let Ok(Some(chosen)) = self.find(owner, &chosen).await
+        {
+            return Ok(chosen);
+        }
         if let Some(chosen) = &self.chosen {
             return Ok(chosen.clone());
         }

@@ -16,6 +16,7 @@ mod long_calls;
 mod many_tools;
 mod mcp_servers;
 mod model_providers;
+mod model_settings;
 mod network;
 mod nodes;
 mod offers;

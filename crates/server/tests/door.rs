@@ -343,6 +343,59 @@ async fn what_is_wrong_with_a_question_or_the_model_is_told_in_the_shape_of_the_
 }
 
 #[tokio::test]
+async fn a_question_carries_its_parameters_and_what_is_not_supported_is_refused_by_name() {
+    let model = ScriptedModel::start([]).await;
+    model.always(Step::Text("42".into()));
+    let app = TestApp::builder().set("OPENAI_BASE_URL", &model.base_url).start().await;
+    let person = app.person().await;
+    let key = key_of(&person, &["chat"]).await;
+    // What holds for the person's chats is no concern of a program's.
+    let defaults = json!({ "model": "openai/other", "settings": { "temperature": 2, "effort": "high" } });
+    let set = person.request(reqwest::Method::PUT, "/api/model-defaults").json(&defaults).send().await.unwrap();
+    assert_eq!(set.status(), 200);
+    let with = |mut body: Value, more: &Value| {
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let (chat, response) = (question("default"), json!({ "model": "default", "input": "What is 6*7?" }));
+    assert_eq!(told(&app, &key, &chat).await.0, 200);
+    let parameters = json!({ "temperature": 0.25, "top_p": 0.5, "reasoning_effort": "low" });
+    assert_eq!(told(&app, &key, &with(chat.clone(), &parameters)).await.0, 200);
+    let parameters = json!({ "temperature": 0.75, "top_p": 0.125, "reasoning": { "effort": "medium" } });
+    assert_eq!(respond(&app, &key, &with(response.clone(), &parameters)).await.status(), 200);
+    let asked: Vec<[Value; 4]> = model
+        .requests()
+        .iter()
+        .map(|asked| ["model", "temperature", "top_p", "reasoning_effort"].map(|name| asked[name].clone()))
+        .collect();
+    assert_eq!(asked[0], [json!("other"), Value::Null, Value::Null, Value::Null]);
+    assert_eq!(asked[1], [json!("other"), json!(0.25), json!(0.5), json!("low")]);
+    assert_eq!(asked[2], [json!("other"), json!(0.75), json!(0.125), json!("medium")]);
+
+    for (field, more) in [
+        ("stop", json!({ "stop": ["END"] })),
+        ("response_format", json!({ "response_format": { "type": "json_object" } })),
+        ("temperature", json!({ "temperature": 2.5 })),
+    ] {
+        let (status, refused) = told(&app, &key, &with(chat.clone(), &more)).await;
+        assert_eq!((status, &refused["error"]["param"]), (400, &json!(field)), "{refused}");
+    }
+    for (field, more) in [
+        ("stop", json!({ "stop": "END" })),
+        ("text.format", json!({ "text": { "format": { "type": "json_object" } } })),
+    ] {
+        let answer = respond(&app, &key, &with(response.clone(), &more)).await;
+        assert_eq!(answer.status(), 400);
+        let refused: Value = answer.json().await.unwrap();
+        let error = &refused["error"];
+        assert_eq!(error["param"], field, "{refused}");
+        assert!(error["message"].as_str().unwrap().contains("not supported here"), "{refused}");
+    }
+    assert_eq!(model.requests().len(), 3, "what is refused asks no model");
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn a_key_that_asks_too_often_is_told_when_to_come_back() {
     let model = ScriptedModel::start([]).await;
     model.always(Step::Text("42".into()));

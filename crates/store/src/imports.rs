@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use domain::message::{MessageStatus, Role};
+use domain::model::ModelSettings;
 use domain::text::without_nul;
 use domain::{ChatId, MessageId, Timestamp, UserId};
 
 use crate::dispatch::transaction;
-use crate::{Error, Store, marks};
+use crate::{Error, Store, chat_models, marks, model_settings};
 
 /// A chat of a file.
 #[derive(Debug, Clone)]
@@ -22,6 +23,10 @@ pub struct ImportedChat {
     pub updated_at: Timestamp,
     /// Its marks.
     pub marks: marks::Marks,
+    /// The model that was chosen for it, `provider/name`.
+    pub model: Option<String>,
+    /// What was set for its models.
+    pub settings: ModelSettings,
     /// What was said.
     pub messages: Vec<ImportedMessage>,
 }
@@ -138,6 +143,12 @@ impl Store {
                     .bind(chat.marks.archived.then_some(now.0))
                     .execute(&mut *tx)
                     .await?;
+            }
+            if let Some(model) = &chat.model {
+                sqlx::query(chat_models::SET).bind(owner.0).bind(id.0).bind(model).execute(&mut *tx).await?;
+            }
+            if let Some(json) = model_settings::json_of(&chat.settings)? {
+                sqlx::query(model_settings::SET).bind(owner.0).bind(id.0).bind(&json).execute(&mut *tx).await?;
             }
             Ok(true)
         })

@@ -27,6 +27,7 @@ pub mod imports;
 pub mod listings;
 pub mod marks;
 pub mod model_providers;
+pub mod model_settings;
 pub mod news;
 pub mod nodes;
 pub mod one_time_tokens;

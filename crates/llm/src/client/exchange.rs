@@ -12,13 +12,16 @@ use crate::client::backoff::Backoff;
 use crate::client::http::{Failure, Http};
 use crate::discretion::without_secrets;
 use crate::provider::Provider;
-use crate::wire::{Concessions, Progress, Reader};
+use crate::wire::{Concessions, Progress, Reader, is_reduced};
 
 /// How many times the longest silence a stream may go on without saying anything: some gateways keep a connection alive
 /// while they wait for the host behind them, and some never stop.
 const BUSY_SILENCES: u32 = 5;
 /// What is said when a model takes no tools.
 const NO_TOOLS: &str = "This model takes no tools, so it answers without them.";
+/// What is said when a model does not take what was set for it.
+const NO_PARAMETERS: &str = "This model does not take all that is set for it (temperature, top-p or how much it thinks), so \
+it answers without that.";
 
 /// How long a model that is done may take to send its usage and the end mark.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -32,6 +35,8 @@ pub(super) struct Exchange {
     backoff: Backoff,
     /// That tools are left out has been said.
     has_warned: bool,
+    /// That parameters are left out has been said.
+    has_told_reduced: bool,
     /// The model has said something, so that asking again would say it twice.
     has_begun: bool,
     /// Said and not yet handed on.
@@ -63,6 +68,7 @@ impl Exchange {
             concessions,
             backoff: Backoff::default(),
             has_warned: false,
+            has_told_reduced: false,
             has_begun: false,
             said: VecDeque::new(),
             state: State::Ask,
@@ -102,6 +108,10 @@ impl Exchange {
                     if self.concessions.without_tools && !self.request.tools.is_empty() && !self.has_warned {
                         self.has_warned = true;
                         self.said.push_back(ModelEvent::Notice(NO_TOOLS.to_owned()));
+                    }
+                    if is_reduced(&self.request, self.concessions) && !self.has_told_reduced {
+                        self.has_told_reduced = true;
+                        self.said.push_back(ModelEvent::Notice(NO_PARAMETERS.to_owned()));
                     }
                     let reader = Reader::new(wire, &self.request);
                     return Ok(State::Read(Box::new(Answer { response, reader, last_said: Instant::now() })));

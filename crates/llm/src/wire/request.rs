@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 
-use domain::model::{ModelMessage, Request};
+use domain::model::{Effort, ModelMessage, Parameters, Request};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
+
+use super::Concessions;
 
 /// Servers that render a template parse the arguments of earlier calls and fail on what is not a JSON object.
 pub(super) fn arguments(text: &str) -> Cow<'_, str> {
@@ -53,8 +56,54 @@ pub(super) fn without_tools(request: &Request) -> Request {
             (_, message) => messages.push(message),
         }
     }
-    let Request { model, system, max_tokens, .. } = request.clone();
-    Request { model, system, messages, max_tokens, ..Request::default() }
+    let Request { model, system, max_tokens, parameters, .. } = request.clone();
+    Request { model, system, messages, max_tokens, parameters, ..Request::default() }
+}
+
+/// The choice of words, as most wires have it.
+#[derive(Serialize)]
+pub(super) struct Sampling {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+}
+
+impl Sampling {
+    /// What a request says of it, unless the model has refused that; `hottest` is the highest temperature of the wire.
+    pub(super) fn of(request: &Request, concessions: Concessions, hottest: f64) -> Self {
+        let Parameters { temperature, top_p, .. } = request.parameters;
+        let temperature = temperature.map(|temperature| temperature.min(hottest));
+        if concessions.without_sampling { Self { temperature: None, top_p: None } } else { Self { temperature, top_p } }
+    }
+
+    /// Whether anything is said of it.
+    pub(super) fn is_set(&self) -> bool {
+        self.temperature.is_some() || self.top_p.is_some()
+    }
+}
+
+/// How much a model is to think, unless it has refused to be told.
+pub(super) fn effort(request: &Request, concessions: Concessions) -> Option<&'static str> {
+    request.parameters.effort.filter(|_| !concessions.without_effort).map(Effort::as_str)
+}
+
+/// What to leave out after a refusal that names a parameter.
+pub(super) fn without_parameters(refusal: &str, made: Concessions) -> Option<Concessions> {
+    let refusal = refusal.to_ascii_lowercase();
+    let names = |words: &[&str]| words.iter().any(|word| refusal.contains(word));
+    if !made.without_sampling && names(&["temperature", "top_p", "topp"]) {
+        return Some(Concessions { without_sampling: true, ..made });
+    }
+    let names_effort = names(&["effort", "thinking_level", "thinkinglevel", "thinking level", "output_config"]);
+    (!made.without_effort && names_effort).then_some(Concessions { without_effort: true, ..made })
+}
+
+/// Whether a request says something that the model has refused to hear.
+pub(crate) fn is_reduced(request: &Request, concessions: Concessions) -> bool {
+    let Parameters { temperature, top_p, effort } = request.parameters;
+    (concessions.without_sampling && (temperature.is_some() || top_p.is_some()))
+        || (concessions.without_effort && effort.is_some())
 }
 
 /// The arguments of an earlier call as the object that some wires want.
@@ -162,6 +211,22 @@ mod tests {
             ModelMessage::User("Thanks".into()),
         ];
         assert_eq!(plain.messages, want);
+    }
+
+    #[test]
+    fn a_parameter_that_is_refused_is_left_out_and_no_other() {
+        let made = Concessions::default();
+        let sampling = Concessions { without_sampling: true, ..made };
+        let refusal = "Unsupported value: 'temperature' does not support 0.2 with this model.";
+        assert_eq!(without_parameters(refusal, made), Some(sampling));
+        assert_eq!(without_parameters(refusal, sampling), None);
+        let both = Concessions { without_effort: true, ..sampling };
+        let refusal = "Unsupported parameter: 'reasoning.effort' is not supported with this model.";
+        assert_eq!(without_parameters(refusal, sampling), Some(both));
+        assert_eq!(without_parameters("tools.0.name: too long", made), None);
+        let parameters = Parameters { effort: Some(Effort::Low), ..Parameters::default() };
+        let request = Request { parameters, ..Request::default() };
+        assert!(is_reduced(&request, both) && !is_reduced(&request, sampling));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use domain::message::{MessageStatus, Part, Role};
+use domain::model::ModelSettings;
 use domain::{ChatId, MessageId, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
@@ -110,6 +111,8 @@ pub fn chat(row: &RawValue) -> Result<Option<ImportedChat>, String> {
     }
     let title = conversation.title.filter(|title| !title.trim().is_empty());
     Ok(Some(ImportedChat {
+        model: None,
+        settings: ModelSettings::default(),
         id: conversation.id.and_then(|id| id.parse().ok()).unwrap_or_else(ChatId::fresh),
         title: title.unwrap_or_else(|| domain::text::title_of(messages[0].content.trim())),
         created_at: began,

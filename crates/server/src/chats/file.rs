@@ -1,6 +1,7 @@
 //! Chats of a file that somebody brings: our own export, read strictly, or ChatGPT's.
 
 use domain::message::{MessageStatus, Part, Role};
+use domain::model::ModelSettings;
 use domain::{ChatId, MessageId, Timestamp};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -8,6 +9,8 @@ use store::imports::{Aside, ImportedChat, ImportedMessage};
 use store::marks::Marks;
 
 use super::chatgpt;
+use crate::models::is_name;
+use crate::models::settings::check;
 
 /// The form of our own file that this program reads.
 pub const VERSION: u32 = 1;
@@ -90,6 +93,12 @@ struct ChatOfFile {
     pinned: bool,
     #[serde(default)]
     archived: bool,
+    /// The model that was chosen for it, which stays the chat's where no provider has it: another one would read the
+    /// conversation without having been asked to.
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    settings: ModelSettings,
     messages: Vec<MessageOfFile>,
     /// What is on other branches.
     #[serde(default)]
@@ -130,7 +139,13 @@ fn own_chat(row: &RawValue) -> Result<ImportedChat, String> {
     };
     let present = chat.messages.into_iter().enumerate().map(read);
     let messages = present.chain(chat.branches.into_iter().enumerate().map(read_aside));
+    check(&chat.settings).map_err(|reason| format!("settings: {reason}"))?;
+    if chat.model.as_deref().is_some_and(|name| !is_name(name)) {
+        return Err("model: that is no name of a model".to_owned());
+    }
     Ok(ImportedChat {
+        model: chat.model,
+        settings: chat.settings,
         id: chat.id,
         title: chat.title,
         created_at: chat.created_at,
@@ -175,6 +190,27 @@ mod tests {
         let chat = json!({ "id": "01890a5d-ac96-774b-bcce-b302099a8057", "title": "T", "messages": [message],
             "created_at": "2026-11-21T10:00:00+00:00", "updated_at": "2026-11-21T10:00:00.5+00:00" });
         json!({ "format": "ai-chat-mcp-export", "version": 1, "chats": [chat] })
+    }
+
+    #[test]
+    fn what_was_set_for_the_models_of_a_chat_is_read_and_named_when_it_is_wrong() {
+        let with = |name: &str, value: Value| {
+            let mut file = chat(json!({ "id": "01890a5d-ac96-774b-bcce-b302099a8058", "role": "user", "content": "x",
+                "tool_calls": [], "created_at": "2026-11-21T10:00:00+00:00" }));
+            file["chats"][0][name] = value;
+            check(&file)
+        };
+        assert_eq!(with("model", json!("openai/other")).unwrap()[0].model.as_deref(), Some("openai/other"));
+        assert_eq!(with("settings", json!({ "topP": 0.5 })).unwrap()[0].settings.top_p, Some(0.5));
+        for (name, value, says) in [
+            ("model", json!("a/b\u{0}"), "chats[0].model: "),
+            ("model", json!(7), "chats[0].model: invalid type"),
+            ("settings", json!({ "temperature": 9 }), "chats[0].settings: temperature"),
+            ("settings", json!({ "temperature": "hot" }), "chats[0].settings.temperature: invalid type"),
+        ] {
+            let said = with(name, value).unwrap_err();
+            assert!(said.starts_with(says), "{said}");
+        }
     }
 
     #[test]

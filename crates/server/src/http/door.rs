@@ -4,6 +4,7 @@ mod answer;
 mod caller;
 mod chat;
 mod functions;
+mod parameters;
 mod refusal;
 mod responses;
 

@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use domain::model::ModelSettings;
 use domain::{ChatId, MessageId, Timestamp, UserId};
 use futures_util::stream::{self, StreamExt};
 use serde::{Deserialize, Serialize};
@@ -192,8 +193,18 @@ impl Writer {
                 let marks = self.marks.get(&chat).copied().unwrap_or_default();
                 let pinned = if marks.pinned { ",\"pinned\":true" } else { "" };
                 let archived = if marks.archived { ",\"archived\":true" } else { "" };
+                let model = match self.app.store.get_chat_model(self.owner, chat.parse()?).await? {
+                    Some(model) => format!(",\"model\":{}", serde_json::to_string(&model)?),
+                    None => String::new(),
+                };
+                let settings = self.app.store.get_chat_settings(self.owner, chat.parse()?).await?;
+                let settings = if settings == ModelSettings::default() {
+                    String::new()
+                } else {
+                    format!(",\"settings\":{}", serde_json::to_string(&settings)?)
+                };
                 self.next.push_front(Step::Messages { chat, cursor: Cursor::default() });
-                format!("{}{open}{pinned}{archived},\"messages\":[", separator(first))
+                format!("{}{open}{pinned}{archived}{model}{settings},\"messages\":[", separator(first))
             }
             Step::Messages { chat, cursor } => {
                 let first = cursor.last.is_none();

@@ -10,10 +10,8 @@ use super::extract::{JsonBody, Named, SignedIn};
 use super::sessions::own_home;
 use crate::app::App;
 use crate::events::Event;
-use crate::models::ModelId;
+use crate::models::{ModelId, is_name};
 
-/// Characters of a model's name.
-const NAME: usize = 300;
 /// Models that a person has at hand.
 const FAVOURITES: i64 = 200;
 
@@ -82,9 +80,8 @@ pub async fn choose(
 }
 
 /// A model of a provider that serves the caller. Whether the provider has it is the provider's to say.
-async fn known(app: &App, caller: &SignedIn, name: &str) -> Result<ModelId, ApiError> {
-    let is_name = name.chars().count() <= NAME && !name.chars().any(char::is_control);
-    let model = if is_name { app.models.find(caller.user, name).await? } else { None };
+pub(super) async fn known(app: &App, caller: &SignedIn, name: &str) -> Result<ModelId, ApiError> {
+    let model = if is_name(name) { app.models.find(caller.user, name).await? } else { None };
     model.ok_or_else(|| ApiError::Unprocessable {
         code: "unknown_model",
         message: "there is no such model; GET /api/models lists them".to_owned(),

@@ -81,6 +81,11 @@ impl OwnProviders {
         Ok(())
     }
 
+    /// The model that a person chose for all their chats.
+    pub async fn chosen_for_all(&self, owner: UserId) -> Result<Option<String>, store::Error> {
+        Ok(self.store.get_model_defaults(owner).await?.model)
+    }
+
     /// Whether a person has a provider of that name.
     pub async fn has(&self, owner: UserId, slug: &str) -> Result<bool, store::Error> {
         Ok(is_own(slug) && self.store.find_model_provider(owner, slug).await?.is_some())

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::Timestamp;
 use domain::message::MessageStatus;
-use domain::model::{FinishReason, ModelError, ModelMessage, Request, Usage};
+use domain::model::{FinishReason, ModelError, ModelMessage, ModelSettings, Request, Usage};
 use domain::tool::ToolCall;
 use futures_util::future::join_all;
 use store::approvals::Approval;
@@ -169,7 +169,13 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     messages.extend(history::answer(&recorder.parts(), &name_of));
     let offer = caller.offer(&turn.model, &messages).await;
     let tools = offer.specs(toolset);
-    let mut request = Request { system: SYSTEM.to_owned(), messages, tools, ..Request::default() };
+    let settings = settings_of(app, run).await.map_err(|error| {
+        tracing::error!(%error, run = %run.id, "the settings of the chat could not be read");
+        Break::Failed("the settings of the chat could not be read from the database".to_owned())
+    })?;
+    let (parameters, max_tokens) = (settings.parameters(), settings.max_tokens);
+    let system = instructions(settings.system);
+    let mut request = Request { system, messages, tools, max_tokens, parameters, ..Request::default() };
     let names = |name: &str| toolset.names(name);
     let payer = Payer { user: run.owner, of: Some(OfAnswer { chat: run.chat, message: run.answer }) };
     let mut usage = Usage::default();
@@ -205,6 +211,18 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
         request.tools = offer.specs(toolset);
     }
     Err(Break::Failed(format!("the assistant called tools {ROUNDS} times in a row and was stopped")))
+}
+
+/// What was set for the chat, and where that says nothing, for all of its person's.
+async fn settings_of(app: &App, run: &Run) -> Result<ModelSettings, store::Error> {
+    let own = run.home.get_chat_settings(run.owner, run.chat).await?;
+    Ok(own.over(app.store.get_model_defaults(run.owner).await?.settings))
+}
+
+/// The standing instructions, and those of the person.
+fn instructions(own: Option<String>) -> String {
+    let own = own.filter(|own| !own.trim().is_empty());
+    own.map_or_else(|| SYSTEM.to_owned(), |own| format!("{SYSTEM}\n\n{}", own.trim()))
 }
 
 /// Ends the round in which the program was stopped: the calls that wait are made when they are allowed, those that run

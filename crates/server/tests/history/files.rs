@@ -40,6 +40,9 @@ async fn what_went_out_comes_in_again_character_by_character() {
             let request = person.request(Method::PUT, &format!("/api/sessions/{chat}/marks")).json(&marks);
             assert_eq!(request.send().await.unwrap().status(), 200);
         }
+        let request = person.request(Method::PUT, &format!("/api/sessions/{two}/model"));
+        let chosen = request.json(&json!({ "model": "openai/\"other\"" })).send().await.unwrap();
+        assert_eq!(chosen.status(), 200);
         let out = file(&person, "/api/account/export").await;
         let chat_alone = file(&person, &format!("/api/sessions/{two}/export")).await;
         let again = import(&person, out.clone()).await;

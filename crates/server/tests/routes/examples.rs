@@ -129,6 +129,18 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         ("POST", "/api/keys") => (path.clone(), Some(json!({ "name": "A program", "scopes": ["chat"] })), 201),
         ("DELETE", "/api/keys/{id}") => (path.replace("{id}", &people.key), None, 204),
 
+        ("GET", "/api/sessions/{id}/settings") => (chat, None, 200),
+        ("PUT", "/api/sessions/{id}/settings") => {
+            let settings = json!({
+                "system": "Be brief.", "maxTokens": 900, "temperature": 0.5, "topP": 0.9, "effort": "low"
+            });
+            (chat, Some(settings), 200)
+        }
+        ("GET", "/api/model-defaults") => (path.clone(), None, 200),
+        ("PUT", "/api/model-defaults") => {
+            let settings = json!({ "temperature": 0.5 });
+            (path.clone(), Some(json!({ "model": "openai/scripted", "settings": settings })), 200)
+        }
         ("POST", "/api/model-providers") => {
             let body =
                 json!({ "kind": "openai", "name": "Mine", "baseUrl": "http://127.0.0.1:9/v1", "key": "sk-mine" });

@@ -6,6 +6,7 @@ import { AppearanceSection } from "./appearance-section";
 import { CallsSection } from "./calls-section";
 import { DataSection } from "./data-section";
 import { DevicesSection } from "./devices-section";
+import { ModelDefaultsSection } from "./models/defaults-section";
 import { ModelProvidersSection } from "./models/providers-section";
 import { UsageSection } from "./models/usage-section";
 import { ProfileSection } from "./profile-section";
@@ -27,6 +28,7 @@ export function SettingsSheet({ user, onClose, onLeave }: SettingsSheetProps) {
         <ProfileSection user={user} />
         <TwoStepSection user={user} />
         <DevicesSection user={user} onLeave={onLeave} />
+        <ModelDefaultsSection user={user} />
         <ModelProvidersSection user={user} />
         <UsageSection user={user} />
         <ApiKeysSection user={user} />

@@ -7,6 +7,7 @@ export const settingsParts = [
   "password",
   "two-step",
   "model-provider",
+  "model-settings",
   "api-key",
   "delete",
 ] as const;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::WIRE;
-use crate::wire::request::{arguments_object, plain_id, plain_object_schema, result_text};
+use crate::wire::request::{Sampling, arguments_object, effort, plain_id, plain_object_schema, result_text};
 use crate::wire::{Concessions, Encoded, Thoughts};
 
 /// The tokens of an answer when nobody set a limit: what the current models can write. The wire has no "as much as you
@@ -35,6 +35,18 @@ struct Body<'a> {
     messages: Vec<Message<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
+    #[serde(flatten)]
+    sampling: Sampling,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
+}
+
+/// The highest temperature of this wire.
+const HOTTEST: f64 = 1.0;
+
+#[derive(Serialize)]
+struct OutputConfig {
+    effort: &'static str,
 }
 
 #[derive(Serialize)]
@@ -111,6 +123,9 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
         last.cache_control = Some(EPHEMERAL);
     }
     let system = Some(request.system.as_str()).filter(|system| !system.trim().is_empty());
+    let sampling = Sampling::of(request, concessions, HOTTEST);
+    // A model that has to call does not think first, nor one whose words are chosen for it; the wire refuses both.
+    let thinks = tool_choice(request).is_none() && !sampling.is_set();
     let body = Body {
         model: &request.model,
         max_tokens,
@@ -122,8 +137,9 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
             .into_iter()
             .collect(),
         messages: messages(request, concessions.thoughts != Thoughts::Off),
-        // A model that has to call does not think first; the wire refuses both together.
-        thinking: tool_choice(request).is_none().then(|| thinking(concessions.thoughts, max_tokens)).flatten(),
+        thinking: thinks.then(|| thinking(concessions.thoughts, max_tokens)).flatten(),
+        sampling,
+        output_config: effort(request, concessions).map(|effort| OutputConfig { effort }),
     };
     Encoded::new("v1/messages", &body)
 }

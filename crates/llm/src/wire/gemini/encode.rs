@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::WIRE;
-use crate::wire::request::{arguments_object, object_schema, result_text};
+use crate::wire::request::{arguments_object, effort, object_schema, result_text};
 use crate::wire::{Concessions, Encoded, Thoughts};
 
 #[derive(Serialize)]
@@ -20,22 +20,29 @@ struct Body<'a> {
     tools: Vec<Tools<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_config: Option<Value>,
-    generation_config: Config,
+    generation_config: Generation,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Config {
+struct Generation {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking_config: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Thinking {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     include_thoughts: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_level: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -92,14 +99,19 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
     let system = Some(request.system.as_str()).filter(|system| !system.trim().is_empty());
     let functions: Vec<Function<'_>> = request.tools.iter().map(function).collect();
     let shows_thoughts = concessions.thoughts == Thoughts::Newest;
+    let takes_sampling = !concessions.without_sampling;
+    let thinking_level = effort(request, concessions);
     let body = Body {
         system_instruction: system.map(|text| Content { role: "", parts: words(text).into_iter().collect() }),
         contents: contents(request),
         tools: if functions.is_empty() { Vec::new() } else { vec![Tools { function_declarations: functions }] },
         tool_config: tool_config(request),
-        generation_config: Config {
+        generation_config: Generation {
             max_output_tokens: request.max_tokens,
-            thinking_config: shows_thoughts.then_some(Thinking { include_thoughts: true }),
+            thinking_config: (shows_thoughts || thinking_level.is_some())
+                .then_some(Thinking { include_thoughts: shows_thoughts, thinking_level }),
+            temperature: request.parameters.temperature.filter(|_| takes_sampling),
+            top_p: request.parameters.top_p.filter(|_| takes_sampling),
         },
     };
     // The list of models names them with the folder; people write either.

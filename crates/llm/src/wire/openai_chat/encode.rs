@@ -6,7 +6,7 @@ use domain::model::{ModelCall, ModelError, ModelMessage, Request, ToolChoice, To
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::wire::request::{arguments, object_schema, result_text};
+use crate::wire::request::{Sampling, arguments, effort, object_schema, result_text};
 use crate::wire::{Concessions, Encoded};
 
 #[derive(Serialize)]
@@ -24,7 +24,14 @@ struct Body<'a> {
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
+    #[serde(flatten)]
+    sampling: Sampling,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
 }
+
+/// The highest temperature of this wire.
+const HOTTEST: f64 = 2.0;
 
 #[derive(Serialize)]
 struct StreamOptions {
@@ -95,6 +102,8 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
         stream_options: (!concessions.without_stream_options).then_some(StreamOptions { include_usage: true }),
         max_tokens: limit(!concessions.max_completion_tokens),
         max_completion_tokens: limit(concessions.max_completion_tokens),
+        sampling: Sampling::of(request, concessions, HOTTEST),
+        reasoning_effort: effort(request, concessions),
     };
     Encoded::new("chat/completions", &body)
 }

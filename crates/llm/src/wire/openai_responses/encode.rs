@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::WIRE;
-use crate::wire::request::{arguments, plain_id, plain_object_schema, result_text};
+use crate::wire::request::{Sampling, arguments, effort, plain_id, plain_object_schema, result_text};
 use crate::wire::{Concessions, Encoded, Thoughts};
 
 #[derive(Serialize)]
@@ -29,11 +29,19 @@ struct Body<'a> {
     reasoning: Option<Reasoning>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     include: Vec<&'static str>,
+    #[serde(flatten)]
+    sampling: Sampling,
 }
+
+/// The highest temperature of this wire.
+const HOTTEST: f64 = 2.0;
 
 #[derive(Serialize)]
 struct Reasoning {
-    summary: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -70,6 +78,8 @@ struct Tool<'a> {
 /// The request as this wire writes it.
 pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, ModelError> {
     let thoughts = concessions.thoughts;
+    let summary = (thoughts == Thoughts::Newest).then_some("auto");
+    let effort = effort(request, concessions);
     let mut input = Vec::new();
     for message in &request.messages {
         write(message, request, thoughts != Thoughts::Off, &mut input);
@@ -83,8 +93,9 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
         stream: true,
         store: false,
         max_output_tokens: request.max_tokens,
-        reasoning: (thoughts == Thoughts::Newest).then_some(Reasoning { summary: "auto" }),
+        reasoning: (summary.is_some() || effort.is_some()).then_some(Reasoning { summary, effort }),
         include: if thoughts == Thoughts::Off { Vec::new() } else { vec!["reasoning.encrypted_content"] },
+        sampling: Sampling::of(request, concessions, HOTTEST),
     };
     Encoded::new("responses", &body)
 }

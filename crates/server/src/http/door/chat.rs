@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use axum::extract::{FromRequest, Request as HttpRequest};
 use domain::model::{ModelCall, ModelMessage, Request};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::functions::{self, Function};
+use super::parameters::{self, Format};
 use super::refusal::Refusal;
 use crate::app::App;
 use crate::http::extract::JsonBody;
@@ -25,6 +27,11 @@ pub struct ChatBody {
     max_tokens: Option<u32>,
     max_completion_tokens: Option<u32>,
     n: Option<u32>,
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    reasoning_effort: Option<String>,
+    stop: Option<Value>,
+    response_format: Option<Format>,
 }
 
 impl FromRequest<App> for ChatBody {
@@ -106,6 +113,10 @@ impl ChatBody {
         if self.n.is_some_and(|n| n != 1) {
             return Err(Refusal::bad("n", "there is one answer to a question; leave n out"));
         }
+        parameters::refuse_stop(self.stop.as_ref())?;
+        parameters::refuse_format("response_format", self.response_format.as_ref())?;
+        let effort = parameters::effort("reasoning_effort", self.reasoning_effort.as_deref())?;
+        let parameters = parameters::read(self.temperature, self.top_p, effort)?;
         let own = self.tools.unwrap_or_default().into_iter();
         let own = own.map(|Tool { r#type, function }| function.filter(|_| r#type == "function")).collect();
         let choice = self.tool_choice.map(|choice| match choice {
@@ -119,7 +130,7 @@ impl ChatBody {
             streams: self.stream.unwrap_or(false),
             tells_usage: self.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
         };
-        Ok((Request { model: String::new(), system, messages, tools, tool_choice, max_tokens }, form))
+        Ok((Request { model: String::new(), system, messages, tools, tool_choice, max_tokens, parameters }, form))
     }
 }
 
@@ -175,8 +186,8 @@ fn words(content: Option<Content>) -> Result<String, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::model::ToolChoice;
-    use serde_json::{Value, json};
+    use domain::model::{Effort, Parameters, ToolChoice};
+    use serde_json::json;
 
     fn read(body: Value, with_tools: bool) -> Result<Request, Value> {
         let body: ChatBody = serde_json::from_value(body).unwrap();
@@ -186,7 +197,8 @@ mod tests {
     #[test]
     fn a_conversation_is_read_whatever_its_form() {
         let request = read(
-            json!({ "model": "a/b", "max_tokens": 9, "temperature": 0.1, "messages": [
+            json!({ "model": "a/b", "max_tokens": 9, "temperature": 0.1, "top_p": 0.5, "reasoning_effort": "minimal",
+                "stop": null, "response_format": { "type": "text" }, "messages": [
                 { "role": "system", "content": "Be brief." },
                 { "role": "user", "content": [{ "type": "text", "text": "What" }, { "type": "text", "text": "time?" }] },
                 { "role": "assistant", "content": null, "tool_calls": [
@@ -197,6 +209,8 @@ mod tests {
         );
         let request = request.unwrap();
         assert_eq!((request.system.as_str(), request.max_tokens), ("Be brief.", Some(9)));
+        let parameters = Parameters { temperature: Some(0.1), top_p: Some(0.5), effort: Some(Effort::Low) };
+        assert_eq!(request.parameters, parameters);
         assert_eq!(request.tool_choice, ToolChoice::Required);
         assert_eq!(request.messages[0], ModelMessage::User("What\ntime?".into()));
         assert!(matches!(&request.messages[2], ModelMessage::ToolResult { name, .. } if name == "clock"));
@@ -208,6 +222,13 @@ mod tests {
         let tools = json!([{ "type": "function", "function": { "name": "clock" } }]);
         for (more, field) in [
             (json!({ "n": 2 }), "n"),
+            (json!({ "temperature": 2.1 }), "temperature"),
+            (json!({ "temperature": -0.1 }), "temperature"),
+            (json!({ "top_p": 0 }), "top_p"),
+            (json!({ "reasoning_effort": "none" }), "reasoning_effort"),
+            (json!({ "stop": "END" }), "stop"),
+            (json!({ "stop": ["END"] }), "stop"),
+            (json!({ "response_format": { "type": "json_object" } }), "response_format"),
             (json!({ "messages": [] }), "messages"),
             (json!({ "messages": [{ "role": "robot", "content": "x" }] }), "messages"),
             (json!({ "messages": [{ "role": "tool", "tool_call_id": "c", "content": "x" }] }), "messages"),

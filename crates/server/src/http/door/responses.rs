@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::functions::{self, Function};
+use super::parameters::{self, Format};
 use super::refusal::Refusal;
 use crate::app::App;
 use crate::http::extract::JsonBody;
@@ -27,6 +28,12 @@ pub struct ResponsesBody {
     tools: Option<Vec<Tool>>,
     tool_choice: Option<Choice>,
     max_output_tokens: Option<u32>,
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    reasoning: Option<Reasoning>,
+    text: Option<Text>,
+    stop: Option<Value>,
+    response_format: Option<Format>,
     previous_response_id: Option<String>,
     conversation: Option<Value>,
     background: Option<bool>,
@@ -38,6 +45,17 @@ impl FromRequest<App> for ResponsesBody {
     async fn from_request(request: HttpRequest, app: &App) -> Result<Self, Refusal> {
         Ok(JsonBody::from_request(request, app).await.map(|JsonBody(body)| body)?)
     }
+}
+
+#[derive(Debug, Deserialize)]
+struct Reasoning {
+    effort: Option<String>,
+}
+
+/// Of what kind the text of the answer is.
+#[derive(Debug, Deserialize)]
+struct Text {
+    format: Option<Format>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -102,6 +120,12 @@ impl ResponsesBody {
         if self.background == Some(true) {
             return Err(Refusal::bad("background", "an answer lasts as long as its request; leave background out"));
         }
+        parameters::refuse_stop(self.stop.as_ref())?;
+        parameters::refuse_format("response_format", self.response_format.as_ref())?;
+        parameters::refuse_format("text.format", self.text.and_then(|text| text.format).as_ref())?;
+        let effort = self.reasoning.and_then(|reasoning| reasoning.effort);
+        let effort = parameters::effort("reasoning.effort", effort.as_deref())?;
+        let parameters = parameters::read(self.temperature, self.top_p, effort)?;
         let own = self.tools.unwrap_or_default().into_iter().map(|tool| {
             let Tool { r#type, name, description, parameters } = tool;
             name.filter(|_| r#type == "function").map(|name| Function { name, description, parameters })
@@ -122,7 +146,8 @@ impl ResponsesBody {
         }
         let max_tokens = self.max_output_tokens.filter(|most| *most > 0);
         let system = talk.system.join("\n\n");
-        Ok(Request { model: String::new(), system, messages: talk.said, tools, tool_choice, max_tokens })
+        let (model, messages) = (String::new(), talk.said);
+        Ok(Request { model, system, messages, tools, tool_choice, max_tokens, parameters })
     }
 }
 
@@ -214,7 +239,7 @@ fn words(content: Option<Content>) -> Result<String, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::model::ToolChoice;
+    use domain::model::{Effort, Parameters, ToolChoice};
     use serde_json::json;
 
     fn read(body: Value, with_tools: bool) -> Result<Request, Value> {
@@ -226,7 +251,9 @@ mod tests {
     fn a_conversation_is_read_whatever_its_form() {
         let tool = json!({ "type": "function", "name": "clock", "parameters": { "type": "object" }, "strict": true });
         let request = read(
-            json!({ "model": "a/b", "instructions": "Be brief.", "max_output_tokens": 9, "store": false, "input": [
+            json!({ "model": "a/b", "instructions": "Be brief.", "max_output_tokens": 9, "store": false,
+                "temperature": 2, "top_p": 1, "reasoning": { "effort": "xhigh", "summary": "auto" },
+                "text": { "format": { "type": "text" }, "verbosity": "low" }, "input": [
                 { "role": "developer", "content": "In English." },
                 { "role": "user", "content": [{ "type": "input_text", "text": "What time is it?" }] },
                 { "type": "reasoning", "id": "rs_1", "summary": [] },
@@ -241,6 +268,8 @@ mod tests {
         );
         let request = request.unwrap();
         assert_eq!((request.system.as_str(), request.max_tokens), ("Be brief.\n\nIn English.", Some(9)));
+        let parameters = Parameters { temperature: Some(2.0), top_p: Some(1.0), effort: Some(Effort::High) };
+        assert_eq!(request.parameters, parameters);
         assert_eq!(request.tool_choice, ToolChoice::Named("clock".into()));
         let call = |id: &str| ModelCall { id: id.into(), name: "clock".into(), arguments: "{}".into() };
         assert_eq!(request.messages[1], ModelMessage::assistant("I will look.", vec![call("a"), call("b")]));
@@ -258,6 +287,12 @@ mod tests {
             (json!({ "previous_response_id": "resp_1" }), "previous_response_id"),
             (json!({ "conversation": "conv_1" }), "conversation"),
             (json!({ "background": true }), "background"),
+            (json!({ "temperature": 3 }), "temperature"),
+            (json!({ "top_p": 1.1 }), "top_p"),
+            (json!({ "reasoning": { "effort": "utmost" } }), "reasoning.effort"),
+            (json!({ "stop": ["END"] }), "stop"),
+            (json!({ "response_format": { "type": "json_schema" } }), "response_format"),
+            (json!({ "text": { "format": { "type": "json_schema", "name": "x", "schema": {} } } }), "text.format"),
             (json!({ "input": [] }), "input"),
             (item(json!({ "role": "assistant", "content": "x" })), "input"),
             (item(json!({ "role": "robot", "content": "x" })), "input"),

@@ -9,6 +9,7 @@ import { Input } from "@/ui/field";
 import { closePopover } from "@/ui/popover";
 import { toast } from "@/ui/toast";
 import { chatModelQuery, chooseModel, markFavourite, type Model, modelsQuery } from "../api/models";
+import { ChatSettings } from "./chat-settings";
 import { FactsLine } from "./facts-line";
 import { groupModels } from "./group-models";
 
@@ -27,7 +28,8 @@ export function ModelPicker({ chatId, model }: ModelPickerProps) {
   const { data } = useQuery(modelsQuery);
   const [typed, setTyped] = useState("");
   const root = useRef<HTMLDivElement>(null);
-  if (!data || data.models.length < 2) return null;
+  if (!data) return null;
+  if (data.models.length < 2) return <ChatSettings chatId={chatId} />;
   const groups = groupModels(data.models, data.favourites, typed);
 
   async function tryTo(act: () => Promise<void>, queryKey: readonly string[]): Promise<void> {
@@ -46,49 +48,52 @@ export function ModelPicker({ chatId, model }: ModelPickerProps) {
   }
 
   return (
-    <div
-      ref={root}
-      role="group"
-      aria-label={t("models.choose")}
-      className="border-t border-line pt-1.5"
-      onKeyDown={(event) => walk(event, root.current)}
-    >
-      {data.models.length > FEW && (
-        <div className="px-1 pb-1">
-          <Input
-            type="search"
-            aria-label={t("models.search")}
-            placeholder={t("models.search")}
-            autoComplete="off"
-            maxLength={200}
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
-          />
-        </div>
-      )}
-      {groups.map(({ name, models }) => (
-        <section key={name} aria-label={name}>
-          <h4 className="px-2.5 pt-2 pb-1 text-xs text-ink-2">{name}</h4>
-          <ul>
-            {models.map((one) => (
-              <ModelRow
-                key={one.id}
-                model={one}
-                isChosen={one.id === model.id}
-                isFavourite={data.favourites.includes(one.id)}
-                onChoose={() => void choose(one.id)}
-                onStar={(is) => void tryTo(() => markFavourite(one.id, is), modelsQuery.queryKey)}
-              />
-            ))}
-          </ul>
-        </section>
-      ))}
-      {groups.length === 0 && (
-        <p role="status" className="px-2.5 py-3 text-sm text-ink-2">
-          {t("models.search.none")}
-        </p>
-      )}
-    </div>
+    <>
+      <div
+        ref={root}
+        role="group"
+        aria-label={t("models.choose")}
+        className="border-t border-line pt-1.5"
+        onKeyDown={(event) => walk(event, root.current)}
+      >
+        {data.models.length > FEW && (
+          <div className="px-1 pb-1">
+            <Input
+              type="search"
+              aria-label={t("models.search")}
+              placeholder={t("models.search")}
+              autoComplete="off"
+              maxLength={200}
+              value={typed}
+              onChange={(event) => setTyped(event.target.value)}
+            />
+          </div>
+        )}
+        {groups.map(({ name, models }) => (
+          <section key={name} aria-label={name}>
+            <h4 className="px-2.5 pt-2 pb-1 text-xs text-ink-2">{name}</h4>
+            <ul>
+              {models.map((one) => (
+                <ModelRow
+                  key={one.id}
+                  model={one}
+                  isChosen={one.id === model.id}
+                  isFavourite={data.favourites.includes(one.id)}
+                  onChoose={() => void choose(one.id)}
+                  onStar={(is) => void tryTo(() => markFavourite(one.id, is), modelsQuery.queryKey)}
+                />
+              ))}
+            </ul>
+          </section>
+        ))}
+        {groups.length === 0 && (
+          <p role="status" className="px-2.5 py-3 text-sm text-ink-2">
+            {t("models.search.none")}
+          </p>
+        )}
+      </div>
+      <ChatSettings chatId={chatId} />
+    </>
   );
 }
 

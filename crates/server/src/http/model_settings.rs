@@ -1,0 +1,68 @@
+//! What a person sets for the models of a chat, and of all their chats.
+
+use axum::Json;
+use axum::extract::State;
+use domain::model::ModelSettings;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::model_settings::ModelDefaults;
+
+use super::error::ApiError;
+use super::extract::{JsonBody, Named, SignedIn};
+use super::models::known;
+use super::sessions::own_home;
+use crate::app::App;
+use crate::events::Event;
+use crate::models::settings::check;
+
+/// `GET /api/sessions/{id}/settings`: what was set for the chat, and what holds where that says nothing.
+pub async fn of_chat(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
+    let (chat, home) = own_home(&app, &caller, &chat).await?;
+    let settings = home.get_chat_settings(caller.user, chat).await?;
+    let defaults = app.store.get_model_defaults(caller.user).await?.settings;
+    Ok(Json(json!({ "settings": settings, "defaults": defaults })))
+}
+
+/// `PUT /api/sessions/{id}/settings`: from the next turn on. What is left out is what holds for all chats.
+pub async fn set(
+    State(app): State<App>,
+    caller: SignedIn,
+    Named(chat): Named,
+    JsonBody(settings): JsonBody<ModelSettings>,
+) -> Result<Json<Value>, ApiError> {
+    let (chat, home) = own_home(&app, &caller, &chat).await?;
+    check(&settings).map_err(ApiError::BadRequest)?;
+    home.set_chat_settings(caller.user, chat, &settings).await?;
+    app.events.publish(caller.user, &Event::Session { session_id: Some(chat) });
+    Ok(Json(json!({ "settings": settings })))
+}
+
+/// What holds in all of a person's chats that say nothing else.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Defaults {
+    model: Option<String>,
+    #[serde(default)]
+    settings: ModelSettings,
+}
+
+/// `GET /api/model-defaults`
+pub async fn defaults(State(app): State<App>, caller: SignedIn) -> Result<Json<Defaults>, ApiError> {
+    let ModelDefaults { model, settings } = app.store.get_model_defaults(caller.user).await?;
+    Ok(Json(Defaults { model, settings }))
+}
+
+/// `PUT /api/model-defaults`
+pub async fn set_defaults(
+    State(app): State<App>,
+    caller: SignedIn,
+    JsonBody(Defaults { model, settings }): JsonBody<Defaults>,
+) -> Result<Json<Defaults>, ApiError> {
+    check(&settings).map_err(ApiError::BadRequest)?;
+    let model = match model {
+        Some(model) => Some(known(&app, &caller, &model).await?.to_string()),
+        None => None,
+    };
+    let set = ModelDefaults { model: model.clone(), settings: settings.clone() };
+    app.store.set_model_defaults(caller.user, &set).await?;
+    Ok(Json(Defaults { model, settings }))
+}

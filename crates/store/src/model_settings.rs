@@ -1,0 +1,87 @@
+//! What people set for models: for a chat (`chat_marks`), and for all their chats that say nothing else
+//! (`model_defaults`).
+
+use domain::model::ModelSettings;
+use domain::text::without_nul;
+use domain::{ChatId, UserId};
+
+use crate::dispatch::{read, write};
+use crate::{Error, Store};
+
+/// What holds in a person's chats that say nothing else.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModelDefaults {
+    /// `provider/name`; `None` for the one that answers where nobody chose.
+    pub model: Option<String>,
+    /// How it is asked.
+    pub settings: ModelSettings,
+}
+
+const GET: &str = "SELECT k.settings FROM chat_marks k
+    JOIN ai_chat_sessions s ON s.id = k.session_id AND s.user_id = k.user_id
+    WHERE k.user_id = $1 AND k.session_id = $2";
+
+pub(crate) const SET: &str = "INSERT INTO chat_marks (user_id, session_id, settings)
+    SELECT user_id, id, $3 FROM ai_chat_sessions WHERE user_id = $1 AND id = $2
+    ON CONFLICT (user_id, session_id) DO UPDATE SET settings = excluded.settings";
+
+const GET_DEFAULTS: &str = "SELECT model, settings FROM model_defaults WHERE user_id = $1";
+
+const SET_DEFAULTS: &str = "INSERT INTO model_defaults (user_id, model, settings) VALUES ($1, $2, $3)
+    ON CONFLICT (user_id) DO UPDATE SET model = excluded.model, settings = excluded.settings";
+
+/// The JSON of settings as it is stored; nothing for those that say nothing.
+pub(crate) fn json_of(settings: &ModelSettings) -> Result<Option<String>, Error> {
+    if *settings == ModelSettings::default() {
+        return Ok(None);
+    }
+    let clean = ModelSettings { system: settings.system.clone().map(without_nul), ..settings.clone() };
+    serde_json::to_string(&clean).map(Some).map_err(|error| Error::Corrupt(error.to_string()))
+}
+
+fn settings_of(json: &str) -> Result<ModelSettings, Error> {
+    serde_json::from_str(json).map_err(|error| Error::Corrupt(format!("settings of models: {error}")))
+}
+
+impl Store {
+    /// What a person set for the models of their chat.
+    pub async fn get_chat_settings(&self, owner: UserId, chat: ChatId) -> Result<ModelSettings, Error> {
+        let row: Option<Option<String>> =
+            read!(self, |c| sqlx::query_scalar(GET).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
+        row.flatten().map_or_else(|| Ok(ModelSettings::default()), |json| settings_of(&json))
+    }
+
+    /// Sets what holds for the models of a person's chat. `NotFound` when the chat is not theirs.
+    pub async fn set_chat_settings(&self, owner: UserId, chat: ChatId, settings: &ModelSettings) -> Result<(), Error> {
+        let json = json_of(settings)?;
+        let set = write!(self, |c| sqlx::query(SET)
+            .bind(owner.0)
+            .bind(chat.0)
+            .bind(&json)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        if set == 0 { Err(Error::NotFound) } else { Ok(()) }
+    }
+
+    /// What holds in a person's chats that say nothing else.
+    pub async fn get_model_defaults(&self, owner: UserId) -> Result<ModelDefaults, Error> {
+        let row: Option<(Option<String>, String)> =
+            read!(self, |c| sqlx::query_as(GET_DEFAULTS).bind(owner.0).fetch_optional(c).await)?;
+        let Some((model, json)) = row else { return Ok(ModelDefaults::default()) };
+        Ok(ModelDefaults { model, settings: settings_of(&json)? })
+    }
+
+    /// Sets it.
+    pub async fn set_model_defaults(&self, owner: UserId, defaults: &ModelDefaults) -> Result<(), Error> {
+        let json = json_of(&defaults.settings)?.unwrap_or_else(|| "{}".to_owned());
+        write!(self, |c| sqlx::query(SET_DEFAULTS)
+            .bind(owner.0)
+            .bind(&defaults.model)
+            .bind(&json)
+            .execute(c)
+            .await
+            .map(|_| ()))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+import { t as account } from "@/lib/account-text";
+import { callApi, jsonBody } from "@/lib/api-client";
+import { t } from "@/lib/models-text";
+import { useMutation } from "@/lib/query/use-mutation";
+import { queryOptions, useQuery, useQueryClient } from "@/lib/query/use-query";
+import type { SignedInUser } from "@/lib/session";
+import { ModelSettingsForm } from "@/model-settings/model-settings-form";
+import type { ModelSettings } from "@/model-settings/settings";
+import { Field, Select } from "@/ui/field";
+import { toast } from "@/ui/toast";
+import { FailedRow, LoadingRow } from "../load-state";
+import { Section } from "../section";
+import { SettingRow } from "../setting-row";
+import { modelsKey } from "./providers";
+
+interface ModelDefaults {
+  readonly model: string | null;
+  readonly settings: ModelSettings;
+}
+
+interface ListedModels {
+  readonly models: readonly {
+    id: string;
+    name: string;
+    available: boolean;
+    providerName?: string;
+    provider: string;
+  }[];
+}
+
+function defaultsQuery(userId: string) {
+  return queryOptions({
+    queryKey: ["model-defaults", userId],
+    queryFn: () => callApi<ModelDefaults>("/api/model-defaults"),
+    staleTime: 0,
+  });
+}
+
+function listedQuery(userId: string) {
+  return queryOptions({
+    queryKey: [...modelsKey, "listed", userId],
+    queryFn: () => callApi<ListedModels>("/api/models"),
+    staleTime: 60_000,
+  });
+}
+
+/** What holds in the person's chats that say nothing else. */
+export function ModelDefaultsSection({ user }: { user: SignedInUser }) {
+  const client = useQueryClient();
+  const query = defaultsQuery(user.id);
+  const { data, error } = useQuery(query);
+  const { data: listed } = useQuery(listedQuery(user.id));
+  const save = useMutation({
+    mutationFn: (defaults: ModelDefaults) =>
+      callApi<unknown>("/api/model-defaults", { ...jsonBody(defaults), method: "PUT" }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: query.queryKey });
+      await client.invalidateQueries({ queryKey: modelsKey });
+      toast({ title: t("models.settings.saved"), tone: "ok" });
+    },
+  });
+  const models = listed?.models.filter(({ id, available }) => available && !id.endsWith("/")) ?? [];
+  return (
+    <Section title={t("models.defaults")} about={t("models.defaults.about")}>
+      {data === undefined ? (
+        error ? (
+          <FailedRow queryKey={query.queryKey} />
+        ) : (
+          <LoadingRow />
+        )
+      ) : (
+        <>
+          <Field label={t("models.defaults.model")} error={save.error?.message} className="px-4 py-3">
+            {(ids) => (
+              <Select
+                {...ids}
+                disabled={save.isPending}
+                value={data.model ?? ""}
+                onChange={(event) => save.mutate({ ...data, model: event.target.value || null })}
+              >
+                <option value="">{t("models.defaults.none")}</option>
+                {data.model !== null && !models.some(({ id }) => id === data.model) && (
+                  <option value={data.model}>{data.model}</option>
+                )}
+                {models.map(({ id, name, provider, providerName }) => (
+                  <option key={id} value={id}>{`${providerName ?? provider}: ${name}`}</option>
+                ))}
+              </Select>
+            )}
+          </Field>
+          <SettingRow
+            part="model-settings"
+            label={t("models.defaults.settings")}
+            action={account("account.change")}
+          >
+            {() => (
+              <ModelSettingsForm
+                settings={data.settings}
+                busy={save.isPending}
+                onSave={(settings) => save.mutate({ ...data, settings })}
+              />
+            )}
+          </SettingRow>
+        </>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,71 @@
+import { useState } from "react";
+import { callApi, jsonBody } from "@/lib/api-client";
+import { t } from "@/lib/models-text";
+import { useMutation } from "@/lib/query/use-mutation";
+import { queryOptions, useQuery, useQueryClient } from "@/lib/query/use-query";
+import { ModelSettingsForm } from "@/model-settings/model-settings-form";
+import type { ModelSettings } from "@/model-settings/settings";
+import { toast } from "@/ui/toast";
+
+interface ChatSettings {
+  readonly settings: ModelSettings;
+  /** What holds for all of the person's chats. */
+  readonly defaults: ModelSettings;
+}
+
+const pathOf = (chatId: string): string => `/api/sessions/${encodeURIComponent(chatId)}/settings`;
+
+function chatSettingsQuery(chatId: string) {
+  return queryOptions({
+    queryKey: ["chat-settings", chatId],
+    queryFn: () => callApi<ChatSettings>(pathOf(chatId)),
+    staleTime: 0,
+  });
+}
+
+/** Instructions and parameters for the models of one chat. */
+export function ChatSettings({ chatId }: { chatId: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details
+      className="border-t border-line"
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary className="px-3 py-2 text-md touch:py-3">{t("models.settings.chat")}</summary>
+      {open && <Fields chatId={chatId} />}
+    </details>
+  );
+}
+
+function Fields({ chatId }: { chatId: string }) {
+  const client = useQueryClient();
+  const query = chatSettingsQuery(chatId);
+  const { data, error } = useQuery(query);
+  const save = useMutation({
+    mutationFn: (settings: ModelSettings) =>
+      callApi<unknown>(pathOf(chatId), { ...jsonBody(settings), method: "PUT" }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: query.queryKey });
+      toast({ title: t("models.settings.saved"), tone: "ok" });
+    },
+  });
+  if (data === undefined) {
+    return error ? (
+      <p role="alert" className="px-3 pb-3 text-sm text-err">
+        {error instanceof Error ? error.message : null}
+      </p>
+    ) : null;
+  }
+  return (
+    <div className="px-3 pb-3">
+      <ModelSettingsForm
+        settings={data.settings}
+        defaults={data.defaults}
+        busy={save.isPending}
+        error={save.error?.message}
+        onSave={(settings) => save.mutate(settings)}
+      />
+    </div>
+  );
+}
