@@ -59,6 +59,8 @@ impl Process {
             .env("DATABASE_URL", url)
             .env("CHAT_LOCAL_MODEL", "off")
             .env("CHAT_RATE_LIMITS", "off")
+            // More than are open at a time in the largest row.
+            .env("CHAT_MAX_RUNS", "6000")
             .env("RUST_LOG", "error")
             .envs(settings.iter().copied());
         if let Some(model) = model {
