@@ -1,8 +1,9 @@
 import { t } from "@/lib/models-text";
-import { type Total, tokensOf } from "./usage";
+import type { Usage } from "@/lib/usage";
+import { tokensOf } from "./usage";
 
 interface UsageChartProps {
-  days: readonly { name: string; total: Total }[];
+  days: readonly { name: string; total: Usage }[];
 }
 
 /** In the chart's own units; it is stretched to the width of its place. */

@@ -1,13 +1,14 @@
 import { formatCost } from "@/lib/format-cost";
 import { t } from "@/lib/models-text";
-import { type Total, tokensOf } from "./usage";
+import type { Usage } from "@/lib/usage";
+import { tokensOf } from "./usage";
 
 interface UsageTableProps {
   caption: string;
   /** What the rows are. */
   first: string;
-  rows: readonly { name: string; total: Total }[];
-  sum?: Total;
+  rows: readonly { name: string; total: Usage }[];
+  sum?: Usage;
 }
 
 /** Tokens and money in figures. What is estimated has a sign before it. */
@@ -54,7 +55,7 @@ export function UsageTable({ caption, first, rows, sum }: UsageTableProps) {
   );
 }
 
-function Figures({ total }: { total: Total }) {
+function Figures({ total }: { total: Usage }) {
   const tokens = tokensOf(total).toLocaleString();
   return (
     <>

@@ -1,18 +1,6 @@
-/** What calls of models cost. */
-export interface Total {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedInputTokens: number;
-  readonly calls: number;
-  /** Of the calls, those whose provider did not tell all of it. */
-  readonly estimatedCalls: number;
-  /** US dollars, as far as prices are known. */
-  readonly costUsd: number;
-  /** Of the calls, those whose price is not known. */
-  readonly unpricedCalls: number;
-}
+import type { Usage } from "@/lib/usage";
 
-interface DayAndModel extends Total {
+interface DayAndModel extends Usage {
   /** Year, month and day in UTC. */
   readonly day: string;
   /** `provider/name`. */
@@ -29,9 +17,9 @@ export interface UsageReport {
 /** How far back one can look, in days. */
 export const ranges = [7, 30, 90, 365] as const;
 
-export const tokensOf = ({ inputTokens, outputTokens }: Total): number => inputTokens + outputTokens;
+export const tokensOf = ({ inputTokens, outputTokens }: Usage): number => inputTokens + outputTokens;
 
-const nothing: Total = {
+const nothing: Usage = {
   inputTokens: 0,
   outputTokens: 0,
   cachedInputTokens: 0,
@@ -41,7 +29,7 @@ const nothing: Total = {
   unpricedCalls: 0,
 };
 
-function add(one: Total, other: Total): Total {
+function add(one: Usage, other: Usage): Usage {
   return {
     inputTokens: one.inputTokens + other.inputTokens,
     outputTokens: one.outputTokens + other.outputTokens,
@@ -54,17 +42,17 @@ function add(one: Total, other: Total): Total {
 }
 
 /** The sums of everything. */
-export function wholeOf(totals: readonly Total[]): Total {
+export function wholeOf(totals: readonly Usage[]): Usage {
   return totals.reduce(add, nothing);
 }
 
 interface Named {
   readonly name: string;
-  readonly total: Total;
+  readonly total: Usage;
 }
 
-function grouped(rows: readonly DayAndModel[], key: "day" | "model"): Map<string, Total> {
-  const sums = new Map<string, Total>();
+function grouped(rows: readonly DayAndModel[], key: "day" | "model"): Map<string, Usage> {
+  const sums = new Map<string, Usage>();
   for (const row of rows) sums.set(row[key], add(sums.get(row[key]) ?? nothing, row));
   return sums;
 }

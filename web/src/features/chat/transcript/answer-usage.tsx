@@ -1,3 +1,4 @@
+import type { Usage } from "@/lib/usage";
 import { use } from "react";
 import { formatCost } from "@/lib/format-cost";
 import { t } from "@/lib/models-text";
@@ -5,7 +6,7 @@ import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
-import { answerUsageQuery, type Usage } from "../api/usage";
+import { answerUsageQuery } from "../api/usage";
 import { ChatId } from "../chat-id";
 
 interface AnswerUsageProps {
