@@ -1,6 +1,7 @@
 //! `/v1`: the part of OpenAI's API with which other programs ask.
 
 mod answer;
+mod body;
 mod caller;
 mod chat;
 mod functions;
@@ -25,6 +26,7 @@ use super::sse;
 use crate::app::App;
 use crate::door::{Failure, Question, Said, answer};
 use crate::models::{ModelId, ModelView, allowance};
+use body::Body;
 use caller::Caller;
 use chat::ChatBody;
 use refusal::Refusal;
@@ -66,35 +68,39 @@ async fn listed(app: &App, caller: &Caller) -> Result<Vec<Value>, Refusal> {
     let (_, models) = app.models.list(caller.user).await.map_err(ApiError::from)?;
     let endings = if caller.may(Scope::Tools) { &["", WITH_TOOLS][..] } else { &[""] };
     let available = models.iter().filter(|model| model.available);
-    let view = |model: &ModelView, ending: &str| json!({ "id": format!("{}{ending}", model.id), "object": "model", "created": 0, "owned_by": model.provider });
+    let view = |model: &ModelView, ending: &str| {
+        let id = format!("{}{ending}", model.id);
+        json!({ "id": id, "object": "model", "created": 0, "owned_by": model.provider })
+    };
     Ok(available.flat_map(|model| endings.iter().map(move |ending| view(model, ending))).collect())
 }
 
 /// `POST /v1/chat/completions`
-async fn complete(State(app): State<App>, caller: Caller, body: ChatBody) -> Result<Response, Refusal> {
+async fn complete(State(app): State<App>, caller: Caller, Body(body): Body<ChatBody>) -> Result<Response, Refusal> {
     let asked = Asked::new(&app, &caller, &body.model).await?;
     let (request, form) = body.read(asked.with_tools)?;
     let shape = answer::Shape::new(asked.told(), app.clock.now());
+    // A model is not asked for what nobody could be told.
+    let place = if form.streams { Some(sse::place(&app, caller.user)?) } else { None };
     let said = asked.put(&app, &caller, request)?;
-    if form.streams {
-        let place = sse::place(&app, caller.user)?;
-        return answer::stream(said, shape, form.tells_usage, app.tasks.stopping().clone(), place).await;
+    match place {
+        Some(place) => answer::stream(said, shape, form.tells_usage, app.tasks.stopping().clone(), place).await,
+        None => answer::whole(said, shape).await,
     }
-    answer::whole(said, shape).await
 }
 
 /// `POST /v1/responses`
-async fn respond(State(app): State<App>, caller: Caller, body: ResponsesBody) -> Result<Response, Refusal> {
+async fn respond(State(app): State<App>, caller: Caller, Body(body): Body<ResponsesBody>) -> Result<Response, Refusal> {
     let asked = Asked::new(&app, &caller, &body.model).await?;
     let streams = body.stream.unwrap_or(false);
     let request = body.read(asked.with_tools)?;
     let shape = responses::answer::Answer::new(asked.told(), app.clock.now());
+    let place = if streams { Some(sse::place(&app, caller.user)?) } else { None };
     let said = asked.put(&app, &caller, request)?;
-    if streams {
-        let place = sse::place(&app, caller.user)?;
-        return responses::answer::stream(said, shape, app.tasks.stopping().clone(), place).await;
+    match place {
+        Some(place) => responses::answer::stream(said, shape, app.tasks.stopping().clone(), place).await,
+        None => responses::answer::whole(said, shape).await,
     }
-    responses::answer::whole(said, shape).await
 }
 
 /// Who is asked, and with whose tools.

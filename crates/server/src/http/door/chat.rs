@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 
-use axum::extract::{FromRequest, Request as HttpRequest};
 use domain::model::{ModelCall, ModelMessage, Request};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::body::{self, Content, Piece};
 use super::functions::{self, Function};
 use super::parameters::{self, Format};
 use super::refusal::Refusal;
-use crate::app::App;
-use crate::http::extract::JsonBody;
 
 /// The fields that are read; all others are ignored.
 #[derive(Debug, Deserialize)]
@@ -34,14 +32,6 @@ pub struct ChatBody {
     response_format: Option<Format>,
 }
 
-impl FromRequest<App> for ChatBody {
-    type Rejection = Refusal;
-
-    async fn from_request(request: HttpRequest, app: &App) -> Result<Self, Refusal> {
-        Ok(JsonBody::from_request(request, app).await.map(|JsonBody(body)| body)?)
-    }
-}
-
 /// In what form the answer is wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
@@ -62,19 +52,6 @@ struct Message {
     content: Option<Content>,
     tool_calls: Option<Vec<Call>>,
     tool_call_id: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Pieces(Vec<Piece>),
-}
-
-#[derive(Debug, Deserialize)]
-struct Piece {
-    r#type: String,
-    text: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -140,7 +117,7 @@ fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>), R
     let mut said = Vec::new();
     let mut names: HashMap<String, String> = HashMap::new();
     for Message { role, content, tool_calls, tool_call_id } in messages {
-        let text = words(content)?;
+        let text = body::words(content, "messages", Piece::text)?;
         match role.as_str() {
             "system" | "developer" => system.push(text),
             "user" => said.push(ModelMessage::User(text)),
@@ -168,19 +145,6 @@ fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>), R
         return Err(Refusal::bad("messages", "the last message must be the user's or a tool's"));
     }
     Ok((system.join("\n\n"), said))
-}
-
-fn words(content: Option<Content>) -> Result<String, Refusal> {
-    let pieces = match content {
-        None => return Ok(String::new()),
-        Some(Content::Text(text)) => return Ok(text),
-        Some(Content::Pieces(pieces)) => pieces,
-    };
-    let texts: Option<Vec<String>> = pieces
-        .into_iter()
-        .map(|piece| piece.text.filter(|_| matches!(piece.r#type.as_str(), "text" | "input_text" | "output_text")))
-        .collect();
-    texts.map(|texts| texts.join("\n")).ok_or_else(|| Refusal::bad("messages", "only text can be asked here"))
 }
 
 #[cfg(test)]

@@ -5,16 +5,14 @@ pub mod answer;
 
 use std::collections::HashMap;
 
-use axum::extract::{FromRequest, Request as HttpRequest};
 use domain::model::{ModelCall, ModelMessage, Request};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::body::{self, Content};
 use super::functions::{self, Function};
 use super::parameters::{self, Format};
 use super::refusal::Refusal;
-use crate::app::App;
-use crate::http::extract::JsonBody;
 
 /// The fields that are read; all others are ignored.
 #[derive(Debug, Deserialize)]
@@ -37,14 +35,6 @@ pub struct ResponsesBody {
     previous_response_id: Option<String>,
     conversation: Option<Value>,
     background: Option<bool>,
-}
-
-impl FromRequest<App> for ResponsesBody {
-    type Rejection = Refusal;
-
-    async fn from_request(request: HttpRequest, app: &App) -> Result<Self, Refusal> {
-        Ok(JsonBody::from_request(request, app).await.map(|JsonBody(body)| body)?)
-    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -75,20 +65,6 @@ struct Item {
     name: Option<String>,
     arguments: Option<String>,
     output: Option<Content>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Pieces(Vec<Piece>),
-}
-
-#[derive(Debug, Deserialize)]
-struct Piece {
-    r#type: String,
-    text: Option<String>,
-    refusal: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -163,7 +139,7 @@ struct Conversation {
 impl Conversation {
     fn add(&mut self, item: Item) -> Result<(), Refusal> {
         match item.r#type.as_deref() {
-            None | Some("message") => self.message(item.role.as_deref(), words(item.content)?),
+            None | Some("message") => self.message(item.role.as_deref(), said(item.content)?),
             Some("function_call") => {
                 let (Some(id), Some(name)) = (item.call_id, item.name) else {
                     return Err(Refusal::bad("input", "a function_call has a call_id and a name"));
@@ -179,7 +155,7 @@ impl Conversation {
                     let message = "a function_call_output must name a function_call before it in call_id";
                     return Err(Refusal::bad("input", message));
                 };
-                let text = words(item.output)?;
+                let text = said(item.output)?;
                 self.said.push(ModelMessage::ToolResult { call_id: id, name, text, is_error: false });
                 Ok(())
             }
@@ -219,21 +195,9 @@ impl Conversation {
     }
 }
 
-fn words(content: Option<Content>) -> Result<String, Refusal> {
-    let pieces = match content {
-        None => return Ok(String::new()),
-        Some(Content::Text(text)) => return Ok(text),
-        Some(Content::Pieces(pieces)) => pieces,
-    };
-    let texts: Option<Vec<String>> = pieces
-        .into_iter()
-        .map(|Piece { r#type, text, refusal }| match r#type.as_str() {
-            "input_text" | "output_text" | "text" => text,
-            "refusal" => refusal,
-            _ => None,
-        })
-        .collect();
-    texts.map(|texts| texts.join("\n")).ok_or_else(|| Refusal::bad("input", "only text can be asked here"))
+/// What a refused answer said stands among its words.
+fn said(content: Option<Content>) -> Result<String, Refusal> {
+    body::words(content, "input", |piece| if piece.is_refusal() { piece.refusal } else { piece.text() })
 }
 
 #[cfg(test)]
