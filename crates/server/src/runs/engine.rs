@@ -130,15 +130,9 @@ fn let_go(app: &App, run: &Run) {
 
 /// Tells what is known of an answer when it begins.
 fn begin(run: &Run, turn: &Turn, recorder: &Recorder) {
-    recorder.emit(&RunEvent::Start {
-        message_id: run.answer,
-        message_metadata: StartMetadata {
-            run_id: run.id,
-            session_id: run.chat,
-            created_at: turn.began,
-            model: turn.model.to_string(),
-        },
-    });
+    let (run_id, session_id, created_at) = (run.id, run.chat, turn.began);
+    let message_metadata = StartMetadata { run_id, session_id, created_at, model: turn.model.to_string() };
+    recorder.emit(&RunEvent::Start { message_id: run.answer, message_metadata });
     if let Some(title) = &turn.title {
         recorder.emit(&RunEvent::DataTitle { data: TitleData { title: title.clone() }, transient: true });
     }
@@ -293,7 +287,7 @@ async fn write(app: &App, run: &Run, answer: &Answer, last: &RunEvent) -> bool {
     let mut tries = 0_u32;
     loop {
         let (number, json) = run.log.hold(last);
-        let chunk = chunk_of(run.id, number, &json);
+        let chunk = chunk_of(run.id, number, &[json]);
         let finished = run.home.finish_turn(run.owner, run.chat, run.id, answer, Some(&chunk), app.clock.now()).await;
         match finished {
             Ok(written) => {

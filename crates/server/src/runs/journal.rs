@@ -158,11 +158,15 @@ fn add_line(lines: &mut String, seq: u64, json: &str) {
     let _ = writeln!(lines, "{seq}\t{json}");
 }
 
-/// One event as a chunk of its own.
-pub fn chunk_of(run: RunId, seq: u64, json: &str) -> Chunk {
+/// Some events as a chunk of their own, numbered from `first` on.
+pub fn chunk_of(run: RunId, first: u64, events: &[String]) -> Chunk {
     let mut payload = String::new();
-    add_line(&mut payload, seq, json);
-    Chunk { run, seq: seq as i64, payload }
+    let mut last = first;
+    for (seq, json) in (first..).zip(events) {
+        add_line(&mut payload, seq, json);
+        last = seq;
+    }
+    Chunk { run, seq: last as i64, payload }
 }
 
 /// The lines of a chunk.

@@ -16,7 +16,7 @@ use store::tool_tasks::ToolTask;
 use tokio_util::sync::CancellationToken;
 
 use super::engine::{Resumed, Turn, drive};
-use super::event::RunEvent;
+use super::event::{RunEvent, StartMetadata};
 use super::journal::{chunk_of, events_of};
 use super::log::GAP;
 use super::long_calls::LiveCalls;
@@ -73,9 +73,14 @@ pub async fn close_unfinished(
             error: Some(INTERRUPTED.to_owned()),
             model: run.model.clone(),
         };
-        let last = serde_json::to_string(&RunEvent::Error { error_text: INTERRUPTED.to_owned() }).unwrap_or_default();
+        let mut rest = vec![RunEvent::Error { error_text: INTERRUPTED.to_owned() }];
+        if events.is_empty() {
+            // Its process had no time to write even that it began, and viewers elsewhere are to know what broke off.
+            rest.insert(0, start_of(run));
+        }
+        let rest: Vec<String> = rest.iter().map(|event| serde_json::to_string(event).unwrap_or_default()).collect();
         let number = events.last().map_or(0, |(number, _)| *number) + GAP;
-        let chunk = chunk_of(run.id, number, &last);
+        let chunk = chunk_of(run.id, number, &rest);
         store.finish_turn(run.owner, run.chat, run.id, &answer, Some(&chunk), now).await?;
         closed += 1;
     }
@@ -83,6 +88,12 @@ pub async fn close_unfinished(
         tracing::warn!(runs = closed, "answers that another process left open are marked as interrupted");
     }
     Ok(suspended)
+}
+
+fn start_of(run: &UnfinishedRun) -> RunEvent {
+    let (run_id, session_id, created_at) = (run.id, run.chat, run.created_at);
+    let message_metadata = StartMetadata { run_id, session_id, created_at, model: run.model.clone() };
+    RunEvent::Start { message_id: run.answer, message_metadata }
 }
 
 /// The calls that wait, where the database and what the viewers were told agree.

@@ -2,8 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use domain::{MessageId, RunId};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
+use store::Store;
+use store::branches::Place;
+use store::chats::NewTurn;
 use testkit::{Step, events_of};
 
 use crate::nodes::{Scene, no_tools};
@@ -71,4 +75,38 @@ async fn what_a_stopped_node_leaves_goes_on_at_another() {
     assert_eq!(server.calls().len(), 1);
     assert_eq!(model.requests().len(), 2);
     there.stop().await;
+}
+
+#[tokio::test]
+async fn a_turn_whose_node_died_before_it_wrote_a_word_is_told_from_its_start() {
+    let Some(scene) = Scene::new([]).await else { return };
+    // A third node takes a message, and is gone.
+    let third = Store::open(&scene.here.database_url).await.unwrap();
+    third.enter_nodes().await.unwrap();
+    let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
+    let turn = NewTurn {
+        owner,
+        chat,
+        run: RunId::fresh(),
+        user_message: MessageId::fresh(),
+        answer: MessageId::fresh(),
+        content: Some("Hello?".into()),
+        place: Place::End,
+        queued: None,
+        parts: Vec::new(),
+        model: "openai/scripted".into(),
+        tools: no_tools(),
+        now: scene.here.app.clock.now(),
+    };
+    third.insert_turn(&turn, "Hello?").await.unwrap();
+    let viewer = scene.elsewhere.request(Method::GET, &scene.stream()).send().await.unwrap();
+    assert_eq!(viewer.status(), StatusCode::OK);
+    third.remove_node(third.node()).await.unwrap();
+    let told = viewer.text().await.unwrap();
+    let events = events_of(&told);
+    let kinds: Vec<&str> = events.iter().map(|event| event.kind()).collect();
+    assert_eq!(kinds[..2], ["start", "error"], "{told}");
+    assert_eq!(events[0].data["messageId"], json!(turn.answer));
+    assert_eq!(scene.last_answer().await["status"], "interrupted");
+    scene.stop().await;
 }
