@@ -8,7 +8,7 @@ use serde_json::json;
 use store::Store;
 use store::branches::Place;
 use store::chats::NewTurn;
-use testkit::{Step, events_of};
+use testkit::{Step, StreamEvent, events_of};
 
 use crate::nodes::{Scene, no_tools};
 
@@ -104,7 +104,7 @@ async fn a_turn_whose_node_died_before_it_wrote_a_word_is_told_from_its_start() 
     third.remove_node(third.node()).await.unwrap();
     let told = viewer.text().await.unwrap();
     let events = events_of(&told);
-    let kinds: Vec<&str> = events.iter().map(|event| event.kind()).collect();
+    let kinds: Vec<&str> = events.iter().map(StreamEvent::kind).collect();
     assert_eq!(kinds[..2], ["start", "error"], "{told}");
     assert_eq!(events[0].data["messageId"], json!(turn.answer));
     assert_eq!(scene.last_answer().await["status"], "interrupted");
