@@ -3,8 +3,13 @@
 //! A caller sends a [`Request`] and gets [`ModelEvent`]s. Parts open, grow and close by number, so that parallel
 //! tool calls are never mixed up; every stream that ends well ends with exactly one [`ModelEvent::Finish`].
 
-use std::time::Duration;
+mod error;
+mod file;
 
+use std::sync::Arc;
+
+pub use error::ModelError;
+pub use file::ModelFile;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -130,7 +135,12 @@ pub struct ToolSpec {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum ModelMessage {
     /// The person's words.
-    User(String),
+    User {
+        /// What they wrote; may be empty beside files.
+        text: String,
+        /// What they attached; may be empty.
+        files: Vec<ModelFile>,
+    },
     /// The model's words and the calls it made in the same breath.
     Assistant {
         /// The thoughts that its provider wants back; may be empty.
@@ -139,6 +149,8 @@ pub enum ModelMessage {
         text: String,
         /// What it called; may be empty.
         calls: Vec<ModelCall>,
+        /// The pictures it made, in order, after its words; sent back where the wire takes them.
+        files: Vec<ModelFile>,
     },
     /// What a call gave back.
     ToolResult {
@@ -150,24 +162,38 @@ pub enum ModelMessage {
         text: String,
         /// The tool failed.
         is_error: bool,
+        /// The pictures and documents beside the text; may be empty.
+        files: Vec<ModelFile>,
     },
 }
 
 impl ModelMessage {
-    /// Bytes of text in it.
+    /// Bytes of text in it. Files are not counted: a model reads them at a price of its own.
     pub fn bytes(&self) -> usize {
         match self {
-            Self::Assistant { thoughts, text, calls } => {
+            Self::Assistant { thoughts, text, calls, .. } => {
                 let thoughts: usize = thoughts.iter().map(|thought| thought.text.len()).sum();
                 thoughts + text.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
             }
-            Self::User(text) | Self::ToolResult { text, .. } => text.len(),
+            Self::User { text, .. } | Self::ToolResult { text, .. } => text.len(),
         }
     }
 
-    /// What a model said and called, without thoughts.
+    /// What a person wrote, without files.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User { text: text.into(), files: Vec::new() }
+    }
+
+    /// What a model said and called, without thoughts and files.
     pub fn assistant(text: impl Into<String>, calls: Vec<ModelCall>) -> Self {
-        Self::Assistant { thoughts: Vec::new(), text: text.into(), calls }
+        Self::Assistant { thoughts: Vec::new(), text: text.into(), calls, files: Vec::new() }
+    }
+
+    /// The files of it, whoever's they are.
+    pub fn files(&self) -> &[ModelFile] {
+        match self {
+            Self::User { files, .. } | Self::Assistant { files, .. } | Self::ToolResult { files, .. } => files,
+        }
     }
 }
 
@@ -259,6 +285,15 @@ pub enum ModelEvent {
         /// The part's number.
         part: u32,
     },
+    /// A whole picture that it made. What its provider wants back with it comes as a thought of its own, so that a
+    /// picture is a picture alone. It belongs after the parts that opened before it.
+    File {
+        /// What it is, such as `image/png`.
+        media_type: String,
+        /// The picture.
+        #[serde(serialize_with = "file::as_base64")]
+        bytes: Arc<[u8]>,
+    },
     /// What it cost so far; the last one counts.
     Usage(Usage),
     /// What the person should know about how the question was put, such as tools that had to be left out. Only before
@@ -335,55 +370,4 @@ pub enum FinishReason {
     Truncated,
     /// Something the house has no word for.
     Other(String),
-}
-
-/// Why a model gave no answer, or not a whole one. The words are for people; they never hold a key or a message.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ModelError {
-    /// No connection, or it broke.
-    #[error("could not reach the model server: {0}")]
-    Unreachable(String),
-    /// The provider refused the key.
-    #[error("the model provider refused the key: {0}")]
-    Unauthorized(String),
-    /// The provider has had enough for now.
-    #[error("the model provider is busy: {message}")]
-    RateLimited {
-        /// The provider's words.
-        message: String,
-        /// How long it asks to wait.
-        retry_after: Option<Duration>,
-    },
-    /// The provider wants to be paid before it answers.
-    #[error("the model provider wants to be paid first: {0}")]
-    Unpaid(String),
-    /// The provider does not have the model.
-    #[error("the model provider does not know the model: {0}")]
-    UnknownModel(String),
-    /// The provider refused the request.
-    #[error("the model provider refused the request: {0}")]
-    Refused(String),
-    /// The provider failed.
-    #[error("the model provider failed: {0}")]
-    Provider(String),
-    /// What came back is not the wire that was expected.
-    #[error("the model server answered something that could not be read: {0}")]
-    Malformed(String),
-    /// Nothing came for too long.
-    #[error("the model server went silent for {} s", .0.as_secs())]
-    Silent(Duration),
-    /// The conversation does not fit the model.
-    #[error("the conversation is too long for this model: {0}")]
-    TooLong(String),
-    /// The person has used what they may use in a day.
-    #[error("you have used the {tokens} tokens that you may use a day; from midnight (UTC) on you can go on")]
-    SpentForToday {
-        /// What they may use.
-        tokens: u64,
-        /// How long it is until they may again.
-        retry_after: Duration,
-    },
-    /// The model cannot run here now.
-    #[error("{0}")]
-    Unavailable(String),
 }

@@ -52,8 +52,8 @@ fn clean(mut message: String, key: Option<&SecretString>, request: Option<&Reque
 
 fn texts_of(request: &Request) -> impl Iterator<Item = &str> {
     let messages = request.messages.iter().flat_map(|message| match message {
-        ModelMessage::User(text) | ModelMessage::ToolResult { text, .. } => vec![text.as_str()],
-        ModelMessage::Assistant { thoughts, text, calls } => {
+        ModelMessage::User { text, .. } | ModelMessage::ToolResult { text, .. } => vec![text.as_str()],
+        ModelMessage::Assistant { thoughts, text, calls, .. } => {
             let thoughts = thoughts.iter().map(|thought| thought.text.as_str());
             thoughts.chain(calls.iter().map(|call| call.arguments.as_str())).chain([text.as_str()]).collect()
         }
@@ -74,10 +74,8 @@ mod tests {
     #[test]
     fn neither_key_nor_words_of_the_conversation_stay() {
         let key = SecretString::from("sk-abcdef");
-        let request = Request {
-            messages: vec![ModelMessage::User("my secret plan is to sail\naway".to_owned())],
-            ..Request::default()
-        };
+        let request =
+            Request { messages: vec![ModelMessage::user("my secret plan is to sail\naway")], ..Request::default() };
         let told = ModelError::Refused("key sk-abcdef, input 'my secret plan is to sail\\naway' is bad".to_owned());
         assert_eq!(
             without_secrets(told, Some(&key), Some(&request)),

@@ -19,7 +19,7 @@ async fn main() -> Result<()> {
     let tokens = arguments.next().map_or(Ok(128), |text| text.parse())?;
     let engine = Engine::start(Settings { path })?;
     let ask = |message: String, max_tokens| Request {
-        messages: vec![ModelMessage::User(message)],
+        messages: vec![ModelMessage::user(message)],
         max_tokens: Some(max_tokens),
         ..Request::default()
     };

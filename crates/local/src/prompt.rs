@@ -56,7 +56,7 @@ impl<'a> Question<'a> {
     pub(crate) fn of(request: &'a Request) -> Result<Self, ModelError> {
         let messages = &request.messages;
         let last = messages.iter().enumerate().rev().find_map(|(index, message)| match message {
-            ModelMessage::User(text) => Some((index, text)),
+            ModelMessage::User { text, .. } => Some((index, text)),
             _ => None,
         });
         let (index, message) = last.ok_or_else(|| ModelError::Refused("there is no message to answer".to_owned()))?;
@@ -111,7 +111,9 @@ impl<'a> Question<'a> {
             .since
             .iter()
             .filter_map(|message| match message {
-                ModelMessage::ToolResult { call_id, name, text, is_error } => Some((call_id, name, text, *is_error)),
+                ModelMessage::ToolResult { call_id, name, text, is_error, .. } => {
+                    Some((call_id, name, text, *is_error))
+                }
                 _ => None,
             })
             .collect();
@@ -152,7 +154,7 @@ fn recent(messages: &[ModelMessage]) -> &[ModelMessage] {
     let mut start = messages.len();
     for (index, message) in messages.iter().enumerate().rev() {
         let size = match message {
-            ModelMessage::User(text) => text.len().min(EARLIER_TEXT),
+            ModelMessage::User { text, .. } => text.len().min(EARLIER_TEXT),
             ModelMessage::Assistant { text, calls, .. } => {
                 text.len().min(EARLIER_TEXT)
                     + calls.iter().map(|call| call.arguments.len().min(EARLIER_TEXT)).sum::<usize>()
@@ -161,7 +163,7 @@ fn recent(messages: &[ModelMessage]) -> &[ModelMessage] {
         };
         let Some(left) = room.checked_sub(size) else { break };
         room = left;
-        if matches!(message, ModelMessage::User(_)) {
+        if matches!(message, ModelMessage::User { .. }) {
             start = index;
         }
     }
@@ -170,7 +172,7 @@ fn recent(messages: &[ModelMessage]) -> &[ModelMessage] {
 
 fn earlier_turn(turns: &mut Turns<'_>, message: &ModelMessage, with_calls: bool) {
     match message {
-        ModelMessage::User(text) => turns.turn("user", cut_to(text, EARLIER_TEXT)),
+        ModelMessage::User { text, .. } => turns.turn("user", cut_to(text, EARLIER_TEXT)),
         ModelMessage::Assistant { text, calls, .. } => {
             if with_calls {
                 for call in calls {
@@ -269,7 +271,7 @@ mod tests {
     use super::*;
 
     fn user(text: &str) -> ModelMessage {
-        ModelMessage::User(text.to_owned())
+        ModelMessage::user(text)
     }
 
     fn said(text: &str) -> ModelMessage {
@@ -284,6 +286,7 @@ mod tests {
             name: "clock".to_owned(),
             text: "12:30".to_owned(),
             is_error: false,
+            files: Vec::new(),
         };
         [ModelMessage::assistant("", vec![call]), result]
     }
@@ -325,6 +328,7 @@ mod tests {
             name: "clock".to_owned(),
             text: "tick ".repeat(RESULTS),
             is_error: true,
+            files: Vec::new(),
         };
         let request = request(vec![user("old"), said("old"), user("time?"), call, result]);
         let question = Question::of(&request).unwrap();

@@ -35,7 +35,7 @@ fn start(file_name: &str) -> Engine {
 }
 
 fn user(text: &str) -> ModelMessage {
-    ModelMessage::User(text.to_owned())
+    ModelMessage::user(text)
 }
 
 /// A whole answer.
@@ -70,6 +70,7 @@ async fn ask(engine: &Engine, request: Request) -> Answer {
                 ModelEvent::PartStart { .. }
                 | ModelEvent::Seal { .. }
                 | ModelEvent::Notice(_)
+                | ModelEvent::File { .. }
                 | ModelEvent::PartEnd { .. },
             ) => {}
             Err(error) => answer.error = Some(error),

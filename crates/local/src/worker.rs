@@ -130,7 +130,7 @@ mod tests {
 
     impl Answers for Fake {
         fn answer(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
-            let Some(ModelMessage::User(text)) = request.messages.last() else { panic!("no message") };
+            let Some(ModelMessage::User { text, .. }) = request.messages.last() else { panic!("no message") };
             assert_ne!(text, "break", "told to break");
             self.0.lock().unwrap().push(text.clone());
             out.send(ModelEvent::Finish(FinishReason::Stop))
@@ -145,7 +145,7 @@ mod tests {
     impl Asker {
         fn ask(&self, user: UserId, text: &str) -> UnboundedReceiver<Item> {
             let (sender, receiver) = unbounded_channel();
-            let request = Request { messages: vec![ModelMessage::User(text.to_owned())], ..Request::default() };
+            let request = Request { messages: vec![ModelMessage::user(text)], ..Request::default() };
             let outlet = Outlet::new(sender, self.cancel.child_token(), CancellationToken::new());
             self.worker.submit(user, Job { request, outlet });
             receiver

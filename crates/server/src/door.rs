@@ -187,7 +187,7 @@ impl Talk<'_> {
             };
             let results = tools::call(self.app, user, (toolset, offer), &reply.calls, &self.cancel).await?;
             let Reply { text, thoughts, calls, .. } = reply;
-            request.messages.push(ModelMessage::Assistant { thoughts, text, calls });
+            request.messages.push(ModelMessage::Assistant { thoughts, text, calls, files: Vec::new() });
             request.messages.extend(results);
         }
         Err(Failure::Endless)
@@ -197,7 +197,7 @@ impl Talk<'_> {
     async fn offer(&self, user: UserId, model: &ModelId, request: &Request) -> Result<(Toolset, Offer), Failure> {
         let toolset = tools::all(self.app, user).await?;
         let words = request.messages.iter().rev().find_map(|message| match message {
-            ModelMessage::User(text) => Some(text.as_str()),
+            ModelMessage::User { text, .. } => Some(text.as_str()),
             _ => None,
         });
         let offer = Offer::new(&toolset, Models::capacity(model), words.unwrap_or_default(), &request.messages);
@@ -246,7 +246,10 @@ impl Talk<'_> {
                     reply.finish = Some(reason);
                     None
                 }
-                ModelEvent::Status(_) | ModelEvent::Notice(_) | ModelEvent::PartEnd { .. } => None,
+                ModelEvent::Status(_)
+                | ModelEvent::Notice(_)
+                | ModelEvent::File { .. }
+                | ModelEvent::PartEnd { .. } => None,
             };
             if let Some(said) = said {
                 // When nobody listens any more, this is cancelled.

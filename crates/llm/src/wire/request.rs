@@ -43,16 +43,22 @@ pub(super) fn without_tools(request: &Request) -> Request {
     let mut messages: Vec<ModelMessage> = Vec::new();
     for message in &request.messages {
         let message = match message {
-            ModelMessage::User(text) => ModelMessage::User(text.clone()),
-            ModelMessage::ToolResult { name, text, .. } => {
-                ModelMessage::User(format!("[The tool {name} gave back:] {text}"))
+            ModelMessage::User { .. } => message.clone(),
+            ModelMessage::ToolResult { name, text, files, .. } => {
+                ModelMessage::User { text: format!("[The tool {name} gave back:] {text}"), files: files.clone() }
             }
-            ModelMessage::Assistant { text, .. } if text.is_empty() => continue,
-            ModelMessage::Assistant { text, .. } => ModelMessage::assistant(text.clone(), Vec::new()),
+            ModelMessage::Assistant { text, files, .. } if text.is_empty() && files.is_empty() => continue,
+            ModelMessage::Assistant { text, files, .. } => {
+                let (thoughts, calls) = (Vec::new(), Vec::new());
+                ModelMessage::Assistant { thoughts, text: text.clone(), calls, files: files.clone() }
+            }
         };
         match (messages.last_mut(), message) {
             // Servers that render a template want the sides to take turns.
-            (Some(ModelMessage::User(last)), ModelMessage::User(more)) => *last = format!("{last}\n\n{more}"),
+            (Some(ModelMessage::User { text, files }), ModelMessage::User { text: more, files: others }) => {
+                *text = format!("{text}\n\n{more}");
+                files.extend(others);
+            }
             (_, message) => messages.push(message),
         }
     }
@@ -196,19 +202,20 @@ mod tests {
             name: "clock".into(),
             text: text.into(),
             is_error: false,
+            files: Vec::new(),
         };
         let messages = vec![
-            ModelMessage::User("When?".into()),
+            ModelMessage::user("When?"),
             ModelMessage::assistant("", vec![call]),
             result("noon"),
             ModelMessage::assistant("Noon.", Vec::new()),
-            ModelMessage::User("Thanks".into()),
+            ModelMessage::user("Thanks"),
         ];
         let plain = without_tools(&Request { messages, ..Request::default() });
         let want = [
-            ModelMessage::User("When?\n\n[The tool clock gave back:] noon".into()),
+            ModelMessage::user("When?\n\n[The tool clock gave back:] noon"),
             ModelMessage::assistant("Noon.", Vec::new()),
-            ModelMessage::User("Thanks".into()),
+            ModelMessage::user("Thanks"),
         ];
         assert_eq!(plain.messages, want);
     }

@@ -80,6 +80,9 @@ fn told((events, end): &(Vec<ModelEvent>, Result<(), ModelError>)) -> String {
                 writeln!(lines, "{part} seal {} {}", seal.wire, seal.data)
             }
             ModelEvent::PartEnd { part } => writeln!(lines, "{part} end"),
+            ModelEvent::File { media_type, bytes } => {
+                writeln!(lines, "file {media_type} {} bytes {}", bytes.len(), bytes.escape_ascii())
+            }
             ModelEvent::Usage(Usage { input_tokens, output_tokens, cached_input_tokens }) => {
                 writeln!(lines, "usage in {input_tokens} ({cached_input_tokens} cached) out {output_tokens}")
             }
@@ -120,6 +123,7 @@ fn assert_lawful(name: &str, (events, end): &(Vec<ModelEvent>, Result<(), ModelE
                 open.remove(at);
             }
             ModelEvent::Finish(_) => finishes += 1,
+            ModelEvent::File { bytes, .. } => assert!(!bytes.is_empty(), "{name}"),
             ModelEvent::Usage(_) | ModelEvent::Status(_) | ModelEvent::Notice(_) => {}
         }
     }

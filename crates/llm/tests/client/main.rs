@@ -26,7 +26,7 @@ fn impatient() -> Client {
 }
 
 fn question() -> Request {
-    let messages = vec![ModelMessage::User("Where did I leave my bicycle?".to_owned())];
+    let messages = vec![ModelMessage::user("Where did I leave my bicycle?")];
     Request { model: "test-model".to_owned(), messages, ..Request::default() }
 }
 

@@ -164,7 +164,7 @@ impl Case {
         let mut calls = 0;
         for before in &self.before {
             match before {
-                Before::User { user } => messages.push(ModelMessage::User(user.clone())),
+                Before::User { user } => messages.push(ModelMessage::user(user.clone())),
                 Before::Assistant { assistant } => messages.push(ModelMessage::assistant(assistant, Vec::new())),
                 Before::Call { call, result } => {
                     calls += 1;
@@ -172,7 +172,7 @@ impl Case {
                 }
             }
         }
-        messages.push(ModelMessage::User(self.say.clone()));
+        messages.push(ModelMessage::user(self.say.clone()));
         if let Some(Ran { name, arguments, result, error }) = &self.ran {
             messages.extend(ran(calls + 1, name, arguments, result, *error));
         }
@@ -183,6 +183,12 @@ impl Case {
 fn ran(number: usize, name: &str, arguments: &Value, result: &str, is_error: bool) -> [ModelMessage; 2] {
     let id = format!("call_{number}");
     let call = ModelCall { id: id.clone(), name: name.to_owned(), arguments: arguments.to_string() };
-    let result = ModelMessage::ToolResult { call_id: id, name: name.to_owned(), text: result.to_owned(), is_error };
+    let result = ModelMessage::ToolResult {
+        call_id: id,
+        name: name.to_owned(),
+        text: result.to_owned(),
+        is_error,
+        files: Vec::new(),
+    };
     [ModelMessage::assistant("", vec![call]), result]
 }

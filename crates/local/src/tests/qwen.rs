@@ -48,7 +48,13 @@ fn call(answer: &Answer) -> (&str, Value) {
 fn turns(question: &str, answer: &Answer, result: &str, is_error: bool) -> Vec<ModelMessage> {
     let (name, arguments) = answer.call.clone().unwrap();
     let made = ModelCall { id: "call_1".to_owned(), name: name.clone(), arguments };
-    let result = ModelMessage::ToolResult { call_id: "call_1".to_owned(), name, text: result.to_owned(), is_error };
+    let result = ModelMessage::ToolResult {
+        call_id: "call_1".to_owned(),
+        name,
+        text: result.to_owned(),
+        is_error,
+        files: Vec::new(),
+    };
     vec![user(question), ModelMessage::assistant("", vec![made]), result]
 }
 

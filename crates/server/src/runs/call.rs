@@ -84,7 +84,7 @@ impl<'a> Caller<'a> {
         let toolset = self.toolset().await;
         let make = async || {
             let words = conversation.iter().rev().find_map(|message| match message {
-                ModelMessage::User(text) => Some(text.as_str()),
+                ModelMessage::User { text, .. } => Some(text.as_str()),
                 _ => None,
             });
             let offer = Offer::new(toolset, Models::capacity(model), words.unwrap_or_default(), conversation);

@@ -158,7 +158,7 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     let mut messages = history::conversation(&stored, name_of);
     drop(stored);
     if turn.goes_on {
-        messages.push(ModelMessage::User(GO_ON.to_owned()));
+        messages.push(ModelMessage::user(GO_ON));
     }
     messages.extend(history::answer(&recorder.parts(), &name_of));
     let offer = caller.offer(&turn.model, &messages).await;
@@ -200,6 +200,7 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
             thoughts: reply.thoughts,
             text: reply.text,
             calls: reply.calls,
+            files: Vec::new(),
         });
         request.messages.extend(results);
         request.tools = offer.specs(toolset);

@@ -22,7 +22,7 @@ pub fn conversation(messages: &[StoredMessage], name_of: impl Fn(&ToolCall) -> S
     let mut bytes = 0;
     for message in messages.iter().rev() {
         let turn = match message.role {
-            Role::User => vec![ModelMessage::User(question(message))],
+            Role::User => vec![ModelMessage::user(question(message))],
             // An answer that a client wrote has its text and no parts.
             Role::Assistant if message.parts.is_empty() && !message.content.is_empty() => {
                 vec![ModelMessage::assistant(message.content.clone(), Vec::new())]
@@ -35,7 +35,7 @@ pub fn conversation(messages: &[StoredMessage], name_of: impl Fn(&ToolCall) -> S
         }
         turns.push(turn);
     }
-    while turns.last().is_some_and(|turn| !matches!(turn.first(), Some(ModelMessage::User(_)))) {
+    while turns.last().is_some_and(|turn| !matches!(turn.first(), Some(ModelMessage::User { .. }))) {
         turns.pop();
     }
     turns.into_iter().rev().flatten().collect()
@@ -101,7 +101,7 @@ impl Breath<'_> {
             name: name_of(call),
             arguments: arguments_text(&call.arguments),
         });
-        messages.push(ModelMessage::Assistant { thoughts, text, calls: made.collect() });
+        messages.push(ModelMessage::Assistant { thoughts, text, calls: made.collect(), files: Vec::new() });
         messages.extend(calls.into_iter().map(|call| tool_result(call, name_of(call))));
     }
 }
@@ -113,7 +113,13 @@ pub fn tool_result(call: &ToolCall, name: String) -> ModelMessage {
         (None, Some(error)) => (error.clone(), true),
         (None, None) => ("The call was stopped before it gave a result.".to_owned(), true),
     };
-    ModelMessage::ToolResult { call_id: call.id.clone(), name, text: bounded(text, RESULT_BYTES), is_error }
+    ModelMessage::ToolResult {
+        call_id: call.id.clone(),
+        name,
+        text: bounded(text, RESULT_BYTES),
+        is_error,
+        files: Vec::new(),
+    }
 }
 
 /// A text, cut where it is longer than a model should read, and saying so.
@@ -171,7 +177,7 @@ mod tests {
         let shape: Vec<String> = conversation(&messages, |call| call.name.clone())
             .iter()
             .map(|message| match message {
-                ModelMessage::User(text) => format!("user {text}"),
+                ModelMessage::User { text, .. } => format!("user {text}"),
                 ModelMessage::Assistant { text, calls, .. } => format!("assistant {text} +{}", calls.len()),
                 ModelMessage::ToolResult { call_id, text, .. } => format!("result {call_id} {text}"),
             })
@@ -204,8 +210,8 @@ mod tests {
         let shape: Vec<String> = conversation(&messages, |call| call.name.clone())
             .iter()
             .map(|message| match message {
-                ModelMessage::User(_) => "user".to_owned(),
-                ModelMessage::Assistant { thoughts, text, calls } => {
+                ModelMessage::User { .. } => "user".to_owned(),
+                ModelMessage::Assistant { thoughts, text, calls, .. } => {
                     let seals: Vec<&Value> = thoughts.iter().map(|thought| &thought.seal.data).collect();
                     format!("{seals:?} {text} +{}", calls.len())
                 }
@@ -220,7 +226,7 @@ mod tests {
     fn an_answer_that_a_client_wrote_is_part_of_the_conversation() {
         let messages = [message(Role::User, "Hello", vec![]), message(Role::Assistant, "Hi.", vec![])];
         let wrote = ModelMessage::assistant("Hi.", vec![]);
-        assert_eq!(conversation(&messages, |call| call.name.clone()), [ModelMessage::User("Hello".into()), wrote]);
+        assert_eq!(conversation(&messages, |call| call.name.clone()), [ModelMessage::user("Hello"), wrote]);
     }
 
     #[test]
@@ -231,6 +237,6 @@ mod tests {
             message(Role::Assistant, "", vec![text(&long)]),
             message(Role::User, "and now?", vec![]),
         ];
-        assert_eq!(conversation(&messages, |call| call.name.clone()), [ModelMessage::User("and now?".into())]);
+        assert_eq!(conversation(&messages, |call| call.name.clone()), [ModelMessage::user("and now?")]);
     }
 }

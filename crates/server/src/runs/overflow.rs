@@ -15,7 +15,7 @@ pub const TRIES: usize = 4;
 pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
     let goal = messages.iter().map(ModelMessage::bytes).sum::<usize>() / 5 * 3;
     let mut left = messages.iter().map(ModelMessage::bytes).sum::<usize>();
-    let now = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_)))?;
+    let now = messages.iter().rposition(|message| matches!(message, ModelMessage::User { .. }))?;
 
     let mut results = 0;
     for message in &mut messages[..now] {
@@ -31,7 +31,7 @@ pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
 
     let (mut gone, mut turns) = (0, 0);
     while left > goal && gone < now {
-        let next = messages[gone + 1..].iter().position(|message| matches!(message, ModelMessage::User(_)))?;
+        let next = messages[gone + 1..].iter().position(|message| matches!(message, ModelMessage::User { .. }))?;
         left -= messages[gone..=gone + next].iter().map(ModelMessage::bytes).sum::<usize>();
         gone += next + 1;
         turns += 1;
@@ -68,12 +68,12 @@ mod tests {
     use super::*;
 
     fn user(text: &str) -> ModelMessage {
-        ModelMessage::User(text.to_owned())
+        ModelMessage::user(text)
     }
 
     fn result(bytes: usize) -> ModelMessage {
         let (call_id, name) = ("c".to_owned(), "read".to_owned());
-        ModelMessage::ToolResult { call_id, name, text: "r".repeat(bytes), is_error: false }
+        ModelMessage::ToolResult { call_id, name, text: "r".repeat(bytes), is_error: false, files: Vec::new() }
     }
 
     fn words(bytes: usize) -> ModelMessage {
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(messages, [user("b"), words(500), user("c"), words(10), user("d")]);
         while shorten(&mut messages).is_some() {}
         assert_eq!(messages.last(), Some(&user("d")));
-        assert!(matches!(messages.first(), Some(ModelMessage::User(_))));
+        assert!(matches!(messages.first(), Some(ModelMessage::User { .. })));
     }
 
     #[test]

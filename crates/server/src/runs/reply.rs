@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
                 }
             }
             ModelEvent::Usage(usage) => self.reply.usage = usage,
-            ModelEvent::Finish(_) => {}
+            ModelEvent::File { .. } | ModelEvent::Finish(_) => {}
         }
     }
 

@@ -192,7 +192,7 @@ fn messages(request: &Request, with_thoughts: bool) -> Vec<Message<'_>> {
     let mut messages: Vec<Message<'_>> = Vec::new();
     for message in &request.messages {
         let (role, blocks) = match message {
-            ModelMessage::User(text) => ("user", words(text).into_iter().collect()),
+            ModelMessage::User { text, .. } => ("user", words(text).into_iter().collect()),
             ModelMessage::ToolResult { call_id, text, is_error, .. } => {
                 let content = result_text(text, false);
                 let (tool_use_id, is_error) = (plain_id(call_id), *is_error);
@@ -215,7 +215,7 @@ fn messages(request: &Request, with_thoughts: bool) -> Vec<Message<'_>> {
 }
 
 fn said<'a>(message: &'a ModelMessage, request: &Request, with_thoughts: bool) -> Vec<Block<'a>> {
-    let ModelMessage::Assistant { thoughts, text, calls } = message else { return Vec::new() };
+    let ModelMessage::Assistant { thoughts, text, calls, .. } = message else { return Vec::new() };
     let ours = thoughts.iter().filter(|thought| with_thoughts && thought.seal.is_for(WIRE, &request.model));
     let ours: Vec<_> = ours.collect();
     let thoughts_at = |place: usize| {

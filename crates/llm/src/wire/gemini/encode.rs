@@ -157,8 +157,8 @@ fn contents(request: &Request) -> Vec<Content<'_>> {
     let mut contents: Vec<Content<'_>> = Vec::new();
     for message in &request.messages {
         let (role, parts) = match message {
-            ModelMessage::User(text) => ("user", words(text).into_iter().collect()),
-            ModelMessage::ToolResult { call_id, name: tool, text, is_error } => {
+            ModelMessage::User { text, .. } => ("user", words(text).into_iter().collect()),
+            ModelMessage::ToolResult { call_id, name: tool, text, is_error, .. } => {
                 let key = if *is_error { "error" } else { "output" };
                 let response = json!({ key: result_text(text, false) });
                 let response = Answer { id: call_id, name: name(tool), response };
@@ -176,7 +176,7 @@ fn contents(request: &Request) -> Vec<Content<'_>> {
 }
 
 fn said<'a>(message: &'a ModelMessage, request: &Request) -> Vec<Part<'a>> {
-    let ModelMessage::Assistant { thoughts, text, calls } = message else { return Vec::new() };
+    let ModelMessage::Assistant { thoughts, text, calls, .. } = message else { return Vec::new() };
     let ours: Vec<_> = thoughts.iter().filter(|thought| thought.seal.is_for(WIRE, &request.model)).collect();
     let signature = |place: usize, name: &str| {
         let here = ours.iter().filter(|thought| thought.calls_before == place);

@@ -131,7 +131,7 @@ pub(crate) fn concede(refusal: &str, made: Concessions) -> Option<Concessions> {
 
 fn message(message: &ModelMessage) -> Message<'_> {
     match message {
-        ModelMessage::User(content) => Message::User { content },
+        ModelMessage::User { text: content, .. } => Message::User { content },
         ModelMessage::Assistant { text, calls, .. } => Message::Assistant {
             content: (calls.is_empty() || !text.is_empty()).then_some(text),
             tool_calls: calls.iter().map(call).collect(),
@@ -169,7 +169,7 @@ mod tests {
 
     fn answered(id: &str, text: &str, is_error: bool) -> ModelMessage {
         let (call_id, name) = (id.to_owned(), "clock".to_owned());
-        ModelMessage::ToolResult { call_id, name, text: text.to_owned(), is_error }
+        ModelMessage::ToolResult { call_id, name, text: text.to_owned(), is_error, files: Vec::new() }
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
             model: "m".to_owned(),
             system: "Be brief.".to_owned(),
             messages: vec![
-                ModelMessage::User("What time is it?".to_owned()),
+                ModelMessage::user("What time is it?"),
                 ModelMessage::assistant(
                     "",
                     vec![called("a", r#"{"zone":"UTC"}"#), called("b", ""), called("c", "{zone")],
@@ -187,7 +187,7 @@ mod tests {
                 answered("b", "no zone", true),
                 answered("c", "", false),
                 ModelMessage::assistant("Noon.", Vec::new()),
-                ModelMessage::User("Thanks".to_owned()),
+                ModelMessage::user("Thanks"),
             ],
             tools: vec![
                 ToolSpec {

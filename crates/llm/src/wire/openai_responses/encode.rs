@@ -132,13 +132,13 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
 
 fn write<'a>(message: &'a ModelMessage, request: &Request, with_thoughts: bool, input: &mut Vec<Item<'a>>) {
     match message {
-        ModelMessage::User(text) => {
+        ModelMessage::User { text, .. } => {
             input.push(Item::Message { role: "user", content: [Content::Input { text }] });
         }
         ModelMessage::ToolResult { call_id, text, is_error, .. } => {
             input.push(Item::FunctionCallOutput { call_id: plain_id(call_id), output: result_text(text, *is_error) });
         }
-        ModelMessage::Assistant { thoughts, text, calls } => {
+        ModelMessage::Assistant { thoughts, text, calls, .. } => {
             let ours = thoughts.iter().filter(|thought| with_thoughts && thought.seal.is_for(WIRE, &request.model));
             let ours: Vec<_> = ours.collect();
             let thoughts_at = |place: usize| {

@@ -120,7 +120,7 @@ fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>), R
         let text = body::words(content, "messages", Piece::text)?;
         match role.as_str() {
             "system" | "developer" => system.push(text),
-            "user" => said.push(ModelMessage::User(text)),
+            "user" => said.push(ModelMessage::user(text)),
             "assistant" => {
                 let calls = tool_calls.unwrap_or_default().into_iter().map(|Call { id, function }| {
                     names.insert(id.clone(), function.name.clone());
@@ -136,12 +136,12 @@ fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>), R
                         "a message of a tool must name a call before it in tool_call_id",
                     ));
                 };
-                said.push(ModelMessage::ToolResult { call_id: id, name, text, is_error: false });
+                said.push(ModelMessage::ToolResult { call_id: id, name, text, is_error: false, files: Vec::new() });
             }
             _ => return Err(Refusal::bad("messages", "a role is system, developer, user, assistant or tool")),
         }
     }
-    if !matches!(said.last(), Some(ModelMessage::User(_) | ModelMessage::ToolResult { .. })) {
+    if !matches!(said.last(), Some(ModelMessage::User { .. } | ModelMessage::ToolResult { .. })) {
         return Err(Refusal::bad("messages", "the last message must be the user's or a tool's"));
     }
     Ok((system.join("\n\n"), said))
@@ -176,7 +176,7 @@ mod tests {
         let parameters = Parameters { temperature: Some(0.1), top_p: Some(0.5), effort: Some(Effort::Low) };
         assert_eq!(request.parameters, parameters);
         assert_eq!(request.tool_choice, ToolChoice::Required);
-        assert_eq!(request.messages[0], ModelMessage::User("What\ntime?".into()));
+        assert_eq!(request.messages[0], ModelMessage::user("What\ntime?"));
         assert!(matches!(&request.messages[2], ModelMessage::ToolResult { name, .. } if name == "clock"));
     }
 

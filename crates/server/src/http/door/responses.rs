@@ -114,10 +114,10 @@ impl ResponsesBody {
         let mut talk = Conversation::default();
         talk.system.extend(self.instructions);
         match self.input {
-            Input::Text(text) => talk.said.push(ModelMessage::User(text)),
+            Input::Text(text) => talk.said.push(ModelMessage::user(text)),
             Input::Items(items) => items.into_iter().try_for_each(|item| talk.add(item))?,
         }
-        if !matches!(talk.said.last(), Some(ModelMessage::User(_) | ModelMessage::ToolResult { .. })) {
+        if !matches!(talk.said.last(), Some(ModelMessage::User { .. } | ModelMessage::ToolResult { .. })) {
             return Err(Refusal::bad("input", "the last item must be the user's or the output of a function"));
         }
         let max_tokens = self.max_output_tokens.filter(|most| *most > 0);
@@ -156,7 +156,13 @@ impl Conversation {
                     return Err(Refusal::bad("input", message));
                 };
                 let text = said(item.output)?;
-                self.said.push(ModelMessage::ToolResult { call_id: id, name, text, is_error: false });
+                self.said.push(ModelMessage::ToolResult {
+                    call_id: id,
+                    name,
+                    text,
+                    is_error: false,
+                    files: Vec::new(),
+                });
                 Ok(())
             }
             // Thoughts of an earlier answer: sealed for another server than the one that is asked now.
@@ -174,7 +180,7 @@ impl Conversation {
     fn message(&mut self, role: Option<&str>, text: String) -> Result<(), Refusal> {
         match role {
             Some("system" | "developer") => self.system.push(text),
-            Some("user") => self.said.push(ModelMessage::User(text)),
+            Some("user") => self.said.push(ModelMessage::user(text)),
             Some("assistant") => self.model_says(text, None),
             _ => return Err(Refusal::bad("input", "a role is system, developer, user or assistant")),
         }
@@ -241,7 +247,7 @@ mod tests {
         assert_eq!(request.messages.len(), 4);
 
         let request = read(json!({ "model": "a/b", "input": "What time is it?" }), true).unwrap();
-        assert_eq!(request.messages, [ModelMessage::User("What time is it?".into())]);
+        assert_eq!(request.messages, [ModelMessage::user("What time is it?")]);
     }
 
     #[test]

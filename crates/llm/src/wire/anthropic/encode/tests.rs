@@ -17,7 +17,7 @@ fn called(id: &str, arguments: &str) -> ModelCall {
 
 fn answered(id: &str, text: &str, is_error: bool) -> ModelMessage {
     let (call_id, name) = (id.to_owned(), "clock".to_owned());
-    ModelMessage::ToolResult { call_id, name, text: text.to_owned(), is_error }
+    ModelMessage::ToolResult { call_id, name, text: text.to_owned(), is_error, files: Vec::new() }
 }
 
 fn conversation() -> Request {
@@ -27,7 +27,7 @@ fn conversation() -> Request {
         model: "m".to_owned(),
         system: "Be brief.".to_owned(),
         messages: vec![
-            ModelMessage::User("What time is it?".to_owned()),
+            ModelMessage::user("What time is it?"),
             ModelMessage::Assistant {
                 thoughts: vec![
                     thought(0, "The clock knows.", "m", json!({ "signature": "sig" })),
@@ -37,12 +37,13 @@ fn conversation() -> Request {
                 ],
                 text: "Let me see.".to_owned(),
                 calls: vec![called("call:1", r#"{"zone":"UTC"}"#), called("b", "")],
+                files: Vec::new(),
             },
             answered("call:1", "noon", false),
             answered("b", " ", true),
             ModelMessage::assistant("Noon.", Vec::new()),
             ModelMessage::assistant("  ", Vec::new()),
-            ModelMessage::User("Thanks".to_owned()),
+            ModelMessage::user("Thanks"),
         ],
         tools: vec![tool("clock", json!({ "type": "object" })), tool("bell", json!({ "anyOf": [] }))],
         max_tokens: None,
@@ -101,7 +102,7 @@ fn the_same_conversation_begins_with_the_same_bytes() {
     };
     let (tools, system, before) = written(&request);
     request.messages.push(ModelMessage::assistant("You are welcome.", Vec::new()));
-    request.messages.push(ModelMessage::User("And now?".to_owned()));
+    request.messages.push(ModelMessage::user("And now?"));
     let (later_tools, later_system, after) = written(&request);
     assert_eq!((tools, system), (later_tools, later_system));
     assert!(after.as_array().unwrap().starts_with(before.as_array().unwrap()));

@@ -24,16 +24,18 @@ fn conversation() -> Request {
         name: name.to_owned(),
         text: text.to_owned(),
         is_error,
+        files: Vec::new(),
     };
     Request {
         model: "m".to_owned(),
         system: "Be brief.".to_owned(),
         messages: vec![
-            ModelMessage::User("What time is it?".to_owned()),
+            ModelMessage::user("What time is it?"),
             ModelMessage::Assistant {
                 thoughts: vec![thought(0, "m", json!({ "call": "s1" })), thought(1, "n", json!({ "call": "s2" }))],
                 text: String::new(),
                 calls: vec![call("a", "clock", r#"{"zone":"UTC"}"#), call("b", "2nd", "")],
+                files: Vec::new(),
             },
             result("a", "clock", "noon", false),
             result("b", "2nd", "no zone", true),
@@ -41,8 +43,9 @@ fn conversation() -> Request {
                 thoughts: vec![thought(0, "m", json!({ "text": "s3" }))],
                 text: "Noon.".to_owned(),
                 calls: Vec::new(),
+                files: Vec::new(),
             },
-            ModelMessage::User("Thanks".to_owned()),
+            ModelMessage::user("Thanks"),
         ],
         tools: vec![
             ToolSpec {

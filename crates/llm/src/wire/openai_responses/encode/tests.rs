@@ -23,7 +23,7 @@ fn conversation() -> Request {
         model: "m".to_owned(),
         system: "Be brief.".to_owned(),
         messages: vec![
-            ModelMessage::User("What time is it?".to_owned()),
+            ModelMessage::user("What time is it?"),
             ModelMessage::Assistant {
                 thoughts: vec![
                     thought("The clock knows.", "m", "c1"),
@@ -32,21 +32,24 @@ fn conversation() -> Request {
                 ],
                 text: "Let me see.".to_owned(),
                 calls: vec![call("call_1", r#"{"zone":"UTC"}"#), call("b:2", "{zone")],
+                files: Vec::new(),
             },
             ModelMessage::ToolResult {
                 call_id: "call_1".to_owned(),
                 name: "clock".to_owned(),
                 text: "noon".to_owned(),
                 is_error: false,
+                files: Vec::new(),
             },
             ModelMessage::ToolResult {
                 call_id: "b:2".to_owned(),
                 name: "clock".to_owned(),
                 text: "no zone".to_owned(),
                 is_error: true,
+                files: Vec::new(),
             },
             ModelMessage::assistant("Noon.", Vec::new()),
-            ModelMessage::User("Thanks".to_owned()),
+            ModelMessage::user("Thanks"),
         ],
         tools: vec![ToolSpec {
             name: "clock".to_owned(),
