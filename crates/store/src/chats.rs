@@ -121,7 +121,7 @@ impl Store {
 
     /// Stores the person's message and opens the run that will answer it, both or neither. The first message of a chat
     /// names it: `title` is that name. Returns whether it did; `None` when the turn cannot begin at the place that it
-    /// names: there is no such message, or it is not what the turn takes it for, or waits no more.
+    /// names: there is no such message, or it is not what the turn takes it for, or it waits no more, or with other words.
     ///
     /// Errors: `NotFound` when the chat is not the owner's, `Conflict` when a run of the chat is still going on.
     pub async fn insert_turn(&self, turn: &NewTurn, title: &str) -> Result<Option<bool>, Error> {
@@ -131,8 +131,8 @@ impl Store {
         let mut parts = (!turn.parts.is_empty()).then(|| JsonText(turn.parts.clone()));
         transaction!(self, |tx| {
             if let Some(queued) = turn.queued {
-                let taken = sqlx::query(crate::queue::DELETE).bind(queued.0).bind(turn.chat.0).bind(turn.owner.0);
-                if taken.execute(&mut *tx).await?.rows_affected() == 0 {
+                let taken = sqlx::query(crate::queue::TAKE).bind(queued.0).bind(turn.chat.0).bind(turn.owner.0);
+                if taken.bind(&content).execute(&mut *tx).await?.rows_affected() == 0 {
                     return Ok(None);
                 }
             }

@@ -24,7 +24,11 @@ const FIRST: &str = "UPDATE queued_messages
     SET place = (SELECT MIN(q.place) - 1 FROM queued_messages q WHERE q.session_id = $2 AND q.user_id = $3)
     WHERE id = $1 AND session_id = $2 AND user_id = $3";
 
-pub(crate) const DELETE: &str = "DELETE FROM queued_messages WHERE id = $1 AND session_id = $2 AND user_id = $3";
+const DELETE: &str = "DELETE FROM queued_messages WHERE id = $1 AND session_id = $2 AND user_id = $3";
+
+/// Takes a message out to be sent, unless it says something else by now.
+pub(crate) const TAKE: &str =
+    "DELETE FROM queued_messages WHERE id = $1 AND session_id = $2 AND user_id = $3 AND content = $4";
 
 /// Messages that wait in one chat, at most.
 const MOST: i64 = 50;

@@ -86,7 +86,7 @@ impl Runs {
                     app.events.publish(owner, &Event::Queue { session_id: chat });
                     return;
                 }
-                // It was removed meanwhile.
+                // It was removed or reworded meanwhile.
                 Err(BeginError::NoMessage) => {}
                 Err(error) => {
                     tracing::info!(%error, "a message that waits could not be sent yet");

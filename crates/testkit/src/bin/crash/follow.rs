@@ -94,6 +94,8 @@ impl Actor<'_> {
         if goes_by_itself {
             episode.faults.push(format!("lost: {next} waits, although the answer before it is done"));
         }
+        // What began by itself meanwhile gives way to it.
+        episode.stops += 1;
         self.send(Method::POST, &format!("queue/{next}/send"), &json!({})).await;
         false
     }
