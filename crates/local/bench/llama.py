@@ -2,29 +2,27 @@
 
 import json
 import sys
-import time
 
-from llama_cpp import Llama
+import xllamacpp
 
 path, words, tokens, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-model = Llama(path, n_ctx=8192, n_threads=threads, n_threads_batch=threads, verbose=False)
+parameters = xllamacpp.CommonParams()
+parameters.model.path = path
+parameters.n_ctx = 8192
+parameters.n_parallel = 1
+parameters.cpuparams.n_threads = threads
+parameters.cpuparams_batch.n_threads = threads
+parameters.port = 0
+parameters.verbosity = 0
+# The weights are read by then, and tried once.
+server = xllamacpp.Server(parameters)
 text = "the quick brown fox jumps over the lazy dog " * -(-words // 9)
 prompt = (
     "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n"
     f"{text}\nCount from one to five hundred in words, one number a line.<|im_end|>\n<|im_start|>assistant\n"
 )
-ids = model.tokenize(prompt.encode(), add_bos=False, special=True)
-model.eval(model.tokenize(b"Hello", add_bos=False))
-model.reset()
-began = time.monotonic()
-model.eval(ids)
-read = time.monotonic() - began
-token = model.sample(temp=0.0)
-began = time.monotonic()
-for _ in range(tokens):
-    model.eval([token])
-    token = model.sample(temp=0.0)
-written = time.monotonic() - began
+said = server.handle_completions({"prompt": prompt, "n_predict": tokens, "temperature": 0, "ignore_eos": True})
+timings = (said if isinstance(said, dict) else json.loads(said))["timings"]
 
 
 def memory(name):
@@ -36,12 +34,12 @@ def memory(name):
 print(
     json.dumps(
         {
-            "prefill": round(len(ids) / read, 1),
-            "decode": round(tokens / written, 1),
+            "prefill": round(timings["prompt_per_second"], 1),
+            "decode": round(timings["predicted_per_second"], 1),
             "mb": memory("VmRSS"),
             "peak_mb": memory("VmHWM"),
-            "read": len(ids),
-            "written": tokens,
+            "read": timings["prompt_n"],
+            "written": timings["predicted_n"],
         }
     )
 )
