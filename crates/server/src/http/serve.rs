@@ -33,7 +33,8 @@ const DRAIN: Duration = Duration::from_secs(4);
 /// How long to wait after a failed accept (too many open files): at once would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How long a client may take to read what was sent to it. One that is back resumes where it was.
+/// How long a client may take to read what was sent to it, or its system to say that it came. One that is back resumes
+/// where it was.
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
 /// Bytes that are kept for one connection of what came and what goes, and of the head of a request.
 const BUFFER: usize = 64 * 1024;
@@ -80,8 +81,8 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
             }
             continue;
         };
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "no-delay was refused");
+        if let Err(error) = stream.set_nodelay(true).and_then(|()| patience::bound_silence(&stream, READ_TIMEOUT)) {
+            tracing::debug!(%error, "an option of a connection was refused");
         }
         let routes = routes.clone();
         // Not a layer: it would copy every route for every connection.

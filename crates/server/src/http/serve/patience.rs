@@ -1,4 +1,4 @@
-//! A connection whose other side does not read.
+//! A connection whose other side does not read, or is not there any more and could not say so.
 
 use std::io;
 use std::pin::Pin;
@@ -6,7 +6,19 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
+
+/// Lets the system end a connection when nobody has said for so long that what was sent has come: a phone that lost its
+/// network takes no leave, and the few bytes that keep a quiet stream alive would fit into the system's buffers for hours.
+/// Systems other than Linux decide for themselves.
+pub fn bound_silence(stream: &TcpStream, silence: Duration) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    socket2::SockRef::from(stream).set_tcp_user_timeout(Some(silence))?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = (stream, silence);
+    Ok(())
+}
 
 /// Ends when what is written is not taken for too long.
 pub struct Patient<S> {
@@ -88,6 +100,22 @@ mod tests {
 
         let mut patient = Patient::new(patient.stream, Duration::from_millis(20));
         let ended = patient.write_all(&[7; 100]).await.unwrap_err();
+        assert_eq!(ended.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn who_is_gone_without_a_word_is_let_go() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let theirs = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (mut ours, _) = listener.accept().await.unwrap();
+        bound_silence(&ours, Duration::from_millis(500)).unwrap();
+        ours.write_all(b": still here\n\n").await.unwrap();
+        // Nothing reaches the other side any more, and nothing comes from there: its network is gone.
+        let drop_all = [socket2::SockFilter::new(0x06, 0, 0, 0)];
+        socket2::SockRef::from(&theirs).attach_filter(&drop_all).unwrap();
+        ours.write_all(b": still here\n\n").await.unwrap();
+        let ended = ours.read(&mut [0]).await.unwrap_err();
         assert_eq!(ended.kind(), io::ErrorKind::TimedOut);
     }
 }
