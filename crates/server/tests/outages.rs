@@ -23,12 +23,13 @@ fn allow(url: &str, allowed: bool) {
         statements.push(format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"));
     }
     for statement in statements {
-        let done = Command::new("psql")
-            .args([&format!("{server}/postgres"), "--quiet", "--no-psqlrc", "-c", &statement])
-            .output()
-            .unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        run_sql(&format!("{server}/postgres"), &statement);
     }
+}
+
+fn run_sql(url: &str, statements: &str) {
+    let done = Command::new("psql").args([url, "--quiet", "--no-psqlrc", "-c", statements]).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
 async fn ready(app: &TestApp) -> u16 {

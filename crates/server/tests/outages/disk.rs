@@ -3,10 +3,18 @@
 use std::time::Duration;
 
 use serde_json::json;
-use testkit::{Person, ScriptedModel, Step, http_client};
+use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases, http_client};
 
-use super::{UNSTORED, ends_well, read_until, refuses_for_now};
+use super::{UNSTORED, ends_well, read_until, refuses_for_now, run_sql, until_ready};
 use crate::program::Program;
+
+/// Lets PostgreSQL refuse whatever makes its files longer, with the words and the code of a full disk.
+const FILL: &str = "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
+    DO $$ DECLARE one text; BEGIN
+    FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
+    EXECUTE format('CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON %I EXECUTE FUNCTION full_disk()', one);
+    END LOOP; END $$";
 
 #[tokio::test]
 async fn a_turn_outlives_a_full_disk() {
@@ -30,4 +38,27 @@ async fn a_turn_outlives_a_full_disk() {
     program.until_ready(200).await;
     let (status, _) = person.post("/functions/v1/ai-chat", &json!({ "message": "Hi", "sessionId": chat })).await;
     assert_eq!(status, 502, "the model is asked again: its script is at its end");
+}
+
+#[tokio::test]
+async fn a_turn_outlives_a_full_disk_of_the_database_server() {
+    for database in databases().into_iter().filter(|database| *database == Database::Postgres) {
+        let model = ScriptedModel::start([Step::Words { count: 60, pace: Duration::from_millis(30) }]).await;
+        let app = TestApp::builder().database(database).set("OPENAI_BASE_URL", &model.base_url).start().await;
+        let person = app.person().await;
+        let (chat, other) = (person.new_chat().await, person.new_chat().await);
+        let mut stream = person.ask_streaming(&chat, "Go on", json!([])).await;
+        let mut told = String::new();
+        read_until(&mut stream, &mut told, "word").await;
+        run_sql(&app.database_url, FILL);
+        until_ready(&app, 503).await;
+        refuses_for_now(&person, &other).await;
+        read_until(&mut stream, &mut told, UNSTORED).await;
+        let rows = person.get("/rest/v1/ai_chat_sessions?select=id").await;
+        assert_eq!(rows.as_array().unwrap().len(), 2, "what is there can be read");
+        run_sql(&app.database_url, "DROP FUNCTION full_disk CASCADE");
+        ends_well(&person, &chat, stream, told, 60).await;
+        until_ready(&app, 200).await;
+        app.stop().await;
+    }
 }
