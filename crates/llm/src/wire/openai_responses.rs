@@ -23,27 +23,32 @@ use event::{Event, Item, Outcome};
 /// The name of this wire on a seal.
 const WIRE: &str = "openai-responses";
 
-/// What the names of OpenAI's models that do not talk have in them.
-const SILENT: [&str; 13] = [
-    "embedding",
+/// How the names of OpenAI's models begin that do not talk. Other servers' names are their own: "instruct" and "image" stand
+/// in those of models that do.
+const SILENT: [&str; 11] = [
+    "text-embedding",
     "whisper",
-    "tts",
-    "transcribe",
-    "realtime",
-    "audio",
+    "tts-",
     "dall-e",
-    "image",
-    "moderation",
+    "gpt-image",
+    "chatgpt-image",
+    "omni-moderation",
+    "text-moderation",
     "sora",
     "davinci",
     "babbage",
-    "instruct",
 ];
+
+/// What the names of those have in them that begin like those that talk.
+const SILENT_GPT: [&str; 5] = ["-realtime", "-audio", "-transcribe", "-tts", "-turbo-instruct"];
 
 /// The names in a list of models, without those that only embed, draw, listen or speak.
 pub(super) fn model_names(body: &[u8]) -> Result<Vec<String>, ModelError> {
     let mut names = openai_chat::model_names(body)?;
-    names.retain(|name| !SILENT.iter().any(|word| name.contains(word)));
+    names.retain(|name| {
+        let is_silent_gpt = name.starts_with("gpt-") && SILENT_GPT.iter().any(|word| name.contains(word));
+        !is_silent_gpt && !SILENT.iter().any(|word| name.starts_with(word))
+    });
     Ok(names)
 }
 
@@ -252,7 +257,11 @@ mod tests {
 
     #[test]
     fn only_models_that_talk_are_listed() {
-        let body = br#"{"data":[{"id":"text-embedding-3-large"},{"id":"gpt-a"},{"id":"gpt-image-1"},{"id":"o-b"}]}"#;
-        assert_eq!(model_names(body).unwrap(), ["gpt-a", "o-b"]);
+        let talks = ["gpt-a", "o-b", "smol-135m-instruct.gguf", "maker/image-reader"];
+        let silent =
+            ["text-embedding-3-large", "gpt-image-1", "gpt-realtime", "gpt-4o-mini-tts", "gpt-3.5-turbo-instruct"];
+        let data: Vec<_> = talks.iter().chain(&silent).map(|id| serde_json::json!({ "id": id })).collect();
+        let body = serde_json::json!({ "data": data }).to_string();
+        assert_eq!(model_names(body.as_bytes()).unwrap(), talks);
     }
 }
