@@ -9,7 +9,7 @@ mod file;
 use std::sync::Arc;
 
 pub use error::ModelError;
-pub use file::ModelFile;
+pub use file::{FileKind, ModelFile, picture_type};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,6 +30,8 @@ pub struct Request {
     pub max_tokens: Option<u32>,
     /// How it is to answer. A model that does not take one of these is asked without it.
     pub parameters: Parameters,
+    /// It is known to answer with pictures too. Some wires have to be asked for them.
+    pub draws: bool,
 }
 
 /// How a model is to answer; what is `None` is the model's own.
@@ -187,6 +189,20 @@ impl ModelMessage {
     /// What a model said and called, without thoughts and files.
     pub fn assistant(text: impl Into<String>, calls: Vec<ModelCall>) -> Self {
         Self::Assistant { thoughts: Vec::new(), text: text.into(), calls, files: Vec::new() }
+    }
+
+    /// The same with words in the place of those files that `is_left_out` names.
+    #[must_use]
+    pub fn with_files_in_words(mut self, is_left_out: impl Fn(&ModelFile) -> bool) -> Self {
+        let (Self::User { text, files } | Self::Assistant { text, files, .. } | Self::ToolResult { text, files, .. }) =
+            &mut self;
+        let mut words: Vec<String> =
+            files.extract_if(.., |file| is_left_out(file)).map(|file| file.in_words()).collect();
+        if !words.is_empty() {
+            words.extend(Some(std::mem::take(text)).filter(|text| !text.is_empty()));
+            *text = words.join("\n");
+        }
+        self
     }
 
     /// The files of it, whoever's they are.

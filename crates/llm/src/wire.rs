@@ -1,6 +1,7 @@
 //! The wires: how a request is written and how an answer is read. Nothing here does I/O.
 
 pub mod anthropic;
+pub(crate) mod files;
 pub mod gemini;
 mod leaf;
 pub mod openai_chat;
@@ -78,6 +79,14 @@ pub struct Concessions {
     pub without_sampling: bool,
     /// Do not say how much it is to think.
     pub without_effort: bool,
+    /// Tell it in words of pictures.
+    pub without_pictures: bool,
+    /// Tell it in words of documents.
+    pub without_documents: bool,
+    /// Show the files that a tool gave back beside its result and not in it.
+    pub plain_results: bool,
+    /// Do not ask for pictures.
+    pub without_drawing: bool,
 }
 
 /// How a model is asked to show its thoughts.
@@ -131,6 +140,8 @@ impl Wire {
     pub fn encode(self, request: &Request, concessions: Concessions) -> Result<Encoded, ModelError> {
         let plain = concessions.without_tools.then(|| request::without_tools(request));
         let request = plain.as_ref().unwrap_or(request);
+        let told = files::without_refused(request, concessions);
+        let request = told.as_ref().unwrap_or(request);
         match self {
             Self::OpenAiChat => openai_chat::encode(request, concessions),
             Self::OpenAiResponses => openai_responses::encode(request, concessions),

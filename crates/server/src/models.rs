@@ -237,13 +237,19 @@ impl Models {
         if model.provider == BUILT_IN
             && let Some(built_in) = &self.built_in
         {
+            let messages = std::mem::take(&mut request.messages);
+            request.messages = messages.into_iter().map(|message| message.with_files_in_words(|_| true)).collect();
             return built_in.stream(request, user, cancel);
         }
         if own::is_own(&model.provider) {
-            let (own, slug) = (Arc::clone(&self.own), model.provider.clone());
+            let (own, slug, known) = (Arc::clone(&self.own), model.provider.clone(), self.catalogue.known());
             let asked = async move {
                 match own.find(user, &slug).await {
-                    Ok(provider) => provider.client.stream(&provider.listing.provider, request).boxed(),
+                    Ok(provider) => {
+                        request.draws =
+                            known.facts_at(&provider.listing.provider, &request.model).is_some_and(Facts::draws);
+                        provider.client.stream(&provider.listing.provider, request).boxed()
+                    }
                     Err(error) => futures_util::stream::once(async { Err(error) }).boxed(),
                 }
             };
@@ -251,6 +257,7 @@ impl Models {
         }
         match self.providers.iter().find(|listing| listing.provider.name == model.provider) {
             Some(listing) => {
+                request.draws = self.facts_at(&listing.provider, &request.model).as_ref().is_some_and(Facts::draws);
                 self.client.stream(&listing.provider, request).take_until(cancel.cancelled_owned()).boxed()
             }
             None => futures_util::stream::once(async { Err(no_model()) }).boxed(),
@@ -297,7 +304,7 @@ impl Models {
     }
 
     fn facts_at(&self, provider: &Provider, model: &str) -> Option<Facts> {
-        self.catalogue.known().facts(provider.base_url.host_str()?, model).cloned()
+        self.catalogue.known().facts_at(provider, model).cloned()
     }
 
     /// What the page shows a person: the models of all providers that serve them. One that is away is told as such and
@@ -370,6 +377,8 @@ fn built_in_facts() -> Facts {
         context: Some(context),
         tools: Some(true),
         images: Some(false),
+        pdf: Some(false),
+        image_output: Some(false),
         reasoning: Some(false),
         price: Some(catalogue::Price { input: 0.0, output: 0.0, cached_input: None, long: None }),
         ..Facts::default()

@@ -12,6 +12,7 @@ use crate::client::backoff::Backoff;
 use crate::client::http::{Failure, Http};
 use crate::discretion::without_secrets;
 use crate::provider::Provider;
+use crate::wire::files::{self, Refused};
 use crate::wire::{Concessions, Progress, Reader, is_reduced};
 
 /// How many times the longest silence a stream may go on without saying anything: some gateways keep a connection alive
@@ -37,6 +38,8 @@ pub(super) struct Exchange {
     has_warned: bool,
     /// That parameters are left out has been said.
     has_told_reduced: bool,
+    /// That files are left out has been said.
+    has_told_files: bool,
     /// The model has said something, so that asking again would say it twice.
     has_begun: bool,
     /// Said and not yet handed on.
@@ -69,6 +72,7 @@ impl Exchange {
             backoff: Backoff::default(),
             has_warned: false,
             has_told_reduced: false,
+            has_told_files: false,
             has_begun: false,
             said: VecDeque::new(),
             state: State::Ask,
@@ -113,15 +117,42 @@ impl Exchange {
                         self.has_told_reduced = true;
                         self.said.push_back(ModelEvent::Notice(NO_PARAMETERS.to_owned()));
                     }
+                    if let Some(text) =
+                        files::left_out(&self.request, self.concessions).filter(|_| !self.has_told_files)
+                    {
+                        self.has_told_files = true;
+                        self.said.push_back(ModelEvent::Notice(text.to_owned()));
+                    }
                     let reader = Reader::new(wire, &self.request);
                     return Ok(State::Read(Box::new(Answer { response, reader, last_said: Instant::now() })));
                 }
-                Err(failure) => match concession(&self.provider, &failure, self.concessions) {
-                    Some(concessions) => self.concessions = concessions,
-                    None => return Err(failure),
-                },
+                Err(failure) => {
+                    // llama.cpp says with status 500 that a model takes no pictures.
+                    let (ModelError::Refused(refusal) | ModelError::Provider(refusal)) = &failure.error else {
+                        return Err(failure);
+                    };
+                    let is_refused = matches!(failure.error, ModelError::Refused(_));
+                    match files::refused(refusal, self.concessions, &self.request) {
+                        Some(Refused::Always(concessions)) => self.concessions = concessions,
+                        Some(Refused::These) if is_refused => self.leave_files_out(failure.error),
+                        _ => match wire.concede(refusal, self.concessions).filter(|_| is_refused) {
+                            Some(concessions) => self.concessions = concessions,
+                            None => return Err(failure),
+                        },
+                    }
+                }
             }
         }
+    }
+
+    /// Asks without the files of this conversation, one of which the provider refused in these words: it would refuse
+    /// every later message of the chat, too.
+    fn leave_files_out(&mut self, refusal: ModelError) {
+        let refusal = without_secrets(refusal, self.provider.key.as_ref(), Some(&self.request));
+        let text =
+            format!("A picture or document of this chat could not be used, so the model answers without: {refusal}");
+        self.said.push_back(ModelEvent::Notice(text));
+        self.request = files::without_files(&self.request);
     }
 
     async fn read(&mut self, mut answer: Box<Answer>) -> Result<State, Failure> {
@@ -172,13 +203,5 @@ impl Exchange {
         tracing::debug!(provider = self.provider.name, after_ms, "the model's provider failed and is asked again");
         self.said.push_back(ModelEvent::Status(ModelStatus::Retrying { after_ms }));
         State::Wait(wait)
-    }
-}
-
-/// How to write the request so that a server which refused it may take it.
-fn concession(provider: &Provider, failure: &Failure, made: Concessions) -> Option<Concessions> {
-    match &failure.error {
-        ModelError::Refused(message) => provider.wire.concede(message, made),
-        _ => None,
     }
 }

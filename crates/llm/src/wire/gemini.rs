@@ -1,7 +1,8 @@
 //! Gemini, as Google really sends it.
 //!
 //! A stream is a row of whole responses, each with some parts more; a call comes in one piece. A signature belongs to the
-//! part that it stands on (a call, or text) and must come back there: it is kept as a thought before that part.
+//! part that it stands on (a call, text or a picture) and must come back there: it is kept as a thought before that part,
+//! which names a picture by its mark.
 
 mod encode;
 mod event;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::fault::Fault;
 use crate::sse;
+use crate::wire::files::Pictures;
 use crate::wire::leaf::{arguments_in, read_in, text_in};
 use crate::wire::parts::Parts;
 use crate::wire::{Head, Progress};
@@ -43,6 +45,7 @@ pub struct Decoder {
     open: Option<(u32, PartKind)>,
     /// The signature of the text that grows now.
     signature: Option<String>,
+    pictures: Pictures,
     usage: Usage,
     reason: Option<FinishReason>,
     has_begun: bool,
@@ -102,6 +105,17 @@ impl Decoder {
             return;
         }
         let is_thought = part.thought.is_some_and(|raw| raw.get() == "true");
+        if let Some(inline) = &part.inline_data {
+            // What it drew while it thought is a draft, and nothing is wanted back of it.
+            let data = text_in(inline.data).filter(|_| !is_thought);
+            let Some(picture) = data.and_then(|data| self.pictures.read(&data)) else { return };
+            self.close(out);
+            if let Some(signature) = signature {
+                self.seal(json!({ "picture": picture.mark(), "signature": signature }), out);
+            }
+            picture.tell(out);
+            return;
+        }
         let kind = if is_thought { PartKind::Reasoning } else { PartKind::Text };
         if let Some(text) = text_in(part.text).filter(|text| !text.is_empty()) {
             let number = match &self.open {
@@ -192,7 +206,8 @@ impl crate::wire::Decoder for Decoder {
             return Err(ModelError::Malformed("it ended before the answer began".to_owned()));
         }
         self.close(out);
-        if let (0, Some(FinishReason::Other(word))) = (self.parts.count(), &self.reason) {
+        if let (0, true, Some(FinishReason::Other(word))) = (self.parts.count(), self.pictures.is_empty(), &self.reason)
+        {
             return Err(ModelError::Provider(format!("it gave no answer: {word}")));
         }
         let called = self.parts.has_calls();

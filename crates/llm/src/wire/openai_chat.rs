@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::fault::Fault;
 use crate::sse::Event;
 use crate::wire::Progress;
+use crate::wire::files::Pictures;
 use crate::wire::leaf::{number_in, text_in};
 use crate::wire::parts::ids_in;
 
@@ -36,6 +37,7 @@ pub struct Decoder {
     /// The text or reasoning that grows now.
     open: Option<(u32, PartKind)>,
     calls: Calls,
+    pictures: Pictures,
     usage: Usage,
     reason: Option<FinishReason>,
     closed: bool,
@@ -59,6 +61,7 @@ impl Decoder {
         if let Some(message) = &choice.message
             && self.parts == 0
             && self.calls.is_empty()
+            && self.pictures.is_empty()
         {
             self.take_delta(message, out);
         }
@@ -87,6 +90,15 @@ impl Decoder {
         }
         if let Some(text) = text_in(delta.refusal) {
             self.say(PartKind::Text, text, out);
+        }
+        for address in [delta.content, delta.images].into_iter().flat_map(chunk::picture_addresses) {
+            if let Some(picture) = self.pictures.read_url(&address) {
+                self.close_text(out);
+                picture.tell(out);
+            } else if address.starts_with("https://") {
+                // Decoders fetch nothing. The page shows a picture of another site when the person asks for it.
+                self.say(PartKind::Text, format!("\n\n![]({address})\n\n").into(), out);
+            }
         }
         for piece in delta.tool_calls.iter().flatten() {
             self.close_text(out);

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::fault::Fault;
 use crate::sse;
+use crate::wire::files::Pictures;
 use crate::wire::leaf::{arguments_in, number_in, read_in, text_in};
 use crate::wire::parts::Parts;
 use crate::wire::{Progress, openai_chat};
@@ -58,6 +59,7 @@ pub struct Decoder {
     model: String,
     parts: Parts,
     items: Vec<Open>,
+    pictures: Pictures,
     usage: Usage,
     reason: Option<FinishReason>,
     has_begun: bool,
@@ -129,6 +131,10 @@ impl Decoder {
 
     /// Closes an item; `item` is the whole of it, which some servers send without any pieces before.
     fn stop(&mut self, place: u64, item: &Item<'_>, out: &mut Vec<ModelEvent>) {
+        if text_in(item.r#type).as_deref() == Some("image_generation_call") {
+            let picture = text_in(item.result).and_then(|data| self.pictures.read(&data));
+            return picture.into_iter().for_each(|picture| picture.tell(out));
+        }
         if !self.items.iter().any(|open| open.place == place) {
             self.start(place, item, out);
         }
@@ -157,7 +163,7 @@ impl Decoder {
             let error: Value = read_in(Some(error));
             return Err(Fault::from_value(&error).into_error_in_stream());
         }
-        if self.parts.count() == 0 {
+        if self.parts.count() == 0 && self.pictures.is_empty() {
             for (place, item) in (0..).zip(outcome.output.iter().flatten()) {
                 self.stop(place, item, out);
             }

@@ -33,7 +33,7 @@ pub(super) fn result_text(text: &str, is_error: bool) -> Cow<'_, str> {
 pub(super) fn refuses_tools(refusal: &str) -> bool {
     let refusal = refusal.to_ascii_lowercase();
     (refusal.contains("tool") || refusal.contains("function call"))
-        && ["not support", "support tool", "unsupported", "enable-auto-tool-choice"]
+        && ["not support", "support tool", "unsupported", "not enabled", "enable-auto-tool-choice"]
             .iter()
             .any(|sign| refusal.contains(sign))
 }
@@ -100,6 +100,9 @@ pub(super) fn without_parameters(refusal: &str, made: Concessions) -> Option<Con
     let names = |words: &[&str]| words.iter().any(|word| refusal.contains(word));
     if !made.without_sampling && names(&["temperature", "top_p", "topp"]) {
         return Some(Concessions { without_sampling: true, ..made });
+    }
+    if !made.without_drawing && names(&["modalities", "image_generation"]) {
+        return Some(Concessions { without_drawing: true, ..made });
     }
     let names_effort = names(&["effort", "thinking_level", "thinkinglevel", "thinking level", "output_config"]);
     (!made.without_effort && names_effort).then_some(Concessions { without_effort: true, ..made })

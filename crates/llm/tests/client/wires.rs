@@ -1,6 +1,6 @@
 //! What differs from wire to wire on the way: paths, keys, the list of models, and what is tried again.
 
-use domain::model::{FinishReason, ModelError, ModelEvent, Request, ToolSpec};
+use domain::model::{FinishReason, ModelError, ModelEvent, ModelFile, ModelMessage, Request, ToolSpec};
 use futures_util::StreamExt;
 use llm::Wire;
 use serde_json::{Value, json};
@@ -102,6 +102,36 @@ async fn a_model_without_tools_answers_without_them_and_that_is_said() {
     }
     let asked: Vec<bool> = server.seen().iter().map(|seen| seen.body.get("tools").is_some()).collect();
     assert_eq!(asked, [true, false, false]);
+}
+
+#[tokio::test]
+async fn a_model_that_takes_no_pictures_answers_without_them_and_that_is_said() {
+    let text = "What is it?".to_owned();
+    let picture = ModelFile { name: None, media_type: "image/png".into(), bytes: [1].as_slice().into() };
+    let message = ModelMessage::User { text, files: vec![picture] };
+    let shown = || Request { messages: vec![message.clone()], ..question() };
+    let told = |events: &[Result<ModelEvent, ModelError>]| match events.first() {
+        Some(Ok(ModelEvent::Notice(text))) => text.clone(),
+        other => panic!("{other:?}"),
+    };
+    let no_pictures = "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj";
+    let server = Server::start([
+        refused("400 Bad Request", "", "Could not process image"),
+        good("Here."),
+        refused("500 Internal Server Error", "", no_pictures),
+        good("Here."),
+        good("Here."),
+    ])
+    .await;
+    let (client, provider) = (eager(), server.provider(None));
+    for want in ["Could not process image", "takes no pictures", "takes no pictures"] {
+        let events: Vec<_> = client.stream(&provider, shown()).collect().await;
+        assert!(told(&events).contains(want), "{events:?}");
+        assert_eq!(text_of(&events), "Here.");
+    }
+    let asked = server.seen().iter().map(|seen| seen.body["messages"][0]["content"].is_array()).collect::<Vec<_>>();
+    // One that cannot be read says nothing about the next one; a model that takes none is not asked again.
+    assert_eq!(asked, [true, false, true, false, false]);
 }
 
 #[tokio::test]

@@ -117,6 +117,11 @@ impl Known {
         Ok(known)
     }
 
+    /// What is known of a model of a provider.
+    pub fn facts_at(&self, provider: &llm::Provider, model: &str) -> Option<&Facts> {
+        self.facts(provider.base_url.host_str()?, model)
+    }
+
     /// What is known of a model that is served at `host`. A name with a day, a number or `latest` behind it is the same
     /// model.
     pub fn facts(&self, host: &str, model: &str) -> Option<&Facts> {

@@ -69,7 +69,7 @@ struct Meter {
 impl Meter {
     fn hear(&mut self, event: &Result<ModelEvent, ModelError>) {
         match event {
-            Ok(ModelEvent::PartStart { .. }) => self.has_begun = true,
+            Ok(ModelEvent::PartStart { .. } | ModelEvent::File { .. }) => self.has_begun = true,
             Ok(ModelEvent::Delta { text, .. }) => self.written += text.len() as u64,
             Ok(ModelEvent::Usage(usage)) => self.told = *usage,
             Ok(ModelEvent::Finish(reason)) => self.is_whole = *reason != FinishReason::Truncated,

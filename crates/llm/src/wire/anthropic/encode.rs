@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use domain::model::{ModelError, ModelMessage, Request, ToolChoice, ToolSpec};
+use domain::model::{FileKind, ModelError, ModelFile, ModelMessage, Request, ToolChoice, ToolSpec};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::WIRE;
+use crate::wire::files::{self, Aside};
 use crate::wire::request::{Sampling, arguments_object, effort, plain_id, plain_object_schema, result_text};
 use crate::wire::{Concessions, Encoded, Thoughts};
 
@@ -92,7 +93,15 @@ struct Message<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Block<'a> {
     Text {
-        text: &'a str,
+        text: Cow<'a, str>,
+    },
+    Image {
+        source: Source<'a>,
+    },
+    Document {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'a str>,
     },
     Thinking {
         thinking: &'a str,
@@ -108,10 +117,25 @@ enum Block<'a> {
     },
     ToolResult {
         tool_use_id: Cow<'a, str>,
-        content: Cow<'a, str>,
+        content: Output<'a>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    r#type: &'static str,
+    media_type: &'a str,
+    data: String,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Output<'a> {
+    /// What every server of this wire takes.
+    Text(Cow<'a, str>),
+    Blocks(Vec<Block<'a>>),
 }
 
 /// The request as this wire writes it.
@@ -133,10 +157,10 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
         tools,
         tool_choice: tool_choice(request),
         system: system
-            .map(|text| Marked { what: Block::Text { text }, cache_control: Some(EPHEMERAL) })
+            .map(|text| Marked { what: Block::Text { text: Cow::Borrowed(text) }, cache_control: Some(EPHEMERAL) })
             .into_iter()
             .collect(),
-        messages: messages(request, concessions.thoughts != Thoughts::Off),
+        messages: messages(request, concessions),
         thinking: thinks.then(|| thinking(concessions.thoughts, max_tokens)).flatten(),
         sampling,
         output_config: effort(request, concessions).map(|effort| OutputConfig { effort }),
@@ -188,25 +212,34 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
 }
 
 /// The turns: this wire wants the two sides to take turns, and results first in the person's.
-fn messages(request: &Request, with_thoughts: bool) -> Vec<Message<'_>> {
-    let mut messages: Vec<Message<'_>> = Vec::new();
+fn messages(request: &Request, concessions: Concessions) -> Vec<Message<'_>> {
+    let mut turns = Turns::default();
     for message in &request.messages {
-        let (role, blocks) = match message {
-            ModelMessage::User { text, .. } => ("user", words(text).into_iter().collect()),
-            ModelMessage::ToolResult { call_id, text, is_error, .. } => {
-                let content = result_text(text, false);
-                let (tool_use_id, is_error) = (plain_id(call_id), *is_error);
-                ("user", vec![Block::ToolResult { tool_use_id, content, is_error }])
+        match message {
+            ModelMessage::User { text, files } => {
+                turns.put_asides();
+                turns.add("user", files.iter().map(block).chain(words(text)).collect());
             }
-            ModelMessage::Assistant { .. } => ("assistant", said(message, request, with_thoughts)),
-        };
-        let blocks = blocks.into_iter().map(|what| Marked { what, cache_control: None });
-        match messages.last_mut() {
-            Some(last) if last.role == role => last.content.extend(blocks),
-            _ => messages.push(Message { role, content: blocks.collect() }),
+            ModelMessage::ToolResult { call_id, name, text, is_error, files } => {
+                let content = if files.is_empty() || concessions.plain_results {
+                    turns.asides.extend(files::of_result(name, call_id, files));
+                    Output::Text(result_text(text, false))
+                } else {
+                    let text = Block::Text { text: result_text(text, false) };
+                    Output::Blocks(std::iter::once(text).chain(files.iter().map(block)).collect())
+                };
+                let (tool_use_id, is_error) = (plain_id(call_id), *is_error);
+                turns.add("user", vec![Block::ToolResult { tool_use_id, content, is_error }]);
+            }
+            ModelMessage::Assistant { files, .. } => {
+                turns.put_asides();
+                turns.add("assistant", said(message, request, concessions.thoughts != Thoughts::Off));
+                turns.asides.extend(files::of_model(files));
+            }
         }
     }
-    messages.retain(|message| !message.content.is_empty());
+    turns.put_asides();
+    let mut messages = turns.messages;
     let turns = messages.iter_mut().rev().filter(|message| message.role == "user").take(MARKED_TURNS);
     for last in turns.filter_map(|message| message.content.last_mut()) {
         last.cache_control = Some(EPHEMERAL);
@@ -214,8 +247,47 @@ fn messages(request: &Request, with_thoughts: bool) -> Vec<Message<'_>> {
     messages
 }
 
+/// The turns so far.
+#[derive(Default)]
+struct Turns<'a> {
+    messages: Vec<Message<'a>>,
+    /// What stands in the person's next turn without being theirs.
+    asides: Vec<Aside<'a>>,
+}
+
+impl<'a> Turns<'a> {
+    fn add(&mut self, role: &'static str, blocks: Vec<Block<'a>>) {
+        let blocks = blocks.into_iter().map(|what| Marked { what, cache_control: None });
+        match self.messages.last_mut() {
+            _ if blocks.len() == 0 => {}
+            Some(last) if last.role == role => last.content.extend(blocks),
+            _ => self.messages.push(Message { role, content: blocks.collect() }),
+        }
+    }
+
+    fn put_asides(&mut self) {
+        for Aside { about, files } in std::mem::take(&mut self.asides) {
+            let about = Block::Text { text: Cow::Owned(about) };
+            self.add("user", std::iter::once(about).chain(files.into_iter().map(block)).collect());
+        }
+    }
+}
+
+fn block(file: &ModelFile) -> Block<'_> {
+    let source = || Source { r#type: "base64", media_type: &file.media_type, data: file.base64() };
+    match file.kind() {
+        FileKind::Picture => Block::Image { source: source() },
+        FileKind::Pdf => Block::Document { source: source(), title: file.name.as_deref() },
+        FileKind::Other => Block::Text { text: Cow::Owned(file.in_words()) },
+    }
+}
+
 fn said<'a>(message: &'a ModelMessage, request: &Request, with_thoughts: bool) -> Vec<Block<'a>> {
     let ModelMessage::Assistant { thoughts, text, calls, .. } = message else { return Vec::new() };
+    if text.trim().is_empty() && calls.is_empty() {
+        // The wire refuses a turn of nothing but thoughts.
+        return Vec::new();
+    }
     let ours = thoughts.iter().filter(|thought| with_thoughts && thought.seal.is_for(WIRE, &request.model));
     let ours: Vec<_> = ours.collect();
     let thoughts_at = |place: usize| {
@@ -246,7 +318,7 @@ fn said<'a>(message: &'a ModelMessage, request: &Request, with_thoughts: bool) -
 
 /// The wire refuses text of nothing but blanks.
 fn words(text: &str) -> Option<Block<'_>> {
-    (!text.trim().is_empty()).then_some(Block::Text { text })
+    (!text.trim().is_empty()).then_some(Block::Text { text: Cow::Borrowed(text) })
 }
 
 #[cfg(test)]

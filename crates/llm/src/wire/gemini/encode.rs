@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use domain::model::{ModelError, ModelMessage, Request, ToolChoice, ToolSpec};
+use domain::model::{FileKind, ModelError, ModelFile, ModelMessage, Request, Thought, ToolChoice, ToolSpec};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::WIRE;
+use crate::wire::files::{self, Aside};
 use crate::wire::request::{arguments_object, effort, object_schema, result_text};
 use crate::wire::{Concessions, Encoded, Thoughts};
 
@@ -34,6 +35,8 @@ struct Generation {
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_modalities: Option<[&'static str; 2]>,
 }
 
 #[derive(Serialize)]
@@ -56,7 +59,9 @@ struct Content<'a> {
 #[serde(rename_all = "camelCase")]
 struct Part<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'a str>,
+    text: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inline_data: Option<Inline<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     function_call: Option<Call<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,6 +82,15 @@ struct Answer<'a> {
     id: &'a str,
     name: Cow<'a, str>,
     response: Value,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Inline<'a> {
+    mime_type: &'a str,
+    data: String,
 }
 
 #[derive(Serialize)]
@@ -103,7 +117,7 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
     let thinking_level = effort(request, concessions);
     let body = Body {
         system_instruction: system.map(|text| Content { role: "", parts: words(text).into_iter().collect() }),
-        contents: contents(request),
+        contents: contents(request, concessions),
         tools: if functions.is_empty() { Vec::new() } else { vec![Tools { function_declarations: functions }] },
         tool_config: tool_config(request),
         generation_config: Generation {
@@ -112,6 +126,7 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
                 .then_some(Thinking { include_thoughts: shows_thoughts, thinking_level }),
             temperature: request.parameters.temperature.filter(|_| takes_sampling),
             top_p: request.parameters.top_p.filter(|_| takes_sampling),
+            response_modalities: (request.draws && !concessions.without_drawing).then_some(["TEXT", "IMAGE"]),
         },
     };
     // The list of models names them with the folder; people write either.
@@ -153,30 +168,87 @@ fn function(spec: &ToolSpec) -> Function<'_> {
 }
 
 /// The turns; what follows each other from one side is one turn, and the results of parallel calls stand together.
-fn contents(request: &Request) -> Vec<Content<'_>> {
-    let mut contents: Vec<Content<'_>> = Vec::new();
+fn contents(request: &Request, concessions: Concessions) -> Vec<Content<'_>> {
+    let mut turns = Turns::default();
     for message in &request.messages {
-        let (role, parts) = match message {
-            ModelMessage::User { text, .. } => ("user", words(text).into_iter().collect()),
-            ModelMessage::ToolResult { call_id, name: tool, text, is_error, .. } => {
+        match message {
+            ModelMessage::User { text, files } => {
+                turns.put_asides();
+                turns.add("user", files.iter().map(part).chain(words(text)).collect());
+            }
+            ModelMessage::ToolResult { call_id, name: tool, text, is_error, files } => {
                 let key = if *is_error { "error" } else { "output" };
                 let response = json!({ key: result_text(text, false) });
-                let response = Answer { id: call_id, name: name(tool), response };
-                ("user", vec![Part { function_response: Some(response), ..Part::default() }])
+                let parts = if concessions.plain_results {
+                    turns.asides.extend(files::of_result(tool, call_id, files));
+                    Vec::new()
+                } else {
+                    files.iter().map(part).collect()
+                };
+                let response = Answer { id: call_id, name: name(tool), response, parts };
+                turns.add("user", vec![Part { function_response: Some(response), ..Part::default() }]);
             }
-            ModelMessage::Assistant { .. } => ("model", said(message, request)),
-        };
-        match contents.last_mut() {
-            Some(last) if last.role == role => last.parts.extend(parts),
-            _ => contents.push(Content { role, parts }),
+            ModelMessage::Assistant { thoughts, files, .. } => {
+                turns.put_asides();
+                let signatures = |file: &ModelFile| signature_of(file, thoughts, request);
+                turns.add("model", said(message, request));
+                // The model refuses pictures in its own turn that it has not signed.
+                turns.asides.extend(files::of_model(files.iter().filter(|file| signatures(file).is_none())));
+            }
         }
     }
-    contents.retain(|content| !content.parts.is_empty());
-    contents
+    turns.put_asides();
+    turns.contents
+}
+
+/// The turns so far.
+#[derive(Default)]
+struct Turns<'a> {
+    contents: Vec<Content<'a>>,
+    /// What stands in the person's next turn without being theirs.
+    asides: Vec<Aside<'a>>,
+}
+
+impl<'a> Turns<'a> {
+    fn add(&mut self, role: &'static str, parts: Vec<Part<'a>>) {
+        match self.contents.last_mut() {
+            _ if parts.is_empty() => {}
+            Some(last) if last.role == role => last.parts.extend(parts),
+            _ => self.contents.push(Content { role, parts }),
+        }
+    }
+
+    fn put_asides(&mut self) {
+        for Aside { about, files } in std::mem::take(&mut self.asides) {
+            let about = Part { text: Some(Cow::Owned(about)), ..Part::default() };
+            self.add("user", std::iter::once(about).chain(files.into_iter().map(part)).collect());
+        }
+    }
+}
+
+fn part(file: &ModelFile) -> Part<'_> {
+    match file.kind() {
+        FileKind::Picture | FileKind::Pdf => {
+            let inline_data = Some(Inline { mime_type: &file.media_type, data: file.base64() });
+            Part { inline_data, ..Part::default() }
+        }
+        FileKind::Other => Part { text: Some(Cow::Owned(file.in_words())), ..Part::default() },
+    }
+}
+
+/// What the model has put on a picture of its own.
+fn signature_of<'a>(file: &ModelFile, thoughts: &'a [Thought], request: &Request) -> Option<&'a str> {
+    let mut ours = thoughts.iter().filter(|thought| thought.seal.is_for(WIRE, &request.model)).peekable();
+    ours.peek()?;
+    let mark = files::mark(&file.bytes);
+    ours.find_map(|thought| {
+        let data = &thought.seal.data;
+        data.get("picture").filter(|marked| **marked == mark.as_str()).and(data.get("signature")?.as_str())
+    })
 }
 
 fn said<'a>(message: &'a ModelMessage, request: &Request) -> Vec<Part<'a>> {
-    let ModelMessage::Assistant { thoughts, text, calls, .. } = message else { return Vec::new() };
+    let ModelMessage::Assistant { thoughts, text, calls, files } = message else { return Vec::new() };
     let ours: Vec<_> = thoughts.iter().filter(|thought| thought.seal.is_for(WIRE, &request.model)).collect();
     let signature = |place: usize, name: &str| {
         let here = ours.iter().filter(|thought| thought.calls_before == place);
@@ -186,9 +258,14 @@ fn said<'a>(message: &'a ModelMessage, request: &Request) -> Vec<Part<'a>> {
     match (words(text), signature(0, "text")) {
         (Some(words), signature) => parts.push(Part { thought_signature: signature, ..words }),
         (None, Some(signature)) => {
-            parts.push(Part { text: Some(""), thought_signature: Some(signature), ..Part::default() });
+            parts.push(Part { text: Some(Cow::Borrowed("")), thought_signature: Some(signature), ..Part::default() });
         }
         (None, None) => {}
+    }
+    for file in files {
+        if let Some(signature) = signature_of(file, thoughts, request) {
+            parts.push(Part { thought_signature: Some(signature), ..part(file) });
+        }
     }
     for (place, call) in calls.iter().enumerate() {
         parts.push(Part {
@@ -201,7 +278,7 @@ fn said<'a>(message: &'a ModelMessage, request: &Request) -> Vec<Part<'a>> {
 }
 
 fn words(text: &str) -> Option<Part<'_>> {
-    (!text.is_empty()).then(|| Part { text: Some(text), ..Part::default() })
+    (!text.is_empty()).then(|| Part { text: Some(Cow::Borrowed(text)), ..Part::default() })
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub(super) struct Content<'a> {
     pub parts: Option<Vec<Part<'a>>>,
 }
 
-/// Text, a thought or a call.
+/// Text, a thought, a call or a picture.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Part<'a> {
@@ -63,6 +63,15 @@ pub(super) struct Part<'a> {
     pub thought_signature: Raw<'a>,
     #[serde(borrow, default)]
     pub function_call: Option<Call<'a>>,
+    #[serde(borrow, default)]
+    pub inline_data: Option<Inline<'a>>,
+}
+
+/// A picture, or sound.
+#[derive(Debug, Deserialize)]
+pub(super) struct Inline<'a> {
+    #[serde(borrow, default)]
+    pub data: Raw<'a>,
 }
 
 /// A whole call.

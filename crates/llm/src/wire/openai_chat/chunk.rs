@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::wire::leaf::{Raw, number_in, text_in};
+use crate::wire::leaf::{Raw, number_in, read_in, text_in};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Chunk<'a> {
@@ -55,6 +55,9 @@ pub(super) struct Delta<'a> {
     pub reasoning: Raw<'a>,
     #[serde(borrow, default)]
     pub refusal: Raw<'a>,
+    /// Where OpenRouter and those like it put pictures.
+    #[serde(borrow, default)]
+    pub images: Raw<'a>,
     #[serde(borrow, default)]
     pub tool_calls: Option<Vec<Piece<'a>>>,
 }
@@ -108,6 +111,28 @@ pub(super) fn content(raw: &RawValue) -> Vec<(PartKind, Cow<'_, str>)> {
         }
     }
     words
+}
+
+/// The addresses of pictures in a list of parts; most hold the picture themselves.
+pub(super) fn picture_addresses(raw: Raw<'_>) -> Vec<String> {
+    #[derive(Default, Deserialize)]
+    struct Part<'a> {
+        #[serde(borrow, default)]
+        image_url: Raw<'a>,
+    }
+    #[derive(Default, Deserialize)]
+    struct Address<'a> {
+        #[serde(borrow, default)]
+        url: Raw<'a>,
+    }
+    // Nearly every content is a string, and this is asked for every word.
+    let Some(list) = raw.filter(|raw| raw.get().starts_with('[')) else { return Vec::new() };
+    let parts: Vec<Raw<'_>> = read_in(Some(list));
+    let parts: Vec<Part<'_>> = parts.into_iter().map(read_in).collect();
+    let addresses = parts
+        .iter()
+        .filter_map(|part| text_in(part.image_url).or_else(|| text_in(read_in::<Address<'_>>(part.image_url).url)));
+    addresses.map(Cow::into_owned).collect()
 }
 
 #[derive(Debug, Deserialize)]

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use domain::model::{ModelCall, ModelError, ModelMessage, Request, ToolChoice, ToolSpec};
+use domain::model::{FileKind, ModelCall, ModelError, ModelFile, ModelMessage, Request, ToolChoice, ToolSpec};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::wire::files::{self, Aside};
 use crate::wire::request::{Sampling, arguments, effort, object_schema, result_text};
 use crate::wire::{Concessions, Encoded};
 
@@ -28,6 +29,9 @@ struct Body<'a> {
     sampling: Sampling,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
+    /// As OpenRouter wants it of a model that draws.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    modalities: Option<[&'static str; 2]>,
 }
 
 /// The highest temperature of this wire.
@@ -45,7 +49,7 @@ enum Message<'a> {
         content: &'a str,
     },
     User {
-        content: &'a str,
+        content: Content<'a>,
     },
     Assistant {
         content: Option<&'a str>,
@@ -56,6 +60,33 @@ enum Message<'a> {
         tool_call_id: &'a str,
         content: Cow<'a, str>,
     },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    /// What every server of this wire takes.
+    Text(&'a str),
+    Pieces(Vec<Piece<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Piece<'a> {
+    Text { text: Cow<'a, str> },
+    ImageUrl { image_url: Address },
+    File { file: Document<'a> },
+}
+
+#[derive(Serialize)]
+struct Address {
+    url: String,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    filename: &'a str,
+    file_data: String,
 }
 
 #[derive(Serialize)]
@@ -91,11 +122,7 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
     let limit = |wanted: bool| request.max_tokens.filter(|_| wanted);
     let body = Body {
         model: &request.model,
-        messages: system
-            .map(|content| Message::System { content })
-            .into_iter()
-            .chain(request.messages.iter().map(message))
-            .collect(),
+        messages: system.map(|content| Message::System { content }).into_iter().chain(messages(request)).collect(),
         tools: request.tools.iter().map(tool).collect(),
         tool_choice: tool_choice(request),
         stream: true,
@@ -104,6 +131,7 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
         max_completion_tokens: limit(concessions.max_completion_tokens),
         sampling: Sampling::of(request, concessions, HOTTEST),
         reasoning_effort: effort(request, concessions),
+        modalities: (request.draws && !concessions.without_drawing).then_some(["image", "text"]),
     };
     Encoded::new("chat/completions", &body)
 }
@@ -129,16 +157,74 @@ pub(crate) fn concede(refusal: &str, made: Concessions) -> Option<Concessions> {
     }
 }
 
-fn message(message: &ModelMessage) -> Message<'_> {
-    match message {
-        ModelMessage::User { text: content, .. } => Message::User { content },
-        ModelMessage::Assistant { text, calls, .. } => Message::Assistant {
-            content: (calls.is_empty() || !text.is_empty()).then_some(text),
-            tool_calls: calls.iter().map(call).collect(),
-        },
-        ModelMessage::ToolResult { call_id, text, is_error, .. } => {
-            Message::Tool { tool_call_id: call_id, content: result_text(text, *is_error) }
+/// The messages. Only the person's can hold files: those of a tool, which follow when all results of the round are
+/// there, and those that the model made, stand in the person's next one.
+fn messages(request: &Request) -> Vec<Message<'_>> {
+    let mut messages = Vec::new();
+    let mut asides: Vec<Aside<'_>> = Vec::new();
+    for message in &request.messages {
+        match message {
+            ModelMessage::User { text, files } => say(text, files, &mut asides, &mut messages),
+            ModelMessage::ToolResult { call_id, name, text, is_error, files } => {
+                let content = result_text(text, *is_error);
+                messages.push(Message::Tool { tool_call_id: call_id, content });
+                asides.extend(files::of_result(name, call_id, files));
+            }
+            ModelMessage::Assistant { text, calls, files, .. } => {
+                if !asides.is_empty() {
+                    say("", &[], &mut asides, &mut messages);
+                }
+                asides.extend(files::of_model(files));
+                // What said nothing but a picture is told of where the picture stands.
+                if files.is_empty() || !text.is_empty() || !calls.is_empty() {
+                    let content = (calls.is_empty() || !text.is_empty()).then_some(text.as_str());
+                    messages.push(Message::Assistant { content, tool_calls: calls.iter().map(call).collect() });
+                }
+            }
         }
+    }
+    if !asides.is_empty() {
+        say("", &[], &mut asides, &mut messages);
+    }
+    messages
+}
+
+/// What the person says, after what stands in their message without being theirs.
+fn say<'a>(text: &'a str, files: &'a [ModelFile], asides: &mut Vec<Aside<'a>>, messages: &mut Vec<Message<'a>>) {
+    if files.is_empty() && asides.is_empty() {
+        messages.push(Message::User { content: Content::Text(text) });
+        return;
+    }
+    let mut pieces = Vec::new();
+    for Aside { about, files } in asides.drain(..) {
+        pieces.push(Piece::Text { text: Cow::Owned(about) });
+        pieces.extend(files.into_iter().map(piece));
+    }
+    pieces.extend(files.iter().map(piece));
+    if !text.is_empty() {
+        pieces.push(Piece::Text { text: Cow::Borrowed(text) });
+    }
+    // The sides take turns, also where an answer of pictures alone is left out between two messages.
+    match messages.last_mut() {
+        Some(Message::User { content: Content::Pieces(last) }) => last.extend(pieces),
+        Some(Message::User { content }) => {
+            if let Content::Text(text) = content {
+                pieces.insert(0, Piece::Text { text: Cow::Borrowed(*text) });
+            }
+            *content = Content::Pieces(pieces);
+        }
+        _ => messages.push(Message::User { content: Content::Pieces(pieces) }),
+    }
+}
+
+fn piece(file: &ModelFile) -> Piece<'_> {
+    match file.kind() {
+        FileKind::Picture => Piece::ImageUrl { image_url: Address { url: file.data_url() } },
+        FileKind::Pdf => {
+            let filename = file.name.as_deref().unwrap_or(files::NAMELESS);
+            Piece::File { file: Document { filename, file_data: file.data_url() } }
+        }
+        FileKind::Other => Piece::Text { text: Cow::Owned(file.in_words()) },
     }
 }
 

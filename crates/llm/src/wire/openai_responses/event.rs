@@ -43,6 +43,9 @@ pub(super) struct Item<'a> {
     pub arguments: Raw<'a>,
     #[serde(borrow, default)]
     pub encrypted_content: Raw<'a>,
+    /// A picture that was drawn.
+    #[serde(borrow, default)]
+    pub result: Raw<'a>,
     #[serde(borrow, default)]
     summary: Raw<'a>,
     #[serde(borrow, default)]

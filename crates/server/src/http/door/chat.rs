@@ -107,7 +107,19 @@ impl ChatBody {
             streams: self.stream.unwrap_or(false),
             tells_usage: self.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
         };
-        Ok((Request { model: String::new(), system, messages, tools, tool_choice, max_tokens, parameters }, form))
+        Ok((
+            Request {
+                model: String::new(),
+                system,
+                messages,
+                tools,
+                tool_choice,
+                max_tokens,
+                parameters,
+                draws: false,
+            },
+            form,
+        ))
     }
 }
 

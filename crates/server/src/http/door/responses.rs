@@ -123,7 +123,7 @@ impl ResponsesBody {
         let max_tokens = self.max_output_tokens.filter(|most| *most > 0);
         let system = talk.system.join("\n\n");
         let (model, messages) = (String::new(), talk.said);
-        Ok(Request { model, system, messages, tools, tool_choice, max_tokens, parameters })
+        Ok(Request { model, system, messages, tools, tool_choice, max_tokens, parameters, draws: false })
     }
 }
 

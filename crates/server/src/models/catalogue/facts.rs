@@ -22,6 +22,12 @@ pub struct Facts {
     /// It reads pictures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<bool>,
+    /// It reads PDF documents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pdf: Option<bool>,
+    /// It answers with pictures too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image_output: Option<bool>,
     /// It thinks before it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<bool>,
@@ -65,6 +71,11 @@ pub struct Long {
 const MOST: f64 = 1_000_000.0;
 
 impl Facts {
+    /// Whether it is known to answer with pictures.
+    pub fn draws(&self) -> bool {
+        self.image_output == Some(true)
+    }
+
     /// Refuses what cannot be.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         anyhow::ensure!(!self.name.is_empty(), "name is empty");

@@ -6,7 +6,12 @@ export interface ModelFacts {
   /** Tokens that it reads and writes at most. */
   readonly context?: number;
   readonly tools?: boolean;
+  /** It reads pictures. */
   readonly images?: boolean;
+  /** It reads PDF documents. */
+  readonly pdf?: boolean;
+  /** It answers with pictures too. */
+  readonly imageOutput?: boolean;
   readonly reasoning?: boolean;
   /** US dollars for a million tokens. */
   readonly price?: { readonly input: number; readonly output: number };

@@ -1,4 +1,4 @@
-import { Brain, Image, Wrench } from "lucide-react";
+import { Brain, FileText, Image, Palette, Wrench } from "lucide-react";
 import { t } from "@/lib/models-text";
 import type { ModelFacts } from "../api/models";
 import { shortCount, shortPrice } from "./short-figures";
@@ -6,6 +6,8 @@ import { shortCount, shortPrice } from "./short-figures";
 const abilities = [
   { ability: "tools", Icon: Wrench },
   { ability: "images", Icon: Image },
+  { ability: "pdf", Icon: FileText },
+  { ability: "imageOutput", Icon: Palette },
   { ability: "reasoning", Icon: Brain },
 ] as const;
 
