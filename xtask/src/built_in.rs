@@ -15,6 +15,14 @@ use crate::workspace::Workspace;
 const WORDS: &str = "550";
 const TOKENS: &str = "128";
 
+/// What llama.cpp is measured with.
+const BENCH: &str = "crates/local/bench";
+
+/// The Python packages with llama.cpp in them.
+pub fn llama_requirements(workspace: &Workspace) -> PathBuf {
+    workspace.root.join(BENCH).join("requirements.txt")
+}
+
 /// Asks the questions in `crates/local/eval` and prints how many were answered rightly; the arguments go to the evaluation.
 pub fn eval(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let file = weights::ensure(&weights::BUILT_IN)?;
@@ -26,13 +34,12 @@ pub fn eval(workspace: &Workspace, arguments: &[String]) -> Outcome {
 /// Measures both with the same file and the same number of threads, one after the other.
 pub fn bench(workspace: &Workspace) -> Outcome {
     let file = weights::ensure(&weights::BUILT_IN)?;
-    let folder = workspace.root.join("crates/local/bench");
-    let python = python::ensure(&folder.join("requirements.txt"))?;
+    let python = python::ensure(&llama_requirements(workspace))?;
     let mut ours = example(workspace, "speed")?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).to_string();
     ours.arg(&file).args([WORDS, TOKENS]).env("RAYON_NUM_THREADS", &threads);
     let mut theirs = Command::new(python);
-    theirs.arg(folder.join("llama.py")).arg(&file).args([WORDS, TOKENS, &threads]);
+    theirs.arg(workspace.root.join(BENCH).join("llama.py")).arg(&file).args([WORDS, TOKENS, &threads]);
     let mut figures = Vec::new();
     step("figures", || {
         for command in [&mut theirs, &mut ours] {

@@ -15,7 +15,7 @@ use crate::steps::step;
 use crate::system::{chromium, openssl, postgres, python};
 use crate::weights::{self, Weights};
 use crate::workspace::Workspace;
-use crate::{crash, node, web};
+use crate::{built_in, crash, node, web};
 use report::{Report, check, suite, suite_of};
 
 /// The MCP servers of other makers that the tests of `mcp` talk to.
@@ -154,6 +154,8 @@ struct Needs {
     chromium: Option<PathBuf>,
     postgres: Option<PathBuf>,
     python: Option<PathBuf>,
+    /// A Python with llama.cpp in it.
+    llama: Option<PathBuf>,
     weights: Vec<&'static Weights>,
 }
 
@@ -173,13 +175,11 @@ impl Needs {
             node::install("MCP servers of other makers", &peers)?;
         }
         let mut weights = Vec::new();
-        if rust {
-            weights.push(&weights::SMALL);
-        }
         if rust || journeys {
-            weights.push(&weights::BUILT_IN);
+            weights.extend([&weights::SMALL, &weights::BUILT_IN]);
         }
-        Ok(Self { chromium, postgres, python, weights })
+        let llama = if journeys { Some(python::ensure(&built_in::llama_requirements(workspace))?) } else { None };
+        Ok(Self { chromium, postgres, python, llama, weights })
     }
 
     /// Adds what the tests read from their environment.
@@ -191,6 +191,9 @@ impl Needs {
         }
         if let Some(chromium) = &self.chromium {
             tests.env("CHROMIUM", chromium);
+        }
+        if let (Some(llama), Ok(small)) = (&self.llama, weights::path(&weights::SMALL)) {
+            tests.env("LLAMA_PYTHON", llama).env("SMALL_WEIGHTS", small);
         }
         tests
     }

@@ -97,6 +97,11 @@ pub fn ensure(weights: &Weights) -> Outcome<PathBuf> {
     Ok(file)
 }
 
+/// Where the file of these weights is, once it was fetched.
+pub fn path(weights: &Weights) -> Outcome<PathBuf> {
+    Ok(models_folder()?.join(weights.file))
+}
+
 /// Only a file whose hash was right ever gets its name, so its size tells enough.
 fn is_there(weights: &Weights, file: &Path) -> bool {
     file.metadata().is_ok_and(|data| data.len() == weights.size)
