@@ -43,6 +43,11 @@ impl ModelFile {
         }
     }
 
+    /// Whether it is a PDF document.
+    pub fn is_pdf(&self) -> bool {
+        self.kind() == FileKind::Pdf
+    }
+
     /// What it holds, as the wires write it.
     pub fn base64(&self) -> String {
         STANDARD.encode(&self.bytes)
