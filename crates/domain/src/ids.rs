@@ -51,6 +51,8 @@ macro_rules! ids {
 ids! {
     /// Something that a person attached to a message, or is about to.
     AttachmentId,
+    /// Something whose bytes are kept beside a chat.
+    FileId,
     /// A person with an account.
     UserId,
     /// One sign-in of a person on one device (`session_id` in the access token).

@@ -7,6 +7,7 @@ pub mod api_key;
 pub mod attachment;
 pub mod clock;
 pub mod elicitation;
+pub mod file;
 pub mod icon;
 pub mod ids;
 pub mod message;
@@ -18,6 +19,6 @@ pub mod tool;
 
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use ids::{
-    ApiKeyId, ApprovalId, AttachmentId, AuthSessionId, ChallengeId, ChatId, ElicitationId, FactorId, MessageId,
+    ApiKeyId, ApprovalId, AttachmentId, AuthSessionId, ChallengeId, ChatId, ElicitationId, FactorId, FileId, MessageId,
     ModelProviderId, NodeId, QueuedId, RunId, ServerId, ShareId, UserId,
 };

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::attachment::Attachment;
+use crate::file::FileRef;
 use crate::model::Seal;
 use serde_json::Value;
 
@@ -92,6 +93,8 @@ pub enum Part {
         /// What it is, as it was then.
         attachment: Box<Attachment>,
     },
+    /// A file that the person attached to their words, or that the model made.
+    File(FileRef),
 }
 
 /// How an answer ended.
@@ -130,6 +133,14 @@ pub fn text_of(parts: &[Part]) -> String {
         })
         .collect();
     texts.join("\n\n")
+}
+
+/// The files that stand among the parts themselves, in order.
+pub fn files_of(parts: &[Part]) -> impl Iterator<Item = &FileRef> {
+    parts.iter().filter_map(|part| match part {
+        Part::File(file) => Some(file),
+        _ => None,
+    })
 }
 
 /// The tool calls of an answer, in order.

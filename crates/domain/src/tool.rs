@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use crate::file::FileRef;
 use crate::icon::Icon;
 use crate::text::show_hidden_writing;
 
@@ -141,9 +142,25 @@ pub struct ToolResult {
     /// What the server adds for the tool's app. Nobody else reads it, least of all the model.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
+    /// The file with all of it, as JSON, where it is too long to stand here; what stands here is its beginning then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Box<FileRef>>,
 }
 
+/// The field of a piece that names the file with its bytes, which stand there no longer.
+pub const PIECE_FILE: &str = "file";
+
 impl ToolResult {
+    /// The files that it names.
+    pub fn files(&self) -> impl Iterator<Item = FileRef> {
+        self.pictures().chain(self.whole.as_deref().cloned())
+    }
+
+    /// Those with the bytes of its pieces, in order.
+    pub fn pictures(&self) -> impl Iterator<Item = FileRef> {
+        self.content.iter().filter_map(file_of_piece)
+    }
+
     /// A result of one text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![serde_json::json!({ "type": "text", "text": text.into() })], ..Self::default() }
@@ -173,8 +190,13 @@ impl ToolResult {
     }
 }
 
+/// The file with the bytes of a piece.
+pub fn file_of_piece(piece: &ToolContent) -> Option<FileRef> {
+    FileRef::deserialize(piece.get(PIECE_FILE)?).ok()
+}
+
 /// Whether a piece names the model among those whom it is for, or nobody.
-fn is_for_model(piece: &ToolContent) -> bool {
+pub fn is_for_model(piece: &ToolContent) -> bool {
     let audience = piece.get("annotations").and_then(|annotations| annotations.get("audience"));
     let audience = audience.and_then(Value::as_array).filter(|audience| !audience.is_empty());
     audience.is_none_or(|audience| audience.iter().any(|role| role == "assistant"))

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use domain::text::is_invisible;
-use domain::tool::{ToolDefinition, ToolResult};
+use domain::tool::{PIECE_FILE, ToolDefinition, ToolResult};
 use rmcp::model::{ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams, ServerResult};
 use serde_json::Value;
 
@@ -124,9 +124,14 @@ pub(crate) fn result(result: ServerResult) -> Result<ToolResult, Error> {
         ServerResult::EmptyResult(_) => return Ok(ToolResult::default()),
         _ => return Err(unreadable()),
     };
-    let result: ToolResult = serde_json::from_value(raw).map_err(|_| unreadable())?;
+    let mut result: ToolResult = serde_json::from_value(raw).map_err(|_| unreadable())?;
     // Not for a server to say.
-    Ok(ToolResult { schema_error: None, ..result })
+    for piece in &mut result.content {
+        if let Some(fields) = piece.as_object_mut() {
+            fields.remove(PIECE_FILE);
+        }
+    }
+    Ok(ToolResult { schema_error: None, whole: None, ..result })
 }
 
 #[cfg(test)]

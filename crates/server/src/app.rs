@@ -15,7 +15,7 @@ use url::Url;
 use crate::auth::Auth;
 use crate::chats::temporary::Temporary;
 use crate::chats::upkeep;
-use crate::config::Config;
+use crate::config::{Config, Limit};
 use crate::door;
 use crate::events::Events;
 use crate::mail::Mailer;
@@ -68,6 +68,8 @@ pub struct Parts {
     pub streams: Places,
     /// Files that are taken in at a time: each is in memory as a whole.
     pub imports: Semaphore,
+    /// The same of those that go with messages.
+    pub uploads: Places,
     /// What limits programs that ask in a person's name.
     pub door: door::Limits,
     /// That this process uses the data folder, where that is known.
@@ -78,6 +80,8 @@ pub struct Parts {
 
 /// Files that are taken in at a time.
 const IMPORTS: usize = 2;
+/// The same of those that go with messages, of 10 MiB at most.
+const UPLOADS: Limit = Limit { each: 4, all: 16 };
 
 impl std::ops::Deref for App {
     type Target = Parts;
@@ -140,6 +144,7 @@ impl App {
             temporary: Temporary::default(),
             streams,
             imports: Semaphore::new(IMPORTS),
+            uploads: Places::new(UPLOADS),
             door,
             identity,
             post,

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
+use crate::files::sight::{Sight, Takes};
 use crate::models::meter::{self, Payer};
 use crate::models::{ModelId, Models};
 use crate::tools::Toolset;
@@ -174,6 +175,7 @@ struct Reply {
 impl Talk<'_> {
     async fn hold(&self, question: Question) -> Result<(FinishReason, Usage), Failure> {
         let Question { user, model, mut request, with_tools, .. } = question;
+        let sight = Sight::new(Takes::of(self.app, user, &model).await);
         let offered = if with_tools { Some(self.offer(user, &model, &request).await?) } else { None };
         let mut usage = Usage::default();
         for _ in 0..ROUNDS {
@@ -185,7 +187,7 @@ impl Talk<'_> {
             let Some((toolset, offer)) = offered.as_ref().filter(|_| !reply.calls.is_empty()) else {
                 return Ok((reply.finish.unwrap_or(FinishReason::Truncated), usage));
             };
-            let results = tools::call(self.app, user, (toolset, offer), &reply.calls, &self.cancel).await?;
+            let results = tools::call(self.app, user, (toolset, offer), &reply.calls, &sight, &self.cancel).await?;
             let Reply { text, thoughts, calls, .. } = reply;
             request.messages.push(ModelMessage::Assistant { thoughts, text, calls, files: Vec::new() });
             request.messages.extend(results);

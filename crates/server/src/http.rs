@@ -15,6 +15,7 @@ pub mod error;
 pub mod events;
 pub mod export;
 pub mod extract;
+pub mod files;
 pub mod functions;
 pub mod google_drive;
 pub mod headers;
@@ -75,6 +76,7 @@ fn table() -> Vec<Section> {
         rest::section(),
         functions::section(),
         door::section(),
+        files::section(),
         Section::new(
             "/api",
             [
@@ -103,6 +105,7 @@ fn table() -> Vec<Section> {
                 delete("/shares/{id}", Owner, shares::end),
                 // Whoever has the link.
                 get("/shared/{token}", Anyone, shares::show),
+                get("/shared/{token}/files/{file}", Anyone, shares::show_file),
                 get("/search", SignedIn, history::search),
                 post("/sessions/{id}/elicitations/{elicitation}", Owner, sessions::answer),
                 get("/connections", SignedIn, connections::list),

@@ -9,6 +9,7 @@ pub mod chats;
 pub mod config;
 pub mod door;
 pub mod events;
+pub mod files;
 pub mod http;
 pub mod mail;
 pub mod models;

@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use domain::attachment::Attachment;
-use domain::message::{AppContext, MessageStatus, Part};
+use domain::message::{MessageStatus, Part};
 use domain::model::ModelError;
 use domain::{AttachmentId, ChatId, Clock, MessageId, NodeId, QueuedId, RunId, UserId};
 use store::Store;
@@ -249,10 +249,6 @@ impl Runs {
             end: OnceLock::new(),
         });
         self.enter(&run)?;
-        let (queued, parts) = match question.queued {
-            Some((id, parts)) => (Some(id), parts),
-            None => (None, parts_of(question.attachments, question.contexts)),
-        };
         let turn = NewTurn {
             owner,
             chat: question.chat,
@@ -261,8 +257,8 @@ impl Runs {
             answer: run.answer,
             content: question.message.clone(),
             place: question.place,
-            queued,
-            parts,
+            queued: question.queued,
+            parts: question.parts,
             model: model.to_string(),
             tools: question.tools.stored(),
             now: app.clock.now(),
@@ -373,12 +369,6 @@ impl Runs {
     }
 }
 
-/// What goes with a person's words.
-pub fn parts_of(attachments: Vec<Attachment>, contexts: Vec<AppContext>) -> Vec<Part> {
-    let attached = attachments.into_iter().map(|attachment| Part::Attachment { attachment: Box::new(attachment) });
-    attached.chain(contexts.into_iter().map(|context| Part::AppContext { context })).collect()
-}
-
 /// What a person asks.
 #[derive(Debug, Clone)]
 pub struct Question {
@@ -388,12 +378,10 @@ pub struct Question {
     pub message: Option<String>,
     /// Where in the chat.
     pub place: Place,
-    /// What the person attached to them.
-    pub attachments: Vec<Attachment>,
+    /// What the person attached to them, and what apps want the model to know.
+    pub parts: Vec<Part>,
     /// With which tools.
     pub tools: Selection,
-    /// What apps want the model to know.
-    pub contexts: Vec<AppContext>,
-    /// Where the words have waited, and what goes with them.
-    pub queued: Option<(QueuedId, Vec<Part>)>,
+    /// Where the words have waited.
+    pub queued: Option<QueuedId>,
 }

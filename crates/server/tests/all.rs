@@ -7,6 +7,7 @@ mod bounds;
 mod chat_models;
 mod door;
 mod elicitations;
+mod files;
 mod google_drive;
 mod history;
 mod hostile;

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::branches::{self, Node, Place};
 use crate::dispatch::{read, transaction};
 use crate::runs::{Chunk, insert_chunk};
-use crate::{Error, JsonText, Store};
+use crate::{Error, JsonText, Store, files};
 
 /// The title of a chat before its first message (specification 3).
 pub const UNTITLED: &str = "New Chat";
@@ -174,6 +174,8 @@ impl Store {
                     .bind(&parts)
                     .execute(&mut *tx)
                     .await?;
+                let named = parts.as_ref().map(|parts| files::named_in(&parts.0)).unwrap_or_default();
+                files::hold_files!(tx, turn.owner, turn.chat, turn.user_message.0, &named);
             }
             for part in &turn.parts {
                 let Part::Attachment { attachment } = part else { continue };

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use domain::message::{MessageStatus, Role};
+use domain::file::{FileRef, PLACE};
+use domain::message::{MessageStatus, Part, Role};
 use domain::model::ModelSettings;
 use domain::text::without_nul;
-use domain::{ChatId, MessageId, Timestamp, UserId};
+use domain::{ChatId, FileId, MessageId, Timestamp, UserId};
 
 use crate::dispatch::transaction;
-use crate::{Error, Store, chat_models, marks, model_settings};
+use crate::{Error, Store, chat_models, files, marks, model_settings};
 
 /// A chat of a file.
 #[derive(Debug, Clone)]
@@ -29,6 +30,17 @@ pub struct ImportedChat {
     pub settings: ModelSettings,
     /// What was said.
     pub messages: Vec<ImportedMessage>,
+    /// The files that go with it.
+    pub files: Vec<ImportedFile>,
+}
+
+/// A file that goes with a chat of a file.
+#[derive(Debug, Clone)]
+pub struct ImportedFile {
+    /// What it is, with its id where it comes from.
+    pub file: FileRef,
+    /// What is in it.
+    pub bytes: Vec<u8>,
 }
 
 /// A message of a file.
@@ -103,6 +115,32 @@ impl Store {
                 }
                 id = ChatId::fresh();
             }
+            let mut new_paths: Vec<(String, String)> = Vec::new();
+            for ImportedFile { file, bytes } in &chat.files {
+                let name = file.filename.clone().map(without_nul);
+                let mut file_id = file.id;
+                loop {
+                    let inserted = sqlx::query(files::INSERT)
+                        .bind(file_id.0)
+                        .bind(owner.0)
+                        .bind(&file.media_type)
+                        .bind(name.as_deref())
+                        .bind(bytes.len() as i64)
+                        .bind(now.0)
+                        .execute(&mut *tx)
+                        .await?;
+                    if inserted.rows_affected() == 1 {
+                        break;
+                    }
+                    file_id = FileId::fresh();
+                }
+                sqlx::query(files::INSERT_BYTES).bind(file_id.0).bind(bytes).execute(&mut *tx).await?;
+                sqlx::query(files::GIVE).bind(file_id.0).bind(owner.0).bind(id.0).execute(&mut *tx).await?;
+                if file_id != file.id {
+                    new_paths.push((format!("{PLACE}{}", file.id), format!("{PLACE}{file_id}")));
+                }
+            }
+            let renew = |json: &str| new_paths.iter().fold(json.to_owned(), |json, (old, new)| json.replace(old, new));
             let mut renamed: HashMap<MessageId, MessageId> = HashMap::new();
             for message in &chat.messages {
                 let parent = message.aside.and_then(|aside| aside.parent);
@@ -110,6 +148,8 @@ impl Store {
                 let content = without_nul(message.content.clone());
                 let error = message.error.clone().map(without_nul);
                 let model = message.model.clone().map(without_nul);
+                let tool_calls = renew(&message.tool_calls);
+                let parts = message.parts.as_deref().map(renew);
                 let mut message_id = message.id;
                 loop {
                     let inserted = sqlx::query(INSERT_MESSAGE)
@@ -117,8 +157,8 @@ impl Store {
                         .bind(id.0)
                         .bind(message.role.as_str())
                         .bind(&content)
-                        .bind(&message.tool_calls)
-                        .bind(message.parts.as_deref())
+                        .bind(&tool_calls)
+                        .bind(parts.as_deref())
                         .bind(message.status.map(MessageStatus::as_str))
                         .bind(error.as_deref())
                         .bind(model.as_deref())
@@ -133,6 +173,11 @@ impl Store {
                     }
                     message_id = MessageId::fresh();
                     renamed.insert(message.id, message_id);
+                }
+                if let Some(parts) = parts.filter(|_| !chat.files.is_empty()) {
+                    let parts: Vec<Part> =
+                        serde_json::from_str(&parts).map_err(|error| Error::Corrupt(error.to_string()))?;
+                    files::hold_files!(tx, owner, id, message_id.0, &files::named_in(&parts));
                 }
             }
             if chat.marks != marks::Marks::default() {

@@ -23,6 +23,7 @@ pub mod deleted;
 pub mod directory;
 pub mod elicitations;
 pub mod factors;
+pub mod files;
 pub mod imports;
 pub mod listings;
 pub mod marks;

@@ -6,7 +6,7 @@ use domain::{ChatId, QueuedId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::dispatch::{read, transaction, write};
-use crate::{Error, JsonText, Store};
+use crate::{Error, JsonText, Store, files};
 
 const COUNT: &str = "SELECT COUNT(*) FROM queued_messages WHERE session_id = $1 AND user_id = $2";
 
@@ -87,7 +87,11 @@ impl Store {
                 .bind(now.0)
                 .execute(&mut *tx)
                 .await?;
-            if inserted.rows_affected() == 0 { Err(Error::NotFound) } else { Ok(others) }
+            if inserted.rows_affected() == 0 {
+                return Err(Error::NotFound);
+            }
+            files::hold_files!(tx, owner, chat, message.id.0, &files::named_in(&message.parts));
+            Ok(others)
         })
     }
 

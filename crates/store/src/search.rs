@@ -1,7 +1,8 @@
 //! Search over the titles and messages of a person.
 //!
 //! Triggers note which texts have changed; their words are read here and stored beside them, each with its owner's key in
-//! front, so that a search walks through one person's words and no other's. The database finds candidates by words; what
+//! front, so that a search walks through one person's words and no other's. The names of files that go with a message are
+//! read behind its words. The database finds candidates by words; what
 //! it found is then looked at as a text: phrases, places, and the piece that is shown. The statements about words are the
 //! only ones of the house that each database has for itself.
 
@@ -124,7 +125,8 @@ macro_rules! candidates {
 /// The same on PostgreSQL among the newest messages of a person only. The index over the words gives all that have them,
 /// in no order: for a word that stands in most messages, to look at the newest is a thousand times less to read.
 const NEWEST_CANDIDATES: &str = "SELECT e.number, e.session_id, s.title, m.id, m.role,
-      substr(m.content, 1, CAST($5 AS INTEGER)) AS content, m.created_at
+      substr(m.content, 1, CAST($5 AS INTEGER)) || COALESCE((SELECT '\n' || string_agg(f.name, ' ') FROM file_uses u JOIN files f ON f.id = u.file_id
+                WHERE u.holder_id = m.id), '') AS content, m.created_at
     FROM (
       SELECT n.number, n.id, n.session_id FROM (
         SELECT number, id, session_id, words FROM search_entries
@@ -138,7 +140,9 @@ const TITLE_CANDIDATES: (&str, &str) =
     candidates!("e.number, e.session_id, s.title, s.updated_at", "", "", "s.user_id = $1 AND e.is_title = (1 = 1)");
 
 const MESSAGE_CANDIDATES: (&str, &str) = candidates!(
-    "e.number, e.session_id, s.title, m.id, m.role, substr(m.content, 1, CAST($5 AS INTEGER)) AS content, m.created_at",
+    "e.number, e.session_id, s.title, m.id, m.role, substr(m.content, 1, CAST($5 AS INTEGER)) ||
+      COALESCE((SELECT '\n' || string_agg(f.name, ' ') FROM file_uses u JOIN files f ON f.id = u.file_id
+                WHERE u.holder_id = m.id), '') AS content, m.created_at",
     "CROSS JOIN ai_chat_messages m ON m.id = e.id",
     "JOIN ai_chat_messages m ON m.id = e.id",
     "s.user_id = $1 AND e.is_title = (1 = 0)"
@@ -150,7 +154,9 @@ const ANY_PENDING: &str = "SELECT EXISTS (SELECT 1 FROM search_entries WHERE use
 macro_rules! pending {
     ($whose:literal, $lock:literal) => {
         concat!(
-            "SELECT e.number, e.is_title, e.user_id, substr(COALESCE(m.content, s.title), 1, CAST($2 AS INTEGER)) AS text
+            "SELECT e.number, e.is_title, e.user_id, substr(COALESCE(m.content, s.title), 1, CAST($2 AS INTEGER)) ||
+               COALESCE((SELECT '\n' || string_agg(f.name, ' ') FROM file_uses u JOIN files f ON f.id = u.file_id
+                WHERE u.holder_id = m.id), '') AS text
              FROM search_entries e JOIN ai_chat_sessions s ON s.id = e.session_id
              LEFT JOIN ai_chat_messages m ON m.id = e.id AND e.is_title = (1 = 0)
              WHERE e.pending AND ",

@@ -1,10 +1,10 @@
 //! Chats as they were when their people shared them.
 
-use domain::{ChatId, ShareId, Timestamp, UserId};
+use domain::{ChatId, FileId, ShareId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::dispatch::{read, transaction, write};
-use crate::{Error, Store};
+use crate::{Error, Store, files};
 
 /// A share to be made.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub struct NewShare {
     pub chat: ChatId,
     /// What was said: a JSON list.
     pub messages: String,
+    /// The files that are in it.
+    pub files: Vec<FileId>,
     /// How many messages.
     pub count: i64,
     /// Whether arguments and results of tools are in it.
@@ -109,7 +111,11 @@ impl Store {
                 .execute(&mut *tx)
                 .await?
                 .rows_affected();
-            if inserted == 0 { Err(Error::NotFound) } else { Ok(true) }
+            if inserted == 0 {
+                return Err(Error::NotFound);
+            }
+            files::hold_files!(tx, owner, share.chat, share.id.0, &share.files);
+            Ok(true)
         })
     }
 

@@ -119,6 +119,7 @@ pub fn chat(row: &RawValue) -> Result<Option<ImportedChat>, String> {
         updated_at,
         marks: Marks { pinned: false, archived: conversation.is_archived == Some(true) },
         messages,
+        files: Vec::new(),
     }))
 }
 

@@ -1,14 +1,18 @@
 //! Chats of a file that somebody brings: our own export, read strictly, or ChatGPT's.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use domain::file::FileRef;
 use domain::message::{MessageStatus, Part, Role};
 use domain::model::ModelSettings;
 use domain::{ChatId, MessageId, Timestamp};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use store::imports::{Aside, ImportedChat, ImportedMessage};
+use store::imports::{Aside, ImportedChat, ImportedFile, ImportedMessage};
 use store::marks::Marks;
 
 use super::chatgpt;
+use crate::files::results::media_type;
 use crate::models::is_name;
 use crate::models::settings::check;
 
@@ -103,6 +107,18 @@ struct ChatOfFile {
     /// What is on other branches.
     #[serde(default)]
     branches: Vec<MessageOfFile>,
+    #[serde(default)]
+    files: Vec<FileOfFile>,
+}
+
+/// A file that goes with a chat.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct FileOfFile {
+    /// What it is.
+    #[serde(flatten)]
+    pub file: FileRef,
+    /// What is in it, in base64.
+    pub bytes: String,
 }
 
 #[derive(Deserialize)]
@@ -139,6 +155,11 @@ fn own_chat(row: &RawValue) -> Result<ImportedChat, String> {
     };
     let present = chat.messages.into_iter().enumerate().map(read);
     let messages = present.chain(chat.branches.into_iter().enumerate().map(read_aside));
+    let files = chat.files.into_iter().enumerate().map(|(index, FileOfFile { mut file, bytes })| {
+        let bytes = STANDARD.decode(bytes).map_err(|error| format!("files[{index}].bytes: {error}"))?;
+        file.media_type = media_type(&bytes, &file.media_type);
+        Ok(ImportedFile { file, bytes })
+    });
     check(&chat.settings).map_err(|reason| format!("settings: {reason}"))?;
     if chat.model.as_deref().is_some_and(|name| !is_name(name)) {
         return Err("model: that is no name of a model".to_owned());
@@ -152,6 +173,7 @@ fn own_chat(row: &RawValue) -> Result<ImportedChat, String> {
         updated_at: chat.updated_at,
         marks: Marks { pinned: chat.pinned, archived: chat.archived },
         messages: messages.collect::<Result<_, String>>()?,
+        files: files.collect::<Result<_, String>>()?,
     })
 }
 

@@ -26,6 +26,7 @@ pub fn document(title: &str, messages: &[StoredMessage]) -> String {
                     let (name, server) = (plain(&attachment.name), plain(&attachment.server_name));
                     writeln!(text, "\nAttached: `{name}` of `{server}`")
                 }
+                Part::File(file) => writeln!(text, "\nFile: `{}` ({})", plain(file.title()), plain(&file.media_type)),
                 Part::Reasoning { .. } | Part::AppContext { .. } | Part::Notice { .. } => Ok(()),
             };
         }

@@ -1,8 +1,9 @@
 //! What others see of a chat that its person shares.
 
-use domain::Timestamp;
+use domain::file::FileRef;
 use domain::message::{Part, Role};
-use domain::tool::{Outcome, ToolCall};
+use domain::tool::{Outcome, ToolCall, ToolResult};
+use domain::{FileId, Timestamp};
 use serde::Serialize;
 use store::chats::StoredMessage;
 
@@ -15,9 +16,18 @@ pub struct SharedMessage {
     parts: Vec<SharedPart>,
 }
 
-/// A part of it. What the model thought first is not shared, and neither is what the person attached.
+/// What of a chat is shared beside its words and the pictures that its models made.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct With {
+    /// What tools were given and gave back.
+    pub tools: bool,
+    /// The files that the person attached.
+    pub files: bool,
+}
+
+/// A part of it. What the model thought first is not shared, and neither is what the person attached of servers.
 #[derive(Debug, Clone, Serialize)]
-#[serde(tag = "type", rename_all = "kebab-case")]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 enum SharedPart {
     /// Words.
     Text { text: String },
@@ -25,27 +35,61 @@ enum SharedPart {
     ToolCall { name: String, outcome: Outcome },
     /// A call with everything about it, where the person chose so.
     WholeToolCall { call: Box<ToolCall> },
+    /// A file, which the share serves by this id.
+    File {
+        id: FileId,
+        media_type: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        filename: Option<String>,
+        size: u64,
+    },
+    /// That there was a file, which is not shared.
+    HiddenFile { media_type: String },
 }
 
-/// Messages as they are shared, with or without what tools were given and gave back. Messages of which nothing is left
-/// are not there.
-pub fn shared(messages: Vec<StoredMessage>, with_tools: bool) -> Vec<SharedMessage> {
+/// Messages as they are shared, and the files that are in them. Messages of which nothing is left are not there.
+pub fn shared(messages: Vec<StoredMessage>, with: With) -> (Vec<SharedMessage>, Vec<FileId>) {
+    let mut files = Vec::new();
     let shared = |message: StoredMessage| {
-        // What goes with a person's words is none of them.
-        let is_plain = message.role == Role::User || message.parts.is_empty();
-        let parts = if is_plain { vec![Part::Text { text: message.content }] } else { message.parts };
-        let parts = parts.into_iter().filter_map(|part| shared_part(part, with_tools)).collect();
-        SharedMessage { role: message.role, created_at: message.created_at, parts }
+        let StoredMessage { role, content, parts, created_at, .. } = message;
+        let parts = match role {
+            // What goes with a person's words is none of them.
+            Role::User => {
+                let attached = parts.into_iter().filter(|part| matches!(part, Part::File(_)));
+                attached.chain([Part::Text { text: content }]).collect()
+            }
+            Role::Assistant if parts.is_empty() => vec![Part::Text { text: content }],
+            Role::Assistant => parts,
+        };
+        let parts = parts.into_iter().filter_map(|part| {
+            let part = shared_part(part, role, with)?;
+            match &part {
+                SharedPart::File { id, .. } => files.push(*id),
+                SharedPart::WholeToolCall { call } => {
+                    files.extend(call.result.iter().flat_map(ToolResult::files).map(|file| file.id));
+                }
+                _ => {}
+            }
+            Some(part)
+        });
+        SharedMessage { role, created_at, parts: parts.collect() }
     };
-    messages.into_iter().map(shared).filter(|message: &SharedMessage| !message.parts.is_empty()).collect()
+    let messages = messages.into_iter().map(shared).filter(|message| !message.parts.is_empty()).collect();
+    (messages, files)
 }
 
-fn shared_part(part: Part, with_tools: bool) -> Option<SharedPart> {
+fn shared_part(part: Part, role: Role, with: With) -> Option<SharedPart> {
     match part {
         Part::Text { text } if text.is_empty() => None,
         Part::Text { text } => Some(SharedPart::Text { text }),
-        Part::ToolCall { call } if with_tools => Some(SharedPart::WholeToolCall { call }),
+        Part::ToolCall { call } if with.tools => Some(SharedPart::WholeToolCall { call }),
         Part::ToolCall { call } => Some(SharedPart::ToolCall { name: call.name, outcome: call.outcome }),
+        Part::File(FileRef { media_type, .. }) if role == Role::User && !with.files => {
+            Some(SharedPart::HiddenFile { media_type })
+        }
+        Part::File(FileRef { id, media_type, filename, size }) => {
+            Some(SharedPart::File { id, media_type, filename, size })
+        }
         Part::Reasoning { .. } | Part::AppContext { .. } | Part::Notice { .. } | Part::Attachment { .. } => None,
     }
 }
@@ -54,7 +98,6 @@ fn shared_part(part: Part, with_tools: bool) -> Option<SharedPart> {
 mod tests {
     use super::*;
     use domain::MessageId;
-    use domain::tool::ToolResult;
     use serde_json::json;
 
     #[test]
@@ -90,13 +133,43 @@ mod tests {
             ),
             message(Role::Assistant, "", vec![Part::Reasoning { text: "secret-thought".into(), seal: None }]),
         ];
-        let plain = serde_json::to_value(shared(messages.clone(), false)).unwrap();
+        let plain = serde_json::to_value(shared(messages.clone(), With::default()).0).unwrap();
         assert!(!plain.to_string().contains("secret"), "{plain}");
         assert_eq!(plain[0]["parts"], json!([{ "type": "text", "text": "Hello" }]));
         assert_eq!(plain[1]["parts"][0], json!({ "type": "tool-call", "name": "read_file", "outcome": "done" }));
         assert_eq!(plain.as_array().unwrap().len(), 2);
-        let whole = serde_json::to_value(shared(messages, true)).unwrap();
+        let whole = serde_json::to_value(shared(messages, With { tools: true, files: false }).0).unwrap();
         assert_eq!(whole[1]["parts"][0]["call"]["arguments"]["path"], "secret-path");
         assert!(!whole.to_string().contains("secret-thought"));
+    }
+
+    #[test]
+    fn files_of_a_person_are_shared_only_when_chosen_and_pictures_of_the_model_always() {
+        let file = |name: &str| FileRef {
+            media_type: "image/png".into(),
+            filename: Some(name.into()),
+            id: FileId::fresh(),
+            size: 3,
+        };
+        let (own, made) = (file("secret.png"), file("made.png"));
+        let message = |role, file: &FileRef| StoredMessage {
+            id: MessageId::fresh(),
+            role,
+            content: "Look.".into(),
+            parts: vec![Part::File(file.clone())],
+            created_at: Timestamp(0),
+        };
+        let messages = vec![message(Role::User, &own), message(Role::Assistant, &made)];
+        let (plain, files) = shared(messages.clone(), With { tools: true, files: false });
+        let plain = serde_json::to_value(plain).unwrap();
+        assert_eq!(
+            (&plain[0]["parts"][0], files),
+            (&json!({ "type": "hidden-file", "mediaType": "image/png" }), vec![made.id])
+        );
+        let (whole, files) = shared(messages, With { tools: false, files: true });
+        assert_eq!(files, [own.id, made.id]);
+        let want =
+            json!({ "type": "file", "id": own.id, "mediaType": "image/png", "filename": "secret.png", "size": 3 });
+        assert_eq!(serde_json::to_value(whole).unwrap()[0]["parts"][0], want);
     }
 }

@@ -1,8 +1,9 @@
-//! What happens to chats by itself: deleted ones go for good, and words of texts are read so that they can be searched.
+//! What happens to chats by itself: deleted ones go for good, files that nothing names go with them, and words of texts are read so that they can be searched.
 
 use std::time::Duration;
 
 use crate::app::App;
+use crate::files::WAITS;
 
 /// Seconds for which a deleted chat can come back.
 pub const UNDO: i64 = 600;
@@ -31,6 +32,7 @@ pub async fn run(app: App) {
 pub async fn round(app: &App) -> Result<(), store::Error> {
     app.temporary.sweep(app);
     app.store.purge_deleted_chats(app.clock.now().plus_seconds(-UNDO)).await?;
+    app.store.purge_files(app.clock.now().plus_seconds(-WAITS)).await?;
     while !app.tasks.stopping().is_cancelled() {
         let read = app.store.index_pending(None, BATCH).await?;
         if (read as i64) < BATCH {

@@ -25,6 +25,8 @@ pub struct Limits {
     pub turns_bytes: usize,
     /// `CHAT_MAX_BODIES_MIB`: bytes of request bodies that are being received.
     pub bodies_bytes: usize,
+    /// `CHAT_MAX_FILES_MIB_PER_USER`: bytes of the files that are kept for one person.
+    pub files_bytes: usize,
 }
 
 /// A number for one person and one for everybody.
@@ -54,6 +56,7 @@ impl Limits {
             turn_bytes: number("CHAT_MAX_TURN_MIB", 32)?.saturating_mul(MEBIBYTE),
             turns_bytes: number("CHAT_MAX_TURNS_MIB", 1_024)?.saturating_mul(MEBIBYTE),
             bodies_bytes: number("CHAT_MAX_BODIES_MIB", 256)?.saturating_mul(MEBIBYTE),
+            files_bytes: number("CHAT_MAX_FILES_MIB_PER_USER", 1_024)?.saturating_mul(MEBIBYTE),
         })
     }
 }

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Failure;
 use crate::app::App;
+use crate::files::sight::Sight;
 use crate::runs::{NEVER, parse_arguments, tool_result};
 use crate::tools::discovery::Offer;
 use crate::tools::permission::{Audited, Verdict};
@@ -46,6 +47,7 @@ pub async fn call(
     user: UserId,
     (toolset, offer): (&Toolset, &Offer),
     calls: &[ModelCall],
+    sight: &Sight,
     cancel: &CancellationToken,
 ) -> Result<Vec<ModelMessage>, Failure> {
     let mut prepared = Vec::new();
@@ -86,7 +88,7 @@ pub async fn call(
             CallEnd::Result(result) => record.result = Some(result),
             CallEnd::Failed { reason, .. } => record.error = Some(reason),
         }
-        Ok(tool_result(&record, call.name.clone()))
+        Ok(tool_result(&record, call.name.clone(), sight))
     });
     // The others come to their ends, too: they have begun.
     join_all(made).await.into_iter().collect()

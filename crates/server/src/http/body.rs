@@ -27,6 +27,11 @@ pub async fn read_optional<T: DeserializeOwned>(body: Body, limit: usize) -> Res
     if bytes.is_empty() { Ok(None) } else { parse(&bytes).map(Some) }
 }
 
+/// Reads a body that need not be JSON.
+pub async fn read_bytes(body: Body, limit: usize) -> Result<Bytes, BodyError> {
+    collect(body, limit).await
+}
+
 async fn collect(body: Body, limit: usize) -> Result<Bytes, BodyError> {
     match Limited::new(body, limit).collect().await {
         Ok(body) => Ok(body.to_bytes()),

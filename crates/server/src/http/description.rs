@@ -12,12 +12,13 @@ use super::error::ApiError;
 use super::route::{Access, Entry};
 
 /// The sections, by the beginning of their paths. The last one that fits is a route's own.
-const SECTIONS: [(&str, &str); 8] = [
+const SECTIONS: [(&str, &str); 9] = [
     ("/", include_str!("description/root.json")),
     ("/auth/v1", include_str!("description/auth.json")),
     ("/auth/v1/admin", include_str!("description/admin.json")),
     ("/rest/v1", include_str!("description/rest.json")),
     ("/v1", include_str!("description/door.json")),
+    ("/v1/files", include_str!("description/files.json")),
     ("/functions/v1", include_str!("description/functions.json")),
     ("/api", include_str!("description/api.json")),
     ("/mcp", include_str!("description/mcp.json")),

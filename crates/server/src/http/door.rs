@@ -4,6 +4,7 @@ mod answer;
 mod body;
 mod caller;
 mod chat;
+mod files;
 mod functions;
 mod parameters;
 mod refusal;
@@ -25,6 +26,7 @@ use super::route::{Section, get, post};
 use super::sse;
 use crate::app::App;
 use crate::door::{Failure, Question, Said, answer};
+use crate::files::sight::Takes;
 use crate::models::{ModelId, ModelView, allowance};
 use body::Body;
 use caller::Caller;
@@ -78,7 +80,9 @@ async fn listed(app: &App, caller: &Caller) -> Result<Vec<Value>, Refusal> {
 /// `POST /v1/chat/completions`
 async fn complete(State(app): State<App>, caller: Caller, Body(body): Body<ChatBody>) -> Result<Response, Refusal> {
     let asked = Asked::new(&app, &caller, &body.model).await?;
-    let (request, form) = body.read(asked.with_tools)?;
+    let (mut request, given, form) = body.read(asked.with_tools)?;
+    let takes = Takes::of(&app, caller.user, &asked.model).await;
+    given.into_messages(&app, &mut request.messages, "messages", takes).await?;
     let shape = answer::Shape::new(asked.told(), app.clock.now());
     // A model is not asked for what nobody could be told.
     let place = if form.streams { Some(sse::place(&app, caller.user)?) } else { None };
@@ -93,7 +97,9 @@ async fn complete(State(app): State<App>, caller: Caller, Body(body): Body<ChatB
 async fn respond(State(app): State<App>, caller: Caller, Body(body): Body<ResponsesBody>) -> Result<Response, Refusal> {
     let asked = Asked::new(&app, &caller, &body.model).await?;
     let streams = body.stream.unwrap_or(false);
-    let request = body.read(asked.with_tools)?;
+    let (mut request, given) = body.read(asked.with_tools)?;
+    let takes = Takes::of(&app, caller.user, &asked.model).await;
+    given.into_messages(&app, &mut request.messages, "input", takes).await?;
     let shape = responses::answer::Answer::new(asked.told(), app.clock.now());
     let place = if streams { Some(sse::place(&app, caller.user)?) } else { None };
     let said = asked.put(&app, &caller, request)?;

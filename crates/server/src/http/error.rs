@@ -17,6 +17,17 @@ pub enum ApiError {
     /// The body is larger than anybody needs.
     #[error("the body is larger than {} MiB", super::BODY_LIMIT / (1024 * 1024))]
     TooLarge,
+    /// What was sent is larger than there is room for.
+    #[error("{message}")]
+    TooLargeFor {
+        /// Stable word.
+        code: &'static str,
+        /// For people.
+        message: String,
+    },
+    /// What was sent is of a kind that is not taken.
+    #[error("{0}")]
+    UnsupportedKind(String),
     /// No or no valid access token.
     #[error("sign in first")]
     Unauthorized,
@@ -96,7 +107,8 @@ impl ApiError {
     pub fn status(&self) -> StatusCode {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
-            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooLarge | Self::TooLargeFor { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedKind(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::NeedsFactor => StatusCode::FORBIDDEN,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
@@ -115,13 +127,15 @@ impl ApiError {
         match self {
             Self::BadRequest(_) => "bad_request",
             Self::TooLarge => "body_too_large",
+            Self::UnsupportedKind(_) => "unsupported_media_type",
             Self::Unauthorized => "unauthorized",
             Self::NeedsFactor => "insufficient_aal",
             Self::NotFound("session") => "session_not_found",
             Self::NotFound(_) => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::Spent { .. } => "tokens_spent",
-            Self::Conflict { code, .. }
+            Self::TooLargeFor { code, .. }
+            | Self::Conflict { code, .. }
             | Self::Unprocessable { code, .. }
             | Self::TooMany { code, .. }
             | Self::Upstream { code, .. } => code,

@@ -8,7 +8,10 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use domain::file::FileRef;
 use domain::model::ModelSettings;
 use domain::{ChatId, MessageId, Timestamp, UserId};
 use futures_util::stream::{self, StreamExt};
@@ -25,7 +28,7 @@ use super::error::ApiError;
 use super::extract::{Named, Query as Asked, SignedIn};
 use super::sessions::own_chat;
 use crate::app::App;
-use crate::chats::file::VERSION;
+use crate::chats::file::{FileOfFile, VERSION};
 use crate::chats::markdown;
 
 /// Rows that are read at once. A message can be large.
@@ -141,6 +144,14 @@ enum Step {
     Branches {
         chat: String,
     },
+    /// The files of a chat.
+    Files {
+        chat: String,
+    },
+    File {
+        file: FileRef,
+        first: bool,
+    },
     Text(&'static str),
 }
 
@@ -217,11 +228,26 @@ impl Writer {
             }
             Step::Branches { chat } => {
                 let aside = self.app.store.list_aside(self.owner, chat.parse()?).await?;
-                if aside.is_empty() {
-                    return Ok(Some(Bytes::from_static(b"]}")));
-                }
+                self.next.push_front(Step::Files { chat });
                 let rows = aside.iter().map(branch_row).collect::<serde_json::Result<Vec<_>>>()?;
-                format!("],\"branches\":[{}]}}", listed(&rows, true))
+                if rows.is_empty() { "]".to_owned() } else { format!("],\"branches\":[{}]", listed(&rows, true)) }
+            }
+            Step::Files { chat } => {
+                let files = self.app.store.list_files(self.owner, chat.parse()?).await?;
+                if files.is_empty() {
+                    return Ok(Some(Bytes::from_static(b"}")));
+                }
+                self.next.push_front(Step::Text("]}"));
+                for (index, stored) in files.into_iter().enumerate().rev() {
+                    self.next.push_front(Step::File { file: stored.file, first: index == 0 });
+                }
+                ",\"files\":[".to_owned()
+            }
+            Step::File { file, first } => {
+                // One that has gone meanwhile is a file of nothing.
+                let bytes = self.app.store.get_file_bytes(self.owner, file.id).await?.unwrap_or_default();
+                let row = serde_json::to_string(&FileOfFile { file, bytes: STANDARD.encode(bytes) })?;
+                format!("{}{row}", separator(first))
             }
         };
         Ok(Some(text.into()))

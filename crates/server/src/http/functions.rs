@@ -7,11 +7,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use domain::attachment::Attachment;
-use domain::message::{AppContext, MessageStatus, text_of, tool_calls_of};
+use domain::message::{AppContext, MessageStatus, Part, text_of, tool_calls_of};
 use domain::model::ModelError;
 use domain::tool::ToolDefinition;
-use domain::{AttachmentId, ChatId, MessageId};
+use domain::{AttachmentId, ChatId, FileId, MessageId};
 use serde::Deserialize;
 use serde_json::json;
 use store::branches::Place;
@@ -23,6 +22,7 @@ use super::route::{Section, post};
 use super::sessions::stream_of;
 use super::sse;
 use crate::app::App;
+use crate::files;
 use crate::models::with_advice;
 use crate::runs::{AllWaiting, BeginError, Question, Run};
 use crate::tools::{ProbeError, Selection, SelectionError, Wanted};
@@ -159,25 +159,25 @@ pub async fn check_question(app: &App, caller: &SignedIn, body: AiChat) -> Resul
             ApiError::Unprocessable { code, message: error.to_string() }
         })?
     };
-    let attachments = attached(app, caller, body.session_id, &body.attachments.unwrap_or_default()).await?;
-    let (message, contexts) = (body.message, body.contexts);
-    Ok(Question { chat: body.session_id, message, place, attachments, tools, contexts, queued: None })
+    let mut parts = attached(app, caller, body.session_id, &body.attachments.unwrap_or_default()).await?;
+    parts.extend(body.contexts.into_iter().map(|context| Part::AppContext { context }));
+    Ok(Question { chat: body.session_id, message: body.message, place, parts, tools, queued: None })
 }
 
-/// What the ids name: attachments that wait for their message, or, when a message is sent again, those of an earlier one.
-async fn attached(
-    app: &App,
-    caller: &SignedIn,
-    chat: ChatId,
-    ids: &[AttachmentId],
-) -> Result<Vec<Attachment>, ApiError> {
+/// What the ids name: files, and what else waits for its message, or, when a message is sent again, what stood in an
+/// earlier one.
+async fn attached(app: &App, caller: &SignedIn, chat: ChatId, ids: &[AttachmentId]) -> Result<Vec<Part>, ApiError> {
     if ids.len() > ATTACHMENTS {
         return Err(ApiError::BadRequest(format!("attachments has more than {ATTACHMENTS} entries")));
     }
     let home = app.home(caller.user, chat);
-    let mut attachments = Vec::with_capacity(ids.len());
+    let mut parts = Vec::with_capacity(ids.len());
     let mut bytes = 0;
     for id in ids {
+        if let Some(file) = files::for_message(&home, caller.user, chat, FileId(id.0)).await? {
+            parts.push(Part::File(file));
+            continue;
+        }
         let found = match home.get_attachment(caller.user, *id).await? {
             Some(waiting) => Some(waiting),
             None => app.runs.attachment(app, caller.user, chat, *id).await?,
@@ -191,9 +191,9 @@ async fn attached(
             let message = format!("what is attached is more than {} MiB together", ATTACHED / (1024 * 1024));
             return Err(ApiError::Unprocessable { code: "too_large", message });
         }
-        attachments.push(found);
+        parts.push(Part::Attachment { attachment: Box::new(found) });
     }
-    Ok(attachments)
+    Ok(parts)
 }
 
 /// A turn that waits for its person, as JSON.

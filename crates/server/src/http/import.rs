@@ -4,6 +4,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use serde_json::{Value, json};
+use store::imports::ImportedChat;
 
 use super::body::{self, BodyError};
 use super::error::ApiError;
@@ -11,6 +12,7 @@ use super::extract::SignedIn;
 use crate::app::App;
 use crate::chats::file::File;
 use crate::events::Event;
+use crate::files::{FileError, MEBIBYTE};
 
 /// The largest file, in bytes.
 const LIMIT: usize = 64 * 1024 * 1024;
@@ -31,6 +33,7 @@ pub async fn import(State(app): State<App>, caller: SignedIn, body: Body) -> Res
     let chats = file.check().map_err(|error| ApiError::BadRequest(error.to_string()))?;
     let (mut imported, mut skipped, mut messages) = (0, 0, 0);
     for chat in chats {
+        check_room(&app, &caller, &chat, imported).await?;
         if app.store.insert_imported_chat(caller.user, &chat, app.clock.now()).await? {
             imported += 1;
             messages += chat.messages.len();
@@ -42,4 +45,20 @@ pub async fn import(State(app): State<App>, caller: SignedIn, body: Body) -> Res
         app.events.publish(caller.user, &Event::Session { session_id: None });
     }
     Ok(Json(json!({ "imported": imported, "skipped": skipped, "messages": messages })))
+}
+
+/// Refuses a chat whose files there is no room for. Those before it are there then, and stay as they are when the file is
+/// brought again.
+async fn check_room(app: &App, caller: &SignedIn, chat: &ImportedChat, before: usize) -> Result<(), ApiError> {
+    let size: u64 = chat.files.iter().map(|file| file.bytes.len() as u64).sum();
+    if size == 0 || app.store.get_chat(caller.user, chat.id).await?.is_some() {
+        return Ok(());
+    }
+    let most = app.config.limits.files_bytes as u64;
+    if app.store.count_file_bytes(caller.user).await?.saturating_add(size) <= most {
+        return Ok(());
+    }
+    let full = FileError::Full(most / MEBIBYTE);
+    let message = format!("{full}. {before} chats were taken in before one that has files");
+    Err(ApiError::TooLargeFor { code: "storage_full", message })
 }

@@ -16,7 +16,7 @@ use super::functions::{AiChat, check_message, check_question};
 use super::sessions::own_home;
 use crate::app::App;
 use crate::events::Event;
-use crate::runs::{QueueError, parts_of};
+use crate::runs::QueueError;
 
 /// `GET /api/sessions/{id}/queue`
 pub async fn list(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
@@ -40,9 +40,8 @@ pub async fn add(
         return Err(ApiError::BadRequest("what waits is sent at the end of this chat".into()));
     }
     let message = question.message.ok_or_else(|| ApiError::BadRequest("message is blank".into()))?;
-    let parts = parts_of(question.attachments, question.contexts);
     let id = QueuedId::fresh();
-    let queued = QueuedMessage { id, content: message, parts, tools: question.tools.stored() };
+    let queued = QueuedMessage { id, content: message, parts: question.parts, tools: question.tools.stored() };
     app.runs.queue(&app, caller.user, chat, queued).await.map_err(|error| match error {
         QueueError::NoChat => ApiError::NotFound("session"),
         QueueError::Full => ApiError::TooMany { code: "queue_full", message: error.to_string() },

@@ -4,17 +4,19 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use domain::{ChatId, ShareId, Timestamp};
+use domain::{ChatId, FileId, ShareId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use store::shares::NewShare;
 
 use super::error::ApiError;
-use super::extract::{JsonBody, Named, SignedIn};
+use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
+use super::files::served;
 use super::sessions::own_chat;
 use crate::app::App;
-use crate::chats::{link, snapshot};
+use crate::chats::link;
+use crate::chats::snapshot::{self, With};
 
 /// Shares of one person.
 const SHARES: i64 = 200;
@@ -29,6 +31,9 @@ pub struct Wish {
     /// Arguments and results of tools.
     #[serde(default)]
     tools: bool,
+    /// The files that the person attached.
+    #[serde(default)]
+    files: bool,
 }
 
 /// A share as its owner sees it.
@@ -52,7 +57,7 @@ pub async fn create(
 ) -> Result<Json<Value>, ApiError> {
     let chat = own_chat(&app, &caller, &chat).await?;
     let messages = app.store.list_messages(caller.user, chat, MESSAGES).await?;
-    let shared = snapshot::shared(messages, wish.tools);
+    let (shared, files) = snapshot::shared(messages, With { tools: wish.tools, files: wish.files });
     if shared.is_empty() {
         let message = "there is nothing in this chat yet".to_owned();
         return Err(ApiError::Unprocessable { code: "nothing_to_share", message });
@@ -68,6 +73,7 @@ pub async fn create(
         token_hash: link::hash(&token),
         chat,
         messages: json,
+        files,
         count: i64::try_from(shared.len()).unwrap_or(i64::MAX),
         tools: wish.tools,
         now: app.clock.now(),
@@ -131,4 +137,21 @@ pub async fn show(State(app): State<App>, Named(token): Named) -> Response {
     let shown: Result<_, ApiError> = shown.await;
     // Once it has ended, nobody keeps it.
     ([NO_ROBOTS, (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))], shown).into_response()
+}
+
+/// `GET /api/shared/{token}/files/{file}`
+pub async fn show_file(State(app): State<App>, NamedTwo(token, id): NamedTwo) -> Response {
+    let shown = async {
+        let not_found = || ApiError::NotFound("file");
+        let id: FileId = id.parse().map_err(|_| not_found())?;
+        let found = app.store.get_shared_file(&link::hash(&token), id).await?;
+        found.map(|(file, bytes)| served(&file, bytes)).ok_or_else(not_found)
+    };
+    let shown: Result<Response, ApiError> = shown.await;
+    let mut shown = shown.into_response();
+    shown.headers_mut().extend(
+        [NO_ROBOTS, (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))]
+            .map(|(name, value)| (Some(name), value)),
+    );
+    shown
 }

@@ -54,6 +54,16 @@ pub struct UsageView {
     days: Vec<DayView>,
     /// What may be used in a day, where that is limited.
     limit: Option<LimitView>,
+    /// What is kept of files.
+    files: FilesView,
+}
+
+#[derive(Debug, Serialize)]
+struct FilesView {
+    /// Bytes of all of the person's files.
+    bytes: u64,
+    /// How many they may come to.
+    most: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -94,6 +104,10 @@ pub async fn by_day(
         from: date(from),
         to: date(today),
         days: rows.into_iter().map(view).collect(),
+        files: FilesView {
+            bytes: app.store.count_file_bytes(caller.user).await?,
+            most: app.config.limits.files_bytes as u64,
+        },
         limit: limit.map(|(used, tokens_per_day)| LimitView { tokens_per_day, used }),
     }))
 }

@@ -19,6 +19,8 @@ use super::recorder::Recorder;
 use super::transcript::DECLINED;
 use super::{Run, history};
 use crate::app::App;
+use crate::files::results::Keeper;
+use crate::files::sight::{Sight, Takes};
 use crate::models::{ModelId, Models};
 use crate::tools::discovery::Offer;
 use crate::tools::permission::{Audited, Changed, Verdict, pin, place};
@@ -38,6 +40,8 @@ pub struct Caller<'a> {
     pub run: &'a Run,
     pub recorder: &'a Recorder,
     pub selection: &'a Selection,
+    /// What the model gets of files.
+    pub sight: Sight,
     /// Opened when it is first needed: a run that waits after a restart needs no server until it is answered.
     toolset: OnceCell<Toolset>,
     /// What the model gets to read of it.
@@ -63,8 +67,9 @@ impl Ended {
 }
 
 impl<'a> Caller<'a> {
-    pub fn new(app: &'a App, run: &'a Run, recorder: &'a Recorder, selection: &'a Selection) -> Self {
-        Self { app, run, recorder, selection, toolset: OnceCell::new(), offer: OnceCell::new() }
+    pub fn new(app: &'a App, run: &'a Run, recorder: &'a Recorder, selection: &'a Selection, takes: Takes) -> Self {
+        let sight = Sight::new(takes);
+        Self { app, run, recorder, selection, sight, toolset: OnceCell::new(), offer: OnceCell::new() }
     }
 
     /// The tools of the turn. What cannot be used is told the first time.
@@ -130,7 +135,7 @@ impl<'a> Caller<'a> {
             }
             (Ok(arguments), Some(tool)) => self.through_permission(&record, tool, arguments).await,
         };
-        history::tool_result(&self.tell(record, ended).await, call.name.clone())
+        history::tool_result(&self.tell(record, ended).await, call.name.clone(), &self.sight)
     }
 
     /// Goes on with a call that waited when the program was stopped.
@@ -315,6 +320,15 @@ impl<'a> Caller<'a> {
         Ended::unmade(CallEnd::Failed { reason: reason.to_owned(), outcome: Outcome::Denied })
     }
 
+    /// Puts what is too large of a result beside it.
+    async fn keep(&self, output: ToolResult) -> ToolResult {
+        let (result, notice) = Keeper::of(self.app, self.run).keep_result(output, &self.sight).await;
+        if let Some(text) = notice {
+            self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
+        }
+        result
+    }
+
     /// Tells the viewers what came of a call, once it is written down.
     pub async fn tell(&self, mut record: ToolCall, ended: Ended) -> ToolCall {
         let Ended { end, duration_ms, declined } = ended;
@@ -327,8 +341,8 @@ impl<'a> Caller<'a> {
                 RunEvent::ToolOutputDenied { tool_call_id }
             }
             CallEnd::Result(output) => {
-                let result: ToolResult = output.clone();
-                record.result = Some(result);
+                let output = self.keep(output).await;
+                record.result = Some(output.clone());
                 RunEvent::ToolOutputAvailable { tool_call_id, output, dynamic, duration_ms }
             }
             CallEnd::Failed { reason, outcome } => {

@@ -5,12 +5,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use domain::Timestamp;
-use domain::message::MessageStatus;
+use domain::file::FileRef;
+use domain::message::{MessageStatus, Role, files_of};
 use domain::model::{FinishReason, ModelError, ModelMessage, ModelSettings, Request, Usage};
 use domain::tool::ToolCall;
 use futures_util::future::join_all;
 use store::approvals::Approval;
-use store::chats::Answer;
+use store::chats::{Answer, StoredMessage};
 use store::tool_tasks::ToolTask;
 use store::usage::OfAnswer;
 
@@ -25,6 +26,8 @@ use super::resuming::Asking;
 use super::{End, Run, history, queue};
 use crate::app::App;
 use crate::events::{Event, RunState};
+use crate::files::results::Keeper;
+use crate::files::sight::{Seen, Sight, Takes};
 use crate::models::meter::{self, Payer};
 use crate::models::{ModelId, advise};
 use crate::tools::Selection;
@@ -139,7 +142,8 @@ fn begin(run: &Run, turn: &Turn, recorder: &Recorder) {
 }
 
 async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Result<Done, Break> {
-    let caller = Caller::new(app, run, recorder, &turn.selection);
+    let takes = Takes::of(app, run.owner, &turn.model).await;
+    let caller = Caller::new(app, run, recorder, &turn.selection, takes);
     let begun = match &turn.resumed {
         Some(resumed) => {
             go_on(&caller, resumed).await;
@@ -155,12 +159,21 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
         Break::Failed("the conversation could not be read from the database".to_owned())
     })?;
     let name_of = |call: &ToolCall| toolset.model_name(&call.server_name, &call.name);
-    let mut messages = history::conversation(&stored, name_of);
+    let said = recorder.parts();
+    let newest_first = said.iter().rev().chain(stored.iter().rev().flat_map(|message| message.parts.iter().rev()));
+    caller.sight.load(&run.home, run.owner, newest_first).await.map_err(|error| {
+        tracing::error!(%error, run = %run.id, "the files of the conversation could not be read");
+        Break::Failed("the files of the conversation could not be read from the database".to_owned())
+    })?;
+    if turn.resumed.is_none() {
+        tell_unseen(&stored, &caller.sight, &turn.model, recorder);
+    }
+    let mut messages = history::conversation(&stored, name_of, &caller.sight);
     drop(stored);
     if turn.goes_on {
         messages.push(ModelMessage::user(GO_ON));
     }
-    messages.extend(history::answer(&recorder.parts(), &name_of));
+    messages.extend(history::answer(&said, &name_of, &caller.sight));
     let offer = caller.offer(&turn.model, &messages).await;
     let tools = offer.specs(toolset);
     let settings = settings_of(app, run).await.map_err(|error| {
@@ -179,7 +192,7 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
         let failed = |error: &ModelError| Break::Failed(advise(error, &turn.model.provider));
         let reply = loop {
             let stream = meter::ask(app, payer, &turn.model, request.clone(), run.stop.child_token());
-            let error = match Reader::new(recorder, round, &names).read(stream).await {
+            let error = match Reader::new(Keeper::of(app, run), recorder, round, &names).read(stream).await {
                 Ok(reply) => break reply,
                 Err(Broken { error: error @ ModelError::TooLong(_), has_begun: false }) if tries < TRIES => error,
                 Err(Broken { error, .. }) => return Err(failed(&error)),
@@ -200,12 +213,33 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
             thoughts: reply.thoughts,
             text: reply.text,
             calls: reply.calls,
-            files: Vec::new(),
+            files: reply.files,
         });
         request.messages.extend(results);
         request.tools = offer.specs(toolset);
     }
     Err(Break::Failed(format!("the assistant called tools {ROUNDS} times in a row and was stopped")))
+}
+
+/// Tells the person what of the files in their last words the model does not get.
+fn tell_unseen(stored: &[StoredMessage], sight: &Sight, model: &ModelId, recorder: &Recorder) {
+    let Some(last) = stored.iter().rfind(|message| message.role == Role::User) else { return };
+    let is_unseen = |file: &&FileRef| !file.is_text() && !matches!(sight.see(file), Seen::File(_));
+    let is_blind = files_of(&last.parts).any(|file| !file.is_text() && !sight.takes().takes(&file.media_type));
+    let unseen: Vec<&str> = files_of(&last.parts).filter(is_unseen).map(FileRef::title).collect();
+    if unseen.is_empty() {
+        return;
+    }
+    let names = unseen.join(", ");
+    let text = if is_blind {
+        format!(
+            "The model {model} does not take all of these files, and was not shown: {names}. Choose another model to have \
+             them read."
+        )
+    } else {
+        format!("Not all files fit into one question, so that the model was not shown: {names}.")
+    };
+    recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
 }
 
 /// What was set for the chat, and where that says nothing, for all of its person's.

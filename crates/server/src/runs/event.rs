@@ -2,6 +2,7 @@
 //!
 //! The same events, read back from the database after a crash, make up the answer as far as it had come.
 
+use domain::file::FileRef;
 use domain::model::{ModelStatus, Seal, Usage};
 use domain::tool::{Outcome, ToolResult};
 use domain::{ApprovalId, ChatId, ElicitationId, MessageId, RunId, Timestamp};
@@ -42,6 +43,7 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider_metadata: Option<ProviderMetadata>,
     },
+    File(FileRef),
     ToolInputStart {
         tool_call_id: String,
         tool_name: String,

@@ -1,11 +1,13 @@
 //! A chat as the model gets to read it.
 
 use domain::message::{Part, Role};
-use domain::model::{ModelCall, ModelMessage, Thought};
+use domain::model::{ModelCall, ModelFile, ModelMessage, Thought};
 use domain::text::cut_to;
-use domain::tool::ToolCall;
+use domain::tool::{ToolCall, ToolResult};
 use serde_json::Value;
 use store::chats::StoredMessage;
+
+use crate::files::sight::{self, Seen, Sight};
 
 /// Messages read back from the database, at most.
 pub const MESSAGES: i64 = 200;
@@ -16,20 +18,22 @@ const RESULT_BYTES: usize = 32_000;
 /// Bytes of one attachment that are sent to a model, at most.
 const ATTACHMENT_BYTES: usize = 100_000;
 
-/// The newest messages that fit, oldest first, beginning with a person's.
-pub fn conversation(messages: &[StoredMessage], name_of: impl Fn(&ToolCall) -> String) -> Vec<ModelMessage> {
+/// The newest messages that fit, oldest first, beginning with a person's. Where a message fits without its files alone,
+/// words stand in their place, so that the oldest pictures are the first to go.
+pub fn conversation(
+    messages: &[StoredMessage],
+    name_of: impl Fn(&ToolCall) -> String,
+    sight: &Sight,
+) -> Vec<ModelMessage> {
+    let blind = Sight::new(sight.takes());
     let mut turns: Vec<Vec<ModelMessage>> = Vec::new();
     let mut bytes = 0;
     for message in messages.iter().rev() {
-        let turn = match message.role {
-            Role::User => vec![ModelMessage::user(question(message))],
-            // An answer that a client wrote has its text and no parts.
-            Role::Assistant if message.parts.is_empty() && !message.content.is_empty() => {
-                vec![ModelMessage::assistant(message.content.clone(), Vec::new())]
-            }
-            Role::Assistant => answer(&message.parts, &name_of),
-        };
-        bytes += turn.iter().map(ModelMessage::bytes).sum::<usize>();
+        let mut turn = read(message, &name_of, sight);
+        if bytes + weight(&turn) > HISTORY_BYTES && !turns.is_empty() {
+            turn = read(message, &name_of, &blind);
+        }
+        bytes += weight(&turn);
         if bytes > HISTORY_BYTES && !turns.is_empty() {
             break;
         }
@@ -41,32 +45,61 @@ pub fn conversation(messages: &[StoredMessage], name_of: impl Fn(&ToolCall) -> S
     turns.into_iter().rev().flatten().collect()
 }
 
+fn weight(turn: &[ModelMessage]) -> usize {
+    turn.iter().map(|message| message.bytes() + sight::weight(message.files())).sum()
+}
+
+fn read(message: &StoredMessage, name_of: &impl Fn(&ToolCall) -> String, sight: &Sight) -> Vec<ModelMessage> {
+    match message.role {
+        Role::User => vec![question(message, sight)],
+        // An answer that a client wrote has its text and no parts.
+        Role::Assistant if message.parts.is_empty() && !message.content.is_empty() => {
+            vec![ModelMessage::assistant(message.content.clone(), Vec::new())]
+        }
+        Role::Assistant => answer(&message.parts, name_of, sight),
+    }
+}
+
 /// The person's words, after what they attached to them, and before what apps want the model to know.
-fn question(message: &StoredMessage) -> String {
-    let attached = message.parts.iter().filter_map(|part| match part {
-        Part::Attachment { attachment } => Some(attachment.to_model_text(|text| bounded(text, ATTACHMENT_BYTES))),
-        _ => None,
-    });
-    let contexts = message.parts.iter().filter_map(|part| match part {
+fn question(message: &StoredMessage, sight: &Sight) -> ModelMessage {
+    let (mut words, mut files) = (Vec::new(), Vec::new());
+    for part in &message.parts {
+        match part {
+            Part::Attachment { attachment } => {
+                words.push(attachment.to_model_text(|text| bounded(text, ATTACHMENT_BYTES)));
+            }
+            Part::File(file) => match sight.see(file) {
+                Seen::File(file) => files.push(file),
+                Seen::Words(said) => words.push(said),
+            },
+            _ => {}
+        }
+    }
+    words.push(message.content.clone());
+    words.extend(message.parts.iter().filter_map(|part| match part {
         Part::AppContext { context } => Some(context.to_model_text()),
         _ => None,
-    });
-    attached.chain([message.content.clone()]).chain(contexts).collect::<Vec<_>>().join("\n\n")
+    }));
+    ModelMessage::User { text: words.join("\n\n"), files }
 }
 
 /// The model's own words, its thoughts, its calls and their results, in the order a wire wants them.
-pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String) -> Vec<ModelMessage> {
+pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String, sight: &Sight) -> Vec<ModelMessage> {
     let mut messages = Vec::new();
     let mut breath = Breath::default();
     for part in parts {
         // What follows a call was said when its result was known.
         let says_nothing_to_it = matches!(part, Part::Notice { .. } | Part::Reasoning { seal: None, .. });
         if !breath.calls.is_empty() && !matches!(part, Part::ToolCall { .. }) && !says_nothing_to_it {
-            breath.close(&mut messages, name_of);
+            breath.close(&mut messages, name_of, sight);
         }
         match part {
             Part::Text { text } => breath.text.push_str(text),
             Part::ToolCall { call } => breath.calls.push(call.as_ref()),
+            Part::File(file) => match sight.see(file) {
+                Seen::File(file) => breath.files.push(file),
+                Seen::Words(said) => breath.text.push_str(&said),
+            },
             Part::Reasoning { text, seal: Some(seal) } => {
                 breath.thoughts.push(Thought { calls_before: 0, text: text.clone(), seal: seal.clone() });
             }
@@ -77,7 +110,7 @@ pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String) -> Vec<Mod
             | Part::Attachment { .. } => {}
         }
     }
-    breath.close(&mut messages, name_of);
+    breath.close(&mut messages, name_of, sight);
     messages
 }
 
@@ -87,13 +120,14 @@ struct Breath<'a> {
     thoughts: Vec<Thought>,
     text: String,
     calls: Vec<&'a ToolCall>,
+    files: Vec<ModelFile>,
 }
 
 impl Breath<'_> {
-    fn close(&mut self, messages: &mut Vec<ModelMessage>, name_of: &impl Fn(&ToolCall) -> String) {
-        let Self { thoughts, text, calls } = std::mem::take(self);
+    fn close(&mut self, messages: &mut Vec<ModelMessage>, name_of: &impl Fn(&ToolCall) -> String, sight: &Sight) {
+        let Self { thoughts, text, calls, files } = std::mem::take(self);
         // A thought that led to nothing, because the answer broke off, is refused by its provider.
-        if text.is_empty() && calls.is_empty() {
+        if text.is_empty() && calls.is_empty() && files.is_empty() {
             return;
         }
         let made = calls.iter().map(|call| ModelCall {
@@ -101,24 +135,31 @@ impl Breath<'_> {
             name: name_of(call),
             arguments: arguments_text(&call.arguments),
         });
-        messages.push(ModelMessage::Assistant { thoughts, text, calls: made.collect(), files: Vec::new() });
-        messages.extend(calls.into_iter().map(|call| tool_result(call, name_of(call))));
+        messages.push(ModelMessage::Assistant { thoughts, text, calls: made.collect(), files });
+        messages.extend(calls.into_iter().map(|call| tool_result(call, name_of(call), sight)));
     }
 }
 
 /// What a call gave back, as the model reads it, under the name by which the model knows the tool.
-pub fn tool_result(call: &ToolCall, name: String) -> ModelMessage {
+pub fn tool_result(call: &ToolCall, name: String, sight: &Sight) -> ModelMessage {
     let (text, is_error) = match (&call.result, &call.error) {
-        (Some(result), _) => (result.to_model_text(), result.is_error),
-        (None, Some(error)) => (error.clone(), true),
+        (Some(result), _) => (result_text(result), result.is_error),
+        (None, Some(error)) => (bounded(error.clone(), RESULT_BYTES), true),
         (None, None) => ("The call was stopped before it gave a result.".to_owned(), true),
     };
-    ModelMessage::ToolResult {
-        call_id: call.id.clone(),
-        name,
-        text: bounded(text, RESULT_BYTES),
-        is_error,
-        files: Vec::new(),
+    let files = call.result.as_ref().map(|result| sight.of_result(result)).unwrap_or_default();
+    ModelMessage::ToolResult { call_id: call.id.clone(), name, text, is_error, files }
+}
+
+/// The text of a result, of which only the beginning may be at hand.
+fn result_text(result: &ToolResult) -> String {
+    let text = result.to_model_text();
+    match &result.whole {
+        Some(whole) => {
+            let cut = cut_to(&text, RESULT_BYTES);
+            format!("{cut}\n[cut: {} of about {} bytes]", cut.len(), whole.size)
+        }
+        None => bounded(text, RESULT_BYTES),
     }
 }
 
@@ -141,10 +182,13 @@ fn arguments_text(arguments: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::sight::Takes;
+    use domain::file::FileRef;
     use domain::model::Seal;
-    use domain::tool::{Outcome, ToolResult};
-    use domain::{MessageId, Timestamp};
+    use domain::tool::Outcome;
+    use domain::{FileId, MessageId, Timestamp};
     use serde_json::json;
+    use std::sync::Arc;
 
     fn call(id: &str) -> Part {
         Part::ToolCall {
@@ -166,6 +210,11 @@ mod tests {
         StoredMessage { id: MessageId::fresh(), role, content: content.into(), parts, created_at: Timestamp(0) }
     }
 
+    /// Of a model that takes pictures.
+    fn keen() -> Sight {
+        Sight::new(Takes { pictures: true, documents: true })
+    }
+
     fn text(text: &str) -> Part {
         Part::Text { text: text.into() }
     }
@@ -174,7 +223,7 @@ mod tests {
     fn parallel_calls_stay_together_and_results_follow() {
         let parts = vec![text("Let me see."), call("1"), call("2"), text("Two.")];
         let messages = [message(Role::User, "How many?", vec![]), message(Role::Assistant, "", parts)];
-        let shape: Vec<String> = conversation(&messages, |call| call.name.clone())
+        let shape: Vec<String> = conversation(&messages, |call| call.name.clone(), &keen())
             .iter()
             .map(|message| match message {
                 ModelMessage::User { text, .. } => format!("user {text}"),
@@ -207,7 +256,7 @@ mod tests {
             message(Role::Assistant, "", parts),
             message(Role::Assistant, "", broken_off),
         ];
-        let shape: Vec<String> = conversation(&messages, |call| call.name.clone())
+        let shape: Vec<String> = conversation(&messages, |call| call.name.clone(), &keen())
             .iter()
             .map(|message| match message {
                 ModelMessage::User { .. } => "user".to_owned(),
@@ -226,7 +275,7 @@ mod tests {
     fn an_answer_that_a_client_wrote_is_part_of_the_conversation() {
         let messages = [message(Role::User, "Hello", vec![]), message(Role::Assistant, "Hi.", vec![])];
         let wrote = ModelMessage::assistant("Hi.", vec![]);
-        assert_eq!(conversation(&messages, |call| call.name.clone()), [ModelMessage::user("Hello"), wrote]);
+        assert_eq!(conversation(&messages, |call| call.name.clone(), &keen()), [ModelMessage::user("Hello"), wrote]);
     }
 
     #[test]
@@ -237,6 +286,28 @@ mod tests {
             message(Role::Assistant, "", vec![text(&long)]),
             message(Role::User, "and now?", vec![]),
         ];
-        assert_eq!(conversation(&messages, |call| call.name.clone()), [ModelMessage::user("and now?")]);
+        assert_eq!(conversation(&messages, |call| call.name.clone(), &keen()), [ModelMessage::user("and now?")]);
+    }
+
+    #[test]
+    fn the_oldest_pictures_are_the_first_to_go() {
+        let picture = |id| FileRef { media_type: "image/png".into(), filename: None, id, size: 1 };
+        let (old, new) = (FileId::fresh(), FileId::fresh());
+        let sight = keen();
+        for id in [old, new] {
+            sight.add(id, Arc::from([1]));
+        }
+        // There is room for all words, and for one picture beside them.
+        let long = "x".repeat(HISTORY_BYTES - 10_000);
+        let messages = [
+            message(Role::User, "Before.", vec![Part::File(picture(old))]),
+            message(Role::Assistant, &long, vec![]),
+            message(Role::User, "And now?", vec![Part::File(picture(new))]),
+        ];
+        let read = conversation(&messages, |call| call.name.clone(), &sight);
+        let seen: Vec<usize> = read.iter().map(|message| message.files().len()).collect();
+        assert_eq!(seen, [0, 0, 1]);
+        let ModelMessage::User { text, .. } = &read[0] else { panic!("a person speaks first") };
+        assert!(text.contains("left out") && text.ends_with("Before."), "{text}");
     }
 }

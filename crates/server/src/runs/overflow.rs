@@ -3,6 +3,8 @@
 use domain::model::ModelMessage;
 use domain::text::cut_to;
 
+use crate::files::sight;
+
 /// In the place of an earlier result.
 const LEFT_OUT: &str = "[left out: the conversation is too long]";
 /// Bytes that stay of a result of the turn that goes on.
@@ -10,12 +12,20 @@ const KEPT: usize = 1_000;
 /// How often a request is shortened, at most: each time to three fifths, so that an eighth of it is left in the end.
 pub const TRIES: usize = 4;
 
-/// Leaves out the oldest tool results, then the oldest turns, and then shortens the results of the turn that goes on, until
+/// Leaves out the oldest files, then the oldest tool results, then the oldest turns, and then shortens the results of the turn that goes on, until
 /// two fifths are gone. Says what was left out, for the person; `None` when nothing can be.
 pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
-    let goal = messages.iter().map(ModelMessage::bytes).sum::<usize>() / 5 * 3;
-    let mut left = messages.iter().map(ModelMessage::bytes).sum::<usize>();
+    let mut left = messages.iter().map(weight).sum::<usize>();
+    let goal = left / 5 * 3;
     let now = messages.iter().rposition(|message| matches!(message, ModelMessage::User { .. }))?;
+
+    let mut files = 0;
+    for message in &mut messages[..now] {
+        if left > goal {
+            left -= sight::weight(message.files());
+            files += leave_out_files(message);
+        }
+    }
 
     let mut results = 0;
     for message in &mut messages[..now] {
@@ -32,7 +42,7 @@ pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
     let (mut gone, mut turns) = (0, 0);
     while left > goal && gone < now {
         let next = messages[gone + 1..].iter().position(|message| matches!(message, ModelMessage::User { .. }))?;
-        left -= messages[gone..=gone + next].iter().map(ModelMessage::bytes).sum::<usize>();
+        left -= messages[gone..=gone + next].iter().map(weight).sum::<usize>();
         gone += next + 1;
         turns += 1;
     }
@@ -56,6 +66,7 @@ pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
         _ => Some(format!("{count} {many}")),
     };
     let parts = [
+        said(files, "earlier file was left out", "earlier files were left out"),
         said(results, "tool result was shortened", "tool results were shortened"),
         said(turns, "earlier message and its answer were left out", "earlier messages and their answers were left out"),
     ];
@@ -63,9 +74,40 @@ pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
     (!parts.is_empty()).then(|| format!("The chat is longer than this model can read: {}.", parts.join(", and ")))
 }
 
+/// Bytes of a message, with what its files count.
+fn weight(message: &ModelMessage) -> usize {
+    message.bytes() + sight::weight(message.files())
+}
+
+/// Puts words in the place of a message's files. Says how many they were.
+fn leave_out_files(message: &mut ModelMessage) -> usize {
+    let (ModelMessage::User { text, files }
+    | ModelMessage::Assistant { text, files, .. }
+    | ModelMessage::ToolResult { text, files, .. }) = message;
+    let gone = std::mem::take(files);
+    if !gone.is_empty() {
+        text.push_str("\n\n[files left out: the conversation is too long]");
+    }
+    gone.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::model::ModelFile;
+
+    #[test]
+    fn the_oldest_pictures_go_before_all_words() {
+        let with_picture = |text: &str| {
+            let picture = ModelFile { name: None, media_type: "image/png".into(), bytes: vec![1].into() };
+            ModelMessage::User { text: text.to_owned(), files: vec![picture] }
+        };
+        let mut messages = vec![with_picture("a"), words(10), with_picture("b"), words(10), with_picture("c")];
+        let said = shorten(&mut messages).unwrap();
+        assert_eq!(said, "The chat is longer than this model can read: 2 earlier files were left out.");
+        assert!(matches!(&messages[0], ModelMessage::User { text, .. } if text.starts_with("a\n\n[files left out")));
+        assert_eq!((messages.len(), &messages[4]), (5, &with_picture("c")));
+    }
 
     fn user(text: &str) -> ModelMessage {
         ModelMessage::user(text)

@@ -109,9 +109,8 @@ impl Runs {
             message: Some(next.content),
             place: Place::End,
             tools: Selection::restore(&next.tools, &servers),
-            attachments: Vec::new(),
-            contexts: Vec::new(),
-            queued: Some((next.id, next.parts)),
+            parts: next.parts,
+            queued: Some(next.id),
         };
         self.begin(app, owner, question).await
     }

@@ -1,14 +1,17 @@
 //! One call of the model: its stream becomes events for the viewers, and what it wants done comes back.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use domain::model::{FinishReason, ModelCall, ModelError, ModelEvent, PartKind, Seal, Thought, Usage};
+use domain::model::{FinishReason, ModelCall, ModelError, ModelEvent, ModelFile, PartKind, Seal, Thought, Usage};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use tokio::time::{Instant, sleep_until};
 
 use super::event::{NoticeData, ProviderMetadata, RunEvent, ToolMetadata};
 use super::recorder::Recorder;
+use crate::files::kind::Kind;
+use crate::files::results::Keeper;
 
 /// Words that come sooner than this after the last that went out wait for the next ones, so that viewers, the database
 /// and the network have a piece where they had several. The first ones of a part go out at once.
@@ -21,6 +24,12 @@ const MOST: usize = 4 * 1024 * 1024;
 /// More bytes than this go out at once.
 const PIECE: usize = 1024;
 
+/// What is said of pictures that cannot be kept, and of such that are none.
+const NO_ROOM: &str =
+    "The model made a picture, and there was no room to keep it. Delete chats that have files, and ask again.";
+const NO_DATABASE: &str = "The model made a picture, and the database did not answer to keep it.";
+const NO_PICTURE: &str = "The model made a file that is no picture which could be shown.";
+
 /// What a model said in one call.
 #[derive(Debug, Default)]
 pub struct Reply {
@@ -30,6 +39,8 @@ pub struct Reply {
     pub calls: Vec<ModelCall>,
     /// Its words.
     pub text: String,
+    /// The pictures that it made.
+    pub files: Vec<ModelFile>,
     /// Why it stopped.
     pub finish: Option<FinishReason>,
     /// What it cost, as far as the provider told.
@@ -58,6 +69,7 @@ struct Open {
 
 /// Follows one stream.
 pub struct Reader<'a> {
+    keeper: Keeper<'a>,
     recorder: &'a Recorder,
     round: usize,
     server_of: &'a (dyn Fn(&str) -> (String, String) + Sync),
@@ -71,8 +83,14 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// For the call number `round` of a run. `server_of` tells a tool's own name and its server's from the name that
     /// the model uses.
-    pub fn new(recorder: &'a Recorder, round: usize, server_of: &'a (dyn Fn(&str) -> (String, String) + Sync)) -> Self {
+    pub fn new(
+        keeper: Keeper<'a>,
+        recorder: &'a Recorder,
+        round: usize,
+        server_of: &'a (dyn Fn(&str) -> (String, String) + Sync),
+    ) -> Self {
         Self {
+            keeper,
             recorder,
             round,
             server_of,
@@ -103,6 +121,10 @@ impl<'a> Reader<'a> {
                     Some(Ok(ModelEvent::Finish(reason))) => {
                         self.reply.finish = Some(reason);
                         break;
+                    }
+                    Some(Ok(ModelEvent::File { bytes, .. })) => {
+                        has_begun = true;
+                        self.picture(bytes).await;
                     }
                     Some(Ok(event)) => {
                         has_begun |= matches!(event, ModelEvent::PartStart { .. });
@@ -146,6 +168,25 @@ impl<'a> Reader<'a> {
             ModelEvent::Usage(usage) => self.reply.usage = usage,
             ModelEvent::File { .. } | ModelEvent::Finish(_) => {}
         }
+    }
+
+    /// Keeps a picture that the model made, and shows it. What it is, is told by its bytes.
+    async fn picture(&mut self, bytes: Arc<[u8]>) {
+        self.send_all();
+        let kind = Kind::of(&bytes).filter(|kind| kind.is_picture()).map(|kind| kind.media_type(None));
+        let notice = match kind {
+            Some(kind) => match self.keeper.keep(kind, None, &bytes).await {
+                Ok(Some(file)) => {
+                    self.recorder.emit(&RunEvent::File(file));
+                    self.reply.files.push(ModelFile { name: None, media_type: kind.to_owned(), bytes });
+                    return;
+                }
+                Ok(None) => NO_ROOM,
+                Err(_) => NO_DATABASE,
+            },
+            None => NO_PICTURE,
+        };
+        self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text: notice.to_owned() } });
     }
 
     fn start(&mut self, number: u32, kind: PartKind) {

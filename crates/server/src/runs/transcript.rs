@@ -52,6 +52,7 @@ impl Transcript {
                     *seal = Some(metadata.provider.clone());
                 }
             }
+            RunEvent::File(file) => self.push("", Part::File(file.clone())),
             RunEvent::DataNotice { data } => self.push("", Part::Notice { text: data.text.clone() }),
             RunEvent::ToolInputStart { tool_call_id, tool_name, tool_metadata, .. } => {
                 let call = ToolCall {
@@ -127,7 +128,11 @@ impl Transcript {
         let says_something = |part: &Part| match part {
             Part::Text { text } => !text.is_empty(),
             Part::Reasoning { text, seal } => !text.is_empty() || seal.is_some(),
-            Part::ToolCall { .. } | Part::AppContext { .. } | Part::Notice { .. } | Part::Attachment { .. } => true,
+            Part::ToolCall { .. }
+            | Part::AppContext { .. }
+            | Part::Notice { .. }
+            | Part::Attachment { .. }
+            | Part::File(_) => true,
         };
         self.parts.into_iter().map(|slot| slot.part).filter(says_something).collect()
     }

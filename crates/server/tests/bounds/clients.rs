@@ -33,10 +33,12 @@ async fn answer_of(mut socket: TcpStream) -> String {
 #[tokio::test]
 async fn crowds_that_do_not_read_or_end_nothing_cost_little_and_hold_up_nobody() {
     allow_files(8 * CLIENTS);
-    let text = "r".repeat(3 * MEBIBYTE);
+    // What stands in a message itself, fifty times: 3 MiB in the stream.
+    let result = json!({ "content": [{ "type": "text", "text": "r".repeat(62_000) }] });
     let server = ScriptedMcp::start([json!({ "name": "read" })]).await;
-    server.answer([CallAnswer::Result(json!({ "content": [{ "type": "text", "text": text }] }))]);
-    let model = ScriptedModel::start([Step::Calls(vec![("read".into(), json!({}))]), Step::Hang("Well".into())]).await;
+    server.answer_by(move |_| Some(CallAnswer::Result(result.clone())));
+    let calls = Step::Calls(vec![("read".into(), json!({})); 50]);
+    let model = ScriptedModel::start([calls, Step::Hang("Well".into())]).await;
     let limits = [("CHAT_MAX_STREAMS_PER_USER", "600"), ("CHAT_NETWORK_ALLOW", "127.0.0.1")];
     let program = Program::start(&model.base_url, &limits);
     program.until_ready(200).await;

@@ -18,10 +18,12 @@ async fn a_turn_that_says_too_much_is_stopped_with_what_it_has_and_the_next_one_
         let connection = person.connect_to("files", &server.url).await;
         person.allow(&connection, "read", "always").await;
         let chat = person.new_chat().await;
-        let text = "r".repeat(600_000);
+        // As much as stands in a message itself; 20 of them are more than the turn may hold.
+        let text = "r".repeat(60_000);
+        let result = json!({ "content": [{ "type": "text", "text": text }] });
+        server.answer_by(move |_| Some(CallAnswer::Result(result.clone())));
         for _ in 0..2 {
-            server.answer([CallAnswer::Result(json!({ "content": [{ "type": "text", "text": text }] }))]);
-            model.push(Step::Calls(vec![("read".into(), json!({}))]));
+            model.push(Step::Calls(vec![("read".into(), json!({})); 10]));
         }
         model.push(Step::Text("It is never asked for this.".into()));
         let tools = json!([{ "name": "read", "serverName": "files" }]);
@@ -33,9 +35,9 @@ async fn a_turn_that_says_too_much_is_stopped_with_what_it_has_and_the_next_one_
         assert_eq!(error, "the answer, with what its tools gave back, came to more than 1 MiB and was stopped");
         let calls = stored["tool_calls"].as_array().unwrap();
         let whole = calls.iter().filter(|call| call["result"].to_string().len() > text.len()).count();
-        assert_eq!((calls.len(), whole), (2, 2), "what came is whole, for the person");
+        assert!(calls.len() == 20 && (16..=20).contains(&whole), "what came is whole, for the person: {whole}");
         let last = model.requests().pop().unwrap().to_string();
-        assert!(last.len() < 100_000 && last.contains("bytes]"), "for the model it is cut: {}", last.len());
+        assert!(last.len() < 400_000 && last.contains("bytes]"), "for the model it is cut: {}", last.len());
         // The script goes on where it was.
         let (status, answer) = person.ask(&chat, "And now?", json!([])).await;
         assert_eq!((status.as_u16(), &answer["content"]), (200, &json!("It is never asked for this.")));

@@ -14,6 +14,8 @@ pub struct Example {
     /// With the query.
     pub path: String,
     pub body: Option<Value>,
+    /// A body that is no JSON.
+    pub raw: Option<&'static str>,
     /// What the owner is answered, or the administrator where only the administrator may call.
     pub status: u16,
     pub headers: HeaderMap,
@@ -29,7 +31,10 @@ impl Example {
         }
         match &self.body {
             Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.to_string()),
-            None => request,
+            None => match self.raw {
+                Some(raw) => request.body(raw),
+                None => request,
+            },
         }
     }
 
@@ -126,6 +131,11 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             (path.clone(), Some(json!({ "model": "openai/scripted", "messages": messages })), 200)
         }
         ("POST", "/v1/responses") => (path.clone(), Some(json!({ "model": "openai/scripted", "input": "Hello" })), 200),
+        ("POST", "/v1/files") => (format!("{path}?name=note.md"), None, 201),
+        ("GET" | "DELETE", "/v1/files/{id}") => (nothing, None, 404),
+        ("GET", "/api/shared/{token}/files/{file}") => {
+            (path.replace("{token}", "unknown").replace("{file}", &people.chat), None, 404)
+        }
         ("POST", "/api/keys") => (path.clone(), Some(json!({ "name": "A program", "scopes": ["chat"] })), 201),
         ("DELETE", "/api/keys/{id}") => (path.replace("{id}", &people.key), None, 204),
 
@@ -274,7 +284,8 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         headers.insert("accept", HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert("mcp-protocol-version", HeaderValue::from_static("2025-06-18"));
     }
-    vec![Example { method: method.clone(), path, body, status, headers }]
+    let raw = (status == 201 && path.starts_with("/v1/files")).then_some("A note.");
+    vec![Example { method: method.clone(), path, body, raw, status, headers }]
 }
 
 /// What the administrator does, to a person whom nobody needs any more.
@@ -292,7 +303,14 @@ fn administration(method: &Method, path: &str, people: &People) -> Example {
         _ => (None, 200),
     };
     let query = if path == "/auth/v1/admin/users" && method == Method::GET { "?page=1&per_page=1" } else { "" };
-    Example { method: method.clone(), path: format!("{whole}{query}"), body, status, headers: HeaderMap::new() }
+    Example {
+        method: method.clone(),
+        path: format!("{whole}{query}"),
+        body,
+        raw: None,
+        status,
+        headers: HeaderMap::new(),
+    }
 }
 
 fn rows(method: &Method, table: &str, people: &People) -> Example {
@@ -317,5 +335,5 @@ fn rows(method: &Method, table: &str, people: &People) -> Example {
         "OPTIONS" => (path, None, 200),
         other => panic!("{other} {path} has no example: add one to the examples of the route table"),
     };
-    Example { method: method.clone(), path, body, status, headers: HeaderMap::new() }
+    Example { method: method.clone(), path, body, raw: None, status, headers: HeaderMap::new() }
 }

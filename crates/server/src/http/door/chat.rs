@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::body::{self, Content, Piece};
+use super::files::AllGiven;
 use super::functions::{self, Function};
 use super::parameters::{self, Format};
 use super::refusal::Refusal;
@@ -86,7 +87,7 @@ struct NamedFunction {
 
 impl ChatBody {
     /// The question. With the person's tools, the program has none of its own.
-    pub fn read(self, with_tools: bool) -> Result<(Request, Form), Refusal> {
+    pub fn read(self, with_tools: bool) -> Result<(Request, AllGiven, Form), Refusal> {
         if self.n.is_some_and(|n| n != 1) {
             return Err(Refusal::bad("n", "there is one answer to a question; leave n out"));
         }
@@ -101,35 +102,31 @@ impl ChatBody {
             Choice::Named { function } => functions::Choice::Named(function.name),
         });
         let (tools, tool_choice) = functions::read(own, choice, with_tools)?;
-        let (system, messages) = conversation(self.messages)?;
+        let (system, messages, given) = conversation(self.messages)?;
         let max_tokens = self.max_completion_tokens.or(self.max_tokens).filter(|most| *most > 0);
         let form = Form {
             streams: self.stream.unwrap_or(false),
             tells_usage: self.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
         };
-        Ok((
-            Request {
-                model: String::new(),
-                system,
-                messages,
-                tools,
-                tool_choice,
-                max_tokens,
-                parameters,
-                draws: false,
-            },
-            form,
-        ))
+        let model = String::new();
+        let request = Request { model, system, messages, tools, tool_choice, max_tokens, parameters, draws: false };
+        Ok((request, given, form))
     }
 }
 
-/// The standing instructions, wherever they stand, and the rest.
-fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>), Refusal> {
+/// The standing instructions, wherever they stand, the rest, and the files that go with it.
+fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>, AllGiven), Refusal> {
     let mut system: Vec<String> = Vec::new();
     let mut said = Vec::new();
+    let mut all_given = AllGiven::default();
     let mut names: HashMap<String, String> = HashMap::new();
     for Message { role, content, tool_calls, tool_call_id } in messages {
-        let text = body::words(content, "messages", Piece::text)?;
+        let (text, given) = body::words(content, "messages", Piece::text)?;
+        if matches!(role.as_str(), "user" | "tool") {
+            all_given.add(said.len(), given);
+        } else {
+            AllGiven::none("messages", &given)?;
+        }
         match role.as_str() {
             "system" | "developer" => system.push(text),
             "user" => said.push(ModelMessage::user(text)),
@@ -156,7 +153,7 @@ fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>), R
     if !matches!(said.last(), Some(ModelMessage::User { .. } | ModelMessage::ToolResult { .. })) {
         return Err(Refusal::bad("messages", "the last message must be the user's or a tool's"));
     }
-    Ok((system.join("\n\n"), said))
+    Ok((system.join("\n\n"), said, all_given))
 }
 
 #[cfg(test)]
@@ -167,7 +164,7 @@ mod tests {
 
     fn read(body: Value, with_tools: bool) -> Result<Request, Value> {
         let body: ChatBody = serde_json::from_value(body).unwrap();
-        body.read(with_tools).map(|(request, _)| request).map_err(|refusal| refusal.body())
+        body.read(with_tools).map(|(request, ..)| request).map_err(|refusal| refusal.body())
     }
 
     #[test]

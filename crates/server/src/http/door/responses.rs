@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::body::{self, Content};
+use super::files::{AllGiven, Given};
 use super::functions::{self, Function};
 use super::parameters::{self, Format};
 use super::refusal::Refusal;
@@ -85,7 +86,7 @@ enum Choice {
 
 impl ResponsesBody {
     /// The question. With the person's tools, the program has none of its own.
-    pub fn read(self, with_tools: bool) -> Result<Request, Refusal> {
+    pub fn read(self, with_tools: bool) -> Result<(Request, AllGiven), Refusal> {
         let kept = "nothing is kept here; send the whole conversation in input";
         if self.previous_response_id.is_some() {
             return Err(Refusal::bad("previous_response_id", kept));
@@ -123,7 +124,8 @@ impl ResponsesBody {
         let max_tokens = self.max_output_tokens.filter(|most| *most > 0);
         let system = talk.system.join("\n\n");
         let (model, messages) = (String::new(), talk.said);
-        Ok(Request { model, system, messages, tools, tool_choice, max_tokens, parameters, draws: false })
+        let request = Request { model, system, messages, tools, tool_choice, max_tokens, parameters, draws: false };
+        Ok((request, talk.given))
     }
 }
 
@@ -132,6 +134,8 @@ impl ResponsesBody {
 struct Conversation {
     system: Vec<String>,
     said: Vec<ModelMessage>,
+    /// The files that go with them.
+    given: AllGiven,
     /// The function of every call, by the call's id.
     called: HashMap<String, String>,
 }
@@ -139,7 +143,15 @@ struct Conversation {
 impl Conversation {
     fn add(&mut self, item: Item) -> Result<(), Refusal> {
         match item.r#type.as_deref() {
-            None | Some("message") => self.message(item.role.as_deref(), said(item.content)?),
+            None | Some("message") => {
+                let (text, given) = said(item.content)?;
+                if item.role.as_deref() == Some("user") {
+                    self.given.add(self.said.len(), given);
+                } else {
+                    AllGiven::none("input", &given)?;
+                }
+                self.message(item.role.as_deref(), text)
+            }
             Some("function_call") => {
                 let (Some(id), Some(name)) = (item.call_id, item.name) else {
                     return Err(Refusal::bad("input", "a function_call has a call_id and a name"));
@@ -155,7 +167,8 @@ impl Conversation {
                     let message = "a function_call_output must name a function_call before it in call_id";
                     return Err(Refusal::bad("input", message));
                 };
-                let text = said(item.output)?;
+                let (text, given) = said(item.output)?;
+                self.given.add(self.said.len(), given);
                 self.said.push(ModelMessage::ToolResult {
                     call_id: id,
                     name,
@@ -202,7 +215,7 @@ impl Conversation {
 }
 
 /// What a refused answer said stands among its words.
-fn said(content: Option<Content>) -> Result<String, Refusal> {
+fn said(content: Option<Content>) -> Result<(String, Vec<Given>), Refusal> {
     body::words(content, "input", |piece| if piece.is_refusal() { piece.refusal } else { piece.text() })
 }
 
@@ -214,7 +227,7 @@ mod tests {
 
     fn read(body: Value, with_tools: bool) -> Result<Request, Value> {
         let body: ResponsesBody = serde_json::from_value(body).unwrap();
-        body.read(with_tools).map_err(|refusal| refusal.body())
+        body.read(with_tools).map(|(request, _)| request).map_err(|refusal| refusal.body())
     }
 
     #[test]

@@ -1,0 +1,86 @@
+//! What a file is. Its bytes say so, and nobody's word.
+
+use domain::model::picture_type;
+
+/// The kinds that a person can attach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A picture that browsers draw and models read, by its media type.
+    Picture(&'static str),
+    /// A PDF document.
+    Pdf,
+    /// Words, whatever they are written in: HTML and SVG as well.
+    Text,
+}
+
+/// Kinds of text that are told apart for those who save them; all others are plain.
+const TEXTS: [&str; 3] = ["text/markdown", "text/csv", "application/json"];
+
+impl Kind {
+    /// By the first bytes, or for text by all of them.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        if let Some(picture) = picture_type(bytes) {
+            return Some(Self::Picture(picture));
+        }
+        if bytes.starts_with(b"%PDF-") {
+            return Some(Self::Pdf);
+        }
+        (!bytes.contains(&0) && str::from_utf8(bytes).is_ok()).then_some(Self::Text)
+    }
+
+    /// Its media type. Only for text what the sender says counts for something.
+    pub fn media_type(self, said: Option<&str>) -> &'static str {
+        match self {
+            Self::Picture(media_type) => media_type,
+            Self::Pdf => "application/pdf",
+            Self::Text => {
+                let said = said.map(|said| said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+                TEXTS.into_iter().find(|text| said.as_deref() == Some(text)).unwrap_or("text/plain")
+            }
+        }
+    }
+
+    /// How names of such files end.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Picture("image/jpeg") => "jpg",
+            Self::Picture(media_type) => media_type.trim_start_matches("image/"),
+            Self::Pdf => "pdf",
+            Self::Text => "txt",
+        }
+    }
+
+    /// Whether it is a picture.
+    pub fn is_picture(self) -> bool {
+        matches!(self, Self::Picture(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_say_what_a_file_is_and_nobodys_word() {
+        for (bytes, want) in [
+            (b"\x89PNG\r\n\x1a\n....".as_slice(), Some("image/png")),
+            (b"\xff\xd8\xff\xe0....", Some("image/jpeg")),
+            (b"RIFF\x10\0\0\0WEBPVP8 ", Some("image/webp")),
+            (b"GIF89a...", Some("image/gif")),
+            (b"%PDF-1.7\n%\xe2\xe3", Some("application/pdf")),
+            (b"<svg xmlns='http://www.w3.org/2000/svg'/>", Some("text/plain")),
+            (b"<!doctype html><script>alert(1)</script>", Some("text/plain")),
+            ("Grüße, 日本".as_bytes(), Some("text/plain")),
+            (b"RIFF\x10\0\0\0WAVE", None),
+            (b"a\0b", None),
+            (b"caf\xe9", None),
+            (b"PK\x03\x04\0", None),
+        ] {
+            let kind = Kind::of(bytes);
+            assert_eq!(kind.map(|kind| kind.media_type(Some("image/svg+xml"))), want);
+        }
+        assert_eq!(Kind::Text.media_type(Some("Text/Markdown; charset=utf-8")), "text/markdown");
+        assert_eq!(Kind::Text.media_type(Some("text/html")), "text/plain");
+        assert_eq!((Kind::Picture("image/jpeg").ending(), Kind::Picture("image/webp").ending()), ("jpg", "webp"));
+    }
+}

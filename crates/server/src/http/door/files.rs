@@ -1,0 +1,123 @@
+//! Pictures and documents that programs send along: as `data:`, or by an address from which they are fetched.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use domain::model::{ModelFile, ModelMessage};
+use url::Url;
+
+use super::refusal::Refusal;
+use crate::app::App;
+use crate::files::kind::Kind;
+use crate::files::sight::Takes;
+
+/// Pictures and documents of one question.
+const MOST: usize = 20;
+/// Bytes of all of them: what providers take.
+const BYTES: usize = 14 * 1024 * 1024;
+/// For fetching one.
+const FETCH: Duration = Duration::from_secs(10);
+
+/// A picture or a document as a program gives it.
+#[derive(Debug)]
+pub struct Given {
+    /// What it is called.
+    pub name: Option<String>,
+    /// `data:`, or where it is.
+    pub url: String,
+}
+
+/// What is given with messages, by their places in the conversation.
+#[derive(Debug, Default)]
+pub struct AllGiven(Vec<(usize, Given)>);
+
+impl AllGiven {
+    /// Notes what is given with the message of a place.
+    pub fn add(&mut self, place: usize, given: Vec<Given>) {
+        self.0.extend(given.into_iter().map(|given| (place, given)));
+    }
+
+    /// Refuses what stands where no pictures are asked.
+    pub fn none(field: &'static str, given: &[Given]) -> Result<(), Refusal> {
+        if given.is_empty() {
+            return Ok(());
+        }
+        Err(Refusal::bad(field, "pictures and documents stand in messages of the user, and in what tools gave back"))
+    }
+
+    /// Reads or fetches everything, and puts it to its messages.
+    pub async fn into_messages(
+        self,
+        app: &App,
+        messages: &mut [ModelMessage],
+        field: &'static str,
+        takes: Takes,
+    ) -> Result<(), Refusal> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        if self.0.len() > MOST {
+            return Err(Refusal::bad(field, format!("more than {MOST} pictures and documents")));
+        }
+        let mut room = BYTES;
+        for (place, Given { name, url }) in self.0 {
+            let bytes = match url.split_once("base64,").filter(|_| url.starts_with("data:")) {
+                Some((_, data)) => STANDARD.decode(data).map_err(|_| Refusal::bad(field, "data is not base64"))?,
+                None => fetch(app, &url, room).await.map_err(|why| Refusal::bad(field, why))?,
+            };
+            room = room.checked_sub(bytes.len()).ok_or_else(|| Refusal::bad(field, too_much()))?;
+            let kind = Kind::of(&bytes).ok_or_else(|| {
+                Refusal::bad(field, "a file is a PNG, JPEG, WebP or GIF picture, a PDF document or a text")
+            })?;
+            let Some(
+                ModelMessage::User { text, files }
+                | ModelMessage::ToolResult { text, files, .. }
+                | ModelMessage::Assistant { text, files, .. },
+            ) = messages.get_mut(place)
+            else {
+                continue;
+            };
+            if kind == Kind::Text {
+                // Every model reads words.
+                let name = name.unwrap_or_else(|| "file".to_owned());
+                *text = format!("[{name}]\n{}\n\n{text}", String::from_utf8_lossy(&bytes));
+            } else if !takes.takes(kind.media_type(None)) {
+                return Err(Refusal::bad(
+                    field,
+                    format!("this model takes no files of the kind {}", kind.media_type(None)),
+                ));
+            } else {
+                files.push(ModelFile { name, media_type: kind.media_type(None).to_owned(), bytes: bytes.into() });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn too_much() -> String {
+    format!("pictures and documents come to more than {} MiB", BYTES / (1024 * 1024))
+}
+
+/// Fetches a file, over the client that reaches no private place. An address is followed nowhere else.
+async fn fetch(app: &App, url: &str, room: usize) -> Result<Vec<u8>, String> {
+    let wrong = || "a file comes as data: in base64, or from an address that begins with https://".to_owned();
+    let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "https" | "http")).ok_or_else(wrong)?;
+    let http = app.tools.guard().client_for(&url).map_err(|error| format!("the file's server {error}"))?;
+    let work = async {
+        let failed = "the file could not be fetched".to_owned();
+        let mut answer = http.get(url).send().await.map_err(|_| failed.clone())?;
+        if !answer.status().is_success() {
+            return Err(format!("the file's server answered {}", answer.status().as_u16()));
+        }
+        let mut bytes = Vec::new();
+        while let Some(piece) = answer.chunk().await.map_err(|_| failed.clone())? {
+            if bytes.len() + piece.len() > room {
+                return Err(too_much());
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(bytes)
+    };
+    tokio::time::timeout(FETCH, work).await.unwrap_or_else(|_| Err("the file's server was too slow".to_owned()))
+}

@@ -1,0 +1,155 @@
+//! `/v1/files`: what people attach to messages, what tools gave back, and pictures that models made.
+
+use std::fmt::Write as _;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use domain::file::FileRef;
+use domain::{ChatId, FileId};
+use serde::{Deserialize, Serialize};
+
+use super::body::{BodyError, read_bytes};
+use super::error::ApiError;
+use super::extract::{Named, Query, SignedIn};
+use super::route::Access;
+use super::route::{Section, delete, get, post};
+use crate::app::App;
+use crate::files::{self, FileError, LARGEST};
+use crate::places::Full;
+
+/// What is in a file is drawn or saved and nothing else: not run, not framed, not taken for a page.
+const POLICY: &str = "default-src 'none'; sandbox";
+/// What browsers draw; everything else is saved.
+const DRAWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// The routes below `/v1/files`, in the house's own shape.
+pub fn section() -> Section {
+    let routes = [
+        post("/", Access::SignedIn, create),
+        get("/{id}", Access::Owner, show),
+        delete("/{id}", Access::Owner, remove),
+    ];
+    Section::new("/v1/files", routes, |routes| {
+        routes.fallback(super::error::no_such_route).method_not_allowed_fallback(super::error::method_not_allowed)
+    })
+}
+
+impl From<FileError> for ApiError {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Empty => Self::BadRequest(error.to_string()),
+            FileError::Kind => Self::UnsupportedKind(error.to_string()),
+            FileError::Full(_) => Self::TooLargeFor { code: "storage_full", message: error.to_string() },
+            FileError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// Beside the bytes.
+#[derive(Debug, Deserialize)]
+pub struct About {
+    /// What the file is called.
+    #[serde(default)]
+    name: Option<String>,
+    /// The temporary chat that it is for: what is attached there is not written down either.
+    #[serde(default, rename = "sessionId")]
+    session_id: Option<ChatId>,
+}
+
+/// A file that was taken.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Taken {
+    id: FileId,
+    name: Option<String>,
+    media_type: String,
+    size: u64,
+}
+
+/// `POST /v1/files?name=`
+async fn create(
+    State(app): State<App>,
+    caller: SignedIn,
+    Query(about): Query<About>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<Taken>), ApiError> {
+    // Each is in memory as a whole.
+    let _place = app.uploads.take(caller.user).map_err(|full| match full {
+        Full::Own => {
+            let message = "as many of your files are being taken in as may be at once; try again soon".to_owned();
+            ApiError::TooMany { code: "too_many_uploads", message }
+        }
+        Full::All => ApiError::Overloaded,
+    })?;
+    let bytes = read_bytes(body, LARGEST).await.map_err(|error| match error {
+        BodyError::TooLarge => {
+            let message = format!("a file has at most {} MiB", LARGEST / (1024 * 1024));
+            ApiError::TooLargeFor { code: "file_too_large", message }
+        }
+        _ => ApiError::BadRequest("the body broke off".into()),
+    })?;
+    let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok());
+    let kept = files::keep(&app, caller.user, about.session_id, (about.name.as_deref(), said), &bytes).await?;
+    let FileRef { id, filename: name, media_type, size } = kept.file;
+    Ok((StatusCode::CREATED, Json(Taken { id, name, media_type, size })))
+}
+
+/// `GET /v1/files/{id}`
+async fn show(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<Response, ApiError> {
+    let not_found = || ApiError::NotFound("file");
+    let id: FileId = id.parse().map_err(|_| not_found())?;
+    let (home, known) = files::find(&app, caller.user, id).await?.ok_or_else(not_found)?;
+    let bytes = home.get_file_bytes(caller.user, id).await?.ok_or_else(not_found)?;
+    Ok(served(&known.file, bytes))
+}
+
+/// A file as it is served: never as something that a browser would run.
+pub fn served(file: &FileRef, bytes: Vec<u8>) -> Response {
+    let is_drawn = DRAWN.contains(&file.media_type.as_str());
+    let kind = match file.media_type.as_str() {
+        kind if is_drawn || kind == "application/pdf" || kind.starts_with("audio/") => kind.to_owned(),
+        _ if file.is_text() => format!("{}; charset=utf-8", file.media_type),
+        _ => "application/octet-stream".to_owned(),
+    };
+    let kind = HeaderValue::from_str(&kind).unwrap_or(HeaderValue::from_static("application/octet-stream"));
+    let name = encoded(file.title());
+    let place = format!("{}; filename*=UTF-8''{name}", if is_drawn { "inline" } else { "attachment" });
+    let place = HeaderValue::from_str(&place).unwrap_or(HeaderValue::from_static("attachment"));
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_DISPOSITION, place),
+        (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600")),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+    ];
+    (headers, bytes).into_response()
+}
+
+/// A name as it stands in a header (RFC 5987).
+fn encoded(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
+}
+
+/// `DELETE /v1/files/{id}`: one that was not sent. What was sent goes with its message.
+async fn remove(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
+    let not_found = || ApiError::NotFound("file");
+    let id: FileId = id.parse().map_err(|_| not_found())?;
+    let (home, _) = files::find(&app, caller.user, id).await?.ok_or_else(not_found)?;
+    if !home.delete_waiting_file(caller.user, id).await? {
+        let message = "the file was sent with a message, and goes with it".to_owned();
+        return Err(ApiError::Conflict { code: "file_sent", message });
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
