@@ -42,6 +42,11 @@ export default defineConfig({
             },
             { name: "asking", test: /approval-parts|texts-of-approval/u, priority: 2 },
             { name: "later", test: /src\/(ui\/(more|form)|lib\/save-file)\./u, priority: 2 },
+            {
+              name: "files",
+              test: /src\/file-parts\/|texts-of-files|show-invisible|icons\/(?:download|file|rotate-cw|x)\.js/u,
+              priority: 3,
+            },
             { name: "sheet", test: /src\/ui\/sheet/u, priority: 2 },
             {
               name: "result",

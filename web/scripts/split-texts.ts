@@ -8,6 +8,7 @@ const parts = [
   "approval",
   "apps",
   "elicitation",
+  "files",
   "form",
   "history",
   "models",

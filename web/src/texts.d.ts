@@ -9,6 +9,11 @@ declare module "*/en.json?apps" {
   export default texts;
 }
 
+declare module "*/en.json?files" {
+  const texts: import("@/lib/t").Texts<"files">;
+  export default texts;
+}
+
 declare module "*/en.json?form" {
   const texts: import("@/lib/t").Texts<"form">;
   export default texts;

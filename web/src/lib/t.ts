@@ -8,6 +8,7 @@ type Apart =
   | "approval"
   | "apps"
   | "elicitation"
+  | "files"
   | "form"
   | "history"
   | "models"

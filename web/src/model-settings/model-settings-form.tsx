@@ -55,7 +55,7 @@ export function ModelSettingsForm({ settings, defaults, busy, error, onSave }: M
           />
         )}
       </Field>
-      <div className="grid grid-cols-2 gap-3">
+      <div className="grid grid-cols-[repeat(auto-fit,minmax(8.5rem,1fr))] gap-3">
         {number("temperature", { min: 0, max: 2, step: "any" })}
         {number("topP", { min: 0.01, max: 1, step: "any" })}
         {number("maxTokens", { min: 1, max: 1_000_000, step: 1 })}

@@ -1,3 +1,4 @@
+import { lazy, Suspense } from "react";
 import { isObject, type JsonObject } from "@/lib/json";
 import { EmbeddedResource } from "./embedded-resource";
 import { InlineAudio } from "./inline-audio";
@@ -6,6 +7,9 @@ import { t } from "./result-text";
 import { ResourceLink } from "./resource-link";
 import { TextBlock } from "./text-block";
 import { readableText } from "./readable";
+
+/** Few results hold much more than words. */
+const FileView = lazy(async () => ({ default: (await import("@/file-parts/file-view")).FileView }));
 
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
@@ -34,6 +38,13 @@ function isForPerson({ annotations }: JsonObject): boolean {
 
 function Content({ piece }: { piece: JsonObject }) {
   const type = asText(piece["type"]);
+  // Large bytes are kept beside the result.
+  if (isObject(piece["file"]))
+    return (
+      <Suspense>
+        <FileView file={piece["file"]} />
+      </Suspense>
+    );
   const data = asText(piece["data"]);
   const mimeType = asText(piece["mimeType"]) ?? "";
   if (type === "text") return <TextBlock text={readableText(asText(piece["text"]) ?? "")} />;

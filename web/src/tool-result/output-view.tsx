@@ -1,3 +1,4 @@
+import { lazy, Suspense } from "react";
 import { ChevronRight, TriangleAlert } from "lucide-react";
 import { t } from "./result-text";
 import { ContentPiece } from "./content-piece";
@@ -5,8 +6,21 @@ import { TextBlock } from "./text-block";
 import { structuredPlace } from "./readable";
 import type { ToolOutput } from "./tool-output";
 
+/** Few results are as long as that. */
+const Beginning = lazy(async () => ({ default: (await import("./beginning")).Beginning }));
+
 /** What a tool gave back: its pieces in order, and the structured result where the pieces do not hold it already. */
 export function OutputView({ output }: { output: ToolOutput }) {
+  return output.whole === undefined ? (
+    <Pieces output={output} />
+  ) : (
+    <Suspense fallback={<Pieces output={output} />}>
+      <Beginning output={output} View={Pieces} />
+    </Suspense>
+  );
+}
+
+function Pieces({ output }: { output: ToolOutput }) {
   const place = structuredPlace(output);
   const structured = <TextBlock text={JSON.stringify(output.structuredContent, null, 2) ?? ""} />;
   return (

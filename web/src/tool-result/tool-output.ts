@@ -10,6 +10,8 @@ export interface ToolOutput {
   readonly schemaError?: string;
   /** What the server adds for the tool's app. */
   readonly meta?: JsonObject;
+  /** The file with all of it, where this is the beginning. */
+  readonly whole?: JsonObject;
 }
 
 /** A tool's result from whatever a stream, the database or a call holds. */
@@ -17,12 +19,13 @@ export function toToolOutput(value: unknown): ToolOutput {
   if (!isObject(value))
     return { content: [{ type: "text", text: JSON.stringify(value) ?? "" }], isError: false };
   const content = Array.isArray(value["content"]) ? value["content"].filter(isObject) : [];
-  const { structuredContent: structured, _meta: meta } = value;
+  const { structuredContent: structured, _meta: meta, whole } = value;
   return {
     content,
     isError: value["isError"] === true,
     ...(structured === undefined ? {} : { structuredContent: structured }),
     ...(typeof value["schemaError"] === "string" && { schemaError: value["schemaError"] }),
     ...(isObject(meta) ? { meta } : {}),
+    ...(isObject(whole) ? { whole } : {}),
   };
 }

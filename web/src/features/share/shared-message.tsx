@@ -4,6 +4,8 @@ import { showInvisible } from "@/lib/show-invisible";
 import { OutputView } from "@/tool-result/output-view";
 import { TextBlock } from "@/tool-result/text-block";
 import { toToolOutput } from "@/tool-result/tool-output";
+import { t as fileText } from "@/file-parts/file-text";
+import { FileView } from "@/file-parts/file-view";
 import { t } from "./share-text";
 import type { SharedMessage, SharedPart, WholeCall } from "./snapshot";
 
@@ -11,9 +13,23 @@ import type { SharedMessage, SharedPart, WholeCall } from "./snapshot";
 export function SharedMessageView({ message: { role, parts } }: { message: SharedMessage }) {
   if (role === "user") {
     const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+    const files = parts.filter(({ type }) => type === "file" || type === "hidden-file");
     return (
       <article aria-label={t("share.you")} className="mb-7 flex flex-col items-end [content-visibility:auto]">
         <h2 className="sr-only">{t("share.you")}</h2>
+        {files.length > 0 && (
+          <ul
+            aria-label={fileText("files.attached")}
+            className="mb-1 flex max-w-[85%] flex-wrap justify-end gap-2"
+          >
+            {files.map((part, index) => (
+              // The parts of a message that is shared do not change.
+              <li key={index} className="max-w-full">
+                <PartView part={part} small />
+              </li>
+            ))}
+          </ul>
+        )}
         <p
           dir="auto"
           className="max-w-[85%] rounded-[18px_18px_6px_18px] bg-accent-soft px-4 py-[9px] whitespace-pre-wrap wrap-anywhere"
@@ -37,8 +53,10 @@ export function SharedMessageView({ message: { role, parts } }: { message: Share
   );
 }
 
-function PartView({ part }: { part: SharedPart }) {
+function PartView({ part, small = false }: { part: SharedPart; small?: boolean }) {
   if (part.type === "text") return <Markdown text={part.text} complete />;
+  if (part.type === "file") return <FileView file={{ ...part, url: `/v1/files/${part.id}` }} small={small} />;
+  if (part.type === "hidden-file") return <p className="text-sm text-ink-2">{fileText("files.hidden")}</p>;
   const call = part.type === "tool-call" ? part : part.call;
   return (
     <div className="rounded-md border border-line bg-surface text-md">

@@ -1,4 +1,5 @@
 import { useEffect } from "react";
+import { FilePlace } from "@/file-parts/file-place";
 import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { t as common } from "@/lib/t";
 import { Button, buttonClass } from "@/ui/button";
@@ -28,7 +29,13 @@ export function SharedPage({ token }: { token: string }) {
       </header>
       <main className="overflow-auto px-5 py-8 max-wide:px-3.5 max-wide:py-5" tabIndex={0}>
         <div className="mx-auto max-w-measure">
-          {data && <Shown snapshot={data} />}
+          {data && (
+            <FilePlace
+              value={(url) => url.replace("/v1/files/", `/api/shared/${encodeURIComponent(token)}/files/`)}
+            >
+              <Shown snapshot={data} />
+            </FilePlace>
+          )}
           {data === null && <Notice title={t("share.gone")} text={t("share.gone.text")} />}
           {data === undefined && error instanceof Error && (
             <Notice

@@ -15,7 +15,18 @@ export interface WholeCall {
   readonly outcome: Outcome;
 }
 
+/** A file that the share serves. */
+export interface SharedFile {
+  readonly type: "file";
+  readonly id: string;
+  readonly mediaType: string;
+  readonly filename?: string;
+  readonly size: number;
+}
+
 export type SharedPart =
+  | SharedFile
+  | { readonly type: "hidden-file"; readonly mediaType: string }
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "tool-call"; readonly name: string; readonly outcome: Outcome }
   | { readonly type: "whole-tool-call"; readonly call: WholeCall };

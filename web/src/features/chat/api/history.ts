@@ -58,8 +58,8 @@ export async function restoreSession(id: string): Promise<void> {
 }
 
 /** Shares a chat as it is now, and tells the link. */
-export async function shareSession(id: string, tools: boolean): Promise<string> {
-  return (await callApi<{ url: string }>(pathOf(id, "shares"), jsonBody({ tools }))).url;
+export async function shareSession(id: string, wish: { tools: boolean; files: boolean }): Promise<string> {
+  return (await callApi<{ url: string }>(pathOf(id, "shares"), jsonBody(wish))).url;
 }
 
 /** Where a chat can be downloaded. */

@@ -1,4 +1,5 @@
 import { jsonOrUndefined } from "@/lib/json";
+import type { FilePart } from "../stream/message";
 import { readDraft, writeDraft } from "./draft";
 
 /** A piece of a resource. */
@@ -26,7 +27,13 @@ export type AttachmentContent = {
 );
 
 /** What stands beside a message that is being written. What it holds is kept at the server. */
-export interface DraftAttachment {
+export type DraftAttachment = DraftOffer | DraftFile;
+
+/** A file of the person's own, as the part of the message that it becomes. */
+export type DraftFile = FilePart & { readonly kind: "file"; readonly name: string };
+
+/** Something of a server. */
+export interface DraftOffer {
   readonly id: string;
   readonly connectionId: string;
   readonly serverName: string;

@@ -1,5 +1,5 @@
 import { ArrowUp, ListPlus, Square } from "lucide-react";
-import { type KeyboardEvent, lazy, type Ref, Suspense, useImperativeHandle } from "react";
+import { type KeyboardEvent, lazy, type Ref, Suspense, useImperativeHandle, useState } from "react";
 import { isComposing } from "@/lib/is-composing";
 import { t } from "@/lib/t";
 import type { ChatStore } from "../stream/chat-store";
@@ -25,6 +25,7 @@ interface ComposerProps extends ComposerOptions {
 }
 
 // Little waits, and what there is to read comes first.
+const FileHost = lazy(async () => ({ default: (await import("../files/file-host")).FileHost }));
 const Queue = lazy(async () => ({ default: (await import("../queue/queue")).Queue }));
 
 const BUTTON =
@@ -43,6 +44,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
   useImperativeHandle(ref, () => ({ fill, take, focus: () => field.current?.focus() }));
   const { phase } = useChatStatus(store);
   const busy = phase !== "idle";
+  const [slot, setSlot] = useState<HTMLElement | null>(null);
 
   function stop() {
     field.current?.focus();
@@ -71,6 +73,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
         <QuickTools tools={tools} onFill={fill} />
         <div className="relative rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 shadow-raised transition-colors duration-150 focus-within:border-ink-3">
           {offers.host}
+          <div ref={setSlot} />
           <textarea
             {...offers.fieldProps}
             ref={field}
@@ -88,6 +91,9 @@ export function Composer({ ref, ...options }: ComposerProps) {
             className="block field-sizing-content max-h-[40dvh] min-h-7 w-full resize-none bg-transparent outline-none"
           />
           <div className="mt-1 -ml-2 flex items-center gap-1.5">
+            <Suspense fallback={<span className="size-[30px] touch:size-11" />}>
+              <FileHost {...{ field, text, write, attached, slot }} chatId={options.chatId} />
+            </Suspense>
             {offers.buttons}
             <ModelInfo chatId={options.chatId} toolCount={tools.length} />
             <span className="flex-1" />

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { AttachmentPart } from "../stream/message";
+import type { AttachmentPart, FilePart } from "../stream/message";
 import { type DraftAttachment, readAttachments, writeAttachments } from "./attachments";
 
 type List = readonly DraftAttachment[];
@@ -41,6 +41,6 @@ export function useAttachments(chatId: string): Attachments {
 }
 
 /** An attachment as a part of the message that it goes with. */
-export function partOf(attachment: DraftAttachment): AttachmentPart {
-  return { ...attachment, type: "attachment" };
+export function partOf(attachment: DraftAttachment): AttachmentPart | FilePart {
+  return { type: "attachment", ...attachment };
 }

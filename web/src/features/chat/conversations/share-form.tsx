@@ -14,7 +14,8 @@ interface ShareFormProps {
 /** Makes a link to a chat as it is now, and shows it once. */
 export function ShareForm({ chatId, onCancel }: ShareFormProps) {
   const [tools, setTools] = useState(false);
-  const share = useMutation({ mutationFn: () => shareSession(chatId, tools) });
+  const [files, setFiles] = useState(false);
+  const share = useMutation({ mutationFn: () => shareSession(chatId, { tools, files }) });
   if (share.data !== undefined) {
     return (
       <div className="grid gap-2 px-1 text-sm">
@@ -36,15 +37,8 @@ export function ShareForm({ chatId, onCancel }: ShareFormProps) {
   return (
     <div className="grid gap-2.5 px-1 text-sm">
       <p className="text-ink-2">{t("history.share.about")}</p>
-      <label className="flex items-center gap-2.5">
-        <input
-          type="checkbox"
-          className="h-[18px] w-[18px] shrink-0 accent-accent touch:h-11"
-          checked={tools}
-          onChange={(event) => setTools(event.target.checked)}
-        />
-        {t("history.share.tools")}
-      </label>
+      <Choice checked={tools} onChange={setTools} label={t("history.share.tools")} />
+      <Choice checked={files} onChange={setFiles} label={t("history.share.files")} />
       {share.error && (
         <p role="alert" className="text-err">
           {share.error.message}
@@ -59,5 +53,25 @@ export function ShareForm({ chatId, onCancel }: ShareFormProps) {
         </Button>
       </div>
     </div>
+  );
+}
+
+interface ChoiceProps {
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  label: string;
+}
+
+function Choice({ checked, onChange, label }: ChoiceProps) {
+  return (
+    <label className="flex items-center gap-2.5">
+      <input
+        type="checkbox"
+        className="h-[18px] w-[18px] shrink-0 accent-accent touch:h-11"
+        checked={checked}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      {label}
+    </label>
   );
 }

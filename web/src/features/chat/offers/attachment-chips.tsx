@@ -7,17 +7,17 @@ import { showInvisible } from "@/lib/show-invisible";
 import { IconButton } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
 import { toast } from "@/ui/toast";
-import type { DraftAttachment } from "../composer/attachments";
+import type { DraftOffer } from "../composer/attachments";
 import { AttachmentSheet } from "./attachment-sheet";
 import { attach, loadAttachment, unwatchResource, watchResource } from "./offers";
 import { t } from "./offers-text";
 
 interface AttachmentChipsProps {
-  attachments: readonly DraftAttachment[];
+  attachments: readonly DraftOffer[];
   /** What is still being read. */
   reading: readonly string[];
   onRemove: (id: string) => void;
-  onReplace: (id: string, attachment: DraftAttachment) => void;
+  onReplace: (id: string, attachment: DraftOffer) => void;
 }
 
 /** What goes with the message being written. Each can be looked at, and taken away. */
@@ -49,9 +49,9 @@ export function AttachmentChips({ attachments, reading, onRemove, onReplace }: A
 }
 
 interface ChipProps {
-  attachment: DraftAttachment;
+  attachment: DraftOffer;
   onRemove: () => void;
-  onReplace: (attachment: DraftAttachment) => void;
+  onReplace: (attachment: DraftOffer) => void;
 }
 
 function Chip({ attachment, onRemove, onReplace }: ChipProps) {

@@ -4,7 +4,7 @@ import { useMutation } from "@/lib/query/use-mutation";
 import { Button } from "@/ui/button";
 import { Field } from "@/ui/field";
 import { Sheet } from "@/ui/sheet";
-import type { DraftAttachment } from "../composer/attachments";
+import type { DraftOffer } from "../composer/attachments";
 import { nameOf } from "./offer-list";
 import { attach, type Blank, type Offer, type Wish } from "./offers";
 import { t } from "./offers-text";
@@ -13,7 +13,7 @@ import { expand, variablesOf } from "./uri-template";
 
 interface FillInProps {
   offer: Offer;
-  onAttached: (attachment: DraftAttachment) => void;
+  onAttached: (attachment: DraftOffer) => void;
   onClose: () => void;
 }
 

@@ -54,6 +54,9 @@ export function OfferHost({ ref, first, field, text, write, attached, active, on
   const menu = useRef<OfferMenuHandle>(null);
   const lastText = useRef(text);
   const kind = browsing ?? trigger?.kind;
+  // Files stand for themselves, also those on their way, which have no name here.
+  const offers = attached.list.filter((one) => one.kind !== "file");
+  const reading = attached.reading.filter((name) => name !== "");
 
   function close(): void {
     setTrigger(undefined);
@@ -115,10 +118,10 @@ export function OfferHost({ ref, first, field, text, write, attached, active, on
           }}
         />
       )}
-      {(attached.list.length > 0 || attached.reading.length > 0) && (
+      {(offers.length > 0 || reading.length > 0) && (
         <AttachmentChips
-          attachments={attached.list}
-          reading={attached.reading}
+          attachments={offers}
+          reading={reading}
           onRemove={(id) => attached.change((before) => before.filter((other) => other.id !== id))}
           onReplace={(id, next) =>
             attached.change((before) => before.map((other) => (other.id === id ? next : other)))

@@ -2,7 +2,7 @@ import { callApi, jsonBody } from "@/lib/api-client";
 import type { Connection } from "@/lib/connection";
 import { temporaryChats } from "@/lib/temporary-chats";
 import type { Icon } from "@/lib/icon";
-import type { AttachmentContent, DraftAttachment } from "../composer/attachments";
+import type { AttachmentContent, DraftOffer } from "../composer/attachments";
 
 /** Something that a prompt takes; all of it is text. */
 export interface PromptArgument {
@@ -102,7 +102,7 @@ export async function complete(
 
 /** Has a resource read or a prompt filled in, and kept for a message.
  * @throws {ApiError} when the server does not have it, fails, or gives too much */
-export async function attach(connectionId: string, wish: Wish): Promise<DraftAttachment> {
+export async function attach(connectionId: string, wish: Wish): Promise<DraftOffer> {
   const { id, serverName, name, title, ...content } = await callApi<AttachmentContent>(
     `${pathOf(connectionId)}/attachments`,
     // What is attached to a chat that is not kept is not kept either.

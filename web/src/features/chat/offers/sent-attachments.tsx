@@ -1,17 +1,24 @@
 import { FileText, MessageSquareQuote } from "lucide-react";
 import { useState } from "react";
 import { showInvisible } from "@/lib/show-invisible";
-import type { AttachmentPart } from "../stream/message";
+import { FileView } from "@/file-parts/file-view";
+import type { AttachmentPart, FilePart } from "../stream/message";
 import { AttachmentSheet } from "./attachment-sheet";
 import { t } from "./offers-text";
 
 /** What went with a message. */
-export function SentAttachments({ parts }: { parts: readonly AttachmentPart[] }) {
+export function SentAttachments({ parts }: { parts: readonly (AttachmentPart | FilePart)[] }) {
   return (
     <ul aria-label={t("offers.attached")} className="flex max-w-[85%] flex-wrap justify-end gap-2">
-      {parts.map((part) => (
-        <Sent key={part.id} part={part} />
-      ))}
+      {parts.map((part) =>
+        part.type === "file" ? (
+          <li key={part.id} className="max-w-full">
+            <FileView small file={part} />
+          </li>
+        ) : (
+          <Sent key={part.id} part={part} />
+        ),
+      )}
     </ul>
   );
 }

@@ -1,5 +1,5 @@
 import type { ApiError } from "@/lib/api-error";
-import type { AttachmentPart, ChatMessage } from "./message";
+import type { AttachmentPart, ChatMessage, FilePart } from "./message";
 import type { ModelStatus } from "./protocol";
 import type { RunTransport } from "./run-connection";
 
@@ -17,7 +17,7 @@ export interface ToolChoice {
 export interface TurnRequest {
   readonly message?: string;
   /** What goes with the words. */
-  readonly attachments?: readonly AttachmentPart[];
+  readonly attachments?: readonly (AttachmentPart | FilePart)[];
   /** The message in whose place the turn stands; it and what comes after it stay as another branch. */
   readonly insteadOf?: string;
   /** The answer to go on with. */

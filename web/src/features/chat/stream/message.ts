@@ -116,7 +116,26 @@ export interface AttachmentPart {
   readonly content?: AttachmentContent;
 }
 
-export type Part = TextPart | ReasoningPart | ToolPart | StepPart | SourcePart | NoticePart | AttachmentPart;
+/** A file that the person attached, or that the model made. It is looked at where it is shown. */
+export interface FilePart {
+  readonly type: "file";
+  readonly id: string;
+  readonly url: string;
+  readonly mediaType: string;
+  readonly filename?: string;
+  /** In bytes. */
+  readonly size: number;
+}
+
+export type Part =
+  | TextPart
+  | ReasoningPart
+  | ToolPart
+  | StepPart
+  | SourcePart
+  | NoticePart
+  | AttachmentPart
+  | FilePart;
 
 /** `streaming` while it grows; the others are how an answer ended. */
 export type MessageStatus = "streaming" | "done" | "stopped" | "failed" | "interrupted";
@@ -134,9 +153,16 @@ export interface ChatMessage {
   readonly model: string | null;
 }
 
+/** A file as a part of the transcript, from what a stream or the database holds. */
+export function toFilePart(file: object): FilePart {
+  const part = file as Omit<FilePart, "url"> & { url: unknown };
+  const url = String(part.url);
+  return { ...part, type: "file", url, id: url.slice("/v1/files/".length) };
+}
+
 /** What went with a message. */
-export function attachmentsOf(message: ChatMessage): readonly AttachmentPart[] {
-  return message.parts.filter((part) => part.type === "attachment");
+export function attachmentsOf(message: ChatMessage): readonly (AttachmentPart | FilePart)[] {
+  return message.parts.filter((part) => part.type === "attachment" || part.type === "file");
 }
 
 /** The plain text of a message, a blank line between two parts: what "Copy" copies. */
@@ -151,7 +177,7 @@ export function userMessage(
   id: string,
   text: string,
   createdAt: string,
-  attachments: readonly AttachmentPart[] = [],
+  attachments: readonly (AttachmentPart | FilePart)[] = [],
 ): ChatMessage {
   return {
     id,

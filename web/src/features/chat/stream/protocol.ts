@@ -57,6 +57,13 @@ export type StreamChunk =
   | { readonly type: "tool-approval-response"; readonly approvalId: string; readonly approved?: unknown }
   | { readonly type: "tool-output-denied"; readonly toolCallId: string }
   | { readonly type: "source-url"; readonly sourceId: string; readonly url: string; readonly title?: string }
+  | {
+      readonly type: "file";
+      readonly url: string;
+      readonly mediaType: string;
+      readonly filename?: string;
+      readonly size?: number;
+    }
   | { readonly type: "data-model-status"; readonly data: ModelStatus }
   | { readonly type: "data-notice"; readonly data: { readonly text: string } }
   | { readonly type: "data-title"; readonly data: { readonly title: string } }
@@ -101,6 +108,7 @@ const REQUIRED: { readonly [T in StreamChunk["type"]]: Readonly<Record<string, "
   "tool-approval-response": { approvalId: "string" },
   "tool-output-denied": { toolCallId: "string" },
   "source-url": { sourceId: "string", url: "string" },
+  file: { url: "string", mediaType: "string" },
   "data-model-status": { data: "object" },
   "data-notice": { data: "object" },
   "data-title": { data: "object" },

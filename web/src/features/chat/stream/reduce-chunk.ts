@@ -1,6 +1,6 @@
 import { isObject } from "@/lib/json";
 import { toToolOutput } from "@/tool-result/tool-output";
-import type { ApprovalQuestion, ChatMessage, Part, ToolPart } from "./message";
+import { type ApprovalQuestion, type ChatMessage, type Part, toFilePart, type ToolPart } from "./message";
 import type { ModelStatus, StreamChunk } from "./protocol";
 import { questionsAfter } from "./questions-after";
 import { taskOf } from "./task-of";
@@ -118,6 +118,8 @@ export function reduceChunk(run: RunState, chunk: StreamChunk, now: number): Run
         },
         now,
       );
+    case "file":
+      return appendPart({ ...run, modelStatus: null }, toFilePart(chunk), now);
     case "data-notice":
       return appendPart(run, { type: "notice", text: chunk.data.text }, now);
     case "data-model-status":

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { textOf } from "./message";
+import { attachmentsOf, textOf } from "./message";
 import { fromRow } from "./stored-message";
 
 const row = { id: "1", role: "assistant", content: "hello", created_at: "2026-01-01T00:00:00+00:00" };
@@ -42,6 +42,16 @@ test("a call that was broken off has no duration, and one that took no time has"
   ];
   const { parts } = fromRow({ ...row, tool_calls: calls });
   expect(parts.map((part) => "durationMs" in part)).toEqual([false, true, false]);
+});
+
+test("files stand where they came, and each goes out again by its id", () => {
+  const file = { type: "file", url: "/v1/files/7", mediaType: "image/png", filename: "a.png", size: 3 };
+  const answer = fromRow({ ...row, parts: [file, { type: "text", text: "hello" }] });
+  expect(answer.parts).toMatchObject([{ ...file, id: "7" }, { type: "text" }]);
+  const parts = [file, { type: "attachment", attachment: { id: "8", kind: "prompt", name: "p" } }];
+  const question = fromRow({ ...row, role: "user", parts });
+  expect(attachmentsOf(question).map(({ id }) => id)).toEqual(["7", "8"]);
+  expect(fromRow({ ...row, parts: [{ type: "file", url: 7 }] }).parts).toHaveLength(1);
 });
 
 test("an answer without parts has its calls and its content", () => {

@@ -1,7 +1,15 @@
 import { isObject, type JsonObject } from "@/lib/json";
 import { toToolOutput } from "@/tool-result/tool-output";
 import type { AttachmentContent } from "../composer/attachments";
-import type { AttachmentPart, ChatMessage, MessageStatus, Part, ToolPart } from "./message";
+import {
+  type AttachmentPart,
+  type ChatMessage,
+  type FilePart,
+  type MessageStatus,
+  type Part,
+  toFilePart,
+  type ToolPart,
+} from "./message";
 
 /** A row of `ai_chat_messages`. The JSON columns are looked at before use. */
 export interface MessageRow {
@@ -46,6 +54,7 @@ function toPart(value: unknown): Part[] {
   if (value["type"] === "reasoning")
     return [{ type: "reasoning", text: asText(value["text"]), state: "done" }];
   if (value["type"] === "notice") return [{ type: "notice", text: asText(value["text"]) }];
+  if (value["type"] === "file") return [toFilePart(value)];
   if (value["type"] === "tool-call" && isObject(value["call"])) return [toToolPart(value["call"])];
   return [];
 }
@@ -57,12 +66,13 @@ function partsOf(row: MessageRow): Part[] {
 }
 
 /** What the person attached, from a row of theirs. The server wrote it, and only the server can. */
-function attachedIn({ parts }: MessageRow): AttachmentPart[] {
+function attachedIn({ parts }: MessageRow): (AttachmentPart | FilePart)[] {
   if (!Array.isArray(parts)) return [];
-  const attached = parts.map((part: unknown) => (isObject(part) ? part["attachment"] : undefined));
-  return attached.filter(isObject).map((attachment) => {
-    const content = attachment as unknown as AttachmentContent;
-    return { ...content, type: "attachment", content };
+  return parts.filter(isObject).flatMap((part): (AttachmentPart | FilePart)[] => {
+    if (part["type"] === "file") return [toFilePart(part)];
+    if (!isObject(part["attachment"])) return [];
+    const content = part["attachment"] as unknown as AttachmentContent;
+    return [{ ...content, type: "attachment", content }];
   });
 }
 

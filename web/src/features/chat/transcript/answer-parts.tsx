@@ -1,10 +1,13 @@
 import { Info } from "lucide-react";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { Markdown } from "@/markdown/markdown";
 import { hostOf, safeUrl } from "@/markdown/safe-url";
 import type { ChatMessage, Part, SourcePart, ToolPart } from "../stream/message";
 import { ToolCard } from "../tool-call/tool-card";
 import { Reasoning } from "./reasoning";
+
+/** Few answers hold a picture. */
+const FileView = lazy(async () => ({ default: (await import("@/file-parts/file-view")).FileView }));
 
 /** What an answer is made of, in order; calls that follow each other stand close together. */
 export function AnswerParts({ message }: { message: ChatMessage }) {
@@ -53,6 +56,12 @@ function PartView({ part, live }: { part: Single; live: boolean }): ReactNode {
           <Info aria-hidden="true" className="size-3.5 shrink-0 translate-y-0.5" />
           {part.text}
         </p>
+      );
+    case "file":
+      return (
+        <Suspense>
+          <FileView file={part} />
+        </Suspense>
       );
     case "step-start":
     case "attachment":

@@ -1,6 +1,6 @@
 import { useQuery } from "@/lib/query/use-query";
 import { ArrowDown } from "lucide-react";
-import { type KeyboardEvent, useCallback, useRef } from "react";
+import { type KeyboardEvent, lazy, Suspense, useCallback, useRef } from "react";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import type { TurnRequest } from "../stream/chat-contract";
@@ -8,11 +8,14 @@ import type { ChatStore } from "../stream/chat-store";
 import { ChatId, SayInChat } from "../chat-id";
 import { useChatStatus } from "../use-chat-store";
 import { Announcer } from "./announcer";
-import { EmptyState, type EmptyStateProps } from "./empty-state";
+import type { EmptyStateProps } from "./empty-state";
 import type { Jump } from "./jump";
 import { MessageRow } from "./message-row";
 import { TurnStatus } from "./turn-status";
 import { useScroll } from "./use-scroll";
+
+/** Most chats that are opened have something in them. */
+const EmptyState = lazy(async () => ({ default: (await import("./empty-state")).EmptyState }));
 
 interface TranscriptProps extends EmptyStateProps {
   chatId: string;
@@ -62,7 +65,14 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
         onKeyDown={onKeyDown}
         className="relative h-full overflow-y-auto overscroll-contain px-5 pt-7 pb-8 [mask-image:linear-gradient(#000_calc(100%-28px),transparent)] [overflow-anchor:none] max-wide:px-3.5 max-wide:pt-5"
       >
-        {isEmpty && (status.loaded || error !== undefined ? <EmptyState {...empty} /> : <LoadingRows />)}
+        {isEmpty &&
+          (status.loaded || error !== undefined ? (
+            <Suspense fallback={<LoadingRows />}>
+              <EmptyState {...empty} />
+            </Suspense>
+          ) : (
+            <LoadingRows />
+          ))}
         <div
           ref={rows}
           role="log"

@@ -1,0 +1,54 @@
+import { Paperclip } from "lucide-react";
+import { type RefObject, useEffect, useEffectEvent, useState } from "react";
+import { createPortal } from "react-dom";
+import { t } from "./files-text";
+
+interface DropZoneProps {
+  /** The field of the chat: while it is out of sight, nothing is taken for it. */
+  field: RefObject<HTMLTextAreaElement | null>;
+  onFiles: (files: readonly File[]) => void;
+}
+
+const holdsFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.includes("Files") === true;
+
+/** Takes files that are dropped anywhere on the page while the chat is in sight, and shows that it does. */
+export function DropZone({ field, onFiles }: DropZoneProps) {
+  const [over, setOver] = useState(false);
+  const take = useEffectEvent((event: DragEvent) => {
+    const isWanted =
+      holdsFiles(event) &&
+      field.current?.checkVisibility() === true &&
+      !document.querySelector("dialog[open]");
+    if (!isWanted) return;
+    // A browser leaves the page for a file that nobody takes.
+    event.preventDefault();
+    if (event.type === "dragover") return setOver(true);
+    setOver(false);
+    onFiles([...(event.dataTransfer?.files ?? [])]);
+    field.current?.focus();
+  });
+  useEffect(() => {
+    // Only the window itself is left towards nothing.
+    const onLeave = (event: DragEvent) => event.relatedTarget === null && setOver(false);
+    const onEvent = (event: DragEvent) => take(event);
+    window.addEventListener("dragover", onEvent);
+    window.addEventListener("drop", onEvent);
+    window.addEventListener("dragleave", onLeave);
+    return () => {
+      window.removeEventListener("dragover", onEvent);
+      window.removeEventListener("drop", onEvent);
+      window.removeEventListener("dragleave", onLeave);
+    };
+  }, []);
+  if (!over) return null;
+  return createPortal(
+    <div className="pointer-events-none fixed inset-2 z-50 grid place-items-center rounded-lg border-2 border-dashed border-accent bg-surface/90">
+      <p role="status" className="grid justify-items-center gap-2 p-6 text-center">
+        <Paperclip aria-hidden="true" className="size-7 text-accent" />
+        <span className="text-lg font-medium">{t("files.drop")}</span>
+        <span className="text-sm text-ink-2">{t("files.kinds")}</span>
+      </p>
+    </div>,
+    document.body,
+  );
+}

@@ -1,0 +1,62 @@
+import { ApiError, errorOf } from "@/lib/api-error";
+import { accessToken, renewedToken } from "@/lib/session";
+import { t as common } from "@/lib/t";
+import { temporaryChats } from "@/lib/temporary-chats";
+
+/** A file that the server has taken. */
+export interface Uploaded {
+  readonly id: string;
+  readonly name: string;
+  readonly mediaType: string;
+  readonly size: number;
+}
+
+interface UploadOptions {
+  chatId: string;
+  /** How much is there, from 0 to 1. */
+  onProgress: (share: number) => void;
+  signal: AbortSignal;
+}
+
+/** Sends a file, and tells how far it is.
+ * @throws {ApiError} when the server refuses it or cannot be reached */
+export async function upload(file: File, options: UploadOptions): Promise<Uploaded> {
+  const token = await accessToken();
+  const first = await put(file, token, options);
+  const renewed = first.status === 401 ? await renewedToken(token) : undefined;
+  const response = renewed === undefined ? first : await put(file, renewed, options);
+  if (!response.ok) throw await errorOf(response);
+  return (await response.json()) as Uploaded;
+}
+
+/** `fetch` does not say how much of a body has gone out. */
+function put(file: File, token: string | undefined, options: UploadOptions): Promise<Response> {
+  const { chatId, onProgress, signal } = options;
+  const query = new URLSearchParams({ name: file.name });
+  // What belongs to a chat that is not kept is not written down either.
+  if (temporaryChats.has(chatId)) query.set("sessionId", chatId);
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", `/v1/files?${query.toString()}`);
+    if (token !== undefined) request.setRequestHeader("authorization", `Bearer ${token}`);
+    request.setRequestHeader("content-type", file.type === "" ? "application/octet-stream" : file.type);
+    request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(loaded / total));
+    request.addEventListener("load", () => {
+      const { status, responseText } = request;
+      resolve(new Response(responseText, { status }));
+    });
+    request.addEventListener("error", () => reject(new ApiError(common("error.unreachable"), 0)));
+    request.addEventListener("abort", () => reject(new ApiError("", 0)));
+    signal.addEventListener("abort", () => request.abort());
+    request.send(file);
+  });
+}
+
+/** Takes back what was not sent. It goes by itself where that fails. */
+export function forget(id: string): void {
+  void accessToken()
+    .then((token) =>
+      fetch(`/v1/files/${id}`, { method: "DELETE", headers: { authorization: `Bearer ${token ?? ""}` } }),
+    )
+    .catch(() => undefined);
+}

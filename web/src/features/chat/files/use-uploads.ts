@@ -1,0 +1,105 @@
+import { useEffect, useRef, useState } from "react";
+import { fileQuery } from "@/file-parts/use-file";
+import { useQueryClient } from "@/lib/query/use-query";
+import { toast } from "@/ui/toast";
+import type { DraftAttachment } from "../composer/attachments";
+import type { Attachments } from "../composer/use-attachments";
+import { t } from "./files-text";
+import { upload } from "./upload";
+
+/** What the server takes of one file, in bytes. */
+const LARGEST = 10 * 1024 * 1024;
+/** What it takes with one message. */
+const MOST = 16;
+
+/** A file on its way to the server, or one that did not arrive. */
+export interface Upload {
+  readonly key: number;
+  readonly file: File;
+  /** From 0 to 1. */
+  readonly share: number;
+  /** Why it did not arrive. */
+  readonly error?: string;
+}
+
+let keys = 0;
+
+/** Stands among what is being read for a file that is not there yet, so that the message waits for it. */
+export const ON_ITS_WAY = "";
+
+/** Files on their way to the server. What has arrived is attached. */
+export function useUploads(chatId: string, attached: Attachments) {
+  const [uploads, setUploads] = useState<readonly Upload[]>([]);
+  const running = useRef(new Map<number, AbortController>());
+  const order = useRef(new Map<string, number>());
+  const queries = useQueryClient();
+  const { change, setReading } = attached;
+
+  const update = (key: number, more: Partial<Upload>) =>
+    setUploads((before) => before.map((one) => (one.key === key ? { ...one, ...more } : one)));
+
+  const drop = (key: number) => {
+    running.current.delete(key);
+    setUploads((before) => before.filter((one) => one.key !== key));
+    setReading((before) => before.toSpliced(before.indexOf(ON_ITS_WAY), 1));
+  };
+
+  async function start(key: number, file: File): Promise<void> {
+    const abort = new AbortController();
+    running.current.set(key, abort);
+    try {
+      const onProgress = (share: number) => update(key, { share });
+      const { id, name, mediaType, size } = await upload(file, { chatId, onProgress, signal: abort.signal });
+      const url = `/v1/files/${id}`;
+      queries.setQueryData(fileQuery(url).queryKey, () => file);
+      const draft: DraftAttachment = {
+        type: "file",
+        kind: "file",
+        id,
+        url,
+        name,
+        filename: name,
+        mediaType,
+        size,
+      };
+      order.current.set(id, key);
+      // As they were chosen, whichever arrives first.
+      const placeOf = (one: { id: string }) => order.current.get(one.id) ?? -1;
+      change((before) => [...before, draft].toSorted((one, other) => placeOf(one) - placeOf(other)));
+      drop(key);
+    } catch (error) {
+      if (!abort.signal.aborted)
+        update(key, { error: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  function add(files: readonly File[]): void {
+    const room = MOST - attached.list.length - attached.reading.length;
+    if (files.length > room) toast({ title: t("files.tooMany", { n: MOST }), tone: "warn" });
+    for (const file of files.slice(0, Math.max(room, 0))) {
+      const key = keys++;
+      const error = file.size > LARGEST ? t("files.tooLarge", { n: LARGEST / (1024 * 1024) }) : undefined;
+      setUploads((before) => [...before, { key, file, share: 0, ...(error !== undefined && { error }) }]);
+      setReading((before) => [...before, ON_ITS_WAY]);
+      if (error === undefined) void start(key, file);
+    }
+  }
+
+  function retry({ key, file }: Upload): void {
+    setUploads((before) => before.map((one) => (one.key === key ? { key, file, share: 0 } : one)));
+    void start(key, file);
+  }
+
+  function cancel(key: number): void {
+    running.current.get(key)?.abort();
+    drop(key);
+  }
+
+  // Who leaves the chat does not wait for its files any more.
+  useEffect(() => {
+    const all = running.current;
+    return () => all.forEach((one) => one.abort());
+  }, []);
+
+  return { uploads, add, retry, cancel };
+}

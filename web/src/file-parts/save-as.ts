@@ -1,0 +1,18 @@
+import { queryClient } from "@/lib/query/page-client";
+import { saveFile } from "@/lib/save-file";
+import { toast } from "@/ui/toast";
+import { type FileRef, nameOf } from "./file-ref";
+import { t } from "./file-text";
+import { fileQuery, loadFile } from "./use-file";
+
+/** Hands a file to the browser's downloads. */
+export async function saveAs(file: FileRef): Promise<void> {
+  const name = nameOf(file);
+  try {
+    const content = queryClient.getQueryData(fileQuery(file.url).queryKey) ?? (await loadFile(file.url));
+    saveFile({ name, content });
+  } catch (error) {
+    const description = error instanceof Error ? error.message : String(error);
+    toast({ title: t("files.saveFailed", { name }), description, tone: "err" });
+  }
+}

@@ -1,0 +1,51 @@
+import { useEffect, useState } from "react";
+import { showInvisible } from "@/lib/show-invisible";
+import { Button } from "@/ui/button";
+import { Sheet } from "@/ui/sheet";
+import { Spinner } from "@/ui/spinner";
+import { type FileRef, formatSize, nameOf } from "./file-ref";
+import { t } from "./file-text";
+import { useFile } from "./use-file";
+
+/** Characters of a text that are shown; the whole of it can be saved. */
+const MOST = 200_000;
+
+interface TextSheetProps {
+  file: FileRef;
+  /** Puts the text into the message that is being written. */
+  onInsert?: (text: string) => void;
+  onClose: () => void;
+}
+
+/** A text to be read. */
+export function TextSheet({ file, onInsert, onClose }: TextSheetProps) {
+  const { blob, error } = useFile(file.url);
+  const [text, setText] = useState<string>();
+  useEffect(() => {
+    let wanted = true;
+    void blob?.text().then((read) => wanted && setText(read));
+    return () => {
+      wanted = false;
+    };
+  }, [blob]);
+  return (
+    <Sheet
+      title={showInvisible(nameOf(file))}
+      subtitle={formatSize(file.size)}
+      onClose={onClose}
+      {...(onInsert &&
+        text !== undefined && {
+          footer: <Button onClick={() => onInsert(text)}>{t("files.insert")}</Button>,
+        })}
+    >
+      {error !== undefined && <p className="text-err">{t("files.gone")}</p>}
+      {error === undefined && text === undefined && <Spinner />}
+      {text !== undefined && (
+        <pre dir="auto" className="font-mono text-sm whitespace-pre-wrap wrap-anywhere">
+          {showInvisible(text.slice(0, MOST))}
+        </pre>
+      )}
+      {text !== undefined && text.length > MOST && <p className="text-sm text-ink-2">{t("files.cut")}</p>}
+    </Sheet>
+  );
+}

@@ -1,0 +1,43 @@
+import { type ComponentType, useState } from "react";
+import { formatSize } from "@/file-parts/file-ref";
+import { usePlacedFile } from "@/file-parts/file-place";
+import { t } from "@/file-parts/file-text";
+import { loadFile } from "@/file-parts/use-file";
+import { useMutation } from "@/lib/query/use-mutation";
+import { Button } from "@/ui/button";
+import { type ToolOutput, toToolOutput } from "./tool-output";
+
+interface BeginningProps {
+  output: ToolOutput;
+  /** Draws a result, the beginning or all of it. */
+  View: ComponentType<{ output: ToolOutput }>;
+}
+
+/** A result that is too long to stand in its message: its beginning, and all of it when the person wants that. */
+export function Beginning({ output, View }: BeginningProps) {
+  const file = usePlacedFile(output.whole);
+  const [all, setAll] = useState<ToolOutput>();
+  const show = useMutation({
+    mutationFn: async () => toToolOutput(JSON.parse(await (await loadFile(file?.url ?? "")).text())),
+    onSuccess: setAll,
+  });
+  if (all) return <View output={all} />;
+  return (
+    <>
+      <View output={output} />
+      <p className="mt-2.5 flex flex-wrap items-center gap-x-3 gap-y-1.5 border-t border-line pt-2.5 text-sm text-ink-2">
+        {t("files.whole")}
+        {file && (
+          <Button size="sm" busy={show.isPending} className="print:hidden" onClick={() => show.mutate()}>
+            {t("files.showAll", { size: formatSize(file.size) })}
+          </Button>
+        )}
+      </p>
+      {show.error && (
+        <p role="alert" className="text-sm text-err">
+          {show.error.message}
+        </p>
+      )}
+    </>
+  );
+}
