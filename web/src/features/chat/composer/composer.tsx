@@ -29,7 +29,7 @@ const FileHost = lazy(async () => ({ default: (await import("../files/file-host"
 const Queue = lazy(async () => ({ default: (await import("../queue/queue")).Queue }));
 
 const BUTTON =
-  "grid size-9 shrink-0 place-items-center rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 [&_svg]:size-4";
+  "grid size-9 shrink-0 place-items-center rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 max-phone:[button+&]:ml-1 [&_svg]:size-4";
 
 /** Whether a text came into the field whole, from elsewhere. */
 function isPasted(event: Event): boolean {
@@ -90,7 +90,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
             onKeyDown={onKeyDown}
             className="block field-sizing-content max-h-[40dvh] min-h-7 w-full resize-none bg-transparent outline-none"
           />
-          <div className="mt-1 -ml-2 flex items-center gap-1.5">
+          <div className="mt-1 -ml-2 flex items-center gap-1.5 max-phone:gap-0">
             <Suspense fallback={<span className="size-[30px] touch:size-11" />}>
               <FileHost {...{ field, text, write, attached, slot }} chatId={options.chatId} />
             </Suspense>
