@@ -70,6 +70,8 @@ pub struct Parts {
     pub imports: Semaphore,
     /// The same of those that go with messages.
     pub uploads: Places,
+    /// Files that are sent at a time.
+    pub downloads: Places,
     /// What limits programs that ask in a person's name.
     pub door: door::Limits,
     /// That this process uses the data folder, where that is known.
@@ -82,6 +84,8 @@ pub struct Parts {
 const IMPORTS: usize = 2;
 /// The same of those that go with messages, of 10 MiB at most.
 const UPLOADS: Limit = Limit { each: 4, all: 16 };
+/// Files that are sent at a time: more than a browser asks for in two tabs.
+const DOWNLOADS: Limit = Limit { each: 16, all: 64 };
 
 impl std::ops::Deref for App {
     type Target = Parts;
@@ -145,6 +149,7 @@ impl App {
             streams,
             imports: Semaphore::new(IMPORTS),
             uploads: Places::new(UPLOADS),
+            downloads: Places::new(DOWNLOADS),
             door,
             identity,
             post,

@@ -1,5 +1,6 @@
 //! `/v1/files`: what people attach to messages, what tools gave back, and pictures that models made.
 
+use std::convert::Infallible;
 use std::fmt::Write as _;
 
 use axum::Json;
@@ -7,8 +8,10 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use domain::file::FileRef;
-use domain::{ChatId, FileId};
+use domain::{ChatId, FileId, UserId};
+use futures_util::stream;
 use serde::{Deserialize, Serialize};
 
 use super::body::{BodyError, read_bytes};
@@ -18,12 +21,15 @@ use super::route::Access;
 use super::route::{Section, delete, get, post};
 use crate::app::App;
 use crate::files::{self, FileError, LARGEST};
-use crate::places::Full;
+use crate::places::{Full, Place};
 
 /// What is in a file is drawn or saved and nothing else: not run, not framed, not taken for a page.
 const POLICY: &str = "default-src 'none'; sandbox";
 /// What browsers draw; everything else is saved.
 const DRAWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// Bytes that are handed on at a time.
+const PIECE: usize = 64 * 1024;
 
 /// The routes below `/v1/files`, in the house's own shape.
 pub fn section() -> Section {
@@ -103,12 +109,25 @@ async fn show(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Res
     let not_found = || ApiError::NotFound("file");
     let id: FileId = id.parse().map_err(|_| not_found())?;
     let (home, known) = files::find(&app, caller.user, id).await?.ok_or_else(not_found)?;
+    let place = place(&app, caller.user)?;
     let bytes = home.get_file_bytes(caller.user, id).await?.ok_or_else(not_found)?;
-    Ok(served(&known.file, bytes))
+    Ok(served(&known.file, bytes, place))
 }
 
-/// A file as it is served: never as something that a browser would run.
-pub fn served(file: &FileRef, bytes: Vec<u8>) -> Response {
+/// A place for a file that is served. Each is in memory until it has been sent.
+pub fn place(app: &App, user: UserId) -> Result<Place, ApiError> {
+    app.downloads.take(user).map_err(|full| match full {
+        Full::Own => {
+            let message = "as many of your files are being sent as may be at once; try again soon".to_owned();
+            ApiError::TooMany { code: "too_many_downloads", message }
+        }
+        Full::All => ApiError::Overloaded,
+    })
+}
+
+/// A file as it is served: never as something that a browser would run. The place is free again when all of it is on its
+/// way.
+pub fn served(file: &FileRef, bytes: Vec<u8>, place: Place) -> Response {
     let is_drawn = DRAWN.contains(&file.media_type.as_str());
     let kind = match file.media_type.as_str() {
         kind if is_drawn || kind == "application/pdf" || kind.starts_with("audio/") => kind.to_owned(),
@@ -117,15 +136,20 @@ pub fn served(file: &FileRef, bytes: Vec<u8>) -> Response {
     };
     let kind = HeaderValue::from_str(&kind).unwrap_or(HeaderValue::from_static("application/octet-stream"));
     let name = encoded(file.title());
-    let place = format!("{}; filename*=UTF-8''{name}", if is_drawn { "inline" } else { "attachment" });
-    let place = HeaderValue::from_str(&place).unwrap_or(HeaderValue::from_static("attachment"));
+    let disposition = format!("{}; filename*=UTF-8''{name}", if is_drawn { "inline" } else { "attachment" });
+    let disposition = HeaderValue::from_str(&disposition).unwrap_or(HeaderValue::from_static("attachment"));
     let headers = [
+        (header::CONTENT_LENGTH, HeaderValue::from(bytes.len())),
         (header::CONTENT_TYPE, kind),
-        (header::CONTENT_DISPOSITION, place),
+        (header::CONTENT_DISPOSITION, disposition),
         (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600")),
         (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
     ];
-    (headers, bytes).into_response()
+    let pieces = stream::unfold((Bytes::from(bytes), place), |(mut rest, place)| async move {
+        let piece = rest.split_to(rest.len().min(PIECE));
+        (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), (rest, place)))
+    });
+    (headers, Body::from_stream(pieces)).into_response()
 }
 
 /// A name as it stands in a header (RFC 5987).

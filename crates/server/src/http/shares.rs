@@ -4,15 +4,16 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use domain::{ChatId, FileId, ShareId, Timestamp};
+use domain::{ChatId, FileId, ShareId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use store::shares::NewShare;
+use uuid::Uuid;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
-use super::files::served;
+use super::files::{place, served};
 use super::sessions::own_chat;
 use crate::app::App;
 use crate::chats::link;
@@ -144,8 +145,10 @@ pub async fn show_file(State(app): State<App>, NamedTwo(token, id): NamedTwo) ->
     let shown = async {
         let not_found = || ApiError::NotFound("file");
         let id: FileId = id.parse().map_err(|_| not_found())?;
+        // Whoever has links shares the places of one person.
+        let place = place(&app, UserId(Uuid::nil()))?;
         let found = app.store.get_shared_file(&link::hash(&token), id).await?;
-        found.map(|(file, bytes)| served(&file, bytes)).ok_or_else(not_found)
+        found.map(|(file, bytes)| served(&file, bytes, place)).ok_or_else(not_found)
     };
     let shown: Result<Response, ApiError> = shown.await;
     let mut shown = shown.into_response();

@@ -83,6 +83,35 @@ async fn what_is_not_taken_says_why() {
 }
 
 #[tokio::test]
+async fn files_that_nobody_reads_hold_up_their_person_alone() {
+    let scene = Scene::new(Database::Sqlite).await;
+    let id = scene.upload("large.txt", &vec![b'x'; 10 * MIB]).await;
+    let mut unread = Vec::new();
+    // More than sockets and buffers hold.
+    let refused = loop {
+        let answer = fetch(&scene.person, &id).await;
+        if answer.status() != 200 {
+            break answer;
+        }
+        unread.push(answer);
+    };
+    assert_eq!((refused.status().as_u16(), unread.len()), (429, 16));
+    assert!(refused.headers().contains_key("retry-after"));
+    let other = scene.app.person().await;
+    let (_, taken) = upload(&other, "name=a", "text/plain", b"x").await;
+    assert_eq!(bytes(&other, taken["id"].as_str().unwrap()).await, Ok(b"x".to_vec()));
+    let first = unread.pop().unwrap();
+    assert_eq!(first.headers()["content-length"], (10 * MIB).to_string().as_str());
+    assert_eq!(first.bytes().await.unwrap().len(), 10 * MIB);
+    // Its place is free as soon as the last of it is on its way.
+    while fetch(&scene.person, &id).await.status() != 200 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    drop(unread);
+    scene.app.stop().await;
+}
+
+#[tokio::test]
 async fn what_nobody_sends_is_gone_after_a_day() {
     let clock = MockClock::new();
     let app = TestApp::builder().database(Database::Sqlite).clock(&clock).start().await;
