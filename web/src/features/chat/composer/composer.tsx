@@ -44,6 +44,8 @@ export function Composer({ ref, ...options }: ComposerProps) {
   useImperativeHandle(ref, () => ({ fill, take, focus: () => field.current?.focus() }));
   const { phase } = useChatStatus(store);
   const busy = phase !== "idle";
+  /** What is written now would wait. */
+  const waits = busy && phase !== "sending" && text.trim() !== "";
   const [slot, setSlot] = useState<HTMLElement | null>(null);
 
   function stop() {
@@ -95,9 +97,12 @@ export function Composer({ ref, ...options }: ComposerProps) {
               <FileHost {...{ field, text, write, attached, slot }} chatId={options.chatId} />
             </Suspense>
             {offers.buttons}
-            <ModelInfo chatId={options.chatId} toolCount={tools.length} />
+            {/* On a phone three buttons leave no room for it. */}
+            <span className={waits ? "max-phone:hidden" : "contents"}>
+              <ModelInfo chatId={options.chatId} toolCount={tools.length} />
+            </span>
             <span className="flex-1" />
-            {busy && phase !== "sending" && text.trim() !== "" && (
+            {waits && (
               <button
                 type="button"
                 aria-label={t("chat.queue")}
