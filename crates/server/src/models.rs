@@ -163,9 +163,15 @@ impl Models {
     /// `CHAT_MODEL`, else the first of the first configured provider that answers, else the same of their own, else,
     /// where there is none of either, the built-in one.
     pub async fn default(&self, owner: UserId) -> Result<ModelId, ModelError> {
+        let chosen = self.own.chosen_for_all(owner).await.ok().flatten();
+        self.default_of(owner, chosen.as_deref()).await
+    }
+
+    /// The same where it is known what they chose for all.
+    pub async fn default_of(&self, owner: UserId, chosen: Option<&str>) -> Result<ModelId, ModelError> {
         // One whose provider is gone is as good as none.
-        if let Ok(Some(chosen)) = self.own.chosen_for_all(owner).await
-            && let Ok(Some(chosen)) = self.find(owner, &chosen).await
+        if let Some(chosen) = chosen
+            && let Ok(Some(chosen)) = self.find(owner, chosen).await
         {
             return Ok(chosen);
         }

@@ -6,6 +6,7 @@ pub mod event;
 mod answer;
 mod asker;
 mod call;
+mod choice;
 mod decision;
 mod engine;
 mod history;
@@ -41,7 +42,6 @@ use tokio_util::sync::CancellationToken;
 use crate::app::App;
 use crate::config::Limits;
 use crate::events::{Event, RunState};
-use crate::models::{ModelId, allowance};
 use crate::tasks::Tasks;
 use crate::tools::Selection;
 
@@ -161,20 +161,6 @@ pub enum BeginError {
     Store(store::Error),
 }
 
-/// The model that the person chose for a chat, or the one that answers where they chose none; if they may ask it now.
-async fn model_of(app: &App, home: &Store, owner: UserId, chat: ChatId) -> Result<ModelId, BeginError> {
-    let model = match home.get_chat_model(owner, chat).await.map_err(BeginError::Store)? {
-        None => app.models.default(owner).await?,
-        // Another one would read the conversation without having been asked to.
-        Some(chosen) => app.models.find(owner, &chosen).await.map_err(BeginError::Store)?.ok_or_else(|| {
-            let reason = format!("The model {chosen} of this chat cannot be asked any more. Choose another one.");
-            ModelError::Unavailable(reason)
-        })?,
-    };
-    allowance::check(app, owner, &model).await.map_err(ModelError::from)?;
-    Ok(model)
-}
-
 /// All turns that go on.
 #[derive(Debug)]
 pub struct Runs {
@@ -231,7 +217,7 @@ impl Runs {
     /// Stores the person's message and begins the turn that answers it.
     pub async fn begin(&self, app: &App, owner: UserId, question: Question) -> Result<Arc<Run>, BeginError> {
         let home = app.home(owner, question.chat);
-        let model = model_of(app, &home, owner, question.chat).await?;
+        let (model, settings) = choice::model_of(app, &home, owner, question.chat).await?;
         let run = Arc::new(Run {
             id: RunId::fresh(),
             chat: question.chat,
@@ -286,6 +272,7 @@ impl Runs {
         app.events.publish(owner, &Event::Session { session_id: Some(run.chat) });
         let turn = engine::Turn {
             model,
+            settings: Some(settings),
             selection: question.tools,
             title: named.then_some(title),
             began: turn.now,

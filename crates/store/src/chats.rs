@@ -32,9 +32,11 @@ const GET: &str = "SELECT id, title FROM ai_chat_sessions WHERE id = $1 AND user
 
 const TOUCH: &str = "UPDATE ai_chat_sessions SET updated_at = $3 WHERE id = $1 AND user_id = $2";
 
-const NAME_BY_FIRST_MESSAGE: &str = "UPDATE ai_chat_sessions SET title = $3
+/// Says whether the chat got its name: its first message gives it.
+const TOUCH_AND_NAME: &str = "UPDATE ai_chat_sessions SET updated_at = $3, title = CASE
+      WHEN EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1) THEN title ELSE $4 END
     WHERE id = $1 AND user_id = $2
-      AND NOT EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1)";
+    RETURNING NOT EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1)";
 
 const INSERT_USER_MESSAGE: &str =
     "INSERT INTO ai_chat_messages (id, session_id, role, content, tool_calls, parts, created_at)
@@ -147,23 +149,14 @@ impl Store {
                     (parts,) = older.bind(at.0).bind(turn.owner.0).fetch_one(&mut *tx).await?;
                 }
             }
-            let named = sqlx::query(NAME_BY_FIRST_MESSAGE)
-                .bind(turn.chat.0)
-                .bind(turn.owner.0)
-                .bind(&title)
-                .execute(&mut *tx)
-                .await?
-                .rows_affected();
-            let touched = sqlx::query(TOUCH)
+            let named = sqlx::query_scalar::<_, bool>(TOUCH_AND_NAME)
                 .bind(turn.chat.0)
                 .bind(turn.owner.0)
                 .bind(turn.now.0)
-                .execute(&mut *tx)
+                .bind(&title)
+                .fetch_optional(&mut *tx)
                 .await?
-                .rows_affected();
-            if touched == 0 {
-                return Err(Error::NotFound);
-            }
+                .ok_or(Error::NotFound)?;
             if let Some(content) = &content {
                 sqlx::query(INSERT_USER_MESSAGE)
                     .bind(turn.user_message.0)
@@ -196,7 +189,7 @@ impl Store {
                 .bind(self.node.0)
                 .execute(&mut *tx)
                 .await?;
-            Ok(Some(named == 1))
+            Ok(Some(named))
         })
     }
 

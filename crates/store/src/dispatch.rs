@@ -17,7 +17,23 @@ macro_rules! read {
 macro_rules! write {
     ($store:expr, |$c:ident| $body:expr) => {
         match &$store.db {
-            $crate::Db::Sqlite { write: $c, .. } => $store.presence.attend(async { $body }).await,
+            $crate::Db::Sqlite { write, .. } => {
+                let whole = async {
+                    let mut turn = write.enter().await?;
+                    let result = {
+                        let $c = turn.connection()?;
+                        $body
+                    };
+                    match result {
+                        Ok(value) => turn.keep().await.map(|()| value),
+                        Err(error) => {
+                            turn.undo().await?;
+                            Err(error)
+                        }
+                    }
+                };
+                $store.presence.attend(whole).await
+            }
             $crate::Db::Postgres($c) => $store.presence.attend(async { $body }).await,
         }
     };
@@ -28,19 +44,39 @@ macro_rules! write {
 macro_rules! transaction {
     ($store:expr, |$tx:ident| $body:block) => {
         match &$store.db {
-            $crate::Db::Sqlite { write, .. } => {
-                $crate::dispatch::within!($store, write.begin_with("BEGIN IMMEDIATE"), |$tx| $body)
-            }
-            $crate::Db::Postgres(pool) => $crate::dispatch::within!($store, pool.begin(), |$tx| $body),
+            $crate::Db::Sqlite { write, .. } => $crate::dispatch::in_turn!($store, write, |$tx| $body),
+            $crate::Db::Postgres(pool) => $crate::dispatch::within!($store, pool, |$tx| $body),
         }
     };
 }
 
-/// The body between a beginning and its commit or rollback; only for [`transaction!`].
-macro_rules! within {
-    ($store:expr, $begin:expr, |$tx:ident| $body:block) => {{
+/// The body as one of those that SQLite's one writer commits together.
+macro_rules! in_turn {
+    ($store:expr, $write:ident, |$tx:ident| $body:block) => {{
         let whole = async {
-            let mut transaction = $begin.await?;
+            let mut turn = $write.enter().await?;
+            let result: Result<_, $crate::Error> = async {
+                let $tx = turn.connection()?;
+                $body
+            }
+            .await;
+            match result {
+                Ok(value) => turn.keep().await.map(|()| value).map_err($crate::Error::from),
+                Err(error) => {
+                    turn.undo().await?;
+                    Err(error)
+                }
+            }
+        };
+        $store.presence.attend(whole).await
+    }};
+}
+
+/// The body between a beginning and its commit or rollback, on PostgreSQL.
+macro_rules! within {
+    ($store:expr, $pool:ident, |$tx:ident| $body:block) => {{
+        let whole = async {
+            let mut transaction = $pool.begin().await?;
             let result: Result<_, $crate::Error> = async {
                 let $tx = &mut *transaction;
                 $body
@@ -58,4 +94,4 @@ macro_rules! within {
     }};
 }
 
-pub(crate) use {read, transaction, within, write};
+pub(crate) use {in_turn, read, transaction, within, write};

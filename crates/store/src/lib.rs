@@ -45,6 +45,7 @@ mod temporary;
 pub mod tool_tasks;
 pub mod usage;
 pub mod users;
+mod writer;
 
 use domain::NodeId;
 use sqlx::{PgPool, SqlitePool};
@@ -77,7 +78,7 @@ pub(crate) enum Db {
         /// Read-only connections.
         read: SqlitePool,
         /// The one writing connection.
-        write: SqlitePool,
+        write: writer::Writer,
     },
     /// A pool of connections for both.
     Postgres(PgPool),

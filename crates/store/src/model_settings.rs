@@ -8,16 +8,20 @@ use domain::{ChatId, UserId};
 use crate::dispatch::{read, write};
 use crate::{Error, Store};
 
-/// What holds in a person's chats that say nothing else.
+/// What a person set: for a chat, or for all their chats that say nothing else.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelDefaults {
-    /// `provider/name`; `None` for the one that answers where nobody chose.
+    /// `provider/name`; `None` for the one that answers where nothing was chosen.
     pub model: Option<String>,
     /// How it is asked.
     pub settings: ModelSettings,
 }
 
 const GET: &str = "SELECT k.settings FROM chat_marks k
+    JOIN ai_chat_sessions s ON s.id = k.session_id AND s.user_id = k.user_id
+    WHERE k.user_id = $1 AND k.session_id = $2";
+
+const GET_CHOICE: &str = "SELECT k.model, k.settings FROM chat_marks k
     JOIN ai_chat_sessions s ON s.id = k.session_id AND s.user_id = k.user_id
     WHERE k.user_id = $1 AND k.session_id = $2";
 
@@ -49,6 +53,15 @@ impl Store {
         let row: Option<Option<String>> =
             read!(self, |c| sqlx::query_scalar(GET).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
         row.flatten().map_or_else(|| Ok(ModelSettings::default()), |json| settings_of(&json))
+    }
+
+    /// The same with the model that they chose for it.
+    pub async fn get_chat_choice(&self, owner: UserId, chat: ChatId) -> Result<ModelDefaults, Error> {
+        let row: Option<(Option<String>, Option<String>)> =
+            read!(self, |c| sqlx::query_as(GET_CHOICE).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
+        let Some((model, json)) = row else { return Ok(ModelDefaults::default()) };
+        let settings = json.map_or_else(|| Ok(ModelSettings::default()), |json| settings_of(&json))?;
+        Ok(ModelDefaults { model, settings })
     }
 
     /// Sets what holds for the models of a person's chat. `NotFound` when the chat is not theirs.

@@ -12,6 +12,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{Connection, PgConnection};
 
 use crate::presence::Presence;
+use crate::writer::Writer;
 use crate::{Db, Store, migrate};
 
 /// How long a statement waits for another one's lock.
@@ -143,22 +144,12 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
         .busy_timeout(BUSY_TIMEOUT)
         .pragma("temp_store", "MEMORY")
         .pragma("cache_size", "-20000")
-        .pragma("mmap_size", "268435456")
         .pragma("journal_size_limit", "67108864");
     let write = SqlitePoolOptions::new()
         .max_connections(1)
         .acquire_timeout(CONNECT_TIMEOUT)
-        .after_release(|connection, _| {
-            Box::pin(async move {
-                if connection.is_in_transaction() {
-                    // A rollback may still be on its way.
-                    connection.ping().await?;
-                }
-                // When the disk is full, the file's own rollback comes before ours, which then fails, and the connection
-                // would be taken for one within a transaction for ever.
-                Ok(!connection.is_in_transaction())
-            })
-        })
+        // It was tested when it was given back.
+        .test_before_acquire(false)
         .connect_with(options.clone())
         .await
         .map_err(|error| refusal(&path, &error))?;
@@ -167,11 +158,12 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
     let read = SqlitePoolOptions::new()
         .max_connections(READERS)
         .acquire_timeout(CONNECT_TIMEOUT)
+        .test_before_acquire(false)
         .connect_with(options.read_only(true))
         .await
         .map_err(|error| refusal(&path, &error))?;
     Ok(Store {
-        db: Db::Sqlite { read, write },
+        db: Db::Sqlite { read, write: Writer::new(write) },
         node: NodeId::fresh(),
         is_lasting: true,
         presence: Arc::new(Presence::new()),

@@ -6,9 +6,10 @@ use std::io;
 use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{Connection, PgConnection, SqlitePool};
+use sqlx::{Connection, PgConnection};
 use tokio::sync::{Notify, watch};
 
+use crate::writer::Writer;
 use crate::{Db, Error, Store};
 
 /// Between two looks at the database.
@@ -103,7 +104,7 @@ impl Store {
         }
     }
 
-    async fn watch_file(&self, write: &SqlitePool) {
+    async fn watch_file(&self, write: &Writer) {
         loop {
             self.presence.suspicion.notified().await;
             while let Err(error) = may_write(write).await {
@@ -132,8 +133,8 @@ impl Store {
 }
 
 /// Takes the right to write and gives it back. It waits behind our own writers.
-async fn may_write(write: &SqlitePool) -> Result<(), sqlx::Error> {
-    write.begin_with("BEGIN IMMEDIATE").await?.rollback().await
+async fn may_write(write: &Writer) -> Result<(), sqlx::Error> {
+    write.enter().await?.undo().await
 }
 
 /// Asks the server over the connection that is there. One that was lost for itself says nothing: then a new one decides.

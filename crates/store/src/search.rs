@@ -16,7 +16,7 @@ use domain::message::Role;
 use domain::{ChatId, MessageId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::dispatch::{read, within};
+use crate::dispatch::{in_turn, read, within};
 use crate::{Db, Error, JsonText, Store};
 use question::{Condition, Question};
 
@@ -304,7 +304,7 @@ impl Store {
     /// background. At most `limit` of them, the newest first; says how many there were.
     pub async fn index_pending(&self, owner: Option<UserId>, limit: i64) -> Result<usize, Error> {
         match &self.db {
-            Db::Sqlite { write, .. } => within!(self, write.begin_with("BEGIN IMMEDIATE"), |tx| {
+            Db::Sqlite { write, .. } => in_turn!(self, write, |tx| {
                 let rows = fetch_pending!(tx, owner, limit, "");
                 let words: Vec<(i64, String)> = rows.iter().map(|row| (row.number, spaced(row))).collect();
                 let words = JsonText(words);
@@ -314,7 +314,7 @@ impl Store {
                 Ok(rows.len())
             }),
             Db::Postgres(pool) => {
-                within!(self, pool.begin(), |tx| {
+                within!(self, pool, |tx| {
                     let rows = fetch_pending!(tx, owner, limit, "FOR UPDATE OF e SKIP LOCKED");
                     let numbers: Vec<i64> = rows.iter().map(|row| row.number).collect();
                     let words: Vec<String> = rows.iter().map(spaced).collect();

@@ -9,6 +9,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 
 use crate::dispatch::transaction;
 use crate::presence::Presence;
+use crate::writer::Writer;
 use crate::{Db, Error, OpenError, Store, migrate};
 
 /// Pages of 4 KiB that a chat may fill; more is refused like a full disk.
@@ -42,7 +43,7 @@ impl Store {
             .await
             .map_err(|error| failed(&error))?;
         migrate::sqlite(&pool, Path::new(":memory:")).await?;
-        let db = Db::Sqlite { read: pool.clone(), write: pool };
+        let db = Db::Sqlite { read: pool.clone(), write: Writer::new(pool) };
         let store =
             Self { db, node: NodeId::fresh(), is_lasting: false, presence: Arc::new(Presence::new()), _lock: None };
         store.insert_only_chat(owner, chat, now).await.map_err(|error| failed(&error))?;

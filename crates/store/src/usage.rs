@@ -3,6 +3,7 @@
 use domain::model::Usage;
 use domain::{ChatId, MessageId, Timestamp, UserId};
 use serde::Serialize;
+use uuid::Uuid;
 
 use crate::dispatch::{read, write};
 use crate::{Error, Store};
@@ -19,6 +20,8 @@ pub struct OfAnswer {
 /// What one call of a model cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cost {
+    /// The call: what is told twice counts once.
+    pub call: Uuid,
     /// What it was part of; `None` for a question of another program.
     pub of: Option<OfAnswer>,
     /// `provider/name`.
@@ -101,7 +104,8 @@ impl From<TotalRow> for Total {
 
 const INSERT: &str = "INSERT INTO model_usage (id, user_id, session_id, message_id, model, input_tokens, output_tokens,
       cached_input_tokens, is_estimate, created_at, cost_nanos)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    ON CONFLICT (id) DO NOTHING";
 
 /// A statement over the sums, from where its rows come on.
 macro_rules! sums {
@@ -137,7 +141,7 @@ impl Store {
     pub async fn insert_cost(&self, owner: UserId, cost: &Cost, now: Timestamp) -> Result<(), Error> {
         let tokens = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         write!(self, |c| sqlx::query(INSERT)
-            .bind(domain::ids::fresh())
+            .bind(cost.call)
             .bind(owner.0)
             .bind(cost.of.map(|of| of.chat.0))
             .bind(cost.of.map(|of| of.message.0))

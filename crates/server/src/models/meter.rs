@@ -1,5 +1,7 @@
 //! What calls of models cost, told by the provider or estimated, and written down however the call ends.
 
+use std::time::Duration;
+
 use domain::UserId;
 use domain::model::{FinishReason, ModelError, ModelEvent, ModelMessage, Request, Usage};
 use futures_util::StreamExt;
@@ -12,6 +14,9 @@ use crate::app::App;
 
 /// Bytes of text that come to a token, roughly.
 const TOKEN: u64 = 4;
+
+/// Between two attempts to write what a call cost.
+const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
 /// In whose name a model is asked, and for what.
 #[derive(Debug, Clone, Copy)]
@@ -101,11 +106,32 @@ impl Drop for Meter {
         self.app.tasks.spawn("usage", async move {
             let price = app.models.facts(user, &model).await.and_then(|facts| facts.price);
             let nanos = price.map(|price| price.cost(usage));
-            let cost = Cost { of, model: model.to_string(), usage, is_estimate, nanos };
-            if let Err(error) = app.store.insert_cost(user, &cost, app.clock.now()).await {
-                tracing::error!(%error, "what a model cost could not be written");
-            }
+            let cost = Cost { call: domain::ids::fresh(), of, model: model.to_string(), usage, is_estimate, nanos };
+            write(&app, user, &cost).await;
         });
+    }
+}
+
+/// Writes down what a call cost, however long the database is away or too busy.
+async fn write(app: &App, user: UserId, cost: &Cost) {
+    let now = app.clock.now();
+    loop {
+        // When the program stops, once more and then no more.
+        let is_last = app.tasks.stopping().is_cancelled();
+        match app.store.insert_cost(user, cost, now).await {
+            Ok(()) => return,
+            Err(error) if error.is_outage() && !is_last => {
+                tracing::warn!(%error, "what a model cost could not be written; trying again");
+            }
+            Err(error) => {
+                tracing::error!(%error, "what a model cost could not be written");
+                return;
+            }
+        }
+        tokio::select! {
+            () = tokio::time::sleep(WRITE_AGAIN) => {}
+            () = app.tasks.stopping().cancelled() => {}
+        }
     }
 }
 

@@ -9,7 +9,9 @@ use domain::file::FileRef;
 use domain::message::{MessageStatus, Role, files_of};
 use domain::model::{FinishReason, ModelError, ModelMessage, ModelSettings, Request, Usage};
 use domain::tool::ToolCall;
+use futures_util::StreamExt;
 use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
 use store::approvals::Approval;
 use store::chats::{Answer, StoredMessage};
 use store::tool_tasks::ToolTask;
@@ -53,6 +55,8 @@ without a result may have run: find out before you make it again.";
 /// What a turn begins with.
 pub struct Turn {
     pub model: ModelId,
+    /// How the model is asked, where that has just been read.
+    pub settings: Option<ModelSettings>,
     pub selection: Selection,
     /// The chat's new name, when its first message named it.
     pub title: Option<String>,
@@ -97,23 +101,14 @@ pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
     if turn.resumed.is_none() {
         begin(&run, &turn, &recorder);
     }
+    // Looked at when it is woken, and not for each word.
+    let mut ends = FuturesUnordered::from_iter([ending(&app, &run)]);
     let outcome = tokio::select! {
         biased;
-        () = run.stop.cancelled() => Err(Break::Stopped),
-        () = run.lost.cancelled() => return let_go(&app, &run),
-        () = run.overfull.cancelled() => {
-            let most = app.runs.limits().turn_bytes / (1024 * 1024);
-            Err(Break::Failed(format!(
-                "the answer, with what its tools gave back, came to more than {most} MiB and was stopped"
-            )))
-        }
-        () = app.tasks.stopping().cancelled() => {
-            if run.home.is_lasting() && (run.transcript().waits() || run.calls.is_any_task()) {
-                // It goes on when the program runs again. The journal has everything up to here, or will before it ends.
-                return let_go(&app, &run);
-            }
-            Err(Break::Interrupted)
-        }
+        Some(ending) = ends.next() => match ending {
+            Ending::LetGo => return let_go(&app, &run),
+            Ending::Break(reason) => Err(reason),
+        },
         outcome = answer(&app, &run, &turn, &recorder) => match outcome {
             // Stop ends the model's stream, too, and that may be seen first.
             Ok(Done { reason: FinishReason::Truncated, .. }) | Err(Break::Failed(_)) if run.stop.is_cancelled() => {
@@ -123,6 +118,36 @@ pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
         },
     };
     finish(&app, &run, &turn, &recorder, outcome).await;
+}
+
+/// What ends a turn from outside.
+enum Ending {
+    /// It goes on elsewhere, or later.
+    LetGo,
+    Break(Break),
+}
+
+/// Waits for what ends a turn from outside.
+async fn ending(app: &App, run: &Run) -> Ending {
+    tokio::select! {
+        biased;
+        () = run.stop.cancelled() => Ending::Break(Break::Stopped),
+        () = run.lost.cancelled() => Ending::LetGo,
+        () = run.overfull.cancelled() => {
+            let most = app.runs.limits().turn_bytes / (1024 * 1024);
+            Ending::Break(Break::Failed(format!(
+                "the answer, with what its tools gave back, came to more than {most} MiB and was stopped"
+            )))
+        }
+        () = app.tasks.stopping().cancelled() => {
+            if run.home.is_lasting() && (run.transcript().waits() || run.calls.is_any_task()) {
+                // It goes on when the program runs again. The journal has everything up to here, or will before it ends.
+                Ending::LetGo
+            } else {
+                Ending::Break(Break::Interrupted)
+            }
+        }
+    }
 }
 
 /// Lets a run go that goes on elsewhere or later; its viewers come back for it.
@@ -176,7 +201,7 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     messages.extend(history::answer(&said, &name_of, &caller.sight));
     let offer = caller.offer(&turn.model, &messages).await;
     let tools = offer.specs(toolset);
-    let settings = settings_of(app, run).await.map_err(|error| {
+    let settings = settings_of(app, run, turn).await.map_err(|error| {
         tracing::error!(%error, run = %run.id, "the settings of the chat could not be read");
         Break::Failed("the settings of the chat could not be read from the database".to_owned())
     })?;
@@ -243,7 +268,10 @@ fn tell_unseen(stored: &[StoredMessage], sight: &Sight, model: &ModelId, recorde
 }
 
 /// What was set for the chat, and where that says nothing, for all of its person's.
-async fn settings_of(app: &App, run: &Run) -> Result<ModelSettings, store::Error> {
+async fn settings_of(app: &App, run: &Run, turn: &Turn) -> Result<ModelSettings, store::Error> {
+    if let Some(settings) = &turn.settings {
+        return Ok(settings.clone());
+    }
     let own = run.home.get_chat_settings(run.owner, run.chat).await?;
     Ok(own.over(app.store.get_model_defaults(run.owner).await?.settings))
 }
@@ -293,11 +321,10 @@ async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, out
     };
     let end = End { status, error: error.clone(), parts: recorder.take_parts() };
     let answer = Answer { id: run.answer, parts: end.parts.clone(), status, error, model: turn.model.to_string() };
-    if run.home.is_shared() {
-        // The last pieces, for who follows on other nodes. Without them, they load the answer.
-        drop(tokio::time::timeout(LAST_PIECES, app.runs.journal().flush(run.id)).await);
-    }
-    if !write(app, run, &answer, &last).await {
+    // Those who follow on other nodes are told the end behind the last pieces only. Without it, they load the answer.
+    let is_told = !run.home.is_shared()
+        || matches!(tokio::time::timeout(LAST_PIECES, app.runs.journal().flush(run.id)).await, Ok(true));
+    if !write(app, run, &answer, (&last, is_told)).await {
         return let_go(app, run);
     }
     drop(run.end.set(end));
@@ -316,14 +343,15 @@ async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, out
     }
 }
 
-/// Writes the answer with the end of the log, for as long as the database is away; the viewers are told that it is. `false`
-/// when another node has taken the run over, or the program stops before: then the run is found unfinished.
-async fn write(app: &App, run: &Run, answer: &Answer, last: &RunEvent) -> bool {
+/// Writes the answer, with the end of the log if other nodes are to be told of it, for as long as the database is away; the
+/// viewers are told that it is. `false` when another node has taken the run over, or the program stops before: then the run
+/// is found unfinished.
+async fn write(app: &App, run: &Run, answer: &Answer, (last, is_told): (&RunEvent, bool)) -> bool {
     let mut tries = 0_u32;
     loop {
         let (number, json) = run.log.hold(last);
-        let chunk = chunk_of(run.id, number, &[json]);
-        let finished = run.home.finish_turn(run.owner, run.chat, run.id, answer, Some(&chunk), app.clock.now()).await;
+        let chunk = is_told.then(|| chunk_of(run.id, number, &[json]));
+        let finished = run.home.finish_turn(run.owner, run.chat, run.id, answer, chunk.as_ref(), app.clock.now()).await;
         match finished {
             Ok(written) => {
                 // What was said to have failed may have been done, and a chat that was deleted has no place for an answer.

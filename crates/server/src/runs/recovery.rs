@@ -154,7 +154,8 @@ pub fn resume(app: &App, suspended: Suspended) {
         }
         let selection = selection(&inner, &run, &row.tools).await;
         let resumed = Some(Resumed { rounds, waiting, tasks, asking });
-        let turn = Turn { model, selection, title: None, began: row.created_at, goes_on: false, resumed };
+        let began = row.created_at;
+        let turn = Turn { model, settings: None, selection, title: None, began, goes_on: false, resumed };
         drive(inner, run, turn).await;
     });
 }

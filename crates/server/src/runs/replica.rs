@@ -38,6 +38,14 @@ impl Replicas {
     fn all(&self) -> MutexGuard<'_, ByRun> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Nothing feeds this copy any more. Another one of the same run may have taken its place.
+    fn forget(&self, run: RunId, news: &Arc<Notify>) {
+        let mut replicas = self.all();
+        if replicas.get(&run).is_some_and(|(_, own)| Arc::ptr_eq(own, news)) {
+            replicas.remove(&run);
+        }
+    }
 }
 
 impl Runs {
@@ -60,10 +68,15 @@ impl Runs {
         self.replicas.all().insert(run, (Arc::downgrade(&replica), Arc::clone(&news)));
         // Whoever comes back has to find what they have seen.
         let mut last = 0;
-        if read(app, owner, run, &mut last, &replica.log).await? {
-            app.tasks.spawn("replica", feed(app.clone(), owner, run, (Arc::downgrade(&replica), news), last));
-        } else {
-            replica.log.leave();
+        match read(app, owner, run, &mut last, &replica.log).await {
+            Ok(true) => {
+                app.tasks.spawn("replica", feed(app.clone(), owner, run, (Arc::downgrade(&replica), news), last));
+            }
+            read => {
+                self.replicas.forget(run, &news);
+                replica.log.leave();
+                read?;
+            }
         }
         Ok(Some(replica))
     }
@@ -97,13 +110,9 @@ async fn feed(app: App, owner: UserId, run: RunId, (replica, news): (Weak<Replic
             Err(error) => tracing::warn!(%error, %run, "the log of a run on another node could not be read"),
         }
     }
-    let mut replicas = app.runs.replicas.all();
-    if replicas.get(&run).is_some_and(|(_, own)| Arc::ptr_eq(own, &news)) {
-        replicas.remove(&run);
-    }
-    drop(replicas);
+    app.runs.replicas.forget(run, &news);
     if let Some(replica) = replica.upgrade() {
-        // Without its end: the viewers come back, or load what is stored.
+        // Unless its end was there, without one: the viewers come back, or load what is stored.
         replica.log.leave();
     }
 }
@@ -112,19 +121,47 @@ async fn feed(app: App, owner: UserId, run: RunId, (replica, news): (Weak<Replic
 async fn read(app: &App, owner: UserId, run: RunId, last: &mut u64, log: &RunLog) -> Result<bool, store::Error> {
     // In this order: when it does not run any more, all of it is there.
     let is_running = app.store.is_running(owner, run).await?;
-    let mut ended = false;
-    for (seq, chunk) in app.store.list_chunks_after(owner, run, *last).await? {
-        for (number, json) in lines(&chunk) {
+    let chunks = app.store.list_chunks_after(owner, run, *last).await?;
+    Ok(take(&chunks, last, log) && is_running)
+}
+
+/// Takes in what is new. `false` after the end, which is written with the answer: it may be read before it was seen that
+/// the run does not go on.
+fn take(chunks: &[(u64, String)], last: &mut u64, log: &RunLog) -> bool {
+    let mut has_ended = false;
+    for (seq, chunk) in chunks {
+        for (number, json) in lines(chunk) {
             log.append_at(number, json);
-            ended = matches!(
+            has_ended = matches!(
                 serde_json::from_str(json),
                 Ok(RunEvent::Finish { .. } | RunEvent::Error { .. } | RunEvent::Abort { .. })
             );
         }
-        *last = seq;
+        *last = *seq;
     }
-    if ended && !is_running {
+    if has_ended {
         log.close();
     }
-    Ok(is_running)
+    !has_ended
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_end_that_was_written_between_two_questions_is_told() {
+        let (log, mut last) = (RunLog::default(), 0);
+        let word = r#"{"type":"text-delta","id":"0-0","delta":"word"}"#;
+        let end = r#"{"type":"abort","reason":"stopped"}"#;
+        assert!(take(&[(2, format!("2\t{word}\n"))], &mut last, &log));
+        // The run went on when it was asked whether it does, and had ended when its pieces were read.
+        let is_running = true;
+        assert!(!(take(&[(3, format!("3\t{end}\n"))], &mut last, &log) && is_running));
+        log.leave();
+        let mut cursor = log.follow(0);
+        let told = log.next(&mut cursor).await.unwrap();
+        assert!(told.ends_with(b"data: [DONE]\n\n"), "{told:?}");
+        assert!(log.next(&mut cursor).await.is_none());
+    }
 }

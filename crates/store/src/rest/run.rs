@@ -8,11 +8,15 @@ use super::cell::Cell;
 use super::fault::{Error, Fault};
 use super::statement::{Dialect, Statement};
 use super::table::{Kind, Table};
+use crate::writer::Turn;
 use crate::{Db, Store};
 
 /// Several statements as one.
 pub(crate) enum Work {
+    /// They read.
     Sqlite(Transaction<'static, Sqlite>),
+    /// They write.
+    SqliteTurn(Turn),
     Postgres(Transaction<'static, Postgres>),
 }
 
@@ -83,7 +87,7 @@ impl Store {
     /// Statements that write, all or none.
     pub(crate) async fn begin_writing(&self) -> Result<Work, Error> {
         Ok(match &self.db {
-            Db::Sqlite { write, .. } => Work::Sqlite(self.presence.attend(write.begin_with("BEGIN IMMEDIATE")).await?),
+            Db::Sqlite { write, .. } => Work::SqliteTurn(self.presence.attend(write.enter()).await?),
             Db::Postgres(pool) => Work::Postgres(self.presence.attend(pool.begin()).await?),
         })
     }
@@ -92,7 +96,7 @@ impl Store {
 impl Work {
     pub(crate) fn dialect(&self) -> Dialect {
         match self {
-            Self::Sqlite(_) => Dialect::Sqlite,
+            Self::Sqlite(_) | Self::SqliteTurn(_) => Dialect::Sqlite,
             Self::Postgres(_) => Dialect::Postgres,
         }
     }
@@ -101,6 +105,7 @@ impl Work {
     pub(crate) async fn fetch(&mut self, statement: &Statement, most: usize) -> Result<Vec<Vec<Cell>>, Error> {
         match self {
             Self::Sqlite(transaction) => fetch!(&mut **transaction, statement, most),
+            Self::SqliteTurn(turn) => fetch!(turn.connection()?, statement, most),
             Self::Postgres(transaction) => fetch!(&mut **transaction, statement, most),
         }
     }
@@ -110,6 +115,8 @@ impl Work {
         let done = match (self, &result) {
             (Self::Sqlite(transaction), Ok(_)) => transaction.commit().await,
             (Self::Sqlite(transaction), Err(_)) => transaction.rollback().await,
+            (Self::SqliteTurn(turn), Ok(_)) => turn.keep().await,
+            (Self::SqliteTurn(turn), Err(_)) => turn.undo().await,
             (Self::Postgres(transaction), Ok(_)) => transaction.commit().await,
             (Self::Postgres(transaction), Err(_)) => transaction.rollback().await,
         };

@@ -51,8 +51,10 @@ pub struct Figures {
     pub streams: usize,
     /// Streams that brought all words.
     pub whole: usize,
+    /// Seconds.
+    cpu: f64,
     /// Milliseconds.
-    pub cpu_per_1000: f64,
+    cpu_per_1000: f64,
     /// Megabytes.
     pub rss: f64,
     /// Transactions that wrote something, where they are counted.
@@ -63,6 +65,13 @@ impl Figures {
     /// Milliseconds to the first word, which this share of the streams did not need longer for.
     pub fn first_word(&self, share: f64) -> f64 {
         self.first_word[((self.first_word.len() - 1) as f64 * share).round() as usize]
+    }
+
+    /// How many times the processor time of the other. Nothing where either is so little that the steps of the clock, of
+    /// 10 ms, make up more than a twentieth of it.
+    pub fn cpu_beside(&self, other: &Self) -> String {
+        let is_known = self.cpu.min(other.cpu) >= 0.2;
+        if is_known { format!("{:.2}x", self.cpu / other.cpu) } else { String::new() }
     }
 
     /// Prints them.
@@ -97,7 +106,7 @@ pub async fn load(process: &Process, requests: Vec<RequestBuilder>, words: Words
     first_word.sort_by(f64::total_cmp);
     let whole = results.iter().filter(|(_, whole)| *whole).count();
     let cpu_per_1000 = cpu * 1000.0 / (count * words.count) as f64 * 1000.0;
-    Figures { first_word, streams: count, whole, cpu_per_1000, rss, commits }
+    Figures { first_word, streams: count, whole, cpu, cpu_per_1000, rss, commits }
 }
 
 /// One stream: milliseconds to the first word, and whether all words came.

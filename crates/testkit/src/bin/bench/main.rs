@@ -1,7 +1,7 @@
 //! What the program costs beside the least that would do: its answers beside a bare relay, with the same scripted model
-//! (`bench streams` is only that); its calls of tools beside the bare protocol library, with the same scripted server
-//! (`bench tools`); what a long history costs (`bench history`);
-//! what several nodes cost (`bench nodes`).
+//! (`bench streams` is only that; `open` and `resume` are its last parts alone); its calls of tools beside the bare
+//! protocol library, with the same scripted server (`bench tools`); what a long history costs (`bench history`); what
+//! several nodes cost (`bench nodes`).
 //!
 //! Three processes besides this one: the model server, a relay that copies its bytes, and the program itself (the
 //! binary beside this one). This process is the load, and the MCP server. Figures of one run are compared with each other and with nothing
@@ -32,6 +32,8 @@ async fn main() {
         Some("model") => roles::model().await,
         Some("relay") => roles::relay(argument(2).unwrap()).await,
         Some("streams") => streams().await,
+        Some("open") => open::measure().await,
+        Some("resume") => resume::measure().await,
         Some("tools") => tools::compare().await,
         Some("nodes") => nodes::measure().await,
         Some("history") => history::measure(argument(2).map_or(CHATS, |chats| chats.parse().unwrap())).await,
@@ -41,7 +43,8 @@ async fn main() {
         }
         Some(other) => {
             println!(
-                "{other} is not measured; streams, tools, history and nodes are, and the first two without a word"
+                "{other} is not measured; streams (with open and resume), tools, history and nodes are, and streams and \
+                 tools without a word"
             );
         }
     }

@@ -78,10 +78,10 @@ impl Both<'_> {
         bare.row("bare relay", &what);
         ours.row("the program", &what);
         println!(
-            "| {what} | *the program adds* | {:+.1} | {:+.1} | {:.2}x | | |",
+            "| {what} | *the program adds* | {:+.1} | {:+.1} | {} | | |",
             ours.first_word(0.5) - bare.first_word(0.5),
             ours.first_word(0.99) - bare.first_word(0.99),
-            ours.cpu_per_1000 / bare.cpu_per_1000.max(f64::EPSILON),
+            ours.cpu_beside(&bare),
         );
         ours
     }

@@ -1,0 +1,31 @@
+//! Which model answers, and how it is asked.
+
+use domain::model::{ModelError, ModelSettings};
+use domain::{ChatId, UserId};
+use store::Store;
+
+use super::BeginError;
+use crate::app::App;
+use crate::models::{ModelId, allowance};
+
+/// The model that the person chose for a chat, or the one that answers where they chose none, if they may ask it now; and
+/// how it is asked.
+pub async fn model_of(
+    app: &App,
+    home: &Store,
+    owner: UserId,
+    chat: ChatId,
+) -> Result<(ModelId, ModelSettings), BeginError> {
+    let own = home.get_chat_choice(owner, chat).await.map_err(BeginError::Store)?;
+    let defaults = app.store.get_model_defaults(owner).await.map_err(BeginError::Store)?;
+    let model = match own.model {
+        None => app.models.default_of(owner, defaults.model.as_deref()).await?,
+        // Another one would read the conversation without having been asked to.
+        Some(chosen) => app.models.find(owner, &chosen).await.map_err(BeginError::Store)?.ok_or_else(|| {
+            let reason = format!("The model {chosen} of this chat cannot be asked any more. Choose another one.");
+            ModelError::Unavailable(reason)
+        })?,
+    };
+    allowance::check(app, owner, &model).await.map_err(ModelError::from)?;
+    Ok((model, own.settings.over(defaults.settings)))
+}

@@ -1,0 +1,138 @@
+//! What is committed together, and what is undone alone.
+
+use futures_util::future::join_all;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
+use tempfile::TempDir;
+
+use super::*;
+
+async fn open(folder: &TempDir) -> (Writer, SqlitePool) {
+    let options = SqliteConnectOptions::new()
+        .filename(folder.path().join("test.db"))
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .busy_timeout(Duration::from_millis(50));
+    let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await.unwrap();
+    sqlx::query("CREATE TABLE said (word TEXT PRIMARY KEY, number INTEGER)").execute(&pool).await.unwrap();
+    let read = SqlitePoolOptions::new().connect_with(options.read_only(true)).await.unwrap();
+    (Writer::new(pool), read)
+}
+
+async fn say(turn: &mut Turn, word: &str) -> Result<(), sqlx::Error> {
+    let connection = turn.connection()?;
+    sqlx::query("INSERT INTO said (word) VALUES ($1)").bind(word).execute(connection).await.map(|_| ())
+}
+
+async fn said(read: &SqlitePool) -> Vec<String> {
+    sqlx::query_scalar("SELECT word FROM said ORDER BY rowid").fetch_all(read).await.unwrap()
+}
+
+#[tokio::test]
+async fn those_who_wait_are_committed_together_and_in_order() {
+    let folder = TempDir::new().unwrap();
+    let (writer, read) = open(&folder).await;
+    let mut first = writer.enter().await.unwrap();
+    say(&mut first, "first").await.unwrap();
+    let others = join_all((0..2 * TOGETHER).map(async |number| {
+        let mut turn = writer.enter().await?;
+        say(&mut turn, &format!("{number}")).await?;
+        // Before what was said together is committed, nobody else sees it, and nobody is told that it is there.
+        let (seen, together) = (said(&read).await.len(), 1 + number / TOGETHER * TOGETHER);
+        assert_eq!(seen, together);
+        turn.keep().await
+    }));
+    let first = async {
+        assert!(said(&read).await.is_empty());
+        first.keep().await
+    };
+    let (others, first) = tokio::join!(others, first);
+    assert!(first.is_ok() && others.iter().all(Result::is_ok));
+    let numbers = (0..2 * TOGETHER).map(|number| number.to_string());
+    assert_eq!(said(&read).await, ["first".to_owned()].into_iter().chain(numbers).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn one_that_fails_or_goes_away_takes_nothing_of_the_others_with_it() {
+    let folder = TempDir::new().unwrap();
+    let (writer, read) = open(&folder).await;
+    let mut first = writer.enter().await.unwrap();
+    let twice = |word: &'static str| {
+        let writer = writer.clone();
+        async move {
+            let mut turn = writer.enter().await?;
+            say(&mut turn, &format!("{word} before")).await?;
+            match say(&mut turn, word).await {
+                Ok(()) => turn.keep().await,
+                Err(error) => {
+                    turn.undo().await?;
+                    Err(error)
+                }
+            }
+        }
+    };
+    let gone = async {
+        let mut turn = writer.enter().await.unwrap();
+        say(&mut turn, "gone").await.unwrap();
+        // Nobody says what becomes of it.
+        drop(turn);
+    };
+    say(&mut first, "taken").await.unwrap();
+    let never = tokio::time::timeout(Duration::ZERO, writer.enter());
+    let (ended, kept, refused, (), left, other) =
+        tokio::join!(async { first.keep().await }, twice("kept"), twice("taken"), gone, never, twice("other"));
+    assert!(left.is_err(), "it did not wait for its turn");
+    assert!(ended.is_ok() && kept.is_ok() && other.is_ok());
+    assert!(matches!(crate::Error::from(refused.unwrap_err()), crate::Error::Conflict(_)));
+    assert_eq!(said(&read).await, ["taken", "kept before", "kept", "other before", "other"]);
+}
+
+#[tokio::test]
+async fn when_the_database_undoes_everything_all_who_wrote_are_told_and_the_next_can_write() {
+    let folder = TempDir::new().unwrap();
+    let (writer, read) = open(&folder).await;
+    let mut first = writer.enter().await.unwrap();
+    let lost = async {
+        let mut turn = writer.enter().await?;
+        say(&mut turn, "lost").await?;
+        turn.keep().await
+    };
+    let undoing = async {
+        let mut turn = writer.enter().await?;
+        // As SQLite does by itself when the disk is full.
+        sqlx::query("ROLLBACK").execute(turn.connection()?).await?;
+        turn.undo().await
+    };
+    let behind = async {
+        let mut turn = writer.enter().await?;
+        say(&mut turn, "behind").await?;
+        turn.keep().await
+    };
+    let first = async {
+        say(&mut first, "alone").await?;
+        first.keep().await
+    };
+    let (first, lost, undoing, behind) = tokio::join!(first, lost, undoing, behind);
+    assert!(first.is_ok());
+    for told in [lost, undoing, behind] {
+        assert!(crate::error::is_outage(&told.unwrap_err()), "it is worth another try");
+    }
+    let mut next = writer.enter().await.unwrap();
+    say(&mut next, "next").await.unwrap();
+    next.keep().await.unwrap();
+    assert_eq!(said(&read).await, ["alone", "next"]);
+}
+
+#[tokio::test]
+async fn while_another_program_writes_all_are_refused_at_once_and_not_one_after_the_other() {
+    let folder = TempDir::new().unwrap();
+    let (writer, _) = open(&folder).await;
+    let options = SqliteConnectOptions::new().filename(folder.path().join("test.db"));
+    let other = SqlitePoolOptions::new().connect_with(options).await.unwrap();
+    let held = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    let refused = join_all((0..3).map(|_| writer.enter())).await;
+    assert!(refused.iter().all(|turn| turn.as_ref().is_err_and(crate::error::is_outage)));
+    held.rollback().await.unwrap();
+    writer.enter().await.unwrap().keep().await.unwrap();
+    writer.close().await;
+    assert!(matches!(writer.enter().await, Err(sqlx::Error::PoolClosed)));
+}
