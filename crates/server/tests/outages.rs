@@ -68,6 +68,11 @@ async fn ends_well(person: &Person, chat: &str, stream: reqwest::Response, mut t
     let contents: Vec<&Value> = messages.iter().map(|message| &message["content"]).collect();
     assert_eq!(contents, [&json!("Go on"), &json!("word ".repeat(words))]);
     assert_eq!(messages[1]["status"], "done");
+    // What it cost could not be written before, either.
+    let cost = format!("/api/sessions/{chat}/messages/{}/usage", messages[1]["id"].as_str().unwrap());
+    while person.get(&cost).await["answer"]["calls"] != 1 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 const UNSTORED: &str = "The database does not answer";
