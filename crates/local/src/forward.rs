@@ -12,10 +12,15 @@ use candle_nn::rotary_emb::{rope_i, rope_thd};
 
 use crate::cache::KvCache;
 use crate::config::{Config, Rotary};
+use crate::shed::Shed;
 
 /// Tokens a prompt and its answer may have together. The default weights could read four times as many, at a minute
 /// and a half for each further 8,192 on two cores.
 const CONTEXT: usize = 8192;
+
+/// Tokens that are read side by side. From 32 on the kernels for matrices of some processors want the weights in one more
+/// order, which takes more memory than the file; below it they share the order of the kernels for one token.
+const ROWS: usize = 28;
 
 /// A model in memory.
 #[derive(Debug)]
@@ -84,7 +89,11 @@ impl<R: Read + Seek> Loader<'_, R> {
     }
 
     fn linear(&mut self, name: &str) -> Result<Linear> {
-        let weight = QMatMul::from_arc(self.quantised(&format!("{name}.weight"))?)?;
+        let tensor = self.quantised(&format!("{name}.weight"))?;
+        let (_, width) = tensor.shape().dims2()?;
+        let (tensor, shed) = Shed::wrap(&tensor)?;
+        let weight = QMatMul::from_arc(tensor)?;
+        shed.settle(&weight, width)?;
         let bias = format!("{name}.bias");
         let bias = if self.has(&bias) { Some(self.plain(&bias)?) } else { None };
         Ok(Linear { weight, bias })
@@ -137,6 +146,14 @@ impl Model {
 
     /// Reads `tokens` (at least one) after those in `cache`; gives the last one's state for [`Self::logits`].
     pub(crate) fn read(&self, tokens: &[u32], cache: &mut KvCache) -> Result<Tensor> {
+        let mut state = None;
+        for rows in tokens.chunks(ROWS) {
+            state = Some(self.read_rows(rows, cache)?);
+        }
+        state.map_or_else(|| candle_core::bail!("there is nothing to read"), Ok)
+    }
+
+    fn read_rows(&self, tokens: &[u32], cache: &mut KvCache) -> Result<Tensor> {
         let (start, count) = (cache.tokens().len(), tokens.len());
         let (cos, sin) = (self.rotations.0.narrow(0, start, count)?, self.rotations.1.narrow(0, start, count)?);
         let mut x = self.embedding.embedding(&Tensor::new(tokens, &Device::Cpu)?.unsqueeze(0)?)?;

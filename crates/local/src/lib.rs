@@ -16,6 +16,7 @@ mod outlet;
 mod prompt;
 mod queue;
 mod runner;
+mod shed;
 #[cfg(test)]
 mod tests;
 mod tokenizer;

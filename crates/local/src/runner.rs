@@ -22,7 +22,7 @@ use crate::tokenizer::{Kind, TextDecoder, Tokenizer};
 use crate::worker::Answers;
 
 /// Tokens read at once: enough to be fast, few enough that Stop is felt within a second.
-const CHUNK: usize = 64;
+const CHUNK: usize = 56;
 
 /// Tokens of one call at most.
 const CALL_TOKENS: usize = 200;
