@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What a model is asked.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// The model's name at its provider, without the provider's.
     pub model: String,
@@ -35,7 +35,7 @@ pub struct Request {
 }
 
 /// How a model is to answer; what is `None` is the model's own.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
     /// How far it strays from the likeliest word, from 0 on; how far it can depends on the model.
     pub temperature: Option<f64>,
@@ -111,7 +111,7 @@ impl ModelSettings {
 }
 
 /// Whether a model has to call a tool. The built-in model decides for itself whatever this says.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToolChoice {
     /// It decides.
     #[default]
@@ -123,7 +123,7 @@ pub enum ToolChoice {
 }
 
 /// A tool as a model sees it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     /// Unique in the request, `[A-Za-z0-9_-]{1,64}`: the narrowest rule among the providers.
     pub name: String,
@@ -134,7 +134,7 @@ pub struct ToolSpec {
 }
 
 /// One message of the conversation.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ModelMessage {
     /// The person's words.
     User {
@@ -214,7 +214,7 @@ impl ModelMessage {
 }
 
 /// A thought that its provider wants back, as it was.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Thought {
     /// How many of the message's calls stand before it.
     pub calls_before: usize,
@@ -244,7 +244,7 @@ impl Seal {
 }
 
 /// A call as a model made it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelCall {
     /// Unique within the answer.
     pub id: String,
@@ -255,7 +255,7 @@ pub struct ModelCall {
 }
 
 /// What a part is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PartKind {
     /// Words for the person.
     Text,
@@ -271,7 +271,7 @@ pub enum PartKind {
 }
 
 /// What a model says, in order.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ModelEvent {
     /// What keeps it busy before the first word; may come any number of times before the first part.
     Status(ModelStatus),
@@ -307,7 +307,7 @@ pub enum ModelEvent {
         /// What it is, such as `image/png`.
         media_type: String,
         /// The picture.
-        #[serde(serialize_with = "file::as_base64")]
+        #[serde(serialize_with = "file::as_base64", deserialize_with = "file::from_base64")]
         bytes: Arc<[u8]>,
     },
     /// What it cost so far; the last one counts.
@@ -372,7 +372,7 @@ impl std::ops::AddAssign for Usage {
 }
 
 /// Why a model stopped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FinishReason {
     /// It was done.
     Stop,

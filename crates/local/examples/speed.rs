@@ -17,7 +17,7 @@ async fn main() -> Result<()> {
     let path = arguments.next().context("which file?")?.into();
     let words = arguments.next().map_or(Ok(550), |text| text.parse::<usize>())?;
     let tokens = arguments.next().map_or(Ok(128), |text| text.parse())?;
-    let engine = Engine::start(Settings { path })?;
+    let engine = Engine::start(Settings { path, program: None, verify: false, threads: None, idle: None })?;
     let ask = |message: String, max_tokens| Request {
         messages: vec![ModelMessage::user(message)],
         max_tokens: Some(max_tokens),

@@ -1,7 +1,9 @@
 //! The thread that thinks, and the handle to it.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::UserId;
 use domain::model::{ModelError, ModelEvent, Request};
@@ -10,18 +12,27 @@ use futures_util::stream::{BoxStream, poll_fn};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
+use crate::apart::Apart;
+use crate::error::Halt;
 use crate::outlet::Outlet;
 use crate::runner::Runner;
 use crate::worker::{Job, Worker};
 
 /// What an engine is started with.
-///
-/// The number of threads is not among it: the arithmetic library takes it from the environment variable
-/// `RAYON_NUM_THREADS` when the first answer is made, and uses every physical core without it.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The file of weights (GGUF, of the qwen2 or the llama family). It need not be there yet.
     pub path: PathBuf,
+    /// The program that holds the model in a process of its own: called with `model serve` and the path, it runs
+    /// [`crate::serve`]. Without one the model is in this process.
+    pub program: Option<PathBuf>,
+    /// Whether the process of its own is told to compare the file with what it should be (`--verify`).
+    pub verify: bool,
+    /// Threads of the process of its own; the physical cores without it. In this process the environment variable
+    /// `RAYON_NUM_THREADS` says how many.
+    pub threads: Option<NonZeroUsize>,
+    /// How long nobody may have needed the model before it is let go. Without it the model stays.
+    pub idle: Option<Duration>,
 }
 
 /// What an engine is doing.
@@ -57,7 +68,12 @@ impl Engine {
         let path = settings.path.clone();
         let thread = std::thread::Builder::new().name("built-in-model".to_owned());
         let working = worker.clone();
-        thread.spawn(move || working.work(|| Ok(Runner::load(&settings.path)?)))?;
+        thread.spawn(move || match &settings.program {
+            Some(program) => working.work(settings.idle, |out| Apart::start(program, &settings, out)),
+            None => working.work(settings.idle, |_| {
+                Runner::load(&settings.path).map_err(|error| Halt::Failed(ModelError::from(error)))
+            }),
+        })?;
         Ok(Self { worker, path, stop: CancellationToken::new() })
     }
 
@@ -78,6 +94,14 @@ impl Engine {
         let outlet = Outlet::new(sender, cancel.clone(), self.stop.clone());
         self.worker.submit(user, Job { request, outlet });
         poll_fn(move |context| receiver.poll_recv(context)).take_until(cancel.cancelled_owned()).boxed()
+    }
+
+    /// Has what questions with these instructions and tools begin with read while nobody waits, so that the first answer
+    /// comes sooner. Nothing happens without weights.
+    pub fn prepare(&self, request: Request) {
+        if self.path.is_file() {
+            self.worker.submit_spare(Request { messages: Vec::new(), ..request });
+        }
     }
 
     /// What the engine is doing.

@@ -7,7 +7,9 @@ use domain::model::ModelError;
 /// Why a file of weights cannot be used. The words are for the person who runs the program.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoadError {
-    #[error("the built-in model's weights are missing: there is no file {0}; `cargo xtask model` fetches it")]
+    #[error(
+        "the built-in model's weights are missing: there is no file {0}; `ai-chat-mcp model fetch` or `cargo xtask model` fetches it"
+    )]
     Missing(PathBuf),
     #[error("{path} cannot be read: {error}")]
     Read { path: PathBuf, error: std::io::Error },
@@ -20,8 +22,16 @@ pub(crate) enum LoadError {
         "this model's tokenizer ({0}) is not one that the built-in engine knows; run it with Ollama and connect to that"
     )]
     Tokenizer(String),
-    #[error("the file of weights is damaged or incomplete: {0}")]
+    #[error(
+        "the file of weights is damaged or incomplete ({0}); fetch it again with `ai-chat-mcp model fetch`, or name \
+         another file in CHAT_LOCAL_MODEL"
+    )]
     Damaged(String),
+    #[error(
+        "the built-in model needs about {needed} MB of memory, and {free} MB are free; close other programs, or name \
+         a smaller file in CHAT_LOCAL_MODEL"
+    )]
+    Memory { needed: u64, free: u64 },
 }
 
 impl From<candle_core::Error> for LoadError {
@@ -43,6 +53,8 @@ pub(crate) enum Halt {
     Cancelled,
     /// It cannot be given.
     Failed(ModelError),
+    /// It cannot be given, and the model is of no use any more.
+    Broken(ModelError),
 }
 
 impl From<candle_core::Error> for Halt {

@@ -4,6 +4,7 @@
 //! one tool call that a grammar keeps well formed; a request whose last messages are results of tools is answered
 //! with words. How a prompt looks, when a tool is called and what is cached is nobody's business outside.
 
+mod apart;
 mod cache;
 mod call;
 mod config;
@@ -16,12 +17,15 @@ mod outlet;
 mod prompt;
 mod queue;
 mod runner;
+mod serve;
 mod shed;
 #[cfg(test)]
 mod tests;
 mod tokenizer;
 mod tool_list;
 pub mod weights;
+mod wire;
 mod worker;
 
 pub use engine::{Engine, Settings, State};
+pub use serve::serve;

@@ -12,7 +12,8 @@ pub(crate) type Item = Result<ModelEvent, ModelError>;
 /// The writing end of one answer. Its length is bounded by the answer's, so the channel need not be.
 #[derive(Debug)]
 pub(crate) struct Outlet {
-    sender: UnboundedSender<Item>,
+    /// Without one nobody listens, and it is wanted all the same.
+    sender: Option<UnboundedSender<Item>>,
     /// The reader says stop.
     cancel: CancellationToken,
     /// The engine ends.
@@ -21,12 +22,24 @@ pub(crate) struct Outlet {
 
 impl Outlet {
     pub(crate) fn new(sender: UnboundedSender<Item>, cancel: CancellationToken, stop: CancellationToken) -> Self {
-        Self { sender, cancel, stop }
+        Self { sender: Some(sender), cancel, stop }
+    }
+
+    /// For work that nobody listens to, until `cancel`.
+    pub(crate) fn until(cancel: CancellationToken) -> Self {
+        Self { sender: None, cancel, stop: CancellationToken::new() }
+    }
+
+    /// For work that nobody listens to.
+    pub(crate) fn unheard() -> Self {
+        Self::until(CancellationToken::new())
     }
 
     /// Somebody reads, and nobody said stop.
     pub(crate) fn is_wanted(&self) -> bool {
-        !self.cancel.is_cancelled() && !self.stop.is_cancelled() && !self.sender.is_closed()
+        !self.cancel.is_cancelled()
+            && !self.stop.is_cancelled()
+            && !self.sender.as_ref().is_some_and(UnboundedSender::is_closed)
     }
 
     pub(crate) fn check(&self) -> Result<(), Halt> {
@@ -35,11 +48,13 @@ impl Outlet {
 
     pub(crate) fn send(&self, event: ModelEvent) -> Result<(), Halt> {
         self.check()?;
-        self.sender.send(Ok(event)).map_err(|_| Halt::Cancelled)
+        self.sender.as_ref().map_or(Ok(()), |sender| sender.send(Ok(event)).map_err(|_| Halt::Cancelled))
     }
 
     /// Ends the answer with an error. When the reader is gone there is nobody to tell.
     pub(crate) fn fail(&self, error: ModelError) {
-        let _ = self.sender.send(Err(error));
+        if let Some(sender) = &self.sender {
+            let _ = sender.send(Err(error));
+        }
     }
 }

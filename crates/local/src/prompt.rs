@@ -93,7 +93,7 @@ impl<'a> Question<'a> {
             after_result = matches!(message, ModelMessage::ToolResult { .. });
         }
         tail.turn("user", self.message);
-        Prompt { head: self.head(tokenizer, with_calls), tail: tail.for_assistant() }
+        Prompt { head: head(tokenizer, self.request, with_calls), tail: tail.for_assistant() }
     }
 
     /// The prompt that asks for an answer from the results.
@@ -131,21 +131,22 @@ impl<'a> Question<'a> {
         text += "\nAnswer the question from this. Be brief, and repeat values exactly as they are written.";
         let mut tail = Turns::new(tokenizer);
         tail.turn("user", &text);
-        Prompt { head: self.head(tokenizer, false), tail: tail.for_assistant() }
+        Prompt { head: head(tokenizer, self.request, false), tail: tail.for_assistant() }
     }
+}
 
-    fn head(&self, tokenizer: &Tokenizer, with_tools: bool) -> Vec<u32> {
-        let system = if self.request.system.trim().is_empty() { SYSTEM } else { self.request.system.trim() };
-        let mut turns = Turns::new(tokenizer);
-        turns.open("system");
-        turns.say(system);
-        if with_tools {
-            turns.say("\n\n");
-            turns.mark(&section(&self.request.tools));
-        }
-        turns.close();
-        turns.done()
+/// What stays the same from turn to turn: the instructions, and the tools if they are wanted.
+pub(crate) fn head(tokenizer: &Tokenizer, request: &Request, with_tools: bool) -> Vec<u32> {
+    let system = if request.system.trim().is_empty() { SYSTEM } else { request.system.trim() };
+    let mut turns = Turns::new(tokenizer);
+    turns.open("system");
+    turns.say(system);
+    if with_tools {
+        turns.say("\n\n");
+        turns.mark(&section(&request.tools));
     }
+    turns.close();
+    turns.done()
 }
 
 /// The latest turns that fit, beginning with words of the person.

@@ -1,5 +1,6 @@
 //! Tests with real weights: the small ones prove the engine, the product's own prove that it is of use.
 
+mod apart;
 mod qwen;
 mod smollm2;
 
@@ -31,7 +32,8 @@ pub(crate) fn tokenizer() -> Tokenizer {
 }
 
 fn start(file_name: &str) -> Engine {
-    Engine::start(Settings { path: weights(file_name) }).unwrap()
+    Engine::start(Settings { path: weights(file_name), program: None, verify: false, threads: None, idle: None })
+        .unwrap()
 }
 
 fn user(text: &str) -> ModelMessage {

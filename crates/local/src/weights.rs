@@ -2,6 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use candle_core::quantized::gguf_file::Content;
+
+use crate::config::{Config, text};
+use crate::error::LoadError;
+use crate::tokenizer::Tokenizer;
+
 /// A file of weights and everything a person should know about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Weights {
@@ -17,6 +23,8 @@ pub struct Weights {
     pub license: &'static str,
     /// The page of the people who made it.
     pub origin: &'static str,
+    /// The file at their place.
+    pub url: &'static str,
     /// What to expect of it, in a line for people.
     pub note: &'static str,
 }
@@ -29,8 +37,9 @@ pub const DEFAULT: Weights = Weights {
     sha256: "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
     license: "Apache-2.0",
     origin: "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+    url: "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     note: "A small model on this machine's processor, for trying things out: one tool call a message, best when the \
-           message names the tool. Takes 2.5 to 4 GB of memory.",
+           message names the tool. Takes about 2 GB of memory.",
 };
 
 impl Weights {
@@ -52,6 +61,18 @@ impl Weights {
 /// The product's weights ([`DEFAULT`]) in the first of the two folders that has them whole.
 pub fn find(data_dir: &Path, cache_dir: &Path) -> Option<PathBuf> {
     DEFAULT.find(data_dir, cache_dir)
+}
+
+/// The family of the model in a file, by its header alone; else why the built-in engine cannot run it, and what to do.
+pub fn inspect(path: &Path) -> Result<String, String> {
+    let family = || -> Result<String, LoadError> {
+        let file = std::fs::File::open(path).map_err(|error| LoadError::Read { path: path.to_owned(), error })?;
+        let content = Content::read(&mut std::io::BufReader::new(file))?;
+        Config::read(&content.metadata)?;
+        Tokenizer::read(&content.metadata)?;
+        Ok(text(&content.metadata, "general.architecture")?.to_owned())
+    };
+    family().map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use domain::UserId;
 use domain::model::{ModelError, ModelEvent, ModelStatus, Request};
@@ -9,12 +10,15 @@ use domain::model::{ModelError, ModelEvent, ModelStatus, Request};
 use crate::engine::State;
 use crate::error::Halt;
 use crate::outlet::Outlet;
-use crate::queue::Queue;
+use crate::queue::{Queue, Taken};
 
 /// Something that answers requests.
 pub(crate) trait Answers {
     /// Answers one request into `out`.
     fn answer(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt>;
+
+    /// Reads what requests with the same instructions and tools begin with, so that they are answered sooner.
+    fn prepare(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt>;
 }
 
 /// A question and where its answer goes.
@@ -44,10 +48,29 @@ impl Worker {
         self.tell_positions();
     }
 
-    /// Answers questions until [`Self::close`]. The model is loaded with the first one, and again after it broke.
-    pub(crate) fn work<A: Answers>(&self, load: impl Fn() -> Result<A, ModelError>) {
+    /// Has the beginning of questions read while nobody waits.
+    pub(crate) fn submit_spare(&self, request: Request) {
+        let is_same = |one: &Job, other: &Job| one.request == other.request;
+        self.queue.push_spare(Job { request, outlet: Outlet::unheard() }, is_same);
+    }
+
+    /// Answers questions until [`Self::close`]. The model is loaded with the first one, and again after it broke; when
+    /// nobody needed it for as long as `idle`, it is let go.
+    pub(crate) fn work<A: Answers>(&self, idle: Option<Duration>, load: impl Fn(&Outlet) -> Result<A, Halt>) {
         let mut loaded: Option<A> = None;
-        while let Some(job) = self.queue.take() {
+        loop {
+            let patience = idle.filter(|_| loaded.is_some());
+            let (job, is_spare) = match self.queue.take(patience) {
+                Taken::Wanted(job) => (job, false),
+                Taken::Spare(job) => (Job { outlet: Outlet::until(self.queue.interrupt()), ..job }, true),
+                Taken::Nothing => {
+                    loaded = None;
+                    self.set(State::Idle);
+                    tracing::info!("the built-in model is let go: nobody has needed it for a while");
+                    continue;
+                }
+                Taken::Closed => break,
+            };
             self.tell_positions();
             if !job.outlet.is_wanted() {
                 continue;
@@ -60,20 +83,36 @@ impl Worker {
                     empty => {
                         self.set(State::Loading);
                         job.outlet.send(ModelEvent::Status(ModelStatus::Loading))?;
-                        empty.insert(load()?)
+                        // Who comes while it is loaded for nobody waits for the same.
+                        let unheard = Outlet::unheard();
+                        empty.insert(load(if is_spare { &unheard } else { &job.outlet })?)
                     }
                 };
                 self.set(State::Ready);
-                model.answer(&job.request, &job.outlet)
+                if is_spare {
+                    model.prepare(&job.request, &job.outlet)
+                } else {
+                    model.answer(&job.request, &job.outlet)
+                }
             }));
             match outcome {
-                Ok(Ok(()) | Err(Halt::Cancelled)) => loaded = model,
+                Ok(Ok(())) => loaded = model,
+                Ok(Err(Halt::Cancelled)) => {
+                    loaded = model;
+                    if is_spare {
+                        self.submit_spare(job.request);
+                    }
+                }
                 Ok(Err(Halt::Failed(error))) => {
                     if model.is_none() {
                         tracing::warn!(%error, "the built-in model could not be loaded");
                         self.set(State::Failed(error.to_string()));
                     }
                     loaded = model;
+                    job.outlet.fail(error);
+                }
+                Ok(Err(Halt::Broken(error))) => {
+                    self.set(State::Idle);
                     job.outlet.fail(error);
                 }
                 Err(_) => {
@@ -135,6 +174,30 @@ mod tests {
             self.0.lock().unwrap().push(text.clone());
             out.send(ModelEvent::Finish(FinishReason::Stop))
         }
+
+        fn prepare(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
+            self.0.lock().unwrap().push(format!("prepared {}", request.system));
+            out.check()
+        }
+    }
+
+    /// Counts how often it was let go.
+    struct Counted(Fake, Arc<AtomicUsize>);
+
+    impl Answers for Counted {
+        fn answer(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
+            self.0.answer(request, out)
+        }
+
+        fn prepare(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
+            self.0.prepare(request, out)
+        }
+    }
+
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.1.fetch_add(1, Ordering::SeqCst);
+        }
     }
 
     struct Asker {
@@ -171,7 +234,7 @@ mod tests {
         let streams = [(ann, "a1"), (ann, "a2"), (bob, "b1")].map(|(user, text)| asker.ask(user, text));
         let answered = Arc::new(Mutex::new(Vec::new()));
         let (worker, notes) = (asker.worker.clone(), answered.clone());
-        let thread = std::thread::spawn(move || worker.work(|| Ok(Fake(notes.clone()))));
+        let thread = std::thread::spawn(move || worker.work(None, |_| Ok(Fake(notes.clone()))));
         let finish = Ok(ModelEvent::Finish(FinishReason::Stop));
         let [a1, a2, b1] = streams.map(all);
         assert_eq!(a1, [Ok(ModelEvent::Status(ModelStatus::Loading)), finish.clone()]);
@@ -194,7 +257,7 @@ mod tests {
         let loads = Arc::new(AtomicUsize::new(0));
         let (worker, count) = (asker.worker.clone(), loads.clone());
         let thread = std::thread::spawn(move || {
-            worker.work(|| {
+            worker.work(None, |_| {
                 count.fetch_add(1, Ordering::SeqCst);
                 Ok(Fake(Arc::default()))
             });
@@ -210,6 +273,45 @@ mod tests {
     }
 
     #[test]
+    fn a_model_that_nobody_needs_is_let_go_and_comes_back() {
+        let asker = asker();
+        let user = UserId::fresh();
+        let (dropped, count) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (worker, drops, loads) = (asker.worker.clone(), dropped.clone(), count.clone());
+        let thread = std::thread::spawn(move || {
+            worker.work(Some(Duration::from_millis(1)), |_| {
+                loads.fetch_add(1, Ordering::SeqCst);
+                Ok(Counted(Fake(Arc::default()), drops.clone()))
+            });
+        });
+        all(asker.ask(user, "hello"));
+        while dropped.load(Ordering::SeqCst) == 0 || asker.worker.state() != State::Idle {
+            std::thread::yield_now();
+        }
+        all(asker.ask(user, "again"));
+        assert_eq!(count.load(Ordering::SeqCst), 2);
+        asker.worker.close();
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn lists_are_read_when_nobody_waits() {
+        let asker = asker();
+        asker.worker.submit_spare(Request { system: "list".to_owned(), ..Request::default() });
+        let waiting = asker.ask(UserId::fresh(), "first");
+        let notes: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (worker, noted) = (asker.worker.clone(), notes.clone());
+        let thread = std::thread::spawn(move || worker.work(None, |_| Ok(Fake(noted.clone()))));
+        all(waiting);
+        while notes.lock().unwrap().len() < 2 {
+            std::thread::yield_now();
+        }
+        assert_eq!(*notes.lock().unwrap(), ["first", "prepared list"]);
+        asker.worker.close();
+        thread.join().unwrap();
+    }
+
+    #[test]
     fn who_gives_up_waiting_is_forgotten() {
         let asker = asker();
         let (ann, bob) = (UserId::fresh(), UserId::fresh());
@@ -217,7 +319,7 @@ mod tests {
         let waiting = asker.ask(bob, "here");
         let answered = Arc::new(Mutex::new(Vec::new()));
         let (worker, notes) = (asker.worker.clone(), answered.clone());
-        let thread = std::thread::spawn(move || worker.work(|| Ok(Fake(notes.clone()))));
+        let thread = std::thread::spawn(move || worker.work(None, |_| Ok(Fake(notes.clone()))));
         all(waiting);
         assert_eq!(*answered.lock().unwrap(), ["here"]);
         asker.worker.close();

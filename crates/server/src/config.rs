@@ -6,8 +6,9 @@ mod providers;
 mod source;
 
 use std::net::SocketAddr;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use lettre::message::Mailbox;
 use mcp::net::Allow;
@@ -23,6 +24,9 @@ pub use source::{ConfigError, Source};
 
 /// In characters: nobody guesses 32 of them, whatever they are.
 const SHORTEST_SERVICE_ROLE_KEY: usize = 32;
+
+/// How long the built-in model stays in memory for nobody.
+const IDLE: Duration = Duration::from_mins(10);
 
 /// The settings of one process.
 #[derive(Debug, Clone)]
@@ -49,6 +53,12 @@ pub struct Config {
     pub local_model: LocalModel,
     /// `CHAT_LOCAL_THREADS`: threads of the built-in model. Default: the cores.
     pub local_threads: Option<NonZeroUsize>,
+    /// `CHAT_LOCAL_IDLE`: how long nobody may have needed the built-in model before its memory is given back; `None` for
+    /// never. Default: 10 minutes.
+    pub local_idle: Option<Duration>,
+    /// This program, which holds the built-in model in a process of its own. Without it the model is in this process:
+    /// the programs of tests are not this one.
+    pub local_program: Option<PathBuf>,
     /// The folder where `cargo xtask run` puts weights: `$XDG_CACHE_HOME` or `~/.cache`, then `ai-chat-mcp/models`.
     pub model_cache: Option<PathBuf>,
     /// `CHAT_NETWORK_ALLOW`: what URLs given by people may reach although it is private.
@@ -132,7 +142,8 @@ pub struct GoogleEndpoints {
 impl Config {
     /// Reads the environment and `ai-chat-mcp.toml` in the working folder.
     pub fn load() -> Result<Self, ConfigError> {
-        Self::from_source(Source::of_process()?)
+        let config = Self::from_source(Source::of_process()?)?;
+        Ok(Self { local_program: std::env::current_exe().ok(), ..config })
     }
 
     /// Reads a source; names that begin with `CHAT_` and are not known are refused.
@@ -175,6 +186,12 @@ impl Config {
                 Some(path) => LocalModel::File(path.into()),
             },
             local_threads: source.parse("CHAT_LOCAL_THREADS", "a number of threads, at least 1")?,
+            local_idle: match source.text("CHAT_LOCAL_IDLE") {
+                None => Some(IDLE),
+                Some(word) if word == "never" => None,
+                Some(text) => Some(minutes("CHAT_LOCAL_IDLE", &text)?),
+            },
+            local_program: None,
             model_cache: source.cache_folder().map(|folder| folder.join("ai-chat-mcp/models")),
             network_allow: source
                 .list("CHAT_NETWORK_ALLOW", "hosts, host:port pairs or networks such as 10.0.0.0/8")?,
@@ -208,4 +225,12 @@ impl Config {
         source.refuse_unknown()?;
         Ok(config)
     }
+}
+
+fn minutes(name: &str, text: &str) -> Result<Duration, ConfigError> {
+    let minutes = text.parse::<NonZeroU32>().map_err(|_| ConfigError::Bad {
+        name: name.to_owned(),
+        reason: format!("it must be a number of minutes, at least 1, or never; not {text:?}"),
+    })?;
+    Ok(Duration::from_mins(minutes.get().into()))
 }

@@ -1,9 +1,10 @@
 //! The program: read the settings, build the app, serve, shut down.
 
-use std::os::unix::process::CommandExt;
-use std::process::{Command as Process, ExitCode};
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+#[cfg(feature = "local")]
+use server::models::weights;
 use server::{app::App, config::Config, http, telemetry};
 
 #[global_allocator]
@@ -24,11 +25,19 @@ struct Arguments {
 enum Command {
     /// Serve the page and the API (this is also what happens without a command).
     Serve,
+    /// The built-in model and its files.
+    #[cfg(feature = "local")]
+    #[command(subcommand)]
+    Model(weights::Command),
 }
 
 fn main() -> ExitCode {
-    let Arguments { command: Some(Command::Serve) | None } = Arguments::parse();
-    match run() {
+    let outcome = match Arguments::parse().command {
+        Some(Command::Serve) | None => run(),
+        #[cfg(feature = "local")]
+        Some(Command::Model(command)) => weights::run(command),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("ai-chat-mcp: {error:#}");
@@ -39,7 +48,6 @@ fn main() -> ExitCode {
 
 fn run() -> anyhow::Result<()> {
     let config = Config::load()?;
-    start_again_with_threads(&config)?;
     telemetry::start(&config);
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         let listener = http::listen(config.listen).await?;
@@ -50,16 +58,4 @@ fn run() -> anyhow::Result<()> {
         app.stop().await;
         Ok(())
     })
-}
-
-/// The built-in model's arithmetic takes its number of threads from an environment variable, and a process cannot safely
-/// change its own environment: where a number is set, the program replaces itself with one that has it.
-fn start_again_with_threads(config: &Config) -> anyhow::Result<()> {
-    const THREADS: &str = "RAYON_NUM_THREADS";
-    let Some(threads) = config.local_threads.map(|threads| threads.to_string()) else { return Ok(()) };
-    if std::env::var_os(THREADS).is_some_and(|present| *present == *threads) {
-        return Ok(());
-    }
-    let mut again = Process::new(std::env::current_exe()?);
-    Err(again.args(std::env::args_os().skip(1)).env(THREADS, threads).exec().into())
 }

@@ -9,6 +9,8 @@ mod listing;
 pub mod meter;
 pub mod own;
 pub mod settings;
+#[cfg(feature = "local")]
+pub mod weights;
 
 use std::sync::Arc;
 
@@ -270,6 +272,25 @@ impl Models {
         }
     }
 
+    /// The built-in model, where it is the one that answers when nobody chose one.
+    pub fn built_in_by_default(&self) -> Option<ModelId> {
+        let is_meant = match &self.chosen {
+            Some(chosen) => chosen.provider == BUILT_IN,
+            None => self.providers.is_empty(),
+        };
+        if is_meant { self.built_in_id().ok() } else { None }
+    }
+
+    /// Has the built-in model read the beginning of questions with these tools while nobody waits for it.
+    pub fn prepare(&self, request: Request) {
+        #[cfg(feature = "local")]
+        if let Some(built_in) = &self.built_in {
+            built_in.prepare(request);
+        }
+        #[cfg(not(feature = "local"))]
+        drop(request);
+    }
+
     /// What a model can do with tools. What providers' models read at once is not known from them; nearly all of today's
     /// read this much, and those that read more lose nothing but a search.
     pub fn capacity(model: &ModelId) -> Capacity {
@@ -355,7 +376,7 @@ const NO_MODELS: &str = "the model server lists no models; set CHAT_MODEL";
 
 fn no_model() -> ModelError {
     ModelError::Unavailable(
-        "No model is configured. Run `cargo xtask model` to fetch the built-in one, or set the key or the base URL of a \
+        "No model is configured. Run `ai-chat-mcp model fetch` or `cargo xtask model` to fetch the built-in one, or set the key or the base URL of a \
          provider, such as OPENAI_API_KEY or ANTHROPIC_API_KEY, and start again."
             .into(),
     )

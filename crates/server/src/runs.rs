@@ -17,6 +17,7 @@ mod orders;
 mod overflow;
 mod questions;
 mod queue;
+pub mod readiness;
 mod recorder;
 mod recovery;
 mod replica;

@@ -255,6 +255,24 @@ impl Tools {
         Toolset::bind(selection, opened.await)
     }
 
+    /// The tools of all of a person's connections that are switched on, as far as is known, without asking anybody.
+    pub fn known(&self, servers: &[store::servers::Server]) -> Toolset {
+        let mut wanted = Vec::new();
+        for server in servers {
+            let tools = self.pool.tools(server);
+            let usable = tools.iter().filter(|tool| !server.disabled_tools.contains(&tool.name));
+            let wish =
+                |tool: &ToolDefinition| Wanted { name: tool.name.clone(), server_name: Some(server.name.clone()) };
+            wanted.extend(usable.map(wish));
+        }
+        let Ok(selection) = Selection::resolve(&wanted, servers, |_| Vec::new()) else { return Toolset::default() };
+        let opened = selection.servers().into_iter().map(|server| {
+            let tools = self.pool.tools(&server);
+            (server, Ok(Opened { connection: None, tools, origin: Origin::Server, reason: None, about: None }))
+        });
+        Toolset::bind(&selection, opened.collect()).for_model()
+    }
+
     /// The same for a person who asks for a tool by hand, and may know better than we do that its server is there again:
     /// one that failed is tried at once, unless it fails again and again.
     pub async fn open_by_hand(&self, app: &App, user: UserId, selection: &Selection) -> Toolset {

@@ -93,7 +93,7 @@ pub(super) fn as_base64<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S:
     serializer.serialize_str(&STANDARD.encode(bytes))
 }
 
-fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[u8]>, D::Error> {
+pub(super) fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[u8]>, D::Error> {
     let text = String::deserialize(deserializer)?;
     STANDARD.decode(text).map(Arc::from).map_err(serde::de::Error::custom)
 }

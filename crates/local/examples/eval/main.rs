@@ -38,7 +38,7 @@ async fn main() -> Result<()> {
         Some(path) => path,
         None => in_cache()?,
     };
-    let engine = Engine::start(Settings { path })?;
+    let engine = Engine::start(Settings { path, program: None, verify: false, threads: None, idle: None })?;
     let lists = Lists::read()?;
     let mut rows = Vec::new();
     for (length, suffix) in [("14", ""), ("38", "+")] {

@@ -74,7 +74,14 @@ async fn control_tokens_in_a_message_are_words() {
 
 #[tokio::test]
 async fn missing_and_foreign_files_are_refused_in_words() {
-    let missing = Engine::start(Settings { path: PathBuf::from("/nowhere/model.gguf") }).unwrap();
+    let missing = Engine::start(Settings {
+        path: PathBuf::from("/nowhere/model.gguf"),
+        program: None,
+        verify: false,
+        threads: None,
+        idle: None,
+    })
+    .unwrap();
     assert_eq!(missing.state(), State::Missing);
     let answer = ask(&missing, asks("Hello!")).await;
     let Some(ModelError::Unavailable(reason)) = answer.error else { panic!("{answer:?}") };
@@ -82,7 +89,9 @@ async fn missing_and_foreign_files_are_refused_in_words() {
 
     let path = std::env::temp_dir().join(format!("local-foreign-{}.gguf", std::process::id()));
     std::fs::write(&path, "not a model at all").unwrap();
-    let foreign = Engine::start(Settings { path: path.clone() }).unwrap();
+    let foreign =
+        Engine::start(Settings { path: path.clone(), program: None, verify: false, threads: None, idle: None })
+            .unwrap();
     let answer = ask(&foreign, asks("Hello!")).await;
     assert!(matches!(answer.error, Some(ModelError::Unavailable(_))), "{answer:?}");
     assert!(matches!(foreign.state(), State::Failed(_)));

@@ -8,6 +8,7 @@ use futures_util::stream::BoxStream;
 use local::{Engine, Settings, State, weights};
 use tokio_util::sync::CancellationToken;
 
+use super::weights::verify_length;
 use super::{About, BUILT_IN, ModelView};
 use crate::config::{Config, LocalModel};
 
@@ -22,12 +23,15 @@ pub struct BuiltIn {
 impl BuiltIn {
     /// Starts the engine, unless it is switched off. Weights load with the first question; they need not be there yet.
     pub fn start(config: &Config) -> anyhow::Result<Option<Self>> {
-        let (path, is_default) = match &config.local_model {
-            LocalModel::Off => return Ok(None),
-            LocalModel::File(path) => (path.clone(), false),
-            LocalModel::Default => (default_path(config), true),
-        };
-        let engine = Engine::start(Settings { path: path.clone() })?;
+        let Some(path) = path_of(config) else { return Ok(None) };
+        let is_default = config.local_model == LocalModel::Default;
+        let engine = Engine::start(Settings {
+            path: path.clone(),
+            program: config.local_program.clone(),
+            verify: is_default,
+            threads: config.local_threads,
+            idle: config.local_idle,
+        })?;
         Ok(Some(Self { engine, path, is_default }))
     }
 
@@ -46,14 +50,21 @@ impl BuiltIn {
         self.engine.stream(request, user, cancel)
     }
 
+    /// Has the beginning of questions with these tools read while nobody waits.
+    pub fn prepare(&self, request: Request) {
+        self.engine.prepare(request);
+    }
+
     /// What the page shows.
     pub fn view(&self) -> ModelView {
         let reason = match self.engine.state() {
             State::Missing => Some(format!(
-                "The weights are not there. Run `cargo xtask model`, which puts them where the program looks ({}).",
+                "The weights are not there. Run `ai-chat-mcp model fetch` or `cargo xtask model`, which put them where the \
+                 program looks ({}).",
                 self.path.display()
             )),
             State::Failed(reason) => Some(reason),
+            State::Idle if self.is_default => verify_length(&weights::DEFAULT, &self.path).err(),
             _ => None,
         };
         let about = self.is_default.then(|| About {
@@ -72,6 +83,15 @@ impl BuiltIn {
             about,
             facts: Some(super::built_in_facts()),
         }
+    }
+}
+
+/// The file that the settings mean, which need not be there; `None` when the model is switched off.
+pub fn path_of(config: &Config) -> Option<PathBuf> {
+    match &config.local_model {
+        LocalModel::Off => None,
+        LocalModel::File(path) => Some(path.clone()),
+        LocalModel::Default => Some(default_path(config)),
     }
 }
 

@@ -23,6 +23,7 @@ use super::view::{ConnectionStatus, ConnectionView};
 use super::{Opened, Tools};
 use crate::app::App;
 use crate::events::Event;
+use crate::runs::readiness;
 use attempt::{WANTS_MORE, WANTS_SIGN_IN, connect, may_sign_in, random_byte, settle};
 use slot::{Slot, made_from};
 
@@ -127,6 +128,8 @@ impl Pool {
         if let Some(connection) = slot.known().connection {
             watch::keep_listing(app, slot).await;
             watch::follow(app, Arc::clone(slot), &connection);
+            let inner = app.clone();
+            app.tasks.spawn("prepare", async move { readiness::prepare(&inner, user).await });
         }
         result
     }

@@ -1,0 +1,133 @@
+//! `ai-chat-mcp model …`: the files of the built-in model, for whoever runs the program.
+
+mod digest;
+mod fetch;
+mod progress;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Subcommand;
+use local::weights::{DEFAULT, Weights};
+
+use crate::config::{Config, LocalModel};
+
+/// What can be done with the built-in model.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Fetch the weights of the built-in model, and check them. What a broken download left is taken up.
+    Fetch {
+        /// Where the file is, if not at its makers': any mirror.
+        #[arg(long, value_name = "URL", default_value = DEFAULT.url)]
+        from: String,
+        /// The folder to put it into. Default: where the program looks.
+        #[arg(long, value_name = "FOLDER")]
+        into: Option<PathBuf>,
+    },
+    /// List the files of weights that are there, and whether the program can use them.
+    List {
+        /// Compare the file's hash, too.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Hold the model for another process of this program, over its pipes.
+    #[command(hide = true)]
+    Serve {
+        /// The file of weights.
+        weights: PathBuf,
+        /// Compare the file's hash with that of the product's own weights first.
+        #[arg(long)]
+        verify: bool,
+    },
+}
+
+/// Does it.
+pub fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Fetch { from, into } => {
+            let folder = into.map_or_else(|| folders(&Config::load()?).pop().context("there is no folder"), Ok)?;
+            tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?
+                .block_on(fetch::fetch(&DEFAULT, &from, &folder))
+        }
+        Command::List { check } => list(&Config::load()?, check),
+        Command::Serve { weights, verify } => {
+            let check = || if verify { verify_whole(&DEFAULT, &weights) } else { Ok(()) };
+            Ok(local::serve(&weights, check)?)
+        }
+    }
+}
+
+/// The folders of models, in the order in which they are searched.
+fn folders(config: &Config) -> Vec<PathBuf> {
+    let mut folders = vec![config.data_dir.join("models")];
+    folders.extend(config.model_cache.clone());
+    folders
+}
+
+/// Whether a file is these weights; else why not, and what to do.
+pub(super) fn verify_whole(weights: &Weights, path: &Path) -> Result<(), String> {
+    let wrong = |what: &str| {
+        format!(
+            "{} is not {}: {what}. Delete it and fetch it again with `ai-chat-mcp model fetch`, or name it in \
+             CHAT_LOCAL_MODEL if it is meant.",
+            path.display(),
+            weights.name
+        )
+    };
+    verify_length(weights, path).and_then(|()| {
+        let digest = digest::of_file(path).map_err(|error| wrong(&error.to_string()))?;
+        if digest == weights.sha256 { Ok(()) } else { Err(wrong(&format!("its SHA-256 is {digest}"))) }
+    })
+}
+
+/// Whether a file is as long as these weights; else what to do.
+pub(super) fn verify_length(weights: &Weights, path: &Path) -> Result<(), String> {
+    let length = path.metadata().map_or(0, |file| file.len());
+    if length == weights.size {
+        return Ok(());
+    }
+    Err(format!(
+        "{} has {length} bytes and should have {}: it was cut short, or is another file. Delete it and fetch it again \
+         with `ai-chat-mcp model fetch`.",
+        path.display(),
+        weights.size
+    ))
+}
+
+fn list(config: &Config, check: bool) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}, {}, {}", DEFAULT.name, DEFAULT.license, DEFAULT.origin)?;
+    let mut files = Vec::new();
+    for folder in folders(config) {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        let found = entries.flatten().map(|entry| entry.path());
+        files.extend(found.filter(|path| path.extension().is_some_and(|ending| ending == "gguf")));
+    }
+    if let LocalModel::File(path) = &config.local_model {
+        files.push(path.clone());
+    }
+    files.sort();
+    files.dedup();
+    if files.is_empty() {
+        writeln!(out, "There are no files of weights. `ai-chat-mcp model fetch` fetches the product's own.")?;
+    }
+    let used = super::built_in::path_of(config);
+    for path in files {
+        let is_default = path.file_name().is_some_and(|name| name == DEFAULT.file_name);
+        let verdict = match local::weights::inspect(&path) {
+            Err(reason) => reason,
+            Ok(_) if is_default && check => {
+                verify_whole(&DEFAULT, &path).err().unwrap_or("whole, hash compared".into())
+            }
+            Ok(_) if is_default => verify_length(&DEFAULT, &path).err().unwrap_or("whole".into()),
+            Ok(family) => format!("of the family {family}"),
+        };
+        let mark = if used.as_ref() == Some(&path) { "*" } else { " " };
+        let megabytes = path.metadata().map_or(0, |file| file.len()) / 1_000_000;
+        writeln!(out, "{mark} {} ({megabytes} MB): {verdict}", path.display())?;
+    }
+    Ok(())
+}

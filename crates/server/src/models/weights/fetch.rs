@@ -1,0 +1,126 @@
+//! The download of weights: taken up where it broke off, checked before the file gets its name.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use futures_util::StreamExt;
+use local::weights::Weights;
+use reqwest::StatusCode;
+use reqwest::header::RANGE;
+
+use super::digest::Digest;
+use super::progress::Progress;
+
+/// How long a server may say nothing.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Fetches a file of weights from `from` into `folder`, unless it is there.
+pub async fn fetch(weights: &Weights, from: &str, folder: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let file = folder.join(weights.file_name);
+    // Two commands at once share one download: the second waits, and finds the file.
+    let lock = File::create(folder.join(".lock")).with_context(|| format!("cannot write to {}", folder.display()))?;
+    lock.lock().context("cannot lock the folder of the weights")?;
+    if file.is_file() {
+        eprintln!("{} is there; its hash is compared.", file.display());
+        return super::verify_whole(weights, &file).map_err(anyhow::Error::msg);
+    }
+    let part = folder.join(format!("{}.part", weights.file_name));
+    eprintln!("{} from {}", weights.name, shown(from));
+    let digest = download(weights, from, &part).await?;
+    if digest != weights.sha256 {
+        fs::remove_file(&part).with_context(|| format!("cannot remove {}", part.display()))?;
+        bail!(
+            "what came from {} is not {}: its SHA-256 is {digest} and should be {}. It was thrown away; name another \
+             mirror with --from",
+            shown(from),
+            weights.name,
+            weights.sha256
+        );
+    }
+    fs::rename(&part, &file).with_context(|| format!("cannot move the file to {}", file.display()))?;
+    eprintln!("{} is whole.", file.display());
+    Ok(())
+}
+
+/// Brings what is missing of the part, and gives the digest of all of it.
+async fn download(weights: &Weights, from: &str, part: &Path) -> anyhow::Result<String> {
+    let cannot_write = || format!("cannot write to {}", part.display());
+    let mut target = OpenOptions::new().read(true).append(true).create(true).open(part).with_context(cannot_write)?;
+    let mut done = target.metadata().with_context(cannot_write)?.len();
+    if done > weights.size {
+        target.set_len(0).with_context(cannot_write)?;
+        done = 0;
+    }
+    let mut digest = Digest::new();
+    if done < weights.size {
+        let response = ask(from, done).await?;
+        if done > 0 && response.status() != StatusCode::PARTIAL_CONTENT {
+            // This server begins from the start, whatever it is asked for.
+            target.set_len(0).with_context(cannot_write)?;
+            done = 0;
+        }
+        if let Some(length) = response.content_length() {
+            ensure!(
+                done + length == weights.size,
+                "{} is {} bytes long and {} is {}: it is another file. Name another mirror with --from",
+                shown(from),
+                done + length,
+                weights.name,
+                weights.size
+            );
+        }
+        digest.read(&mut File::open(part).with_context(cannot_write)?).with_context(cannot_write)?;
+        let mut progress = Progress::new(done, weights.size);
+        let mut body = response.bytes_stream();
+        while let Some(piece) = body.next().await {
+            let piece = piece.map_err(|error| broken(&error, from, done))?;
+            done += piece.len() as u64;
+            ensure!(done <= weights.size, "{} sends more than {}: it is another file", shown(from), weights.name);
+            target.write_all(&piece).with_context(cannot_write)?;
+            digest.update(&piece);
+            progress.tell(done);
+        }
+        ensure!(done == weights.size, "{} ended after {done} of {} bytes: {AGAIN}", shown(from), weights.size);
+        target.sync_all().with_context(cannot_write)?;
+    } else {
+        digest.read(&mut File::open(part).with_context(cannot_write)?).with_context(cannot_write)?;
+    }
+    Ok(digest.finish())
+}
+
+const AGAIN: &str = "the same command goes on from there";
+
+async fn ask(from: &str, done: u64) -> anyhow::Result<reqwest::Response> {
+    #[expect(clippy::disallowed_methods, reason = "the administrator names the address on the command line")]
+    let client = reqwest::Client::builder().connect_timeout(PATIENCE).read_timeout(PATIENCE).build()?;
+    let mut request = client.get(from);
+    if done > 0 {
+        request = request.header(RANGE, format!("bytes={done}-"));
+    }
+    let response = request.send().await.map_err(|error| broken(&error, from, done))?;
+    let status = response.status();
+    ensure!(status.is_success(), "{} answered {status}: look at the address, or name another with --from", shown(from));
+    Ok(response)
+}
+
+fn broken(error: &reqwest::Error, from: &str, done: u64) -> anyhow::Error {
+    let reason = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source()).last();
+    let reason = reason.map(ToString::to_string).unwrap_or_default();
+    let again = if done > 0 { AGAIN } else { "look at the network, or name a mirror with --from" };
+    anyhow::anyhow!("{} cannot be read ({reason}) after {done} bytes: {again}", shown(from))
+}
+
+/// An address without what may be secret in it.
+fn shown(from: &str) -> String {
+    match url::Url::parse(from) {
+        Ok(url) => format!("{}{}", url.origin().ascii_serialization(), url.path()),
+        Err(_) => "the address".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

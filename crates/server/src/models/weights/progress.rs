@@ -1,0 +1,66 @@
+//! How far a download is: a bar on a terminal, a line for every tenth elsewhere.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// Characters of the bar.
+const WIDTH: u64 = 30;
+/// How often the bar is drawn.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// What has been told.
+pub struct Progress {
+    total: u64,
+    began_with: u64,
+    began: Instant,
+    drawn: Option<Instant>,
+    tenth: u64,
+}
+
+impl Progress {
+    /// Of `total` bytes, of which `done` are there.
+    pub fn new(done: u64, total: u64) -> Self {
+        Self { total, began_with: done, began: Instant::now(), drawn: None, tenth: done * 10 / total.max(1) }
+    }
+
+    /// Tells that `done` bytes are there. What cannot be told is not worth failing for.
+    pub fn tell(&mut self, done: u64) {
+        let mut terminal = std::io::stderr();
+        if terminal.is_terminal() {
+            let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= EVERY) || done == self.total;
+            if is_due {
+                self.drawn = Some(Instant::now());
+                let end = if done == self.total { "\n" } else { "" };
+                let _ = write!(terminal, "\r{}{end}", self.bar(done));
+            }
+        } else if done * 10 / self.total.max(1) > self.tenth {
+            self.tenth = done * 10 / self.total.max(1);
+            let _ = writeln!(terminal, "{}", self.line(done));
+        }
+    }
+
+    fn bar(&self, done: u64) -> String {
+        let full = (done * WIDTH / self.total.max(1)) as usize;
+        format!("[{}{}] {}", "#".repeat(full), "-".repeat(WIDTH as usize - full), self.line(done))
+    }
+
+    fn line(&self, done: u64) -> String {
+        let megabytes = |bytes: u64| bytes / 1_000_000;
+        let rate = (done - self.began_with) as f64 / 1e6 / self.began.elapsed().as_secs_f64().max(0.001);
+        let percent = done * 100 / self.total.max(1);
+        format!("{percent:>3} % of {} MB, {rate:.1} MB/s", megabytes(self.total))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_fills() {
+        let progress = Progress::new(0, 200_000_000);
+        assert!(progress.bar(0).starts_with(&format!("[{}]   0 % of 200 MB", "-".repeat(30))));
+        assert!(progress.bar(100_000_000).starts_with(&format!("[{}{}]  50 %", "#".repeat(15), "-".repeat(15))));
+        assert!(progress.bar(200_000_000).starts_with(&format!("[{}] 100 %", "#".repeat(30))));
+    }
+}
