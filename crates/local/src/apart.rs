@@ -1,22 +1,30 @@
 //! The model in a process of its own: whatever happens to it there, the program goes on, and when the process is gone
 //! its memory is free.
 
-use std::io::{BufRead, BufReader};
+mod check;
+
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
 
-use domain::model::{ModelError, Request};
+use domain::model::{ModelError, ModelMessage, Request};
 
 use crate::engine::Settings;
 use crate::error::Halt;
 use crate::outlet::Outlet;
 use crate::wire::{Order, Report, write};
 use crate::worker::Answers;
+use check::{Answered, fit_to_show, reports};
 
 /// How often is looked whether an answer is still wanted while the model says nothing.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// How long the process may take to leave what nobody wants any more: many times what a slow machine needs for one step.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// Reports that may wait to be read.
+const AHEAD: usize = 64;
 
 /// What the arithmetic library takes its number of threads from.
 const THREADS: &str = "RAYON_NUM_THREADS";
@@ -29,6 +37,7 @@ pub(crate) struct Apart {
     process: Child,
     orders: ChildStdin,
     reports: Receiver<Report>,
+    grace: Duration,
 }
 
 impl Apart {
@@ -50,27 +59,27 @@ impl Apart {
         let (Some(orders), Some(stdout)) = (process.stdin.take(), process.stdout.take()) else {
             return Err(unable(std::io::ErrorKind::BrokenPipe.into()));
         };
-        let (sender, reports) = channel();
+        let (sender, receiver) = sync_channel(AHEAD);
         let reader = std::thread::Builder::new().name("built-in-model-reader".to_owned());
         let reading = reader.spawn(move || {
-            let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-            // What is no report is the end: a process that writes anything else is not ours.
-            for report in lines.map_while(|line| serde_json::from_str(&line).ok()) {
+            for report in reports(stdout) {
                 if sender.send(report).is_err() {
                     break;
                 }
             }
         });
-        let mut apart = Self { process, orders, reports };
+        let mut apart = Self { process, orders, reports: receiver, grace: GRACE };
         reading.map_err(unable)?;
         loop {
             // Whoever gives up while it loads ends the loading.
             out.check()?;
             match apart.reports.recv_timeout(LOOK) {
                 Ok(Report::Ready) => return Ok(apart),
-                Ok(Report::Failed(error)) => return Err(Halt::Failed(error)),
-                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(apart.broken()),
+                Ok(Report::Failed(error)) => {
+                    return Err(fit_to_show(error).map_or_else(|| apart.broken(), Halt::Failed));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(_) | Err(RecvTimeoutError::Disconnected) => return Err(apart.broken()),
             }
         }
     }
@@ -79,29 +88,39 @@ impl Apart {
         if write(&mut self.orders, order).is_err() {
             return Err(self.broken());
         }
-        let mut is_cancelled = false;
+        let mut answered = Answered::default();
+        let mut cancelled: Option<Instant> = None;
         loop {
-            if !is_cancelled && !out.is_wanted() {
-                is_cancelled = true;
-                if write(&mut self.orders, &Order::Cancel).is_err() {
-                    return Err(self.broken());
+            match cancelled {
+                None if !out.is_wanted() => {
+                    cancelled = Some(Instant::now());
+                    if write(&mut self.orders, &Order::Cancel).is_err() {
+                        return Err(self.broken());
+                    }
                 }
+                Some(since) if since.elapsed() > self.grace => return Err(self.broken()),
+                _ => {}
             }
             match self.reports.recv_timeout(LOOK) {
-                Ok(Report::Event(event)) => {
+                Ok(Report::Event(event)) => match answered.admit(event) {
                     // Whoever is gone is seen in the next round.
-                    let _ = out.send(event);
+                    Some(event) => drop(out.send(event)),
+                    None => return Err(self.broken()),
+                },
+                Ok(Report::Done) if matches!(order, Order::Prepare(_)) || answered.is_whole() => return Ok(()),
+                Ok(Report::Left) if cancelled.is_some() => return Err(Halt::Cancelled),
+                Ok(Report::Failed(error)) => {
+                    return Err(fit_to_show(error).map_or_else(|| self.broken(), Halt::Failed));
                 }
-                Ok(Report::Done) => return Ok(()),
-                Ok(Report::Left) => return Err(Halt::Cancelled),
-                Ok(Report::Failed(error)) => return Err(Halt::Failed(error)),
-                Ok(Report::Ready) | Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(self.broken()),
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Report::Ready | Report::Done | Report::Left) | Err(RecvTimeoutError::Disconnected) => {
+                    return Err(self.broken());
+                }
             }
         }
     }
 
-    /// The process is gone, or about to be: says how it ended.
+    /// The process is gone, or talks nonsense, and then it goes now: says how it ended.
     fn broken(&mut self) -> Halt {
         let _ = self.process.kill();
         let how = self.process.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
@@ -115,7 +134,7 @@ impl Apart {
 
 impl Answers for Apart {
     fn answer(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
-        self.follow(&Order::Answer(request.clone()), out)
+        self.follow(&Order::Answer(without_files(request)), out)
     }
 
     fn prepare(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
@@ -130,6 +149,21 @@ impl Drop for Apart {
     }
 }
 
+/// A request without the files in it, which no built-in model can read.
+fn without_files(request: &Request) -> Request {
+    let mut request = request.clone();
+    for message in &mut request.messages {
+        let (ModelMessage::User { files, .. }
+        | ModelMessage::Assistant { files, .. }
+        | ModelMessage::ToolResult { files, .. }) = message;
+        files.clear();
+    }
+    request
+}
+
 fn unavailable(reason: String) -> ModelError {
     ModelError::Unavailable(reason)
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,38 +40,44 @@ async fn main() -> Result<()> {
     };
     let engine = Engine::start(Settings { path, program: None, verify: false, threads: None, idle: None })?;
     let lists = Lists::read()?;
-    let mut rows = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     for (length, suffix) in [("14", ""), ("38", "+")] {
         if options.tools.as_deref().is_some_and(|wanted| wanted != length) {
             continue;
         }
+        let mut questions = Vec::new();
         for kind in KINDS {
             // An answer from a result does not see the tools.
             if kind == "answers" && length == "38" && options.tools.is_none() {
                 continue;
             }
-            let mut chosen = cases::of_kind(kind)?;
             let mut number = 0;
-            chosen.retain(|case| {
-                let is_meant = options.filter.as_deref().is_none_or(|text| is_about(case, text));
+            for case in cases::of_kind(kind)? {
                 number += 1;
-                is_meant && number % options.sample == 0 && options.half.is_none_or(|half| number % 2 == half)
-            });
-            // Questions with the same tools follow each other, so that the list is read once.
-            chosen.sort_by(|a, b| a.list.cmp(&b.list));
-            let mut row = Row { kind, length, right: 0, all: 0, spent: Duration::ZERO };
-            for case in chosen {
-                let tools = lists.tools(&format!("{}{suffix}", case.list))?;
-                let started = Instant::now();
-                let answer = ask(&engine, case.request(tools.clone())).await;
-                row.spent += started.elapsed();
-                row.all += 1;
-                match score::fault(&case, &tools, &answer) {
-                    None => row.right += 1,
-                    Some(fault) => println!("{} ({length} tools, {}) {:?}: {fault}", case.id, case.about, case.say),
+                let is_meant = options.filter.as_deref().is_none_or(|text| is_about(&case, text));
+                if is_meant && number % options.sample == 0 && options.half.is_none_or(|half| number % 2 == half) {
+                    let tools = lists.tools(&format!("{}{suffix}", case.list))?;
+                    questions.push((rows.len(), case, tools));
                 }
             }
-            rows.push(row);
+            rows.push(Row { kind, length, right: 0, all: 0, spent: Duration::ZERO });
+        }
+        // Questions with the same tools follow each other, so that each list is read once.
+        questions.sort_by_cached_key(|(_, _, tools)| tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>());
+        for (row, case, tools) in questions {
+            let started = Instant::now();
+            let answer = ask(&engine, case.request(tools.clone())).await;
+            let row = &mut rows[row];
+            row.spent += started.elapsed();
+            row.all += 1;
+            let id = &case.id;
+            match score::fault(&case, &tools, &answer) {
+                None => {
+                    row.right += 1;
+                    println!("right: {id} ({length} tools)");
+                }
+                Some(fault) => println!("WRONG: {id} ({length} tools, {}) {:?}: {fault}", case.about, case.say),
+            }
         }
     }
     println!("\n| questions | tools | right | | s each |\n|---|---|---|---|---|");
