@@ -25,7 +25,7 @@ pub fn llama_requirements(workspace: &Workspace) -> PathBuf {
 
 /// Asks the questions in `crates/local/eval` and prints how many were answered rightly; the arguments go to the evaluation.
 pub fn eval(workspace: &Workspace, arguments: &[String]) -> Outcome {
-    let file = weights::ensure(&weights::BUILT_IN)?;
+    let file = weights::ensure(workspace, &weights::BUILT_IN)?;
     let mut eval = example(workspace, "eval")?;
     eval.arg("--weights").arg(file).args(arguments);
     step("questions", || run_shown(&mut eval))
@@ -33,7 +33,7 @@ pub fn eval(workspace: &Workspace, arguments: &[String]) -> Outcome {
 
 /// Measures both with the same file and the same number of threads, one after the other.
 pub fn bench(workspace: &Workspace) -> Outcome {
-    let file = weights::ensure(&weights::BUILT_IN)?;
+    let file = weights::ensure(workspace, &weights::BUILT_IN)?;
     let python = python::ensure(&llama_requirements(workspace))?;
     let mut ours = example(workspace, "speed")?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).to_string();

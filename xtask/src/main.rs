@@ -79,7 +79,7 @@ fn dispatch(command: &str, rest: &[String]) -> Outcome<ExitCode> {
         "eval" => built_in::eval(&workspace, rest),
         "crash" => crash::crash(&workspace, rest),
         "dev" => dev::dev(&workspace, rest),
-        "model" => weights::command(rest),
+        "model" => weights::command(&workspace, rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

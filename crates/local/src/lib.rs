@@ -11,6 +11,7 @@ mod config;
 mod decide;
 mod engine;
 mod error;
+mod facts;
 mod forward;
 mod grammar;
 mod outlet;

@@ -68,6 +68,14 @@ impl<'a> Question<'a> {
         self.since.iter().any(|message| matches!(message, ModelMessage::ToolResult { .. }))
     }
 
+    /// What tools have returned since the person spoke.
+    pub(crate) fn results(&self) -> impl Iterator<Item = &'a str> {
+        self.since.iter().filter_map(|message| match message {
+            ModelMessage::ToolResult { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
     /// The prompt that asks for a call or for words.
     pub(crate) fn decide(&self, tokenizer: &Tokenizer) -> Prompt {
         self.ask(tokenizer, true)

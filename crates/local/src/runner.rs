@@ -14,6 +14,7 @@ use crate::call::{drop_unmentioned_numbers, parse};
 use crate::config::Config;
 use crate::decide::{Sign, Step, first_step, likeliest, named, openings_of_words};
 use crate::error::{Halt, LoadError};
+use crate::facts::Facts;
 use crate::forward::Model;
 use crate::grammar::Grammars;
 use crate::outlet::Outlet;
@@ -76,7 +77,7 @@ impl Answers for Runner {
         let question = Question::of(request)?;
         if question.has_results() {
             let prompt = question.answer(&self.tokenizer);
-            return self.begin(&prompt, false, out)?.speak_freely(request);
+            return self.begin(&prompt, false, out)?.speak_freely(request, &Facts::of(question.results()));
         }
         let mut spent = Usage::default();
         if !request.tools.is_empty() {
@@ -89,7 +90,7 @@ impl Answers for Runner {
             let turn = self.begin(&prompt, true, out)?;
             match first_step(&turn.logits, |token| mask.is_allowed(token), turn.openings, sign) {
                 Some(Step::Call(token)) => return turn.call(matcher, token, request, question.message),
-                Some(Step::Words(token)) => return turn.speak(Some(token), request),
+                Some(Step::Words(token)) => return turn.speak(Some(token), request, &Facts::default()),
                 Some(Step::WordsWithoutTools) | None => spent = turn.usage,
             }
         }
@@ -97,7 +98,7 @@ impl Answers for Runner {
         let mut turn = self.begin(&prompt, false, out)?;
         turn.usage.input_tokens += spent.input_tokens;
         turn.usage.cached_input_tokens += spent.cached_input_tokens;
-        turn.speak_freely(request)
+        turn.speak_freely(request, &Facts::default())
     }
 
     fn prepare(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
@@ -203,16 +204,17 @@ impl Turn<'_> {
     }
 
     /// Writes words, beginning as the model likes.
-    fn speak_freely(self, request: &Request) -> Result<(), Halt> {
+    fn speak_freely(self, request: &Request, facts: &Facts) -> Result<(), Halt> {
         let first = likeliest(&self.logits, |token| self.openings.get(token as usize).is_some_and(|opens| *opens));
-        self.speak(first, request)
+        self.speak(first, request, facts)
     }
 
     /// Writes words, beginning with `first`, to the model's own end or to a limit.
-    fn speak(mut self, first: Option<u32>, request: &Request) -> Result<(), Halt> {
+    fn speak(mut self, first: Option<u32>, request: &Request, facts: &Facts) -> Result<(), Halt> {
         let most = request.max_tokens.map_or(ANSWER_TOKENS, |most| most as usize).clamp(1, self.room);
         let mut decoder = TextDecoder::default();
         let mut written = Vec::new();
+        let mut said = String::new();
         let mut next = first;
         self.out.send(ModelEvent::PartStart { part: 0, kind: PartKind::Text })?;
         let reason = loop {
@@ -221,6 +223,7 @@ impl Turn<'_> {
             };
             written.push(token);
             let text = decoder.push(self.tokenizer.bytes(token));
+            said.push_str(&text);
             if !text.is_empty() {
                 self.out.send(ModelEvent::Delta { part: 0, text })?;
             }
@@ -231,7 +234,8 @@ impl Turn<'_> {
             for unspoken in self.unspoken {
                 self.logits[*unspoken as usize] = f32::NEG_INFINITY;
             }
-            next = likeliest(&self.logits, |_| true);
+            let keeps = |token: u32| facts.allow(&said, self.tokenizer.bytes(token));
+            next = likeliest(&self.logits, keeps);
         };
         self.finish(reason)
     }

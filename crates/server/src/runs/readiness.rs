@@ -12,6 +12,10 @@ use crate::tools::discovery::Offer;
 /// the first question about them is then answered as soon as any other.
 pub async fn prepare(app: &App, user: UserId) {
     let Some(model) = app.models.built_in_by_default() else { return };
+    // Whoever has providers of their own asks those.
+    if app.models.default(user).await.ok().as_ref() != Some(&model) {
+        return;
+    }
     let Ok(servers) = app.store.list_servers(user).await else { return };
     let toolset = app.tools.known(&servers);
     let offer = Offer::new(&toolset, Models::capacity(&model), "", &[]);
