@@ -8,6 +8,7 @@ pub mod catalogue;
 mod listing;
 pub mod meter;
 pub mod own;
+mod prepare;
 pub mod settings;
 #[cfg(feature = "local")]
 pub mod weights;
@@ -270,25 +271,6 @@ impl Models {
             }
             None => futures_util::stream::once(async { Err(no_model()) }).boxed(),
         }
-    }
-
-    /// The built-in model, where it is the one that answers when nobody chose one.
-    pub fn built_in_by_default(&self) -> Option<ModelId> {
-        let is_meant = match &self.chosen {
-            Some(chosen) => chosen.provider == BUILT_IN,
-            None => self.providers.is_empty(),
-        };
-        if is_meant { self.built_in_id().ok() } else { None }
-    }
-
-    /// Has the built-in model read the beginning of questions with these tools while nobody waits for it.
-    pub fn prepare(&self, request: Request) {
-        #[cfg(feature = "local")]
-        if let Some(built_in) = &self.built_in {
-            built_in.prepare(request);
-        }
-        #[cfg(not(feature = "local"))]
-        drop(request);
     }
 
     /// What a model can do with tools. What providers' models read at once is not known from them; nearly all of today's
