@@ -1,6 +1,7 @@
 //! Several nodes on one PostgreSQL database: whoever asks one of them need not know which of them drives a turn.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod order;
 mod pages;
 mod steering;
 mod viewers;

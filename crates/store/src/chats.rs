@@ -38,13 +38,24 @@ const TOUCH_AND_NAME: &str = "UPDATE ai_chat_sessions SET updated_at = $3, title
     WHERE id = $1 AND user_id = $2
     RETURNING NOT EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1)";
 
+/// Turns of one chat begin and end one after the other, on whatever nodes: who comes later sees what the other has written.
+/// For PostgreSQL; SQLite has one writer.
+const LOCK: &str = "SELECT id FROM ai_chat_sessions WHERE id = $1 AND user_id = $2 FOR UPDATE";
+
+/// A message stands after all that are there, though the clock of another node may be ahead, or its transaction may have been
+/// faster.
 const INSERT_USER_MESSAGE: &str =
     "INSERT INTO ai_chat_messages (id, session_id, role, content, tool_calls, parts, created_at)
-    SELECT $1, id, 'user', $3, '[]', $6, $4 FROM ai_chat_sessions WHERE id = $2 AND user_id = $5";
+    SELECT $1, s.id, 'user', $3, '[]', $6, COALESCE((SELECT m.created_at + 1 FROM ai_chat_messages m
+      WHERE m.session_id = $2 AND m.created_at >= $4 ORDER BY m.created_at DESC LIMIT 1), $4)
+    FROM ai_chat_sessions s WHERE s.id = $2 AND s.user_id = $5";
 
+/// The same for an answer.
 const INSERT_ANSWER: &str = "INSERT INTO ai_chat_messages
       (id, session_id, role, content, tool_calls, parts, status, error, model, created_at)
-    SELECT $1, id, 'assistant', $3, $4, $5, $6, $7, $8, $9 FROM ai_chat_sessions WHERE id = $2 AND user_id = $10
+    SELECT $1, s.id, 'assistant', $3, $4, $5, $6, $7, $8, COALESCE((SELECT m.created_at + 1 FROM ai_chat_messages m
+      WHERE m.session_id = $2 AND m.created_at >= $9 ORDER BY m.created_at DESC LIMIT 1), $9)
+    FROM ai_chat_sessions s WHERE s.id = $2 AND s.user_id = $10
     ON CONFLICT (id) DO NOTHING";
 
 const LIST_MESSAGES: &str = "SELECT m.id, m.role, m.content, m.parts, m.created_at FROM ai_chat_messages m
@@ -132,6 +143,9 @@ impl Store {
         let tools = JsonText(&turn.tools);
         let mut parts = (!turn.parts.is_empty()).then(|| JsonText(turn.parts.clone()));
         transaction!(self, |tx| {
+            if self.is_shared() {
+                sqlx::query(LOCK).bind(turn.chat.0).bind(turn.owner.0).execute(&mut *tx).await?;
+            }
             if let Some(queued) = turn.queued {
                 let taken = sqlx::query(crate::queue::TAKE).bind(queued.0).bind(turn.chat.0).bind(turn.owner.0);
                 if taken.bind(&content).execute(&mut *tx).await?.rows_affected() == 0 {
@@ -209,6 +223,9 @@ impl Store {
         let tool_calls = JsonText(tool_calls_of(&answer.parts));
         let parts = JsonText(&answer.parts);
         transaction!(self, |tx| {
+            if self.is_shared() {
+                sqlx::query(LOCK).bind(chat.0).bind(owner.0).execute(&mut *tx).await?;
+            }
             if let Some(chunk) = last.filter(|_| self.is_shared()) {
                 insert_chunk!(tx, self, chunk);
             }

@@ -1,0 +1,94 @@
+//! What is said in a chat stands in the order in which it was said, whatever nodes and their clocks do.
+
+use domain::message::{MessageStatus, Part};
+use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
+use futures_util::future::join;
+use serde_json::json;
+use store::branches::Place;
+use store::chats::{Answer, NewTurn};
+use store::{Error, Store};
+use testkit::{Database, TestApp, databases};
+
+const MODEL: &str = "openai/scripted";
+
+fn turn(owner: UserId, chat: ChatId, content: &str, now: Timestamp) -> NewTurn {
+    NewTurn {
+        owner,
+        chat,
+        run: RunId::fresh(),
+        user_message: MessageId::fresh(),
+        answer: MessageId::fresh(),
+        content: Some(content.to_owned()),
+        place: Place::End,
+        queued: None,
+        parts: Vec::new(),
+        model: MODEL.to_owned(),
+        tools: json!([]),
+        now,
+    }
+}
+
+async fn finish(store: &Store, turn: &NewTurn, text: &str, now: Timestamp) -> Result<bool, Error> {
+    let parts = vec![Part::Text { text: text.to_owned() }];
+    let answer = Answer { id: turn.answer, parts, status: MessageStatus::Done, error: None, model: MODEL.to_owned() };
+    store.finish_turn(turn.owner, turn.chat, turn.run, &answer, None, now).await
+}
+
+async fn said(store: &Store, owner: UserId, chat: ChatId) -> Vec<String> {
+    let messages = store.list_messages(owner, chat, 1_000).await.unwrap();
+    messages.into_iter().map(|message| message.content).collect()
+}
+
+#[tokio::test]
+async fn clocks_of_nodes_may_differ() {
+    for database in databases() {
+        let app = TestApp::builder().database(database).start().await;
+        let person = app.person().await;
+        let (owner, chat) = (person.id.parse().unwrap(), person.new_chat().await.parse().unwrap());
+        let (store, now) = (&app.app.store, app.app.clock.now());
+        // Each clock is a minute behind the one before.
+        let first = turn(owner, chat, "one", now);
+        store.insert_turn(&first, "one").await.unwrap();
+        assert!(finish(store, &first, "One.", now.plus_seconds(-60)).await.unwrap());
+        let second = turn(owner, chat, "two", now.plus_seconds(-120));
+        store.insert_turn(&second, "two").await.unwrap();
+        assert!(finish(store, &second, "Two.", now.plus_seconds(-180)).await.unwrap());
+        assert_eq!(said(store, owner, chat).await, ["one", "One.", "two", "Two."]);
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_begins_while_another_node_ends_the_one_before_stands_behind_it() {
+    for database in databases().into_iter().filter(|database| *database == Database::Postgres) {
+        let app = TestApp::builder().database(database).start().await;
+        let person = app.person().await;
+        let (owner, chat) = (person.id.parse().unwrap(), person.new_chat().await.parse().unwrap());
+        let (here, clock) = (&app.app.store, &app.app.clock);
+        let there = Store::open(&app.database_url).await.unwrap();
+        let (mut expected, mut present) = (vec!["0".to_owned()], turn(owner, chat, "0", clock.now()));
+        here.insert_turn(&present, "0").await.unwrap();
+        for number in 1..=40 {
+            // It has looked at its clock before the answer is there, as one that waited for a connection has.
+            let next = turn(owner, chat, &number.to_string(), clock.now());
+            let ends = async { finish(here, &present, "answer", clock.now()).await };
+            let (ended, begun) = join(ends, there.insert_turn(&next, "")).await;
+            assert!(ended.unwrap());
+            expected.push("answer".to_owned());
+            match begun {
+                Ok(Some(_)) => assert!(finish(&there, &next, "answer", clock.now()).await.unwrap()),
+                Err(Error::Conflict(_)) => {}
+                other => panic!("{other:?}"),
+            }
+            if begun.is_ok() {
+                expected.extend([number.to_string(), "answer".to_owned()]);
+            }
+            assert_eq!(said(here, owner, chat).await, expected);
+            present = turn(owner, chat, "again", clock.now());
+            here.insert_turn(&present, "").await.unwrap();
+            expected.push("again".to_owned());
+        }
+        there.close().await;
+        app.stop().await;
+    }
+}
