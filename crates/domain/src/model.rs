@@ -30,7 +30,8 @@ pub struct Request {
     pub max_tokens: Option<u32>,
     /// How it is to answer. A model that does not take one of these is asked without it.
     pub parameters: Parameters,
-    /// It is known to answer with pictures too. Some wires have to be asked for them.
+    /// Pictures are welcome in the answer. Some wires have to be asked for them, and only a model that is known to make
+    /// them is.
     pub draws: bool,
 }
 

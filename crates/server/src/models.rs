@@ -255,8 +255,8 @@ impl Models {
             let asked = async move {
                 match own.find(user, &slug).await {
                     Ok(provider) => {
-                        request.draws =
-                            known.facts_at(&provider.listing.provider, &request.model).is_some_and(Facts::draws);
+                        request.draws = request.draws
+                            && known.facts_at(&provider.listing.provider, &request.model).is_some_and(Facts::draws);
                         provider.client.stream(&provider.listing.provider, request).boxed()
                     }
                     Err(error) => futures_util::stream::once(async { Err(error) }).boxed(),
@@ -266,7 +266,8 @@ impl Models {
         }
         match self.providers.iter().find(|listing| listing.provider.name == model.provider) {
             Some(listing) => {
-                request.draws = self.facts_at(&listing.provider, &request.model).as_ref().is_some_and(Facts::draws);
+                request.draws = request.draws
+                    && self.facts_at(&listing.provider, &request.model).as_ref().is_some_and(Facts::draws);
                 self.client.stream(&listing.provider, request).take_until(cancel.cancelled_owned()).boxed()
             }
             None => futures_util::stream::once(async { Err(no_model()) }).boxed(),

@@ -207,7 +207,7 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     })?;
     let (parameters, max_tokens) = (settings.parameters(), settings.max_tokens);
     let system = instructions(settings.system);
-    let mut request = Request { system, messages, tools, max_tokens, parameters, ..Request::default() };
+    let mut request = Request { system, messages, tools, max_tokens, parameters, draws: true, ..Request::default() };
     let names = |name: &str| toolset.names(name);
     let payer = Payer { user: run.owner, of: Some(OfAnswer { chat: run.chat, message: run.answer }) };
     let mut usage = Usage::default();
