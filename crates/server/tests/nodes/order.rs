@@ -7,7 +7,9 @@ use serde_json::json;
 use store::branches::Place;
 use store::chats::{Answer, NewTurn};
 use store::{Error, Store};
-use testkit::{Database, TestApp, databases};
+use testkit::{TestApp, databases};
+
+use crate::nodes::Scene;
 
 const MODEL: &str = "openai/scripted";
 
@@ -60,35 +62,29 @@ async fn clocks_of_nodes_may_differ() {
 
 #[tokio::test]
 async fn a_turn_that_begins_while_another_node_ends_the_one_before_stands_behind_it() {
-    for database in databases().into_iter().filter(|database| *database == Database::Postgres) {
-        let app = TestApp::builder().database(database).start().await;
-        let person = app.person().await;
-        let (owner, chat) = (person.id.parse().unwrap(), person.new_chat().await.parse().unwrap());
-        let (here, clock) = (&app.app.store, &app.app.clock);
-        let there = Store::open(&app.database_url).await.unwrap();
-        let (mut expected, mut present) = (vec!["0".to_owned()], turn(owner, chat, "0", clock.now()));
-        here.insert_turn(&present, "0").await.unwrap();
-        for number in 1..=40 {
-            // It has looked at its clock before the answer is there, as one that waited for a connection has.
-            let next = turn(owner, chat, &number.to_string(), clock.now());
-            let ends = async { finish(here, &present, "answer", clock.now()).await };
-            let (ended, begun) = join(ends, there.insert_turn(&next, "")).await;
-            assert!(ended.unwrap());
-            expected.push("answer".to_owned());
-            match begun {
-                Ok(Some(_)) => assert!(finish(&there, &next, "answer", clock.now()).await.unwrap()),
-                Err(Error::Conflict(_)) => {}
-                other => panic!("{other:?}"),
-            }
-            if begun.is_ok() {
+    let Some(scene) = Scene::new([]).await else { return };
+    let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
+    let (here, there, clock) = (&scene.here.app.store, &scene.there.app.store, &scene.here.app.clock);
+    let (mut expected, mut present) = (vec!["0".to_owned()], turn(owner, chat, "0", clock.now()));
+    here.insert_turn(&present, "0").await.unwrap();
+    for number in 1..=40 {
+        // It has looked at its clock before the answer is there, as one that waited for a connection has.
+        let next = turn(owner, chat, &number.to_string(), clock.now());
+        let (ended, begun) = join(finish(here, &present, "answer", clock.now()), there.insert_turn(&next, "")).await;
+        assert!(ended.unwrap());
+        expected.push("answer".to_owned());
+        match begun {
+            Ok(Some(_)) => {
+                assert!(finish(there, &next, "answer", clock.now()).await.unwrap());
                 expected.extend([number.to_string(), "answer".to_owned()]);
             }
-            assert_eq!(said(here, owner, chat).await, expected);
-            present = turn(owner, chat, "again", clock.now());
-            here.insert_turn(&present, "").await.unwrap();
-            expected.push("again".to_owned());
+            Err(Error::Conflict(_)) => {}
+            other => panic!("{other:?}"),
         }
-        there.close().await;
-        app.stop().await;
+        assert_eq!(said(here, owner, chat).await, expected);
+        present = turn(owner, chat, "again", clock.now());
+        here.insert_turn(&present, "").await.unwrap();
+        expected.push("again".to_owned());
     }
+    scene.stop().await;
 }
