@@ -132,7 +132,7 @@ def check(app, folder, name, token, seconds, options, ids=("", "")):
     """One run of schemathesis; returns how many calls of the description passed and failed."""
     report = pathlib.Path(folder, f"{name}.xml")
     command = [pathlib.Path(sys.executable).with_name("st"), "--no-color", "run", f"{app.url}/api/openapi.json"]
-    command += ["--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing", "--max-examples", "20"]
+    command += ["--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing", "--max-examples", "10"]
     command += ["--max-time", str(seconds), "--request-timeout", "30", "--seed", "1", "--continue-on-failure"]
     command += ["--generation-database", "none", "--warnings", "off"]
     command += ["--suppress-health-check", "all", "--report", "junit", "--report-junit-path", report, *options]
