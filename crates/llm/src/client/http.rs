@@ -17,6 +17,10 @@ use crate::fault::Fault;
 use crate::provider::Provider;
 use crate::wire::Concessions;
 
+/// Connections to one provider that are kept open although nothing is asked over them. What a crowd has used would hold
+/// its memory for a minute and a half.
+const IDLE: usize = 64;
+
 /// The most bytes that are read of a refusal.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
@@ -186,6 +190,7 @@ impl Http {
 #[expect(clippy::disallowed_methods, reason = "this is the client for an administrator's URLs")]
 fn trusted(settings: &Settings) -> reqwest::ClientBuilder {
     reqwest::Client::builder()
+        .pool_max_idle_per_host(IDLE)
         .user_agent(concat!("ai-chat-mcp/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(settings.connect)
         .http1_only()
