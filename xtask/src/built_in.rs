@@ -12,7 +12,7 @@ use crate::weights;
 use crate::workspace::Workspace;
 
 /// Words of the prompt, and tokens that are written.
-const WORDS: &str = "550";
+const WORDS: &str = "300";
 const TOKENS: &str = "128";
 
 /// What llama.cpp is measured with.
