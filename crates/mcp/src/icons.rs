@@ -8,6 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use domain::icon::Icon;
+use domain::model::picture_type;
 use http::header::ACCEPT;
 use url::Url;
 
@@ -67,7 +68,7 @@ fn inline(src: &str) -> Option<Picture> {
     let (kind, data) = src.get(5..)?.split_once(',')?;
     let kind = kind.strip_suffix(";base64")?;
     let bytes: Bytes = STANDARD.decode(data).ok()?.into();
-    let mime_type = sniff(&bytes)?;
+    let mime_type = picture_type(&bytes)?;
     mime_type.eq_ignore_ascii_case(kind).then_some(Picture { mime_type, bytes })
 }
 
@@ -105,19 +106,8 @@ async fn download(guard: &GuardedHttp, url: &Url) -> Result<Picture, IconError> 
         answer::body(response, BYTES).await
     };
     let bytes = tokio::time::timeout(FETCH, work).await.unwrap_or(Err(Error::Timeout(FETCH)))?;
-    let mime_type = sniff(&bytes).ok_or(IconError::NotAPicture)?;
+    let mime_type = picture_type(&bytes).ok_or(IconError::NotAPicture)?;
     Ok(Picture { mime_type, bytes })
-}
-
-/// The raster format that bytes begin with.
-fn sniff(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
