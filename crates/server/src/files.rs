@@ -56,7 +56,7 @@ pub async fn keep(
     chat: Option<ChatId>,
     (name, said): (Option<&str>, Option<&str>),
     bytes: &[u8],
-) -> Result<StoredFile, FileError> {
+) -> Result<FileRef, FileError> {
     if bytes.is_empty() {
         return Err(FileError::Empty);
     }
@@ -64,13 +64,13 @@ pub async fn keep(
     let name = name.map(clean_name).filter(|name| !name.is_empty());
     let name = name.unwrap_or_else(|| format!("file.{}", kind.ending()));
     let home = chat.map_or_else(|| app.store.clone(), |chat| app.home(owner, chat));
-    let file = NewFile { id: FileId::fresh(), media_type: kind.media_type(said), name: Some(&name), bytes };
+    let (id, media_type) = (FileId::fresh(), kind.media_type(said));
+    let file = NewFile { id, media_type, name: Some(&name), bytes };
     let most = room(app, &home);
     if !home.insert_file(owner, &file, most, app.clock.now()).await? {
         return Err(FileError::Full(most / MEBIBYTE));
     }
-    let kept = home.get_file(owner, file.id).await?;
-    kept.ok_or(FileError::Store(store::Error::NotFound))
+    Ok(FileRef { media_type: media_type.to_owned(), filename: Some(name), id, size: bytes.len() as u64 })
 }
 
 /// A file of a person's, and where it is.

@@ -107,14 +107,10 @@ const TIE: &str = "UPDATE files SET loose = (1 = 0) WHERE loose AND (
 macro_rules! hold_files {
     ($tx:ident, $owner:expr, $chat:expr, $holder:expr, $files:expr) => {
         for file in $files {
-            for statement in [crate::files::GIVE, crate::files::USE] {
-                let query = sqlx::query(statement).bind(file.0).bind($owner.0).bind($chat.0);
-                if statement == crate::files::USE {
-                    query.bind($holder).execute(&mut *$tx).await?;
-                } else {
-                    query.execute(&mut *$tx).await?;
-                }
-            }
+            let give = sqlx::query(crate::files::GIVE).bind(file.0).bind($owner.0).bind($chat.0);
+            give.execute(&mut *$tx).await?;
+            let hold = sqlx::query(crate::files::USE).bind(file.0).bind($owner.0).bind($chat.0).bind($holder);
+            hold.execute(&mut *$tx).await?;
         }
     };
 }

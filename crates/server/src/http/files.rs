@@ -100,7 +100,7 @@ async fn create(
     })?;
     let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok());
     let kept = files::keep(&app, caller.user, about.session_id, (about.name.as_deref(), said), &bytes).await?;
-    let FileRef { id, filename: name, media_type, size } = kept.file;
+    let FileRef { id, filename: name, media_type, size } = kept;
     Ok((StatusCode::CREATED, Json(Taken { id, name, media_type, size })))
 }
 
