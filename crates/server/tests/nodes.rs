@@ -8,10 +8,13 @@ mod viewers;
 
 use std::sync::Arc;
 
+use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use store::Store;
+use store::branches::Place;
+use store::chats::NewTurn;
 use tempfile::TempDir;
 use testkit::{Database, Person, ScriptedModel, Step, TestApp};
 
@@ -76,6 +79,27 @@ impl Scene {
     async fn stop(self) {
         self.here.stop().await;
         self.there.stop().await;
+    }
+}
+
+/// The model of turns that begin in the store alone.
+const MODEL: &str = "openai/scripted";
+
+/// A turn at the end of a chat, as it is stored when it begins.
+pub fn turn(owner: UserId, chat: ChatId, content: &str, now: Timestamp) -> NewTurn {
+    NewTurn {
+        owner,
+        chat,
+        run: RunId::fresh(),
+        user_message: MessageId::fresh(),
+        answer: MessageId::fresh(),
+        content: Some(content.to_owned()),
+        place: Place::End,
+        queued: None,
+        parts: Vec::new(),
+        model: MODEL.to_owned(),
+        tools: json!([]),
+        now,
     }
 }
 

@@ -50,6 +50,13 @@ async fn read_until(stream: &mut reqwest::Response, told: &mut String, words: &s
     }
 }
 
+/// A turn that has begun to answer, and what it has told.
+async fn under_way(person: &Person, chat: &str) -> (reqwest::Response, String) {
+    let (mut stream, mut told) = (person.ask_streaming(chat, "Go on", json!([])).await, String::new());
+    read_until(&mut stream, &mut told, "word").await;
+    (stream, told)
+}
+
 /// A message is refused, for now, in words.
 async fn refuses_for_now(person: &Person, chat: &str) {
     let body = json!({ "message": "Hi", "sessionId": chat });
@@ -87,9 +94,7 @@ async fn a_turn_outlives_an_outage_of_the_database_and_says_so() {
     let app = builder.set("OPENAI_BASE_URL", &model.base_url).start().await;
     let person = app.person().await;
     let chat = person.new_chat().await;
-    let mut stream = person.ask_streaming(&chat, "Go on", json!([])).await;
-    let mut told = String::new();
-    read_until(&mut stream, &mut told, "word").await;
+    let (mut stream, mut told) = under_way(&person, &chat).await;
     allow(&app.database_url, false);
     until_ready(&app, 503).await;
     refuses_for_now(&person, &chat).await;

@@ -1,34 +1,13 @@
 //! What is said in a chat stands in the order in which it was said, whatever nodes and their clocks do.
 
 use domain::message::{MessageStatus, Part};
-use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
+use domain::{ChatId, Timestamp, UserId};
 use futures_util::future::join;
-use serde_json::json;
-use store::branches::Place;
 use store::chats::{Answer, NewTurn};
 use store::{Error, Store};
 use testkit::{TestApp, databases};
 
-use crate::nodes::Scene;
-
-const MODEL: &str = "openai/scripted";
-
-fn turn(owner: UserId, chat: ChatId, content: &str, now: Timestamp) -> NewTurn {
-    NewTurn {
-        owner,
-        chat,
-        run: RunId::fresh(),
-        user_message: MessageId::fresh(),
-        answer: MessageId::fresh(),
-        content: Some(content.to_owned()),
-        place: Place::End,
-        queued: None,
-        parts: Vec::new(),
-        model: MODEL.to_owned(),
-        tools: json!([]),
-        now,
-    }
-}
+use crate::nodes::{MODEL, Scene, turn};
 
 async fn finish(store: &Store, turn: &NewTurn, text: &str, now: Timestamp) -> Result<bool, Error> {
     let parts = vec![Part::Text { text: text.to_owned() }];

@@ -2,15 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use domain::{MessageId, RunId};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 use store::Store;
-use store::branches::Place;
-use store::chats::NewTurn;
 use testkit::{Step, StreamEvent, events_of};
 
-use crate::nodes::{Scene, no_tools};
+use crate::nodes::{Scene, no_tools, turn};
 
 /// What lasts of a stream: what is only for the moment does not leave its node.
 fn lasting(stream: &str) -> Vec<&str> {
@@ -84,20 +81,7 @@ async fn a_turn_whose_node_died_before_it_wrote_a_word_is_told_from_its_start() 
     let third = Store::open(&scene.here.database_url).await.unwrap();
     third.enter_nodes().await.unwrap();
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
-    let turn = NewTurn {
-        owner,
-        chat,
-        run: RunId::fresh(),
-        user_message: MessageId::fresh(),
-        answer: MessageId::fresh(),
-        content: Some("Hello?".into()),
-        place: Place::End,
-        queued: None,
-        parts: Vec::new(),
-        model: "openai/scripted".into(),
-        tools: no_tools(),
-        now: scene.here.app.clock.now(),
-    };
+    let turn = turn(owner, chat, "Hello?", scene.here.app.clock.now());
     third.insert_turn(&turn, "Hello?").await.unwrap();
     let viewer = scene.elsewhere.request(Method::GET, &scene.stream()).send().await.unwrap();
     assert_eq!(viewer.status(), StatusCode::OK);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases, http_client};
 
-use super::{UNSTORED, ends_well, read_until, refuses_for_now, run_sql, until_ready};
+use super::{UNSTORED, ends_well, read_until, refuses_for_now, run_sql, under_way, until_ready};
 use crate::program::Program;
 
 /// Lets PostgreSQL refuse whatever makes its files longer, with the words and the code of a full disk.
@@ -23,9 +23,7 @@ async fn a_turn_outlives_a_full_disk() {
     program.until_ready(200).await;
     let person = Person::sign_up_at(&program.url, &http_client()).await;
     let (chat, other) = (person.new_chat().await, person.new_chat().await);
-    let mut stream = person.ask_streaming(&chat, "Go on", json!([])).await;
-    let mut told = String::new();
-    read_until(&mut stream, &mut told, "word").await;
+    let (mut stream, mut told) = under_way(&person, &chat).await;
     assert!(program.length("ai-chat-mcp.db-wal") > 0);
     program.limit_files(Some(program.length("ai-chat-mcp.db-wal") / 2));
     program.until_ready(503).await;
@@ -47,9 +45,7 @@ async fn a_turn_outlives_a_full_disk_of_the_database_server() {
         let app = TestApp::builder().database(database).set("OPENAI_BASE_URL", &model.base_url).start().await;
         let person = app.person().await;
         let (chat, other) = (person.new_chat().await, person.new_chat().await);
-        let mut stream = person.ask_streaming(&chat, "Go on", json!([])).await;
-        let mut told = String::new();
-        read_until(&mut stream, &mut told, "word").await;
+        let (mut stream, mut told) = under_way(&person, &chat).await;
         run_sql(&app.database_url, FILL);
         until_ready(&app, 503).await;
         refuses_for_now(&person, &other).await;

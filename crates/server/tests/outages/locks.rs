@@ -4,10 +4,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use serde_json::json;
 use testkit::{Database, ScriptedModel, Step, TestApp, databases};
 
-use super::{UNSTORED, ends_well, read_until, refuses_for_now, until_ready};
+use super::{UNSTORED, ends_well, read_until, refuses_for_now, under_way, until_ready};
 
 /// The other program. It lets go when it is dropped.
 struct Locker(Child);
@@ -62,9 +61,7 @@ async fn a_turn_outlives_a_lock_of_another_program() {
         let app = TestApp::builder().database(database).set("OPENAI_BASE_URL", &model.base_url).start().await;
         let person = app.person().await;
         let (chat, other) = (person.new_chat().await, person.new_chat().await);
-        let mut stream = person.ask_streaming(&chat, "Go on", json!([])).await;
-        let mut told = String::new();
-        read_until(&mut stream, &mut told, "word").await;
+        let (mut stream, mut told) = under_way(&person, &chat).await;
         let locker = Locker::of(database, &app.database_url);
         until_ready(&app, 503).await;
         refuses_for_now(&person, &other).await;

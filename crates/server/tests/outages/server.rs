@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use testkit::{Database, ScriptedModel, Step, TestApp, databases};
 
 use super::gate::{Gate, Way};
-use super::{UNSTORED, ends_well, read_until, refuses_for_now, until_ready};
+use super::{UNSTORED, ends_well, read_until, refuses_for_now, under_way, until_ready};
 
 /// Questions, one after the other: with a long wait for each the test would be ended.
 const QUESTIONS: usize = 60;
@@ -32,9 +32,7 @@ async fn a_turn_outlives_a_server_that_is_away_or_stands_still() {
         let (app, gate) = app_behind_a_gate(&model).await;
         let person = app.person().await;
         let (chat, other) = (person.new_chat().await, person.new_chat().await);
-        let mut stream = person.ask_streaming(&chat, "Go on", json!([])).await;
-        let mut told = String::new();
-        read_until(&mut stream, &mut told, "word").await;
+        let (mut stream, mut told) = under_way(&person, &chat).await;
         gate.is(way);
         until_ready(&app, 503).await;
         read_until(&mut stream, &mut told, UNSTORED).await;

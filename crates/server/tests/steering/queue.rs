@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use domain::{MessageId, QueuedId, RunId};
+use domain::QueuedId;
 use reqwest::Method;
 use serde_json::{Value, json};
-use store::branches::Place;
 use store::chats::NewTurn;
 use store::queue::QueuedMessage;
 use testkit::{Person, Step, StreamEvent, TestApp, databases, events_of};
 
 use super::{app_with, said, says};
+use crate::nodes::turn;
 
 async fn add(person: &Person, chat: &str, message: &str) -> (u16, Value) {
     let body = json!({ "message": message, "sessionId": chat, "tools": [] });
@@ -80,16 +80,12 @@ async fn what_was_reworded_is_never_sent_as_it_was() {
         let person = app.person().await;
         let (owner, chat) = (person.id.parse().unwrap(), person.new_chat().await.parse().unwrap());
         let (store, now) = (&app.app.store, app.app.clock.now());
-        let (id, tools) = (QueuedId::fresh(), json!([]));
-        let waits = QueuedMessage { id, content: "old".into(), parts: Vec::new(), tools: tools.clone() };
+        let id = QueuedId::fresh();
+        let waits = QueuedMessage { id, content: "old".into(), parts: Vec::new(), tools: json!([]) };
         store.insert_queued(owner, chat, &waits, 50, now).await.unwrap();
         // Its turn has read it, and is about to begin.
         assert!(store.update_queued(owner, chat, id, "new").await.unwrap());
-        let (run, user_message, answer) = (RunId::fresh(), MessageId::fresh(), MessageId::fresh());
-        let (place, queued, content, model) = (Place::End, Some(id), Some("old".to_owned()), "openai/m".to_owned());
-        let parts = Vec::new();
-        let mut turn =
-            NewTurn { owner, chat, run, user_message, answer, content, place, queued, parts, model, tools, now };
+        let mut turn = NewTurn { queued: Some(id), ..turn(owner, chat, "old", now) };
         assert_eq!(store.insert_turn(&turn, "old").await.unwrap(), None);
         assert_eq!(store.list_queued(owner, chat).await.unwrap()[0].content, "new");
         turn.content = Some("new".to_owned());
