@@ -215,6 +215,7 @@ async fn wait(
         tokio::select! {
             biased;
             answer = &mut handle.rx => {
+                let fault = connection.fault.of(&handle.id);
                 pending.answered();
                 let error = match answer {
                     Ok(Ok(result)) => return Ok(result),
@@ -225,7 +226,7 @@ async fn wait(
                     ServiceError::McpError(error) => rounds::visits(error).map(Failed::Visits),
                     _ => None,
                 }
-                .unwrap_or_else(|| Failed::Call(explain_request(&error, &connection.fault).into())));
+                .unwrap_or_else(|| Failed::Call(explain_request(&error, &fault).into())));
             }
             () = options.cancel.cancelled() => {
                 pending.reason = "the user stopped it";

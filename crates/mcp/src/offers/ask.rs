@@ -18,10 +18,11 @@ pub(crate) async fn once(connection: &Inner, request: ClientRequest) -> Result<S
     let options = PeerRequestOptions::with_timeout(connection.limits.page);
     let handle = connection.peer.send_request_with_option(request, options).await;
     let handle = handle.map_err(|error| explain_request(&error, &connection.fault))?;
+    let fault = connection.fault.of(&handle.id);
     match handle.await_response().await {
         Ok(result) => Ok(result),
         Err(ServiceError::Timeout { timeout }) => Err(Error::Timeout(timeout)),
-        Err(error) => Err(explain_request(&error, &connection.fault)),
+        Err(error) => Err(explain_request(&error, &fault)),
     }
 }
 

@@ -88,9 +88,20 @@ impl Requests {
         self.abandon.run_until_cancelled(request).await.unwrap_or(Err(Failure::TransportChannelClosed))
     }
 
-    fn events(&self, response: reqwest::Response, limit: usize) -> BoxedSseResponse {
+    fn events(&self, response: reqwest::Response, limit: usize, fault: Fault) -> BoxedSseResponse {
         let abandoned = self.abandon.clone().cancelled_owned();
-        events(response.bytes_stream(), limit, self.fault.clone()).take_until(abandoned).boxed()
+        events(response.bytes_stream(), limit, fault).take_until(abandoned).boxed()
+    }
+
+    /// Where the reason is left if the answer to a message breaks off. Without its handshake there is no wire at all.
+    fn fault_of(&self, message: &ClientJsonRpcMessage) -> Fault {
+        match message {
+            ClientJsonRpcMessage::Request(request) => match request.request {
+                ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_) => self.fault.clone(),
+                _ => self.fault.of(&request.id),
+            },
+            _ => Fault::default(),
+        }
     }
 
     async fn send(
@@ -144,7 +155,10 @@ impl Requests {
             return self.failed(response, content, &message, session_had).await;
         }
         match (content, id) {
-            (Content::Events, _) => Ok(StreamableHttpPostResponse::Sse(self.events(response, limit), session)),
+            (Content::Events, _) => {
+                let fault = self.fault_of(&message);
+                Ok(StreamableHttpPostResponse::Sse(self.events(response, limit, fault), session))
+            }
             // A notification has no answer; whatever a server says to it does not matter.
             (_, None) => Ok(StreamableHttpPostResponse::Accepted),
             (Content::Json, Some(id)) => {
@@ -193,6 +207,8 @@ impl Requests {
         limit: usize,
     ) -> Result<BoxedSseResponse, Failure> {
         let mut request = self.http.get(uri).header(ACCEPT, "text/event-stream");
+        // A stream that does not go on with another one carries no answer that somebody waits for.
+        let fault = if last_event_id.is_some() { self.fault.clone() } else { Fault::default() };
         if let Some(id) = last_event_id {
             request = request.header(HEADER_LAST_EVENT_ID, id);
         }
@@ -214,7 +230,7 @@ impl Requests {
         if !status.is_success() || answer::content(response.headers()) != Content::Events {
             return Err(Failure::ServerDoesNotSupportSse);
         }
-        Ok(self.events(response, limit))
+        Ok(self.events(response, limit, fault))
     }
 }
 

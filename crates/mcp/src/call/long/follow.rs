@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use rmcp::model::{ClientRequest, CustomRequest, ServerResult, UpdateTaskParams, UpdateTaskRequest};
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::{Map, Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::state::{self, Now};
@@ -18,6 +18,8 @@ use crate::asking::Listed;
 use crate::call::{CallOptions, Pending, Progress, rounds};
 use crate::client::explain_request;
 use crate::connection::Inner;
+use crate::offers::ask;
+use crate::transport::Fault;
 use crate::{CallError, Error, tools};
 
 /// For the result of a task that has ended.
@@ -121,9 +123,9 @@ impl Following<'_> {
             tokio::select! {
                 biased;
                 () = self.options.cancel.cancelled() => return Err(CallError::Cancelled),
-                answer = answer_of(&mut self.result) => {
+                answer = answer_of(&self.connection.fault, &mut self.result) => {
                     self.result = None;
-                    match self.read_result(answer) {
+                    match read_result(answer) {
                         Err(CallError::Unknown(error)) if error.is_passing() => {}
                         end => return end,
                     }
@@ -244,7 +246,7 @@ impl Following<'_> {
         let mut sends = 1;
         loop {
             let request = ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params.clone()));
-            let sent = self.options.cancel.run_until_cancelled(state::ask(self.connection, request)).await;
+            let sent = self.options.cancel.run_until_cancelled(ask::once(self.connection, request)).await;
             match sent.ok_or(CallError::Cancelled)? {
                 // What the server made of them shows when it is asked about the task.
                 Ok(_) | Err(Error::Server { .. }) => return Ok(()),
@@ -269,30 +271,27 @@ impl Following<'_> {
 
     async fn fetch_result(&mut self) -> Result<ToolResult, CallError> {
         self.open_result().await?;
-        let answer = self.options.cancel.run_until_cancelled(timeout(RESULT, answer_of(&mut self.result))).await;
+        let answer = timeout(RESULT, answer_of(&self.connection.fault, &mut self.result));
+        let answer = self.options.cancel.run_until_cancelled(answer).await;
         let answer = answer.ok_or(CallError::Cancelled)?;
-        let answer = answer.map_err(|_| CallError::Unknown(Error::Timeout(RESULT)))?;
-        self.read_result(answer)
-    }
-
-    fn read_result(&self, answer: Answer) -> Result<ToolResult, CallError> {
-        match answer.unwrap_or(Err(ServiceError::TransportClosed)) {
-            Ok(result) => Ok(tools::result(result)?),
-            Err(error) => Err(match explain_request(&error, &self.connection.fault) {
-                Error::Server { code, message } => CallError::Server { code, message },
-                error => CallError::Unknown(error),
-            }),
-        }
+        read_result(answer.map_err(|_| CallError::Unknown(Error::Timeout(RESULT)))?)
     }
 }
 
-type Answer = Result<Result<ServerResult, ServiceError>, oneshot::error::RecvError>;
+fn read_result(answer: Result<ServerResult, Error>) -> Result<ToolResult, CallError> {
+    match answer {
+        Ok(result) => Ok(tools::result(result)?),
+        Err(Error::Server { code, message }) => Err(CallError::Server { code, message }),
+        Err(error) => Err(CallError::Unknown(error)),
+    }
+}
 
 /// The answer to a request, if there is one.
-async fn answer_of(pending: &mut Option<Pending>) -> Answer {
+async fn answer_of(fault: &Fault, pending: &mut Option<Pending>) -> Result<ServerResult, Error> {
     match pending.as_mut().and_then(|pending| pending.handle.as_mut()) {
         Some(handle) => {
-            let answer = (&mut handle.rx).await;
+            let answer = (&mut handle.rx).await.unwrap_or(Err(ServiceError::TransportClosed));
+            let answer = answer.map_err(|error| explain_request(&error, &fault.of(&handle.id)));
             if let Some(pending) = pending {
                 pending.answered();
             }

@@ -1,13 +1,12 @@
 //! What a server says about a task.
 
-use rmcp::model::{ClientRequest, GetTaskParams, GetTaskRequest, ServerResult};
-use rmcp::service::PeerRequestOptions;
+use rmcp::model::{ClientRequest, GetTaskParams, GetTaskRequest};
 use serde_json::{Map, Value};
 
 use super::Task;
-use crate::client::explain_request;
 use crate::connection::Inner;
 use crate::error::quote;
+use crate::offers::ask;
 use crate::{CallError, Error};
 
 /// JSON-RPC's "invalid params", which is how a server says that it knows no such task.
@@ -48,25 +47,13 @@ impl Now {
 /// Asks where a task stands.
 pub(super) async fn get(connection: &Inner, id: &str) -> Result<Value, Error> {
     let request = ClientRequest::GetTaskRequest(GetTaskRequest::new(GetTaskParams::new(id)));
-    match ask(connection, request).await {
+    match ask::once(connection, request).await {
         Ok(result) => {
             let unreadable = |_| Error::Protocol("it says of a task what cannot be read".to_owned());
             serde_json::to_value(result).map_err(unreadable)
         }
         Err(Error::Server { code: UNKNOWN, .. }) => Err(Error::TaskGone),
         Err(error) => Err(error),
-    }
-}
-
-/// Makes one short request.
-pub(super) async fn ask(connection: &Inner, request: ClientRequest) -> Result<ServerResult, Error> {
-    let options = PeerRequestOptions::with_timeout(connection.limits.page);
-    let explain = |error| explain_request(&error, &connection.fault);
-    let handle = connection.peer.send_request_with_option(request, options).await.map_err(explain)?;
-    match handle.await_response().await {
-        Ok(result) => Ok(result),
-        Err(rmcp::ServiceError::Timeout { timeout }) => Err(Error::Timeout(timeout)),
-        Err(error) => Err(explain(error)),
     }
 }
 
