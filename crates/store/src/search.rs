@@ -3,9 +3,9 @@
 //! Triggers note which texts have changed; their words are read here and stored beside them, each with its owner's key in
 //! front, so that a search walks through one person's words and no other's. The names of files that go with a message are
 //! read behind its words. The database finds candidates by words; what
-//! it found is then looked at as a text: phrases, places, and the piece that is shown. The statements about words are the
-//! only ones of the house that each database has for itself.
+//! it found is then looked at as a text: phrases, places, and the piece that is shown.
 
+mod candidates;
 mod question;
 mod snippet;
 mod words;
@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use crate::dispatch::{in_turn, read, within};
 use crate::{Db, Error, JsonText, Store};
+use candidates::{Candidates, Place};
 use question::{Condition, Question};
 
 pub use snippet::Marked;
@@ -26,11 +27,8 @@ pub use snippet::Marked;
 const TITLES: usize = 10;
 /// Messages of one answer at most.
 const MESSAGES: usize = 30;
-/// Candidates that are looked at together, and how often: what is found by its words and is no hit costs a look.
-const BATCH: i64 = 40;
+/// How often candidates are looked at: what is found by its words and is no hit costs a look.
 const BATCHES: usize = 12;
-/// Messages among which candidates are looked for one by one before the index over all words is asked.
-const NEWEST: i64 = 1_000;
 /// Characters of a text that are searched.
 const SEARCHED: i64 = 100_000;
 /// Texts of a person that are read at most before a search of theirs; others wait for the background.
@@ -74,79 +72,6 @@ pub struct Found {
     /// From where to go on; `None` at the end.
     pub next: Option<i64>,
 }
-
-#[derive(sqlx::FromRow)]
-struct TitleRow {
-    number: i64,
-    session_id: Uuid,
-    title: String,
-    updated_at: i64,
-}
-
-#[derive(sqlx::FromRow)]
-struct MessageRow {
-    number: i64,
-    session_id: Uuid,
-    title: String,
-    id: Uuid,
-    role: String,
-    content: String,
-    created_at: i64,
-}
-
-/// Candidates on SQLite and on PostgreSQL, the newest first.
-macro_rules! candidates {
-    ($columns:literal, $sqlite:literal, $postgres:literal, $whose:literal) => {
-        (
-            // Crossed, so that the words are what it begins with.
-            concat!(
-                "SELECT ",
-                $columns,
-                " FROM search_words w CROSS JOIN search_entries e ON e.number = w.rowid
-                 CROSS JOIN ai_chat_sessions s ON s.id = e.session_id ",
-                $sqlite,
-                " WHERE search_words MATCH $2 AND w.rowid < $3 AND ",
-                $whose,
-                " ORDER BY w.rowid DESC LIMIT $4"
-            ),
-            concat!(
-                "SELECT ",
-                $columns,
-                " FROM search_entries e JOIN ai_chat_sessions s ON s.id = e.session_id ",
-                $postgres,
-                " WHERE e.words @@ $2::tsquery AND e.number < $3 AND ",
-                $whose,
-                " ORDER BY e.number DESC LIMIT $4"
-            ),
-        )
-    };
-}
-
-/// The same on PostgreSQL among the newest messages of a person only. The index over the words gives all that have them,
-/// in no order: for a word that stands in most messages, to look at the newest is a thousand times less to read.
-const NEWEST_CANDIDATES: &str = "SELECT e.number, e.session_id, s.title, m.id, m.role,
-      substr(m.content, 1, CAST($5 AS INTEGER)) || COALESCE((SELECT '\n' || string_agg(f.name, ' ') FROM file_uses u JOIN files f ON f.id = u.file_id
-                WHERE u.holder_id = m.id), '') AS content, m.created_at
-    FROM (
-      SELECT n.number, n.id, n.session_id FROM (
-        SELECT number, id, session_id, words FROM search_entries
-        WHERE user_id = $1 AND NOT is_title AND number < $3 ORDER BY number DESC LIMIT $6
-      ) n WHERE n.words @@ $2::tsquery ORDER BY n.number DESC LIMIT $4
-    ) e
-    JOIN ai_chat_sessions s ON s.id = e.session_id JOIN ai_chat_messages m ON m.id = e.id
-    WHERE s.user_id = $1 ORDER BY e.number DESC";
-
-const TITLE_CANDIDATES: (&str, &str) =
-    candidates!("e.number, e.session_id, s.title, s.updated_at", "", "", "s.user_id = $1 AND e.is_title = (1 = 1)");
-
-const MESSAGE_CANDIDATES: (&str, &str) = candidates!(
-    "e.number, e.session_id, s.title, m.id, m.role, substr(m.content, 1, CAST($5 AS INTEGER)) ||
-      COALESCE((SELECT '\n' || string_agg(f.name, ' ') FROM file_uses u JOIN files f ON f.id = u.file_id
-                WHERE u.holder_id = m.id), '') AS content, m.created_at",
-    "CROSS JOIN ai_chat_messages m ON m.id = e.id",
-    "JOIN ai_chat_messages m ON m.id = e.id",
-    "s.user_id = $1 AND e.is_title = (1 = 0)"
-);
 
 const ANY_PENDING: &str = "SELECT EXISTS (SELECT 1 FROM search_entries WHERE user_id = $1 AND pending)";
 
@@ -221,17 +146,7 @@ impl Store {
         let mut hits = Vec::new();
         let mut before = i64::MAX;
         for _ in 0..BATCHES {
-            let rows = match &self.db {
-                Db::Sqlite { read, .. } => {
-                    let query = sqlx::query_as::<_, TitleRow>(TITLE_CANDIDATES.0).bind(owner.0).bind(&wanted);
-                    query.bind(before).bind(BATCH).fetch_all(read).await?
-                }
-                Db::Postgres(pool) => {
-                    let query = sqlx::query_as::<_, TitleRow>(TITLE_CANDIDATES.1).bind(owner.0).bind(&wanted);
-                    self.presence.attend(query.bind(before).bind(BATCH).fetch_all(pool)).await?
-                }
-            };
-            let more = rows.len() as i64 == BATCH;
+            let Candidates { rows, more } = self.title_candidates(Place { owner, before }, &wanted).await?;
             for row in rows {
                 before = row.number;
                 let Some(places) = question.find(&row.title) else { continue };
@@ -258,26 +173,10 @@ impl Store {
     ) -> Result<(Vec<MessageHit>, Option<i64>), Error> {
         let wanted = self.wanted(owner, false, question);
         let mut hits = Vec::new();
-        for _ in 0..BATCHES {
-            let rows = match &self.db {
-                Db::Sqlite { read, .. } => {
-                    let query = sqlx::query_as::<_, MessageRow>(MESSAGE_CANDIDATES.0).bind(owner.0).bind(&wanted);
-                    query.bind(before).bind(BATCH).bind(SEARCHED).fetch_all(read).await?
-                }
-                Db::Postgres(pool) => {
-                    let query = sqlx::query_as::<_, MessageRow>(NEWEST_CANDIDATES).bind(owner.0).bind(&wanted);
-                    let newest = query.bind(before).bind(BATCH).bind(SEARCHED).bind(NEWEST).fetch_all(pool);
-                    let newest = self.presence.attend(newest).await?;
-                    if newest.len() as i64 == BATCH {
-                        newest
-                    } else {
-                        let query = sqlx::query_as::<_, MessageRow>(MESSAGE_CANDIDATES.1).bind(owner.0).bind(&wanted);
-                        let rows = query.bind(before).bind(BATCH).bind(SEARCHED).fetch_all(pool);
-                        self.presence.attend(rows).await?
-                    }
-                }
-            };
-            let more = rows.len() as i64 == BATCH;
+        for batch in 0..BATCHES {
+            let is_broad = batch == 0 && question.is_broad();
+            let place = Place { owner, before };
+            let Candidates { rows, more } = self.message_candidates(place, &wanted, is_broad).await?;
             for row in rows {
                 before = row.number;
                 let Some(places) = question.find(&row.content) else { continue };
@@ -338,7 +237,7 @@ impl Store {
         let mut wanted = String::new();
         for Condition { text, open } in question.conditions() {
             if !wanted.is_empty() {
-                wanted.push_str(if matches!(self.db, Db::Sqlite { .. }) { " AND " } else { " & " });
+                wanted.push_str(if matches!(self.db, Db::Sqlite { .. }) { " AND " } else { candidates::AND });
             }
             // Writing to a string cannot fail.
             let _ = match (&self.db, open) {

@@ -29,8 +29,17 @@ impl Person {
     /// The same at a program that runs elsewhere; its address has no slash at the end.
     pub async fn sign_up_at(url: &str, http: &reqwest::Client) -> Self {
         let email = format!("{}@example.com", domain::ids::fresh().simple());
+        Self::enter("signup", email, url, http).await
+    }
+
+    /// Signs in somebody who has signed up before, at a program that runs elsewhere.
+    pub async fn sign_in_at(email: &str, url: &str, http: &reqwest::Client) -> Self {
+        Self::enter("token?grant_type=password", email.to_owned(), url, http).await
+    }
+
+    async fn enter(way: &str, email: String, url: &str, http: &reqwest::Client) -> Self {
         let answer = http
-            .post(format!("{url}/auth/v1/signup"))
+            .post(format!("{url}/auth/v1/{way}"))
             .json(&json!({ "email": email, "password": "correct horse" }))
             .send()
             .await

@@ -28,6 +28,13 @@ pub(super) struct Condition {
     pub open: bool,
 }
 
+impl Condition {
+    /// Whether all words that begin with one Latin letter or digit have it. In other scripts a character can be a word.
+    fn is_letter(&self) -> bool {
+        self.open && self.text.len() == 1
+    }
+}
+
 impl Question {
     /// Reads what was typed; `None` when there is no word in it.
     pub fn parse(typed: &str) -> Option<Self> {
@@ -52,12 +59,21 @@ impl Question {
         (!terms.is_empty()).then_some(Self { terms })
     }
 
-    /// What every hit has; not everything that has it is a hit.
+    /// What every hit has; not everything that has it is a hit. Beside others, that a word begins with this letter says
+    /// next to nothing and is left out.
     pub fn conditions(&self) -> Vec<Condition> {
         let mut conditions: Vec<Condition> = self.terms.iter().flat_map(Term::conditions).collect();
         conditions.sort();
         conditions.dedup();
+        if !conditions.iter().all(Condition::is_letter) {
+            conditions.retain(|condition| !condition.is_letter());
+        }
         conditions
+    }
+
+    /// Whether an index would have to gather very many words for it: all that begin with a letter or two.
+    pub fn is_broad(&self) -> bool {
+        self.conditions().iter().any(|condition| condition.open && condition.text.chars().count() <= 2)
     }
 
     /// Where the question's words stand in a text, in bytes and in order; `None` when it is no hit.
@@ -162,8 +178,31 @@ mod tests {
     }
 
     #[test]
+    fn a_letter_or_two_are_broad_and_a_letter_beside_words_is_no_condition() {
+        let of = |question: &str| Question::parse(question).unwrap();
+        for (question, is_broad, conditions) in [
+            ("a", true, vec!["a"]),
+            ("li", true, vec!["li"]),
+            ("lis", false, vec!["lis"]),
+            ("lis a", false, vec!["lis"]),
+            ("京", true, vec!["京"]),
+            ("\"li\"", false, vec!["li"]),
+            ("lis 京", true, vec!["lis", "京"]),
+        ] {
+            let texts: Vec<String> = of(question).conditions().into_iter().map(|condition| condition.text).collect();
+            assert_eq!(
+                (of(question).is_broad(), texts),
+                (is_broad, conditions.iter().map(|&text| text.to_owned()).collect()),
+                "{question}"
+            );
+        }
+    }
+
+    #[test]
     fn every_hit_fulfils_the_conditions() {
         for (question, text) in [
+            ("lis t", "Lisbon, a trip"),
+            ("a b", "before all"),
             ("lis", "Lisbon"),
             ("京", "東京都"),
             ("都", "東京都"),

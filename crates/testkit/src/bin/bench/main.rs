@@ -1,7 +1,7 @@
 //! What the program costs beside the least that would do: its answers beside a bare relay, with the same scripted model
 //! (`bench streams` is only that; `open` and `resume` are its last parts alone); its calls of tools beside the bare
-//! protocol library, with the same scripted server (`bench tools`); what a long history costs (`bench history`); what
-//! several nodes cost (`bench nodes`).
+//! protocol library, with the same scripted server (`bench tools`); what a long history costs (`bench history`, with how
+//! many chats, and a folder in which the databases are kept for the next time); what several nodes cost (`bench nodes`).
 //!
 //! Three processes besides this one: the model server, a relay that copies its bytes, and the program itself (the
 //! binary beside this one). This process is the load, and the MCP server. Figures of one run are compared with each other and with nothing
@@ -36,7 +36,10 @@ async fn main() {
         Some("resume") => resume::measure().await,
         Some("tools") => tools::compare().await,
         Some("nodes") => nodes::measure().await,
-        Some("history") => history::measure(argument(2).map_or(CHATS, |chats| chats.parse().unwrap())).await,
+        Some("history") => {
+            let chats = argument(2).map_or(CHATS, |chats| chats.parse().unwrap());
+            history::measure(chats, argument(3).map(Into::into)).await;
+        }
         None => {
             streams().await;
             tools::compare().await;

@@ -1,5 +1,6 @@
 //! The processes that are measured.
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -48,14 +49,25 @@ impl Process {
         folder: &TempDir,
         settings: &[(&str, &str)],
     ) -> (Self, Duration) {
-        let folder = TempDir::new_in(folder.path()).unwrap();
+        // The outer folder removes it, when the program is gone.
+        let own = TempDir::new_in(folder.path()).unwrap().keep();
+        Self::start(model, database, url, &own, settings).await
+    }
+
+    /// The program on a database and a data folder that there are.
+    pub async fn start(
+        model: Option<&str>,
+        database: Database,
+        url: &str,
+        folder: &Path,
+        settings: &[(&str, &str)],
+    ) -> (Self, Duration) {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let binary = std::env::current_exe().unwrap().with_file_name("ai-chat-mcp");
         let mut command = Command::new(binary);
         command
             .env("CHAT_LISTEN", format!("127.0.0.1:{port}"))
-            // The outer folder removes it, when the program is gone.
-            .env("CHAT_DATA_DIR", folder.keep())
+            .env("CHAT_DATA_DIR", folder)
             .env("DATABASE_URL", url)
             .env("CHAT_LOCAL_MODEL", "off")
             .env("CHAT_RATE_LIMITS", "off")

@@ -1,0 +1,2 @@
+-- Here is such an index (0024).
+SELECT 1;

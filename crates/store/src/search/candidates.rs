@@ -1,0 +1,247 @@
+//! What may be a hit, by its words alone, the newest first. The statements about words are the only ones of the house
+//! that each database has for itself.
+//!
+//! An index over words gives all that have one, for however many that is. So what is likely to be found among the newest
+//! texts of a person is looked for there first: a word that stands in most messages costs no more than a rare one.
+
+use domain::UserId;
+use uuid::Uuid;
+
+use super::SEARCHED;
+use crate::{Db, Error, Store};
+
+/// Candidates that are looked at together.
+pub(super) const BATCH: i64 = 40;
+/// On PostgreSQL, texts of a person among which candidates are looked for one by one before the index over words is asked.
+const NEWEST: i64 = 1_000;
+/// Between two conditions on PostgreSQL; no term has such characters.
+pub(super) const AND: &str = " & ";
+/// With fewer candidates than these among them, the index has few enough to be asked.
+const SOME: usize = 5;
+/// On SQLite, messages that are looked at as they are before the index is asked for all words that begin with a letter
+/// or two. Words that stand in fewer than most of these are soon gathered from it.
+const LOOKED_AT: i64 = 100;
+
+#[derive(sqlx::FromRow)]
+pub(super) struct TitleRow {
+    pub number: i64,
+    pub session_id: Uuid,
+    pub title: String,
+    pub updated_at: i64,
+}
+
+#[derive(sqlx::FromRow)]
+pub(super) struct MessageRow {
+    pub number: i64,
+    pub session_id: Uuid,
+    pub title: String,
+    pub id: Uuid,
+    pub role: String,
+    pub content: String,
+    pub created_at: i64,
+}
+
+/// A title and a message, from entries `e`.
+macro_rules! title {
+    ($with:expr, $entries:expr, $where:literal) => {
+        concat!(
+            $with,
+            "SELECT e.number, e.session_id, s.title, s.updated_at FROM ",
+            $entries,
+            " CROSS JOIN ai_chat_sessions s WHERE s.id = e.session_id AND s.user_id = $1 ",
+            $where
+        )
+    };
+}
+
+macro_rules! message {
+    ($with:expr, $entries:expr, $where:literal) => {
+        concat!(
+            $with,
+            "SELECT e.number, e.session_id, s.title, m.id, m.role,
+               substr(m.content, 1, CAST($5 AS INTEGER)) || COALESCE((SELECT '\n' || string_agg(f.name, ' ')
+                 FROM file_uses u JOIN files f ON f.id = u.file_id WHERE u.holder_id = m.id), '') AS content, m.created_at
+             FROM ",
+            $entries,
+            " CROSS JOIN ai_chat_sessions s CROSS JOIN ai_chat_messages m
+             WHERE s.id = e.session_id AND m.id = e.id AND s.user_id = $1 ",
+            $where
+        )
+    };
+}
+
+// On SQLite `CROSS` also says what it begins with: the words.
+const SQLITE_TITLES: &str = title!(
+    "",
+    "search_words w CROSS JOIN search_entries e",
+    "AND search_words MATCH $2 AND w.rowid < $3 AND e.number = w.rowid AND e.is_title = 1 ORDER BY w.rowid DESC LIMIT $4"
+);
+
+const SQLITE_MESSAGES: &str = message!(
+    "",
+    "search_words w CROSS JOIN search_entries e",
+    "AND search_words MATCH $2 AND w.rowid < $3 AND e.number = w.rowid AND e.is_title = 0 ORDER BY w.rowid DESC LIMIT $4"
+);
+
+/// All messages, whatever their words.
+const SQLITE_NEWEST: &str = message!(
+    "",
+    "search_entries e",
+    "AND e.user_id = $1 AND e.is_title = 0 AND e.number < $2 ORDER BY e.number DESC LIMIT $3"
+);
+
+/// A person's newest texts of a kind. Compared as rows, they are read in the order of the index over people, and never of
+/// everybody's numbers.
+macro_rules! newest {
+    ($is_title:literal, $window:literal) => {
+        concat!(
+            "SELECT user_id, is_title, number, id, session_id, words FROM search_entries
+             WHERE (user_id, is_title, number) >= ($1, ",
+            $is_title,
+            ", 0) AND (user_id, is_title, number) < ($1, ",
+            $is_title,
+            ", $3) ORDER BY user_id DESC, is_title DESC, number DESC LIMIT ",
+            $window
+        )
+    };
+}
+
+/// Those among them that have the words, one after the other until there are enough.
+macro_rules! among_newest {
+    ($is_title:literal, $window:literal) => {
+        concat!(
+            "(SELECT number, id, session_id FROM (",
+            newest!($is_title, $window),
+            ") newest WHERE words @@ $2::tsquery ORDER BY user_id DESC, is_title DESC, number DESC LIMIT $4) e"
+        )
+    };
+}
+
+/// What the index over words finds. Of several conditions it is asked for the rare ones: for a word that many texts have
+/// it would gather all of these. `MATERIALIZED` keeps the planner, which cannot know how rare a word is, from other indexes.
+macro_rules! by_words {
+    ($is_title:literal, $terms:literal) => {
+        concat!(
+            "WITH newest AS MATERIALIZED (",
+            newest!($is_title, "1000"),
+            "), rare AS MATERIALIZED (SELECT string_agg(term, ' & ') FROM unnest(",
+            $terms,
+            "::text[]) term WHERE cardinality(",
+            $terms,
+            "::text[]) = 1 OR (SELECT COUNT(*) FROM newest WHERE words @@ term::tsquery) < 20),
+             found AS MATERIALIZED (SELECT user_id, is_title, number, id, session_id, words FROM search_entries
+               WHERE words @@ COALESCE((SELECT * FROM rare), $2)::tsquery) "
+        )
+    };
+}
+
+macro_rules! found {
+    ($is_title:literal) => {
+        concat!(
+            "(SELECT number, id, session_id FROM found WHERE words @@ $2::tsquery AND user_id = $1 AND is_title = ",
+            $is_title,
+            " AND number < $3 ORDER BY number DESC LIMIT $4) e"
+        )
+    };
+}
+
+const POSTGRES_TITLES: &str = title!(by_words!("true", "$5"), found!("true"), "ORDER BY e.number DESC");
+
+const POSTGRES_MESSAGES: &str = message!(by_words!("false", "$6"), found!("false"), "ORDER BY e.number DESC");
+
+const POSTGRES_NEWEST_TITLES: &str = title!("", among_newest!("true", "$5"), "ORDER BY e.number DESC");
+
+const POSTGRES_NEWEST_MESSAGES: &str = message!("", among_newest!("false", "$6"), "ORDER BY e.number DESC");
+
+/// Candidates, and whether there may be more behind them.
+pub(super) struct Candidates<Row> {
+    pub rows: Vec<Row>,
+    pub more: bool,
+}
+
+impl<Row> Candidates<Row> {
+    fn of(rows: Vec<Row>, most: i64) -> Self {
+        let more = rows.len() as i64 == most;
+        Self { rows, more }
+    }
+}
+
+/// Where in the order of texts a search is.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub owner: UserId,
+    /// What follows has a lower number.
+    pub before: i64,
+}
+
+/// Among how many texts enough are likely to be found, after so many were found among the newest; `None` when the index
+/// is to be asked.
+fn wider(looked_at: i64, found: usize) -> Option<i64> {
+    // Twice as many as on the average.
+    (looked_at == NEWEST && found >= SOME).then(|| NEWEST * 2 * BATCH / found as i64)
+}
+
+impl Store {
+    pub(super) async fn title_candidates(&self, at: Place, wanted: &str) -> Result<Candidates<TitleRow>, Error> {
+        let Place { owner, before } = at;
+        macro_rules! query {
+            ($sql:expr) => {
+                sqlx::query_as::<_, TitleRow>($sql).bind(owner.0).bind(wanted).bind(before).bind(BATCH)
+            };
+        }
+        let rows = match &self.db {
+            Db::Sqlite { read, .. } => query!(SQLITE_TITLES).fetch_all(read).await?,
+            Db::Postgres(pool) => {
+                let mut window = Some(NEWEST);
+                while let Some(texts) = window {
+                    let newest = query!(POSTGRES_NEWEST_TITLES).bind(texts).fetch_all(pool);
+                    let newest = self.presence.attend(newest).await?;
+                    if newest.len() as i64 == BATCH {
+                        return Ok(Candidates { rows: newest, more: true });
+                    }
+                    window = wider(texts, newest.len());
+                }
+                let terms: Vec<&str> = wanted.split(AND).collect();
+                self.presence.attend(query!(POSTGRES_TITLES).bind(terms).fetch_all(pool)).await?
+            }
+        };
+        Ok(Candidates::of(rows, BATCH))
+    }
+
+    /// `is_broad` says that the index would have to gather much.
+    pub(super) async fn message_candidates(
+        &self,
+        at: Place,
+        wanted: &str,
+        is_broad: bool,
+    ) -> Result<Candidates<MessageRow>, Error> {
+        let Place { owner, before } = at;
+        macro_rules! query {
+            ($sql:expr) => {
+                sqlx::query_as::<_, MessageRow>($sql).bind(owner.0).bind(wanted).bind(before).bind(BATCH).bind(SEARCHED)
+            };
+        }
+        let rows = match &self.db {
+            Db::Sqlite { read, .. } if is_broad => {
+                let newest = sqlx::query_as::<_, MessageRow>(SQLITE_NEWEST).bind(owner.0).bind(before);
+                let newest = newest.bind(LOOKED_AT).bind("").bind(SEARCHED).fetch_all(read).await?;
+                return Ok(Candidates::of(newest, LOOKED_AT));
+            }
+            Db::Sqlite { read, .. } => query!(SQLITE_MESSAGES).fetch_all(read).await?,
+            Db::Postgres(pool) => {
+                let mut window = Some(NEWEST);
+                while let Some(texts) = window {
+                    let newest = query!(POSTGRES_NEWEST_MESSAGES).bind(texts).fetch_all(pool);
+                    let newest = self.presence.attend(newest).await?;
+                    if newest.len() as i64 == BATCH {
+                        return Ok(Candidates { rows: newest, more: true });
+                    }
+                    window = wider(texts, newest.len());
+                }
+                let terms: Vec<&str> = wanted.split(AND).collect();
+                self.presence.attend(query!(POSTGRES_MESSAGES).bind(terms).fetch_all(pool)).await?
+            }
+        };
+        Ok(Candidates::of(rows, BATCH))
+    }
+}

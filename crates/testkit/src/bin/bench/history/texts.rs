@@ -1,0 +1,85 @@
+//! Texts as people write them: few words make up most of a text, and most words are rare.
+
+/// Different words there are.
+pub const VOCABULARY: usize = 50_000;
+/// Different Chinese characters.
+const CHARACTERS: f64 = 3_000.0;
+/// Of so many chats, one is in Chinese, and one in Russian.
+const FOREIGN: usize = 16;
+/// Words of what a person writes at most, and of what is answered.
+const ASKED: u64 = 30;
+const ANSWERED: u64 = 200;
+
+/// Numbers that only look as if they came by chance.
+pub struct Chance(u64);
+
+impl Chance {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    /// A number below this one.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % end
+    }
+
+    /// A place in a list of so many, the first ones so much more often as words are in texts (Zipf).
+    fn rank(&mut self, count: f64) -> usize {
+        let share = self.below(1 << 32) as f64 / 4_294_967_296.0;
+        count.powf(share) as usize - 1
+    }
+
+    /// A message of the chat with this number.
+    pub fn message(&mut self, chat: usize, is_asked: bool) -> String {
+        let length = self.below(if is_asked { ASKED } else { ANSWERED }) + 3;
+        match chat % FOREIGN {
+            3 => (0..length * 2).map(|_| character(self.rank(CHARACTERS))).collect(),
+            7 => self.words(length, |rank| spell(rank, &CYRILLIC)),
+            _ => self.words(length, word),
+        }
+    }
+
+    /// A title.
+    pub fn title(&mut self, chat: usize) -> String {
+        format!("Chat {chat} {}", self.words(4, word))
+    }
+
+    fn words(&mut self, length: u64, word: impl Fn(usize) -> String) -> String {
+        (0..length).map(|_| word(self.rank(VOCABULARY as f64))).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The word at this place in the order of how often they are used; it can be said.
+pub fn word(rank: usize) -> String {
+    spell(rank, &LATIN)
+}
+
+/// The same in Russian letters.
+pub fn russian(rank: usize) -> String {
+    spell(rank, &CYRILLIC)
+}
+
+/// The Chinese character at this place.
+pub fn character(rank: usize) -> char {
+    // The first block of the script has many more of them.
+    u32::try_from(rank).ok().and_then(|rank| char::from_u32(0x4E00 + rank)).unwrap_or('一')
+}
+
+const LATIN: [&str; 16] =
+    ["ka", "le", "mi", "no", "ru", "sa", "te", "vi", "do", "be", "fu", "go", "ha", "ji", "pe", "zu"];
+const CYRILLIC: [&str; 16] =
+    ["ка", "ле", "ми", "но", "ру", "са", "те", "ви", "до", "бе", "фу", "го", "ха", "жи", "пе", "зу"];
+
+fn spell(mut rank: usize, syllables: &[&str; 16]) -> String {
+    let mut word = String::new();
+    loop {
+        word.push_str(syllables[rank % 16]);
+        rank /= 16;
+        if rank == 0 {
+            return word;
+        }
+    }
+}
