@@ -62,7 +62,8 @@ fn is_space(c: char) -> bool {
 
 fn midnight([year, month, day]: [i64; 3]) -> Result<i64, NotATimestamp> {
     let small = |number: i64| i8::try_from(number).map_err(|_| NotATimestamp::OutOfRange);
-    let year = i16::try_from(year).map_err(|_| NotATimestamp::OutOfRange)?;
+    // Before year 1 comes 1 BC, also where an offset would bring the moment into year 1.
+    let year = i16::try_from(year).ok().filter(|year| *year > 0).ok_or(NotATimestamp::OutOfRange)?;
     let date = Date::new(year, small(month)?, small(day)?).map_err(|_| NotATimestamp::OutOfRange)?;
     Ok(date.duration_since(Date::constant(1970, 1, 1)).as_secs() * SECOND)
 }
@@ -252,9 +253,14 @@ mod tests {
         ] {
             assert_eq!(read(text), Err(Syntax), "{text}");
         }
-        for text in
-            ["2026-02-30", "2026-13-01", "2026-00-10", "0000-01-01", "0001-01-01T00:00+01", "9999-12-31T23:59-01"]
-        {
+        for text in [
+            "2026-02-30",
+            "2026-13-01",
+            "2026-00-10",
+            "0000-12-31T10:00-14",
+            "0001-01-01T00:00+01",
+            "9999-12-31T23:59-01",
+        ] {
             assert_eq!(read(text), Err(OutOfRange), "{text}");
         }
         for text in ["2026-11-21 25:00", "2026-11-21 10:60", "2026-11-21 10:00:61", "2026-11-21 24:00:01"] {
