@@ -329,8 +329,13 @@ pub enum ModelStatus {
         /// How many are before this one, at least 1.
         ahead: u32,
     },
-    /// The weights are being read from disk.
-    Loading,
+    /// The weights are being read from disk, once until the model is let go.
+    Loading {
+        /// Layers read so far.
+        done: u32,
+        /// Layers in all; 0 before that is known.
+        total: u32,
+    },
     /// The list of tools is being read, once per list.
     ReadingTools {
         /// Tokens read so far.

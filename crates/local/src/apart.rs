@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use domain::model::{ModelError, ModelMessage, Request};
+use domain::model::{ModelError, ModelMessage, ModelStatus, Request};
 
 use crate::engine::Settings;
 use crate::error::Halt;
@@ -74,6 +74,7 @@ impl Apart {
             // Whoever gives up while it loads ends the loading.
             out.check()?;
             match apart.reports.recv_timeout(LOOK) {
+                Ok(Report::Loading { done, total }) => out.tell(ModelStatus::Loading { done, total }),
                 Ok(Report::Ready) => return Ok(apart),
                 Ok(Report::Failed(error)) => {
                     return Err(fit_to_show(error).map_or_else(|| apart.broken(), Halt::Failed));
@@ -113,7 +114,8 @@ impl Apart {
                     return Err(fit_to_show(error).map_or_else(|| self.broken(), Halt::Failed));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Ok(Report::Ready | Report::Done | Report::Left) | Err(RecvTimeoutError::Disconnected) => {
+                Ok(Report::Loading { .. } | Report::Ready | Report::Done | Report::Left)
+                | Err(RecvTimeoutError::Disconnected) => {
                     return Err(self.broken());
                 }
             }

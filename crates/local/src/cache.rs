@@ -4,25 +4,60 @@ use candle_core::{DType, Device, Result, Tensor};
 
 use crate::config::Config;
 
-/// Prompts whose beginnings are kept at the same time: a few people's lists of tools and the plain one. Memory is
-/// taken when tokens are read, about 57 kB each with the default weights.
-const SLOTS: usize = 3;
+/// Prompts whose beginnings are kept at the same time: whether a tool is needed, a few people's lists of tools, a few
+/// tools that were called, and the plain one. Memory is taken when tokens are read, about 57 kB each with the default
+/// weights.
+const SLOTS: usize = 8;
 
-/// Keys and values of the tokens read so far, in every layer. The room for all of them is reserved once; shortening
-/// is a matter of forgetting positions.
+/// Tokens for which all of them together have memory, about 900 MB with the default weights: two conversations as long as
+/// the model can read.
+const MOST_ROOM: usize = 16_384;
+
+/// Tokens that are worth copying from another prompt's beginning: reading so many takes longer.
+const WORTH_COPYING: usize = 16;
+
+/// Tokens by which the room grows: so many are moved once, and no more is kept idle.
+const ROOM: usize = 512;
+
+/// Keys and values of the tokens read so far, in every layer. Shortening is a matter of forgetting positions.
 #[derive(Debug)]
 pub(crate) struct KvCache {
-    /// Keys and values of each layer: `[1, context, kv_heads, head_dim]`.
+    /// Keys and values of each layer: `[1, room, kv_heads, head_dim]`.
     layers: Vec<(Tensor, Tensor)>,
     tokens: Vec<u32>,
+    /// Tokens for which there is memory.
+    room: usize,
 }
 
 impl KvCache {
-    pub(crate) fn new(config: &Config, context: usize) -> Result<Self> {
-        let shape = (1, context, config.kv_heads, config.head_dim);
+    pub(crate) fn new(config: &Config) -> Result<Self> {
+        let shape = (1, ROOM, config.kv_heads, config.head_dim);
         let zeros = || Tensor::zeros(shape, DType::F32, &Device::Cpu);
         let layers = (0..config.layers).map(|_| Ok((zeros()?, zeros()?))).collect::<Result<_>>()?;
-        Ok(Self { layers, tokens: Vec::new() })
+        Ok(Self { layers, tokens: Vec::new(), room: ROOM })
+    }
+
+    /// Makes room for `len` tokens in all.
+    pub(crate) fn reserve(&mut self, len: usize) -> Result<()> {
+        if len <= self.room {
+            return Ok(());
+        }
+        let (room, read) = (len.next_multiple_of(ROOM), self.tokens.len());
+        let grow = |old: &mut Tensor| -> Result<()> {
+            let (one, _, heads, size) = old.dims4()?;
+            let new = Tensor::zeros((one, room, heads, size), DType::F32, &Device::Cpu)?;
+            if read > 0 {
+                take_over(&new, old, read)?;
+            }
+            *old = new;
+            Ok(())
+        };
+        for (keys, values) in &mut self.layers {
+            grow(keys)?;
+            grow(values)?;
+        }
+        self.room = room;
+        Ok(())
     }
 
     /// The tokens read so far.
@@ -33,6 +68,18 @@ impl KvCache {
     /// Forgets everything from position `len` on.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.tokens.truncate(len);
+    }
+
+    /// Takes the first `len` tokens over from another cache.
+    fn copy(&mut self, other: &Self, len: usize) -> Result<()> {
+        self.tokens.clear();
+        self.reserve(len)?;
+        for ((keys, values), (other_keys, other_values)) in self.layers.iter().zip(&other.layers) {
+            take_over(keys, other_keys, len)?;
+            take_over(values, other_values, len)?;
+        }
+        self.tokens.extend_from_slice(&other.tokens[..len]);
+        Ok(())
     }
 
     /// Writes the keys and values of new tokens behind those there are, and gives all of them.
@@ -50,6 +97,11 @@ impl KvCache {
     }
 }
 
+/// Writes the first `len` positions of one tensor over those of another.
+fn take_over(to: &Tensor, from: &Tensor, len: usize) -> Result<()> {
+    to.slice_set(&from.narrow(1, 0, len)?.contiguous()?, 1, 0)
+}
+
 /// The prompts that are kept.
 #[derive(Debug)]
 pub(crate) struct Slots {
@@ -63,8 +115,9 @@ impl Slots {
     }
 
     /// The cache that begins with `head` (or with the part of it that was read before somebody pressed Stop), or
-    /// else an unused one, or else the one that was not used for longest; cut to what it has in common with `head` followed by `tail`, and always short of the last token, whose reading
-    /// gives the first word of the answer.
+    /// else an unused one, or else the one that was not used for longest, which begins with a copy of what another one
+    /// has in common with `head`; cut to what it has in common with `head` followed by `tail`, and always short of the
+    /// last token, whose reading gives the first word of the answer.
     pub(crate) fn for_prompt(
         &mut self,
         head: &[u32],
@@ -73,19 +126,35 @@ impl Slots {
     ) -> Result<&mut KvCache> {
         let belongs = |read: &[u32]| read.starts_with(head) || (!read.is_empty() && head.starts_with(read));
         let found = self.caches.iter().position(|cache| belongs(cache.tokens()));
-        let cache = match found {
+        let mut cache = match found {
             Some(index) => self.caches.remove(index),
             None if self.caches.len() < SLOTS => fresh()?,
             None => self.caches.remove(0),
         };
+        let needed = (head.len() + tail.len()).max(cache.room);
+        while !self.caches.is_empty() && needed + self.caches.iter().map(|cache| cache.room).sum::<usize>() > MOST_ROOM
+        {
+            self.caches.remove(0);
+        }
+        if found.is_none() {
+            let in_common = |other: &KvCache| common(other.tokens(), head.iter());
+            let like = self.caches.iter().max_by_key(|other| in_common(other));
+            if let Some(like) = like.filter(|like| in_common(like) >= WORTH_COPYING.max(in_common(&cache))) {
+                cache.copy(like, in_common(like))?;
+            }
+        }
         let last = self.caches.len();
         self.caches.push(cache);
         let cache = &mut self.caches[last];
-        let prompt = head.iter().chain(tail);
-        let common = cache.tokens().iter().zip(prompt).take_while(|(a, b)| a == b).count();
+        let common = common(cache.tokens(), head.iter().chain(tail));
         cache.truncate(common.min((head.len() + tail.len()).saturating_sub(1)));
         Ok(cache)
     }
+}
+
+/// Tokens at the beginning that are the same.
+fn common<'a>(read: &[u32], prompt: impl Iterator<Item = &'a u32>) -> usize {
+    read.iter().zip(prompt).take_while(|(a, b)| a == b).count()
 }
 
 #[cfg(test)]
@@ -93,7 +162,7 @@ mod tests {
     use super::*;
 
     fn empty() -> KvCache {
-        KvCache { layers: Vec::new(), tokens: Vec::new() }
+        KvCache { layers: Vec::new(), tokens: Vec::new(), room: 0 }
     }
 
     fn read<'a>(slots: &'a mut Slots, head: &[u32], tail: &[u32]) -> &'a mut KvCache {
@@ -116,14 +185,38 @@ mod tests {
     }
 
     #[test]
+    fn a_new_prompt_begins_with_what_another_one_has_in_common_with_it() {
+        let mut slots = Slots::new();
+        let shared: Vec<u32> = (0..WORTH_COPYING as u32).collect();
+        let head = |last: u32| [shared.as_slice(), &[last]].concat();
+        fill(&mut slots, &head(90), &[7]);
+        assert_eq!(read(&mut slots, &head(91), &[7]).tokens(), shared);
+        assert!(read(&mut slots, &[0, 1, 2, 99], &[7]).tokens().is_empty(), "too little to be worth it");
+        assert_eq!(read(&mut slots, &head(90), &[7]).tokens(), head(90), "the other one stays as it was");
+    }
+
+    #[test]
+    fn long_prompts_make_those_leave_that_were_not_used_for_longest() {
+        let mut slots = Slots::new();
+        let long = |head: u32| vec![head; MOST_ROOM / 2];
+        fill(&mut slots, &[1], &[0, 0]);
+        for head in [2, 3] {
+            fill(&mut slots, &long(head), &[0]);
+            read(&mut slots, &long(head), &[0]).reserve(MOST_ROOM / 2).unwrap();
+        }
+        assert_eq!(slots.caches.len(), 1, "two and a little are too much");
+        assert_eq!(read(&mut slots, &long(3), &[1]).tokens().len(), MOST_ROOM / 2);
+    }
+
+    #[test]
     fn the_prompt_that_was_not_used_for_longest_goes_first() {
         let mut slots = Slots::new();
         for head in 1..=SLOTS as u32 {
             fill(&mut slots, &[head], &[0, 0]);
         }
         fill(&mut slots, &[1], &[0, 0]);
-        fill(&mut slots, &[9], &[0, 0]);
+        fill(&mut slots, &[90], &[0, 0]);
         assert_eq!(read(&mut slots, &[1], &[0, 0]).tokens(), [1, 0]);
-        assert!(read(&mut slots, &[2], &[0, 0]).tokens().is_empty(), "2 made room for 9");
+        assert!(read(&mut slots, &[2], &[0, 0]).tokens().is_empty(), "2 made room for 90");
     }
 }

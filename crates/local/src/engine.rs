@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::UserId;
-use domain::model::{ModelError, ModelEvent, Request};
+use domain::model::{ModelError, ModelEvent, ModelStatus, Request};
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, poll_fn};
 use tokio::sync::mpsc::unbounded_channel;
@@ -70,8 +70,9 @@ impl Engine {
         let working = worker.clone();
         thread.spawn(move || match &settings.program {
             Some(program) => working.work(settings.idle, |out| Apart::start(program, &settings, out)),
-            None => working.work(settings.idle, |_| {
-                Runner::load(&settings.path).map_err(|error| Halt::Failed(ModelError::from(error)))
+            None => working.work(settings.idle, |out| {
+                Runner::load(&settings.path, |done, total| out.tell(ModelStatus::Loading { done, total }))
+                    .map_err(|error| Halt::Failed(ModelError::from(error)))
             }),
         })?;
         Ok(Self { worker, path, stop: CancellationToken::new() })

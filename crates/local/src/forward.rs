@@ -117,11 +117,20 @@ impl<R: Read + Seek> Loader<'_, R> {
 
 impl Model {
     /// Reads the weights that `content` lists.
-    pub(crate) fn load(config: Config, content: &Content, reader: &mut (impl Read + Seek)) -> Result<Self> {
+    ///
+    /// `progress` is told how many of how many layers are read.
+    pub(crate) fn load(
+        config: Config,
+        content: &Content,
+        reader: &mut (impl Read + Seek),
+        progress: impl Fn(u32, u32),
+    ) -> Result<Self> {
         let mut loader = Loader { content, reader };
         let embedding = loader.quantised("token_embd.weight")?;
         let output = if loader.has("output.weight") { loader.quantised("output.weight")? } else { embedding.clone() };
-        let layers = (0..config.layers).map(|index| loader.layer(index)).collect::<Result<_>>()?;
+        let total = config.layers as u32;
+        let layer = |index| loader.layer(index).inspect(|_| progress(index as u32 + 1, total));
+        let layers = (0..config.layers).map(layer).collect::<Result<_>>()?;
         let context = CONTEXT.min(config.trained_context);
         Ok(Self {
             context,
@@ -141,7 +150,7 @@ impl Model {
 
     /// An empty cache for this model.
     pub(crate) fn new_cache(&self) -> Result<KvCache> {
-        KvCache::new(&self.config, self.context)
+        KvCache::new(&self.config)
     }
 
     /// Reads `tokens` (at least one) after those in `cache`; gives the last one's state for [`Self::logits`].
@@ -155,6 +164,7 @@ impl Model {
 
     fn read_rows(&self, tokens: &[u32], cache: &mut KvCache) -> Result<Tensor> {
         let (start, count) = (cache.tokens().len(), tokens.len());
+        cache.reserve(start + count)?;
         let (cos, sin) = (self.rotations.0.narrow(0, start, count)?, self.rotations.1.narrow(0, start, count)?);
         let mut x = self.embedding.embedding(&Tensor::new(tokens, &Device::Cpu)?.unsqueeze(0)?)?;
         for (index, layer) in self.layers.iter().enumerate() {

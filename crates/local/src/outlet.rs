@@ -1,6 +1,6 @@
 //! Where an answer goes, and whether anybody still wants it.
 
-use domain::model::{ModelError, ModelEvent};
+use domain::model::{ModelError, ModelEvent, ModelStatus};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +35,11 @@ impl Outlet {
         Self::until(CancellationToken::new())
     }
 
+    /// For a step of the same work that nobody needs to hear of.
+    pub(crate) fn quiet(&self) -> Self {
+        Self { sender: None, cancel: self.cancel.clone(), stop: self.stop.clone() }
+    }
+
     /// Somebody reads, and nobody said stop.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.cancel.is_cancelled()
@@ -49,6 +54,11 @@ impl Outlet {
     pub(crate) fn send(&self, event: ModelEvent) -> Result<(), Halt> {
         self.check()?;
         self.sender.as_ref().map_or(Ok(()), |sender| sender.send(Ok(event)).map_err(|_| Halt::Cancelled))
+    }
+
+    /// Says what goes on, where it makes no difference whether anybody is still there.
+    pub(crate) fn tell(&self, status: ModelStatus) {
+        let _ = self.send(ModelEvent::Status(status));
     }
 
     /// Ends the answer with an error. When the reader is gone there is nobody to tell.

@@ -1,4 +1,4 @@
-//! A loaded model, and how it answers one request: decide, and call or speak; with a tool's result, answer from it.
+//! A loaded model, and how it answers one request: choose, and call or speak; with a tool's result, answer from it.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -7,29 +7,22 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use candle_core::quantized::gguf_file::Content;
-use domain::model::{FinishReason, ModelError, ModelEvent, ModelStatus, PartKind, Request, Usage};
+use domain::model::{ModelError, ModelEvent, ModelStatus, Request, ToolSpec, Usage};
 
-use crate::cache::{KvCache, Slots};
-use crate::call::{drop_unmentioned_numbers, parse};
+use crate::cache::Slots;
 use crate::config::Config;
-use crate::decide::{Sign, Step, first_step, likeliest, named, openings_of_words};
+use crate::decide::{MOST_CANDIDATES, Signs, Way, candidates, named, openings_of_words};
 use crate::error::{Halt, LoadError};
 use crate::facts::Facts;
 use crate::forward::Model;
 use crate::grammar::Grammars;
 use crate::outlet::Outlet;
-use crate::prompt::{Prompt, Question, head};
-use crate::tokenizer::{Kind, TextDecoder, Tokenizer};
+use crate::pattern;
+use crate::prompt::{Prompt, Question};
+use crate::screen::{self, Screen};
+use crate::tokenizer::{Kind, Tokenizer};
+use crate::turn::Turn;
 use crate::worker::Answers;
-
-/// Tokens read at once: enough to be fast, few enough that Stop is felt within a second.
-const CHUNK: usize = 56;
-
-/// Tokens of one call at most.
-const CALL_TOKENS: usize = 200;
-
-/// Tokens of one answer at most, where the request does not say.
-const ANSWER_TOKENS: usize = 768;
 
 /// Tokens that must be left for an answer.
 const ANSWER_ROOM: usize = 256;
@@ -47,8 +40,8 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    /// Reads the file of weights.
-    pub(crate) fn load(path: &Path) -> Result<Self, LoadError> {
+    /// Reads the file of weights. `progress` is told how many of how many layers are read.
+    pub(crate) fn load(path: &Path, progress: impl Fn(u32, u32)) -> Result<Self, LoadError> {
         let started = Instant::now();
         let file = File::open(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => LoadError::Missing(path.to_owned()),
@@ -59,7 +52,7 @@ impl Runner {
         let content = Content::read(&mut reader)?;
         let config = Config::read(&content.metadata)?;
         let tokenizer = Arc::new(Tokenizer::read(&content.metadata)?);
-        let model = Model::load(config, &content, &mut reader)?;
+        let model = Model::load(config, &content, &mut reader, progress)?;
         let grammars = Grammars::new(tokenizer.clone()).map_err(LoadError::Tokenizer)?;
         let silent = |(id, kind): (usize, &Kind)| {
             let id = id as u32;
@@ -75,42 +68,101 @@ impl Runner {
 impl Answers for Runner {
     fn answer(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
         let question = Question::of(request)?;
-        if question.has_results() {
-            let prompt = question.answer(&self.tokenizer);
-            return self.begin(&prompt, false, out)?.speak_freely(request, &Facts::of(question.results()));
-        }
         let mut spent = Usage::default();
-        if !request.tools.is_empty() {
-            let tools = named(question.message, &request.tools);
-            let tools = if tools.is_empty() { request.tools.iter().collect() } else { tools };
-            let mut matcher = self.grammars.call(&tools).map_err(Halt::failed)?;
-            let mask = matcher.compute_mask().map_err(Halt::failed)?;
-            let sign = Sign::of(question.message, &request.tools);
-            let prompt = question.decide(&self.tokenizer);
-            let turn = self.begin(&prompt, true, out)?;
-            match first_step(&turn.logits, |token| mask.is_allowed(token), turn.openings, sign) {
-                Some(Step::Call(token)) => return turn.call(matcher, token, request, question.message),
-                Some(Step::Words(token)) => return turn.speak(Some(token), request, &Facts::default()),
-                Some(Step::WordsWithoutTools) | None => spent = turn.usage,
-            }
+        if question.has_results() {
+            let shown = self.screen(Screen::new(question.results_in_short()), &mut spent, out)?;
+            let prompt = question.answer(&self.tokenizer, &shown);
+            let mut turn = self.begin(&prompt, false, out)?;
+            turn.usage += spent;
+            return turn.speak(request, &Facts::of(question.results()));
         }
-        let prompt = question.chat(&self.tokenizer);
+        let (way, tools) = self.choose(&question, &mut spent, out)?;
+        let prompt = match way {
+            Way::Call => question.call(&self.tokenizer, &tools),
+            Way::Words => question.chat(&self.tokenizer),
+            Way::AboutTools => question.about_tools(&self.tokenizer),
+        };
+        let matcher = (way == Way::Call).then(|| self.grammars.call(&tools)).transpose().map_err(Halt::failed)?;
         let mut turn = self.begin(&prompt, false, out)?;
-        turn.usage.input_tokens += spent.input_tokens;
-        turn.usage.cached_input_tokens += spent.cached_input_tokens;
-        turn.speak_freely(request, &Facts::default())
+        turn.usage += spent;
+        match matcher {
+            Some(matcher) => turn.call(matcher, request, question.message),
+            None => turn.speak(request, &Facts::default()),
+        }
     }
 
     fn prepare(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
-        let prompt = Prompt { head: head(&self.tokenizer, request, true), tail: Vec::new() };
-        self.begin(&prompt, true, out).map(drop)
+        let table = Prompt { head: pattern::table(&self.tokenizer, &request.tools), tail: Vec::new() };
+        self.begin(&table, true, out)?;
+        let needs = Prompt { head: pattern::needs(&self.tokenizer), tail: Vec::new() };
+        self.begin(&needs, false, out)?;
+        let screen = Prompt { head: screen::table(&self.tokenizer), tail: Vec::new() };
+        self.begin(&screen, false, out).map(drop)
     }
 }
 
 impl Runner {
+    /// Finds out whether a message is for a tool, and which tools come into question.
+    fn choose<'a>(
+        &mut self,
+        question: &Question<'a>,
+        spent: &mut Usage,
+        out: &Outlet,
+    ) -> Result<(Way, Vec<&'a ToolSpec>), Halt> {
+        let tools = question.tools();
+        if tools.is_empty() {
+            return Ok((Way::Words, Vec::new()));
+        }
+        let named = named(question.message, tools);
+        let is_named = !named.is_empty();
+        let meant = if is_named { named } else { (0..tools.len()).collect() };
+        let names: Vec<_> = meant.iter().map(|index| pattern::name(&self.tokenizer, &tools[*index].name)).collect();
+        let [none, about] = [pattern::NONE, pattern::ABOUT].map(|name| pattern::name(&self.tokenizer, name));
+        let [yes, no] = pattern::NEEDED.map(|word| self.tokenizer.encode(word));
+
+        let prompt = pattern::choose(&self.tokenizer, question);
+        let mut turn = self.begin(&prompt, true, out)?;
+        let ranked = turn.rank(&names, MOST_CANDIDATES)?;
+        let [none, about] = turn.first_likelihoods([&none, &about]);
+        *spent += turn.usage;
+
+        let prompt = pattern::need(&self.tokenizer, question);
+        let turn = self.begin(&prompt, false, out)?;
+        let [needed, unneeded] = turn.first_likelihoods([&yes, &no]);
+        *spent += turn.usage;
+
+        let tool = ranked.first().map_or(f32::NEG_INFINITY, |(_, likelihood)| *likelihood);
+        let signs = Signs { tool, none, about, need: needed - unneeded, is_named };
+        Ok((signs.way(), candidates(&ranked).map(|index| &tools[meant[index]]).collect()))
+    }
+
+    /// Results without the sentences that are meant for an assistant. When some were left out, that is told.
+    fn screen(&mut self, results: Screen<'_>, spent: &mut Usage, out: &Outlet) -> Result<Vec<String>, Halt> {
+        let kinds = screen::KINDS.map(|kind| self.tokenizer.encode(kind));
+        let [fact, people, assistant] = &kinds;
+        let (sentences, quiet) = (results.in_question(), out.quiet());
+        let total = sentences.len() as u32;
+        let mut unwanted = Vec::new();
+        for (done, sentence) in (0..).zip(sentences) {
+            out.send(ModelEvent::Status(ModelStatus::Reading { done, total }))?;
+            let prompt = screen::question(&self.tokenizer, sentence);
+            let turn = self.begin(&prompt, false, &quiet)?;
+            let likelihoods = turn.first_likelihoods([fact, people, assistant]);
+            *spent += turn.usage;
+            if screen::is_for_assistant(likelihoods) {
+                unwanted.push(sentence);
+            }
+        }
+        let (shown, differs) = results.without(&unwanted);
+        if differs {
+            out.send(ModelEvent::Notice(screen::NOTICE.to_owned()))?;
+        }
+        Ok(shown)
+    }
+
     /// Reads a prompt, or what of it was not read before.
-    fn begin<'a>(&'a mut self, prompt: &Prompt, with_tools: bool, out: &'a Outlet) -> Result<Turn<'a>, Halt> {
-        let room = self.room_for(prompt, with_tools)?;
+    fn begin<'a>(&'a mut self, prompt: &Prompt, reads_tools: bool, out: &'a Outlet) -> Result<Turn<'a>, Halt> {
+        let room = self.room_for(prompt, reads_tools)?;
         let cache = self.slots.for_prompt(&prompt.head, &prompt.tail, || self.model.new_cache())?;
         let cached = cache.tokens().len() as u64;
         let mut turn = Turn {
@@ -124,14 +176,14 @@ impl Runner {
             room,
             usage: Usage { input_tokens: prompt.len() as u64, cached_input_tokens: cached, output_tokens: 0 },
         };
-        turn.read_prompt(prompt, with_tools)?;
+        turn.read_prompt(prompt, reads_tools)?;
         Ok(turn)
     }
 
     /// Tokens that are left for the answer.
-    fn room_for(&self, prompt: &Prompt, with_tools: bool) -> Result<usize, ModelError> {
+    fn room_for(&self, prompt: &Prompt, reads_tools: bool) -> Result<usize, ModelError> {
         let context = self.model.context();
-        if with_tools && prompt.head.len() + ANSWER_ROOM > context {
+        if reads_tools && prompt.head.len() + ANSWER_ROOM > context {
             return Err(ModelError::TooLong(format!(
                 "the list of tools takes {} of the {context} tokens it can read at once; choose fewer tools",
                 prompt.head.len()
@@ -148,147 +200,6 @@ impl Runner {
     }
 }
 
-/// One answer in the making.
-struct Turn<'a> {
-    model: &'a Model,
-    tokenizer: &'a Tokenizer,
-    openings: &'a [bool],
-    unspoken: &'a [u32],
-    cache: &'a mut KvCache,
-    /// What may come next.
-    logits: Vec<f32>,
-    out: &'a Outlet,
-    /// Tokens that the answer may have.
-    room: usize,
-    usage: Usage,
-}
-
-impl Turn<'_> {
-    /// Reads what the cache does not hold yet.
-    fn read_prompt(&mut self, prompt: &Prompt, with_tools: bool) -> Result<(), Halt> {
-        let started = Instant::now();
-        let cached = self.cache.tokens().len();
-        let head = prompt.head.get(cached..).unwrap_or_default();
-        let tail = &prompt.tail[cached.saturating_sub(prompt.head.len())..];
-        self.read_part(head, |done, total| {
-            if with_tools { ModelStatus::ReadingTools { done, total } } else { ModelStatus::Reading { done, total } }
-        })?;
-        self.read_part(tail, |done, total| ModelStatus::Reading { done, total })?;
-        let (read, millis) = (prompt.len() - cached, started.elapsed().as_millis());
-        tracing::debug!(read, cached, millis, "the built-in model read a prompt");
-        Ok(())
-    }
-
-    fn read_part(&mut self, tokens: &[u32], status: impl Fn(u32, u32) -> ModelStatus) -> Result<(), Halt> {
-        let total = tokens.len() as u32;
-        let mut done = 0;
-        let mut state = None;
-        for chunk in tokens.chunks(CHUNK) {
-            self.out.send(ModelEvent::Status(status(done, total)))?;
-            state = Some(self.model.read(chunk, self.cache)?);
-            done += chunk.len() as u32;
-        }
-        if let Some(state) = state {
-            self.logits = self.model.logits(&state)?;
-        }
-        Ok(())
-    }
-
-    /// Reads tokens that were just written.
-    fn read(&mut self, tokens: &[u32]) -> Result<(), Halt> {
-        self.out.check()?;
-        self.usage.output_tokens += tokens.len() as u64;
-        let state = self.model.read(tokens, self.cache)?;
-        self.logits = self.model.logits(&state)?;
-        Ok(())
-    }
-
-    /// Writes words, beginning as the model likes.
-    fn speak_freely(self, request: &Request, facts: &Facts) -> Result<(), Halt> {
-        let first = likeliest(&self.logits, |token| self.openings.get(token as usize).is_some_and(|opens| *opens));
-        self.speak(first, request, facts)
-    }
-
-    /// Writes words, beginning with `first`, to the model's own end or to a limit.
-    fn speak(mut self, first: Option<u32>, request: &Request, facts: &Facts) -> Result<(), Halt> {
-        let most = request.max_tokens.map_or(ANSWER_TOKENS, |most| most as usize).clamp(1, self.room);
-        let mut decoder = TextDecoder::default();
-        let mut written = Vec::new();
-        let mut said = String::new();
-        let mut next = first;
-        self.out.send(ModelEvent::PartStart { part: 0, kind: PartKind::Text })?;
-        let reason = loop {
-            let Some(token) = next.filter(|token| !self.tokenizer.stops().contains(token)) else {
-                break FinishReason::Stop;
-            };
-            written.push(token);
-            let text = decoder.push(self.tokenizer.bytes(token));
-            said.push_str(&text);
-            if !text.is_empty() {
-                self.out.send(ModelEvent::Delta { part: 0, text })?;
-            }
-            if written.len() >= most || is_going_round(&written) {
-                break FinishReason::Length;
-            }
-            self.read(&[token])?;
-            for unspoken in self.unspoken {
-                self.logits[*unspoken as usize] = f32::NEG_INFINITY;
-            }
-            let keeps = |token: u32| facts.allow(&said, self.tokenizer.bytes(token));
-            next = likeliest(&self.logits, keeps);
-        };
-        self.finish(reason)
-    }
-
-    /// Writes a call within the grammar, beginning with `first`.
-    fn call(
-        mut self,
-        mut matcher: llguidance::Matcher,
-        first: u32,
-        request: &Request,
-        message: &str,
-    ) -> Result<(), Halt> {
-        let most = CALL_TOKENS.min(self.room);
-        let mut written: Vec<u32> = Vec::new();
-        let mut token = first;
-        loop {
-            matcher.consume_token(token).map_err(Halt::failed)?;
-            let start = written.len();
-            written.push(token);
-            // What the grammar leaves no choice about is read in one go.
-            written.extend(matcher.consume_ff_tokens());
-            if matcher.is_stopped() || written.len() >= most {
-                break;
-            }
-            self.read(&written[start..])?;
-            let mask = matcher.compute_mask().map_err(Halt::failed)?;
-            match likeliest(&self.logits, |token| mask.is_allowed(token)) {
-                Some(next) if !self.tokenizer.stops().contains(&next) => token = next,
-                _ => break,
-            }
-        }
-        let bytes: Vec<u8> = written.iter().flat_map(|token| self.tokenizer.bytes(*token)).copied().collect();
-        let Some(call) = parse(&String::from_utf8_lossy(&bytes)) else {
-            return Err(Halt::failed("it began a call and did not finish it"));
-        };
-        let schema = request.tools.iter().find(|tool| tool.name == call.name).map(|tool| &tool.input_schema);
-        let arguments = match schema {
-            Some(schema) => drop_unmentioned_numbers(&call.arguments, schema, message),
-            None => call.arguments,
-        };
-        let id = format!("call_{}", domain::ids::fresh().simple());
-        self.out.send(ModelEvent::PartStart { part: 0, kind: PartKind::ToolCall { id, name: call.name } })?;
-        self.out.send(ModelEvent::Delta { part: 0, text: arguments })?;
-        self.finish(FinishReason::ToolCalls)
-    }
-
-    fn finish(&mut self, reason: FinishReason) -> Result<(), Halt> {
-        self.out.send(ModelEvent::PartEnd { part: 0 })?;
-        self.out.send(ModelEvent::Usage(self.usage))?;
-        self.out.send(ModelEvent::Finish(reason))
-    }
-}
-
 /// Memory that a model takes, as a multiple of its file: its weights in the order that the processor likes, and what it
 /// has read. Measured: 1.6 with a list of 14 tools, and room for more.
 const MEMORY: (u64, u64) = (19, 10);
@@ -301,26 +212,4 @@ fn check_memory(size: u64) -> Result<(), LoadError> {
     let Some(free) = free.map(|kilobytes: u64| kilobytes / 1_000) else { return Ok(()) };
     let needed = size / 1_000_000 * MEMORY.0 / MEMORY.1;
     if free < needed { Err(LoadError::Memory { needed, free }) } else { Ok(()) }
-}
-
-/// Whether the last words are one phrase over and over, as small models sometimes end.
-fn is_going_round(tokens: &[u32]) -> bool {
-    (1..=32).any(|period| {
-        let span = (period * 4).max(48);
-        let Some(start) = tokens.len().checked_sub(span + period) else { return false };
-        (start..start + span).all(|index| tokens[index] == tokens[index + period])
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn going_round_is_seen_and_lists_are_not() {
-        assert!(is_going_round(&[vec![9], vec![7; 60]].concat()));
-        assert!(is_going_round(&[1, 2, 3].repeat(20)));
-        assert!(!is_going_round(&(0..200).collect::<Vec<u32>>()));
-        assert!(!is_going_round(&(0..200).map(|n| if n % 2 == 0 { 5 } else { n }).collect::<Vec<u32>>()));
-    }
 }

@@ -25,7 +25,9 @@ pub fn serve(weights: &Path, check: impl FnOnce() -> Result<(), String>) -> std:
     // Where the system knows no such thing, nothing is lost.
     let _ = std::fs::write("/proc/self/oom_score_adj", EXPENDABLE);
     let mut output = std::io::stdout();
-    let loaded = check().map_err(ModelError::Unavailable).and_then(|()| Ok(Runner::load(weights)?));
+    // A pipe that is broken shows with what is written next.
+    let progress = |done, total| drop(write(&mut std::io::stdout(), &Report::Loading { done, total }));
+    let loaded = check().map_err(ModelError::Unavailable).and_then(|()| Ok(Runner::load(weights, progress)?));
     let mut runner = match loaded {
         Ok(runner) => runner,
         Err(error) => return write(&mut output, &Report::Failed(error)),

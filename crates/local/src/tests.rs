@@ -31,6 +31,12 @@ pub(crate) fn tokenizer() -> Tokenizer {
     Tokenizer::read(&content.metadata).unwrap()
 }
 
+/// What tokens say.
+pub(crate) fn written(tokens: &[u32], tokenizer: &Tokenizer) -> String {
+    let bytes: Vec<u8> = tokens.iter().flat_map(|token| tokenizer.bytes(*token)).copied().collect();
+    String::from_utf8(bytes).unwrap()
+}
+
 fn start(file_name: &str) -> Engine {
     Engine::start(Settings { path: weights(file_name), program: None, verify: false, threads: None, idle: None })
         .unwrap()
@@ -47,6 +53,7 @@ struct Answer {
     /// Name and arguments.
     call: Option<(String, String)>,
     statuses: Vec<ModelStatus>,
+    notices: Vec<String>,
     usage: Usage,
     finish: Option<FinishReason>,
     error: Option<ModelError>,
@@ -59,6 +66,7 @@ async fn ask(engine: &Engine, request: Request) -> Answer {
         assert!(answer.finish.is_none() && answer.error.is_none(), "nothing follows the end");
         match item {
             Ok(ModelEvent::Status(status)) => answer.statuses.push(status),
+            Ok(ModelEvent::Notice(text)) => answer.notices.push(text),
             Ok(ModelEvent::PartStart { kind: PartKind::ToolCall { name, .. }, .. }) => {
                 answer.call = Some((name, String::new()));
             }
@@ -71,7 +79,6 @@ async fn ask(engine: &Engine, request: Request) -> Answer {
             Ok(
                 ModelEvent::PartStart { .. }
                 | ModelEvent::Seal { .. }
-                | ModelEvent::Notice(_)
                 | ModelEvent::File { .. }
                 | ModelEvent::PartEnd { .. },
             ) => {}

@@ -6,30 +6,25 @@ use domain::model::ToolSpec;
 use domain::text::cut_to;
 use serde_json::{Map, Value, json};
 
-/// With more tools than this the model reads a short list: reading every schema would take a minute, once per list.
-const MOST_IN_FULL: usize = 15;
-
-/// A list in full that is longer than this (in bytes, about 3,000 tokens) is shortened too.
+/// A list in full that is longer than this (in bytes, about 3,000 tokens) is shortened.
 const LONGEST_IN_FULL: usize = 12_000;
 
 /// Bytes of a description in the short list.
 const SHORT_DESCRIPTION: usize = 120;
 
-/// What stands in the system turn behind the instructions, in the form that the model was trained on. The last lines
-/// are ours: without them small talk is answered with calls.
-pub(crate) fn section(tools: &[ToolSpec]) -> String {
-    let full = (tools.len() <= MOST_IN_FULL).then(|| in_full(tools)).filter(|list| list.len() <= LONGEST_IN_FULL);
-    let list = full.unwrap_or_else(|| in_short(tools));
+/// What stands in the system turn behind the instructions, in the form that the model was trained on.
+pub(crate) fn section(tools: &[&ToolSpec]) -> String {
+    let full = in_full(tools);
+    let list = if full.len() <= LONGEST_IN_FULL { full } else { in_short(tools) };
     format!(
         "# Tools\n\nYou may call one or more functions to assist with the user query.\n\nYou are provided with function \
          signatures within <tools></tools> XML tags:\n<tools>{list}\n</tools>\n\nFor each function call, return a json \
          object with function name and arguments within <tool_call></tool_call> XML tags:\n<tool_call>\n{{\"name\": \
-         <function-name>, \"arguments\": <args-json-object>}}\n</tool_call>\n\nCall a function only when the message \
-         asks for something that it does. Otherwise answer in plain words."
+         <function-name>, \"arguments\": <args-json-object>}}\n</tool_call>"
     )
 }
 
-fn in_full(tools: &[ToolSpec]) -> String {
+fn in_full(tools: &[&ToolSpec]) -> String {
     let mut list = String::new();
     for tool in tools {
         let function = json!({
@@ -44,22 +39,23 @@ fn in_full(tools: &[ToolSpec]) -> String {
     list
 }
 
-fn in_short(tools: &[ToolSpec]) -> String {
+/// Names, arguments and first lines.
+pub(crate) fn in_short(tools: &[&ToolSpec]) -> String {
     let mut list = String::new();
     for tool in tools {
         let first_line = tool.description.lines().next().unwrap_or_default();
-        let names: Vec<&str> = tool
-            .input_schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flat_map(Map::keys)
-            .map(String::as_str)
-            .collect();
         // Writing to a string cannot fail.
-        let _ = write!(list, "\n{}({}): {}", tool.name, names.join(", "), cut_to(first_line.trim(), SHORT_DESCRIPTION));
+        let _ =
+            write!(list, "\n{}({}): {}", tool.name, argument_names(tool), cut_to(first_line.trim(), SHORT_DESCRIPTION));
     }
     list
+}
+
+/// The names of a tool's arguments, with commas.
+pub(crate) fn argument_names(tool: &ToolSpec) -> String {
+    let properties = tool.input_schema.get("properties").and_then(Value::as_object);
+    let names: Vec<&str> = properties.into_iter().flat_map(Map::keys).map(String::as_str).collect();
+    names.join(", ")
 }
 
 /// A schema without what only tells tools of programmers something: its dialect, and titles made from field names.
@@ -117,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_short_list_of_tools_is_read_with_schemas_but_without_noise() {
-        let section = section(&[tool("add")]);
+        let section = section(&[&tool("add")]);
         let entry = r#"
 {"type": "function", "function": {"name": "add", "description": "Adds.\nSlowly.", "parameters": {"type": "object", "properties": {"title": {"type": "string"}, "b": {"enum": [1, 2]}}}}}
 "#;
@@ -125,15 +121,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_list_of_tools_is_read_by_name_and_arguments() {
-        let tools: Vec<ToolSpec> = (0..=MOST_IN_FULL).map(|index| tool(&format!("t{index}"))).collect();
-        let section = section(&tools);
-        assert!(section.contains("\nt0(title, b): Adds.\nt1(title, b): Adds.\n"), "{section}");
-    }
-
-    #[test]
-    fn a_list_with_huge_schemas_is_shortened_too() {
-        let huge = ToolSpec { description: "x".repeat(LONGEST_IN_FULL), ..tool("huge") };
-        assert!(section(&[huge]).len() < 1_000);
+    fn a_list_with_huge_schemas_is_read_by_name_and_arguments() {
+        let huge = ToolSpec { description: "long ".repeat(LONGEST_IN_FULL), ..tool("huge") };
+        let section = section(&[&tool("add"), &huge]);
+        assert!(section.contains("\nadd(title, b): Adds.\nhuge(title, b): long long"), "{section}");
+        assert!(section.len() < 1_000);
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum Order {
 /// What the model says.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
+    /// So many of so many layers are in memory.
+    Loading { done: u32, total: u32 },
     /// It is in memory.
     Ready,
     /// A piece of the answer.

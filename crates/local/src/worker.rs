@@ -82,7 +82,7 @@ impl Worker {
                     Some(model) => model,
                     empty => {
                         self.set(State::Loading);
-                        job.outlet.send(ModelEvent::Status(ModelStatus::Loading))?;
+                        job.outlet.send(ModelEvent::Status(ModelStatus::Loading { done: 0, total: 0 }))?;
                         // Who comes while it is loaded for nobody waits for the same.
                         let unheard = Outlet::unheard();
                         empty.insert(load(if is_spare { &unheard } else { &job.outlet })?)
@@ -237,7 +237,7 @@ mod tests {
         let thread = std::thread::spawn(move || worker.work(None, |_| Ok(Fake(notes.clone()))));
         let finish = Ok(ModelEvent::Finish(FinishReason::Stop));
         let [a1, a2, b1] = streams.map(all);
-        assert_eq!(a1, [Ok(ModelEvent::Status(ModelStatus::Loading)), finish.clone()]);
+        assert_eq!(a1, [Ok(ModelEvent::Status(ModelStatus::Loading { done: 0, total: 0 })), finish.clone()]);
         assert_eq!(
             a2[..3],
             [1, 2, 2].map(|ahead| Ok(queued(ahead))),

@@ -1,7 +1,8 @@
 //! How often the built-in model is right: real questions, real lists of tools, rules instead of a judge.
 //!
-//! `--filter TEXT` takes the cases whose id, list or subject contains it, `--sample N` each Nth, `--half tune` or
-//! `--half held` every other one, `--tools 14` or `--tools 38` one length of list, `--weights FILE` another file.
+//! `--filter TEXT` takes the cases whose id begins with it, whose list it is or whose subject contains it, `--sample N`
+//! each Nth, `--half tune` or `--half held` every other one, `--tools 14` or `--tools 38` one length of list,
+//! `--weights FILE` another file.
 
 #![expect(clippy::print_stdout, reason = "a command-line tool")]
 
@@ -102,7 +103,7 @@ struct Row {
 }
 
 fn is_about(case: &Case, text: &str) -> bool {
-    case.id.contains(text) || case.list == text || case.about.contains(text)
+    case.id.starts_with(text) || case.list == text || case.about.contains(text)
 }
 
 async fn ask(engine: &Engine, request: Request) -> Answer {

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use domain::model::{FinishReason, ModelError, ModelEvent, ModelStatus, PartKind, Usage};
 use domain::text::cut_to;
 
+use crate::screen::NOTICE;
 use crate::wire::Report;
 
 /// Bytes of one report.
@@ -63,6 +64,10 @@ impl Answered {
     pub(super) fn admit(&mut self, event: ModelEvent) -> Option<ModelEvent> {
         let next = match (self.stage, &event) {
             (Stage::Reading, ModelEvent::Status(ModelStatus::ReadingTools { .. } | ModelStatus::Reading { .. })) => {
+                self.statuses += 1;
+                Stage::Reading
+            }
+            (Stage::Reading, ModelEvent::Notice(text)) if text == NOTICE => {
                 self.statuses += 1;
                 Stage::Reading
             }
@@ -142,6 +147,7 @@ mod tests {
         ] {
             assert_eq!(admitted(events.clone()), (0, false), "{events:?}");
         }
+        assert_eq!(admitted(vec![ModelEvent::Notice(NOTICE.to_owned()), begin(0), END, FINISH]), (4, true));
         assert_eq!(admitted(vec![begin(0), begin(0)]), (1, false));
         assert_eq!(admitted(vec![begin(0), reading]), (1, false));
         assert_eq!(admitted(vec![begin(0), FINISH]), (1, false));

@@ -18,8 +18,10 @@ async fn it_loads_streams_and_reuses_what_it_read() {
     let request = Request { system: "You answer in English. ".repeat(20), ..asks("What is the capital of France?") };
     let first = ask(&engine, request.clone()).await;
     assert!(first.text.contains("Paris"), "{first:?}");
-    assert_eq!(first.statuses[0], ModelStatus::Loading);
-    assert!(matches!(first.statuses[1], ModelStatus::Reading { done: 0, total } if total > 64), "{first:?}");
+    let loading: Vec<ModelStatus> =
+        (0..=30).map(|done| ModelStatus::Loading { done, total: 30.min(done * 30) }).collect();
+    assert_eq!(first.statuses[..31], loading, "each of its 30 layers is told");
+    assert!(matches!(first.statuses[31], ModelStatus::Reading { done: 0, total } if total > 64), "{first:?}");
     assert!(first.usage.input_tokens > 64 && first.usage.cached_input_tokens == 0, "{first:?}");
     assert!(first.usage.output_tokens > 0);
     assert_eq!(engine.state(), State::Ready);

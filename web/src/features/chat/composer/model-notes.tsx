@@ -10,14 +10,20 @@ export function manyTools(model: Model, toolCount: number): boolean {
   return model.builtIn && toolCount > MOST_TOOLS;
 }
 
+/** Why a model cannot answer. One that a chat has kept and nobody serves has no reason of its own. */
+export function whyNot({ name, reason }: Model): string {
+  return reason ?? t("chat.model.gone", { name });
+}
+
 /** What one has to know before writing: that no model is there, or that it has too much to choose from. */
 export function ModelNotes({ chatId, toolCount }: { chatId: string; toolCount: number }) {
   const { loaded, model } = useChatModel(chatId);
   if (!loaded) return null;
   if (!model?.available) {
+    const reason = model ? whyNot(model) : t("chat.model.missing");
     return (
       <p role="status" className="mt-2 text-center text-sm wrap-anywhere text-err">
-        {t("chat.model.none", { reason: model?.reason ?? t("chat.model.missing") })}
+        {t("chat.model.none", { reason })}
       </p>
     );
   }

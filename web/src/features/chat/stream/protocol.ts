@@ -8,8 +8,11 @@ import { isObject, type JsonObject } from "@/lib/json";
 /** What keeps a model busy before its first word. */
 export type ModelStatus =
   | { readonly state: "queued"; readonly ahead: number }
-  | { readonly state: "loading" }
-  | { readonly state: "reading-tools" | "reading"; readonly done: number; readonly total: number }
+  | {
+      readonly state: "loading" | "reading-tools" | "reading";
+      readonly done: number;
+      readonly total: number;
+    }
   | { readonly state: "retrying"; readonly after_ms: number };
 
 /** What the first chunk of a run says about it. */
@@ -132,7 +135,6 @@ function isModelStatus(data: JsonObject): boolean {
     case "queued":
       return isCount(data["ahead"]);
     case "loading":
-      return true;
     case "reading-tools":
     case "reading":
       return isCount(data["done"]) && isCount(data["total"]);

@@ -117,7 +117,7 @@ function interleaved(lists: readonly (readonly object[])[], picks: readonly numb
 }
 
 const picks = fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 30 });
-const status = { type: "data-model-status", transient: true, data: { state: "loading" } };
+const status = { type: "data-model-status", transient: true, data: { state: "loading", done: 3, total: 28 } };
 
 const step = (number: number) =>
   fc

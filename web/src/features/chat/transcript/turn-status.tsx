@@ -26,11 +26,12 @@ const WORDS = {
 /** What the model is busy with before its first word. */
 function ModelWork({ status }: { status: ModelStatus }) {
   const words = wordsFor(status);
-  const reads = status.state === "reading-tools" || status.state === "reading";
   return (
     <span className="flex flex-1 items-center gap-2.5 text-sm tabular-nums">
       <span className="whitespace-nowrap">{words}</span>
-      {reads && status.total > 0 && <ProgressBar label={words} value={status.done} total={status.total} />}
+      {"total" in status && status.total > 0 && (
+        <ProgressBar label={words} value={status.done} total={status.total} />
+      )}
     </span>
   );
 }

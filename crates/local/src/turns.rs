@@ -1,0 +1,64 @@
+//! ChatML, written by hand.
+
+use crate::tokenizer::Tokenizer;
+
+/// Writes turns as tokens. Text between two marks is encoded in one piece, as in training.
+pub(crate) struct Turns<'a> {
+    tokenizer: &'a Tokenizer,
+    tokens: Vec<u32>,
+    text: String,
+}
+
+impl<'a> Turns<'a> {
+    pub(crate) fn new(tokenizer: &'a Tokenizer) -> Self {
+        Self { tokenizer, tokens: Vec::new(), text: String::new() }
+    }
+
+    pub(crate) fn open(&mut self, role: &str) {
+        self.flush();
+        self.tokens.push(self.tokenizer.turn_start());
+        self.say(role);
+        self.say("\n");
+    }
+
+    /// Words of anybody.
+    pub(crate) fn say(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Words of our own, whose markers mean their tokens.
+    pub(crate) fn mark(&mut self, text: &str) {
+        self.flush();
+        self.tokens.extend(self.tokenizer.encode_marked(text));
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.flush();
+        self.tokens.push(self.tokenizer.turn_end());
+        self.say("\n");
+        self.flush();
+    }
+
+    pub(crate) fn turn(&mut self, role: &str, text: &str) {
+        self.open(role);
+        self.say(text);
+        self.close();
+    }
+
+    pub(crate) fn for_assistant(mut self) -> Vec<u32> {
+        self.open("assistant");
+        self.done()
+    }
+
+    pub(crate) fn done(mut self) -> Vec<u32> {
+        self.flush();
+        self.tokens
+    }
+
+    fn flush(&mut self) {
+        if !self.text.is_empty() {
+            self.tokens.extend(self.tokenizer.encode(&self.text));
+            self.text.clear();
+        }
+    }
+}
