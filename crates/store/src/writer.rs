@@ -178,7 +178,7 @@ async fn together(mut connection: PoolConnection<Sqlite>, places: Vec<Place>) ->
     }
     let (mut ends, mut result) = (Vec::with_capacity(places.len()), Ok(()));
     let mut places = places.into_iter();
-    for place in places.by_ref() {
+    while let Some(place) = places.next() {
         let ((back, returned), (tell, end)) = (oneshot::channel(), oneshot::channel());
         // Who does not wait any more drops the turn, and thereby gives it back.
         drop(place.send(Ok(Turn { lent: Some((connection, back)), end })));
@@ -188,6 +188,10 @@ async fn together(mut connection: PoolConnection<Sqlite>, places: Vec<Place>) ->
         };
         connection = given.connection;
         ends.push(tell);
+        // What the last one keeps, the commit keeps: a lone transaction costs no statement more than one of its own.
+        if given.is_kept && places.as_slice().is_empty() {
+            break;
+        }
         if let Err(error) = run(&mut connection, if given.is_kept { KEEP } else { UNDO }).await {
             // Nothing of what was done together is left, whatever the reason.
             result = Err(sqlx::Error::Io(io::Error::other(error)));
@@ -195,7 +199,8 @@ async fn together(mut connection: PoolConnection<Sqlite>, places: Vec<Place>) ->
         }
     }
     if result.is_ok() {
-        result = run(&mut connection, COMMIT).await;
+        // It fails, too, when the database has rolled everything back by itself.
+        result = run(&mut connection, COMMIT).await.map_err(|error| sqlx::Error::Io(io::Error::other(error)));
     }
     let connection = if result.is_ok() { Some(connection) } else { clean(connection).await };
     let error = result.err();

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use domain::model::{ModelError, ModelEvent, ModelStatus, Request};
 use reqwest::Response;
+use reqwest::header::HeaderMap;
 use tokio::time::{Instant, sleep};
 
 use crate::client::backoff::Backoff;
@@ -105,7 +106,9 @@ impl Exchange {
         loop {
             let encoded = wire.encode(&self.request, self.concessions).map_err(Failure::lasting)?;
             match self.http.post(&self.provider, &encoded.path, encoded.body.into()).await {
-                Ok(response) => {
+                Ok(mut response) => {
+                    // They hold the memory that the head was read into for as long as the answer goes on.
+                    *response.headers_mut() = HeaderMap::new();
                     if self.concessions != self.http.conceded(&self.provider, &self.request.model) {
                         self.http.remember(&self.provider, &self.request.model, self.concessions);
                     }

@@ -133,7 +133,7 @@ impl<'a> Caller<'a> {
                     None => Ended::refused(format!("There is no tool called {}.", call.name)),
                 }
             }
-            (Ok(arguments), Some(tool)) => self.through_permission(&record, tool, arguments).await,
+            (Ok(arguments), Some(tool)) => Box::pin(self.through_permission(&record, tool, arguments)).await,
         };
         history::tool_result(&self.tell(record, ended).await, call.name.clone(), &self.sight)
     }

@@ -95,7 +95,8 @@ enum Break {
     Failed(String),
 }
 
-/// Drives a turn to its end, whatever that is.
+/// Drives a turn to its end, whatever that is. What happens once or seldom in it has memory of its own, and only while it
+/// happens: most of a turn's time the model writes.
 pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
     let recorder = Recorder::new(&app, Arc::clone(&run));
     if turn.resumed.is_none() {
@@ -117,7 +118,7 @@ pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
             outcome => outcome,
         },
     };
-    finish(&app, &run, &turn, &recorder, outcome).await;
+    Box::pin(finish(&app, &run, &turn, &recorder, outcome)).await;
 }
 
 /// What ends a turn from outside.
@@ -167,18 +168,18 @@ fn begin(run: &Run, turn: &Turn, recorder: &Recorder) {
 }
 
 async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Result<Done, Break> {
-    let takes = Takes::of(app, run.owner, &turn.model).await;
+    let takes = Box::pin(Takes::of(app, run.owner, &turn.model)).await;
     let caller = Caller::new(app, run, recorder, &turn.selection, takes);
     let begun = match &turn.resumed {
         Some(resumed) => {
-            go_on(&caller, resumed).await;
+            Box::pin(go_on(&caller, resumed)).await;
             recorder.emit(&RunEvent::FinishStep);
             resumed.rounds
         }
         None => 0,
     };
-    let toolset = caller.toolset().await;
-    let stored = run.home.list_messages(run.owner, run.chat, history::MESSAGES).await;
+    let toolset = Box::pin(caller.toolset()).await;
+    let stored = Box::pin(run.home.list_messages(run.owner, run.chat, history::MESSAGES)).await;
     let stored = stored.map_err(|error| {
         tracing::error!(%error, run = %run.id, "the conversation could not be read");
         Break::Failed("the conversation could not be read from the database".to_owned())
@@ -186,7 +187,7 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     let name_of = |call: &ToolCall| toolset.model_name(&call.server_name, &call.name);
     let said = recorder.parts();
     let newest_first = said.iter().rev().chain(stored.iter().rev().flat_map(|message| message.parts.iter().rev()));
-    caller.sight.load(&run.home, run.owner, newest_first).await.map_err(|error| {
+    Box::pin(caller.sight.load(&run.home, run.owner, newest_first)).await.map_err(|error| {
         tracing::error!(%error, run = %run.id, "the files of the conversation could not be read");
         Break::Failed("the files of the conversation could not be read from the database".to_owned())
     })?;
@@ -199,9 +200,9 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
         messages.push(ModelMessage::user(GO_ON));
     }
     messages.extend(history::answer(&said, &name_of, &caller.sight));
-    let offer = caller.offer(&turn.model, &messages).await;
+    let offer = Box::pin(caller.offer(&turn.model, &messages)).await;
     let tools = offer.specs(toolset);
-    let settings = settings_of(app, run, turn).await.map_err(|error| {
+    let settings = Box::pin(settings_of(app, run, turn)).await.map_err(|error| {
         tracing::error!(%error, run = %run.id, "the settings of the chat could not be read");
         Break::Failed("the settings of the chat could not be read from the database".to_owned())
     })?;
@@ -232,7 +233,7 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
             return Ok(Done { reason: reply.finish.unwrap_or(FinishReason::Truncated), usage });
         }
         run.questions.begin(reply.calls.len());
-        let results = join_all(reply.calls.iter().map(|call| caller.make(call))).await;
+        let results = Box::pin(join_all(reply.calls.iter().map(|call| caller.make(call)))).await;
         recorder.emit(&RunEvent::FinishStep);
         request.messages.push(ModelMessage::Assistant {
             thoughts: reply.thoughts,

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -16,6 +16,10 @@ const DONE: &[u8] = b"data: [DONE]\n\n";
 
 /// Bytes that a viewer is handed at a time, unless one event has more: one that does not read holds no more than this.
 const PIECE: usize = 32 * 1024;
+
+/// Bytes of an event that a viewer is handed a copy of, which is gone when it is sent; to share it costs a counter that
+/// stays with the event.
+const COPIED: usize = 4 * 1024;
 
 /// Numbers that are left out when a log goes on in another process: more than can have been told and not written down,
 /// so that no number stands for two events.
@@ -43,7 +47,8 @@ struct Frames {
 
 impl Frames {
     fn push(&mut self, number: u64, json: &str) {
-        let frame = Bytes::from(format!("id: {number}\ndata: {json}\n\n"));
+        // As long as what it holds: a run has thousands of them.
+        let frame = Bytes::from([format!("id: {number}\ndata: ").as_str(), json, "\n\n"].concat());
         self.bytes += frame.len();
         self.all.push((number, frame));
         self.last = number;
@@ -214,17 +219,18 @@ impl RunLog {
         let new = &new[..taken];
         cursor.next = next + taken;
         cursor.ended = head.closed && cursor.next >= head.frames;
-        if let ([(_, only)], false) = (new, cursor.ended) {
+        let end = if cursor.ended && !head.left { DONE } else { &[] };
+        if let ([(_, only)], []) = (new, end)
+            && length > COPIED
+        {
             return Some(only.clone());
         }
-        let mut piece = BytesMut::with_capacity(length + DONE.len());
+        let mut piece = Vec::with_capacity(length + end.len());
         for (_, frame) in new {
             piece.extend_from_slice(frame);
         }
-        if cursor.ended && !head.left {
-            piece.extend_from_slice(DONE);
-        }
-        (!piece.is_empty()).then(|| piece.freeze())
+        piece.extend_from_slice(end);
+        (!piece.is_empty()).then(|| Bytes::from(piece))
     }
 
     fn frames(&self) -> MutexGuard<'_, Frames> {
