@@ -6,7 +6,7 @@ mod tools;
 
 use std::time::Duration;
 
-use domain::model::{FinishReason, ModelError, ModelEvent, ModelMessage, PartKind, Request, Usage};
+use domain::model::{FinishReason, ModelError, ModelEvent, ModelMessage, ModelStatus, PartKind, Request, Usage};
 use domain::{ApiKeyId, UserId};
 use futures_util::{Stream, StreamExt};
 use tokio::sync::mpsc;
@@ -27,6 +27,9 @@ const ROUNDS: usize = 25;
 const KEY_LOOK: Duration = Duration::from_secs(1);
 /// Pieces on their way to the program; a program that does not read holds the model up.
 const AHEAD: usize = 64;
+/// How long a provider that wants a pause is waited for before the first word. A program can wait itself, and knows then
+/// what for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a program asks.
 #[derive(Debug)]
@@ -178,11 +181,13 @@ impl Talk<'_> {
         let sight = Sight::new(Takes::of(self.app, user, &model).await);
         let offered = if with_tools { Some(self.offer(user, &model, &request).await?) } else { None };
         let mut usage = Usage::default();
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             if let Some((toolset, offer)) = &offered {
                 request.tools = offer.specs(toolset);
             }
-            let reply = self.ask(&model, &request, user, offered.is_none()).await?;
+            // Once tools have run, to begin anew would run them twice.
+            let patience = if round == 0 { PATIENCE } else { Duration::MAX };
+            let reply = self.ask(&model, &request, user, offered.is_none(), patience).await?;
             usage += reply.usage;
             let Some((toolset, offer)) = offered.as_ref().filter(|_| !reply.calls.is_empty()) else {
                 return Ok((reply.finish.unwrap_or(FinishReason::Truncated), usage));
@@ -207,11 +212,19 @@ impl Talk<'_> {
     }
 
     /// Asks once. The program is told the calls only when the tools are its own.
-    async fn ask(&self, model: &ModelId, request: &Request, user: UserId, tells_calls: bool) -> Result<Reply, Failure> {
+    async fn ask(
+        &self,
+        model: &ModelId,
+        request: &Request,
+        user: UserId,
+        tells_calls: bool,
+        patience: Duration,
+    ) -> Result<Reply, Failure> {
         let payer = Payer { user, of: None };
         let mut events = meter::ask(self.app, payer, model, request.clone(), self.cancel.child_token());
         let mut reply = Reply::default();
         let mut open: Vec<Open> = Vec::new();
+        let mut waited = Duration::ZERO;
         while let Some(event) = events.next().await {
             let said = match event? {
                 ModelEvent::PartStart { part, kind } => {
@@ -246,6 +259,15 @@ impl Talk<'_> {
                 }
                 ModelEvent::Finish(reason) => {
                     reply.finish = Some(reason);
+                    None
+                }
+                ModelEvent::Status(ModelStatus::Retrying { after_ms }) => {
+                    let wait = Duration::from_millis(after_ms);
+                    waited += wait;
+                    if waited > patience {
+                        let message = "it asks for a pause".to_owned();
+                        return Err(ModelError::RateLimited { message, retry_after: Some(wait) }.into());
+                    }
                     None
                 }
                 ModelEvent::Status(_)

@@ -6,7 +6,7 @@ pub mod event;
 mod answer;
 mod asker;
 mod call;
-mod choice;
+pub mod choice;
 mod decision;
 mod engine;
 mod history;

@@ -343,6 +343,30 @@ async fn what_is_wrong_with_a_question_or_the_model_is_told_in_the_shape_of_the_
 }
 
 #[tokio::test]
+async fn a_provider_that_wants_a_long_pause_is_not_waited_for_in_silence() {
+    let model =
+        ScriptedModel::start([Step::TooOften(20), Step::TooOften(20), Step::TooOften(1), Step::Text("42".into())])
+            .await;
+    let app = TestApp::builder().set("OPENAI_BASE_URL", &model.base_url).start().await;
+    let key = key_of(&app.person().await, &["chat"]).await;
+    let mut body = question("openai/scripted");
+    body["stream"] = true.into();
+    let response = json!({ "model": "openai/scripted", "input": "What is 6*7?" });
+    let answers = [ask(&app, &key, &body).await, respond(&app, &key, &response).await];
+    assert_eq!(model.requests().len(), 2, "neither is asked again");
+    for answer in answers {
+        assert_eq!(answer.status(), 429);
+        let seconds: u64 = answer.headers()[RETRY_AFTER].to_str().unwrap().parse().unwrap();
+        assert!((20..=21).contains(&seconds), "{seconds}");
+        let refused: Value = answer.json().await.unwrap();
+        assert_eq!(refused["error"]["code"], "rate_limit_exceeded", "{refused}");
+    }
+    let (status, answer) = told(&app, &key, &question("openai/scripted")).await;
+    assert_eq!((status, &answer["choices"][0]["message"]["content"]), (200, &json!("42")), "{answer}");
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn a_question_carries_its_parameters_and_what_is_not_supported_is_refused_by_name() {
     let model = ScriptedModel::start([]).await;
     model.always(Step::Text("42".into()));

@@ -67,8 +67,15 @@ async fn a_persons_provider_answers_them_over_every_wire_and_its_key_never_comes
         let listed = person.get("/api/model-providers").await;
         assert_eq!(listed["providers"].as_array().unwrap().len(), 5);
         assert_eq!(listed["providers"][0]["hint"], "0815");
-        let export = person.get("/api/account/export").await.to_string();
-        assert!(!listed.to_string().contains(KEY) && !export.contains(KEY));
+        let export = person.get("/api/account/export").await;
+        let mut told = listed["providers"].clone();
+        for provider in told.as_array_mut().unwrap() {
+            provider.as_object_mut().unwrap().remove("hint");
+        }
+        assert_eq!(export["providers"], told, "not even the end of a key goes out");
+        assert_eq!(export["usage"].as_array().unwrap().len(), 5);
+        assert_eq!(export["usage"], person.get("/api/usage").await["days"]);
+        assert!(!listed.to_string().contains(KEY) && !export.to_string().contains(KEY));
         let default = person.get("/api/models").await["default"].clone();
         assert_eq!(default, "my-my-openai/scripted", "where nothing is configured, the person's own answers");
         app.stop().await;

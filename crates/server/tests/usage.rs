@@ -232,6 +232,37 @@ async fn who_has_used_what_they_may_waits_until_midnight_and_loses_nothing() {
 }
 
 #[tokio::test]
+async fn what_waits_at_the_limit_says_why() {
+    for database in databases() {
+        let model = ScriptedModel::start([Step::Text("Hello.".into())]).await;
+        let clock = MockClock::new();
+        let app = TestApp::builder()
+            .database(database)
+            .clock(&clock)
+            .set("OPENAI_BASE_URL", &model.base_url)
+            .set("CHAT_TOKENS_PER_DAY", "100")
+            .start()
+            .await;
+        let mut person = app.person().await;
+        let chat = person.new_chat().await;
+        let path = format!("/api/sessions/{chat}/queue");
+        assert_eq!(person.ask(&chat, "Hello", json!([])).await.0, 200);
+        cost(&person, &chat, 1).await;
+        assert_eq!(person.get(&path).await, json!({ "messages": [], "hindrance": null }));
+        let message = json!({ "message": "More", "sessionId": chat, "tools": [] });
+        assert_eq!(person.post(&path, &message).await.0, 201);
+        let queue = person.get(&path).await;
+        assert_eq!(queue["messages"][0]["content"], "More", "{queue}");
+        assert!(queue["hindrance"].as_str().unwrap().contains("midnight"), "{queue}");
+        clock.advance_seconds(50_400);
+        person.sign_in_again().await;
+        let queue = person.get(&path).await;
+        assert_eq!((&queue["messages"][0]["content"], &queue["hindrance"]), (&json!("More"), &Value::Null), "{queue}");
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn a_turn_that_goes_over_the_limit_ends_with_what_it_has() {
     let model = ScriptedModel::start([]).await;
     model.always(Step::Calls(vec![("calculate".into(), json!({ "expression": "6*7" }))]));

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::auth_sessions::{AuthMethod, AuthSession, SessionRow};
 use crate::dispatch::{read, transaction, write};
-use crate::{Error, JsonText, Store};
+use crate::{Error, JsonText, Store, users};
 
 /// The word for a code of an authenticator app among what a person proved.
 pub const TOTP: &str = "totp";
@@ -75,9 +75,6 @@ pub struct Challenge {
 const LIST: &str = "SELECT id, friendly_name, status, last_challenged_at, created_at, updated_at
     FROM mfa_factors WHERE user_id = $1 ORDER BY created_at, id";
 
-/// Holds back others who enroll for the same person.
-const LOCK_OWNER: &str = "UPDATE users SET updated_at = updated_at WHERE id = $1";
-
 const DELETE_ABANDONED: &str = "DELETE FROM mfa_factors
     WHERE user_id = $1 AND status = 'unverified' AND created_at < $2
       AND NOT EXISTS (SELECT 1 FROM mfa_challenges c WHERE c.factor_id = mfa_factors.id AND c.created_at >= $2)";
@@ -145,7 +142,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, Error> {
         transaction!(self, |tx| {
-            if sqlx::query(LOCK_OWNER).bind(owner.0).execute(&mut *tx).await?.rows_affected() == 0 {
+            if sqlx::query(users::LOCK).bind(owner.0).execute(&mut *tx).await?.rows_affected() == 0 {
                 return Err(Error::NotFound);
             }
             sqlx::query(DELETE_ABANDONED).bind(owner.0).bind(abandoned.0).execute(&mut *tx).await?;

@@ -8,7 +8,7 @@ use domain::{ChatId, FileId, MessageId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::dispatch::{read, transaction, write};
-use crate::{Error, Store};
+use crate::{Error, Store, users};
 
 /// A file to be kept.
 #[derive(Debug, Clone, Copy)]
@@ -169,6 +169,7 @@ impl Store {
         let size = i64::try_from(file.bytes.len()).unwrap_or(i64::MAX);
         let name = file.name.map(|name| without_nul(name.to_owned()));
         transaction!(self, |tx| {
+            sqlx::query(users::LOCK).bind(owner.0).execute(&mut *tx).await?;
             let kept = sqlx::query_scalar::<_, i64>(SUM).bind(owner.0).fetch_one(&mut *tx).await?;
             if kept.saturating_add(size) > i64::try_from(most).unwrap_or(i64::MAX) {
                 return Ok(false);

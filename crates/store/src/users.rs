@@ -216,6 +216,9 @@ const UPDATE: &str = "UPDATE users SET email = $2, password_hash = $3, email_con
 
 const DELETE: &str = "DELETE FROM users WHERE id = $1";
 
+/// Within a transaction: holds back others that count what a person has before they add to it.
+pub(crate) const LOCK: &str = "UPDATE users SET updated_at = updated_at WHERE id = $1";
+
 const DELETE_UNCONFIRMED: &str = "DELETE FROM users WHERE id = $1 AND email_confirmed_at IS NULL AND updated_at = $2";
 
 /// What [`INSERT`] and [`UPDATE`] have in common: `$1` to `$16`.

@@ -48,6 +48,8 @@ pub enum Step {
     },
     /// It refuses.
     Status(u16, String),
+    /// It has been asked too often, and wants to be left alone for so many seconds.
+    TooOften(u64),
     /// It breaks off after some text.
     BreakOff(String),
     /// It says some text and then nothing more, until the caller goes.
@@ -192,6 +194,10 @@ fn answer(script: &Mutex<Script>, head: &HeaderMap, body: &Bytes, frames: Frames
         (step, Arc::clone(&script.open))
     };
     let step = step.unwrap_or_else(|| Step::Status(500, "the script is at its end".into()));
+    if let Step::TooOften(seconds) = step {
+        let body = json!({ "error": { "message": "too many requests" } });
+        return (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, seconds)], axum::Json(body)).into_response();
+    }
     let (said, pace, end) = match spoken(step) {
         Ok(spoken) => spoken,
         Err((status, message)) => {
@@ -215,6 +221,7 @@ fn answer(script: &Mutex<Script>, head: &HeaderMap, body: &Bytes, frames: Frames
 fn spoken(step: Step) -> Result<(Vec<Said>, Duration, End), (u16, String)> {
     Ok(match step {
         Step::Status(status, message) => return Err((status, message)),
+        Step::TooOften(_) => return Err((429, "too many requests".to_owned())),
         Step::Text(text) => (pieces(&text), Duration::ZERO, End::Done),
         Step::Slowly(text, pace) => (pieces(&text), pace, End::Done),
         Step::Words { count, pace } => ((0..count).map(|_| Said::Text("word ".into())).collect(), pace, End::Done),

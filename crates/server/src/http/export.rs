@@ -20,6 +20,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use store::branches::AsideMessage;
 use store::marks::Marks;
+use store::model_providers::ModelProvider;
 use store::rest::ast::{Comparison, Filter, Order, Query, Test};
 use store::rest::{Page, Table};
 
@@ -27,6 +28,7 @@ use super::auth::UserBody;
 use super::error::ApiError;
 use super::extract::{Named, Query as Asked, SignedIn};
 use super::sessions::own_chat;
+use super::usage::DayView;
 use crate::app::App;
 use crate::chats::file::{FileOfFile, VERSION};
 use crate::chats::markdown;
@@ -41,8 +43,27 @@ const MESSAGES: i64 = 100_000;
 pub async fn everything(State(app): State<App>, caller: SignedIn) -> Result<Response, ApiError> {
     let user = app.store.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
     let profile = serde_json::to_string(&UserBody::from(user)).map_err(|error| ApiError::Internal(error.into()))?;
-    let head = format!("{},\n\"profile\": {profile},\n\"connections\": [", about(&app));
+    let providers = app.store.list_model_providers(caller.user).await?;
+    let providers: Vec<String> = providers.iter().map(provider_row).collect();
+    // A row for each model and day: few enough to be read at once.
+    let usage = app.store.costs_by_day(caller.user, Timestamp(0), Timestamp(i64::MAX)).await?.into_iter();
+    let usage = usage.map(|day| serde_json::to_string(&DayView::from(day))).collect::<serde_json::Result<Vec<_>>>();
+    let usage = usage.map_err(|error| ApiError::Internal(error.into()))?;
+    let head = format!(
+        "{},\n\"profile\": {profile},\n\"providers\": [{}],\n\"usage\": [{}],\n\"connections\": [",
+        about(&app),
+        listed(&providers, true),
+        listed(&usage, true)
+    );
     stream_of(app, caller.user, head, Step::Connections(Cursor::default())).await
+}
+
+/// A provider of models that the person has added: where it is, and nothing of its key.
+fn provider_row(provider: &ModelProvider) -> String {
+    let ModelProvider { id, slug, name, kind, base_url, secret, created_at, .. } = provider;
+    let has_key = secret.is_some();
+    json!({ "id": id, "prefix": slug, "name": name, "kind": kind, "baseUrl": base_url, "hasKey": has_key, "createdAt": created_at })
+        .to_string()
 }
 
 /// The form of one chat.

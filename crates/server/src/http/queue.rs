@@ -3,6 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use domain::attachment::Attached;
+use domain::message::Part;
 use domain::{ChatId, QueuedId};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,15 +18,35 @@ use super::functions::{AiChat, check_message, check_question};
 use super::sessions::own_home;
 use crate::app::App;
 use crate::events::Event;
-use crate::runs::QueueError;
+use crate::models::with_advice;
+use crate::runs::{QueueError, choice};
 
 /// `GET /api/sessions/{id}/queue`
 pub async fn list(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
     let (chat, home) = own_home(&app, &caller, &chat).await?;
     let waiting = home.list_queued(caller.user, chat).await?;
-    let messages: Vec<Value> =
-        waiting.iter().map(|message| json!({ "id": message.id, "content": message.content })).collect();
-    Ok(Json(json!({ "messages": messages })))
+    let hindrance =
+        if waiting.is_empty() { None } else { choice::hindrance_of(&app, &home, caller.user, chat).await? };
+    let messages: Vec<Value> = waiting
+        .iter()
+        .map(|message| {
+            let attached: Vec<String> = message.parts.iter().filter_map(name_of).collect();
+            json!({ "id": message.id, "content": message.content, "attached": attached })
+        })
+        .collect();
+    Ok(Json(json!({ "messages": messages, "hindrance": hindrance.as_ref().map(with_advice) })))
+}
+
+/// What a person calls a thing that goes with a message; nothing for what is no thing of its own.
+fn name_of(part: &Part) -> Option<String> {
+    match part {
+        Part::File(file) => Some(file.filename.clone().unwrap_or_else(|| file.media_type.clone())),
+        Part::Attachment { attachment } => Some(match &attachment.content {
+            Attached::Prompt { .. } => format!("/{}", attachment.name),
+            Attached::Resource { .. } => attachment.title.clone().unwrap_or_else(|| attachment.name.clone()),
+        }),
+        _ => None,
+    }
 }
 
 /// `POST /api/sessions/{id}/queue`, with the body of `ai-chat`.

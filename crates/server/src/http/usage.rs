@@ -66,12 +66,19 @@ struct FilesView {
     most: u64,
 }
 
+/// What a model's calls cost on a day.
 #[derive(Debug, Serialize)]
-struct DayView {
+pub(super) struct DayView {
     day: String,
     model: String,
     #[serde(flatten)]
     total: Total,
+}
+
+impl From<DayTotal> for DayView {
+    fn from(DayTotal { day, model, total }: DayTotal) -> Self {
+        Self { day: date(Timestamp(0).plus_seconds(day * DAY)), model, total }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -94,16 +101,11 @@ pub async fn by_day(
     let today = allowance::day_of(app.clock.now());
     let from = today.plus_seconds(-(days - 1) * DAY);
     let rows = app.store.costs_by_day(caller.user, from, today.plus_seconds(DAY)).await?;
-    let view = |DayTotal { day, model, total }: DayTotal| DayView {
-        day: date(Timestamp(0).plus_seconds(day * DAY)),
-        model,
-        total,
-    };
     let limit = allowance::used(&app, caller.user).await?;
     Ok(Json(UsageView {
         from: date(from),
         to: date(today),
-        days: rows.into_iter().map(view).collect(),
+        days: rows.into_iter().map(DayView::from).collect(),
         files: FilesView {
             bytes: app.store.count_file_bytes(caller.user).await?,
             most: app.config.limits.files_bytes as u64,

@@ -29,3 +29,17 @@ pub async fn model_of(
     allowance::check(app, owner, &model).await.map_err(ModelError::from)?;
     Ok((model, own.settings.over(defaults.settings)))
 }
+
+/// Why no turn could begin in a chat now: the model is not there any more, or the person has used what they may.
+pub async fn hindrance_of(
+    app: &App,
+    home: &Store,
+    owner: UserId,
+    chat: ChatId,
+) -> Result<Option<ModelError>, store::Error> {
+    match model_of(app, home, owner, chat).await {
+        Err(BeginError::Model(error)) => Ok(Some(error)),
+        Err(BeginError::Store(error)) => Err(error),
+        Ok(_) | Err(_) => Ok(None),
+    }
+}

@@ -90,6 +90,8 @@ impl Runs {
                 Err(BeginError::NoMessage) => {}
                 Err(error) => {
                     tracing::info!(%error, "a message that waits could not be sent yet");
+                    // What hinders it is told with what waits.
+                    app.events.publish(owner, &Event::Queue { session_id: chat });
                     return;
                 }
             }

@@ -25,7 +25,9 @@ async fn an_empty_account_is_a_whole_file() {
         assert_eq!((&file["format"], &file["version"]), (&json!("ai-chat-mcp-export"), &json!(1)));
         assert_eq!(file["exportedAt"], "2026-11-21T10:00:00.000000Z");
         assert_eq!(file["profile"], person.get("/auth/v1/user").await);
-        assert_eq!((&file["connections"], &file["chats"]), (&json!([]), &json!([])));
+        for list in ["providers", "usage", "connections", "chats"] {
+            assert_eq!(file[list], json!([]), "{list}");
+        }
     }
 }
 

@@ -118,6 +118,7 @@ async fn a_file_goes_with_its_message_wherever_that_goes() {
         let queue = format!("/api/sessions/{}/queue", scene.chat);
         let (status, queued) = scene.person.post(&queue, &waits).await;
         assert_eq!(status, 201, "{queued}");
+        assert_eq!(scene.person.get(&queue).await["messages"][0]["attached"], json!(["c.txt"]));
         assert_eq!(delete(&scene.person, &format!("/v1/files/{three}")).await, 409);
         scene.model.push(Step::Text("Yes.".into()));
         let id = queued["id"].as_str().unwrap();

@@ -43,6 +43,7 @@ async fn bytes_of_a_result_are_kept_once_and_shown_to_the_model() {
             { "type": "image", "mimeType": "image/webp", "data": data, "file": { "url": "/v1/files/x" } },
             { "type": "text", "text": "small" },
             { "type": "resource", "resource": { "uri": "eyes://a/song.wav", "mimeType": "audio/wav", "blob": sound } },
+            { "type": "audio", "mimeType": "audio/ogg", "data": STANDARD.encode(vec![8; 40_000]) },
         ] });
         let call = call(&scene, result).await;
         let content = &call["result"]["content"];
@@ -54,10 +55,24 @@ async fn bytes_of_a_result_are_kept_once_and_shown_to_the_model() {
             (&json!("song.wav"), &Value::Null)
         );
         assert_eq!(bytes(&scene.person, id_of(&content[2]["file"])).await.unwrap(), vec![9; 50_000]);
+        assert_eq!((&content[3]["file"]["mediaType"], &content[3]["data"]), (&json!("audio/ogg"), &Value::Null));
+        let sound = id_of(&content[3]["file"]);
+        assert_eq!(bytes(&scene.person, sound).await.unwrap(), vec![8; 40_000]);
         let sum = scene.person.get("/api/usage").await["files"]["bytes"].as_u64().unwrap();
-        assert_eq!(sum, picture.len() as u64 + 50_000);
+        assert_eq!(sum, picture.len() as u64 + 90_000);
         let stranger = scene.app.person().await;
         assert_eq!(bytes(&stranger, id_of(&content[0]["file"])).await, Err(404));
+
+        // A link serves them with the results, when these were chosen.
+        let shares = format!("/api/sessions/{}/shares", scene.chat);
+        for (chosen, status) in [(json!({ "tools": true }), 200), (json!({ "files": true }), 404)] {
+            let (_, share) = scene.person.post(&shares, &chosen).await;
+            let token = share["url"].as_str().unwrap().split_once("share=").unwrap().1;
+            let shown = scene.person.get(&format!("/api/shared/{token}")).await.to_string();
+            assert_eq!(shown.contains(sound), status == 200, "{shown}");
+            let url = format!("{}/api/shared/{token}/files/{sound}", scene.app.url);
+            assert_eq!(scene.app.http.get(url).send().await.unwrap().status(), status);
+        }
 
         // The model is given the picture as it was told of it, now and later.
         let now = scene.model.requests().pop().unwrap()["messages"].to_string();

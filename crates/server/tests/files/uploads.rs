@@ -1,5 +1,6 @@
 //! What is taken and what is not, and how it is served.
 
+use futures_util::future::join_all;
 use serde_json::json;
 use testkit::{Database, MockClock, TestApp, databases};
 
@@ -73,6 +74,10 @@ async fn what_is_not_taken_says_why() {
         let (status, answer) = upload(&scene.person, "name=b", "text/plain", &large).await;
         assert_eq!((status, &answer["error"]["code"]), (413, &json!("storage_full")));
         assert!(answer["error"]["message"].as_str().unwrap().contains("12 MiB together. Delete chats"), "{answer}");
+        let small = vec![b'x'; MIB];
+        let at_once = join_all((0..4).map(|_| upload(&scene.person, "name=c", "text/plain", &small))).await;
+        let kept = at_once.iter().filter(|(status, _)| *status == 201).count();
+        assert_eq!(kept, 2, "there is room for two of them: {at_once:?}");
         // Another person has room of their own, and what was removed makes room.
         let other = scene.app.person().await;
         assert_eq!(upload(&other, "name=b", "text/plain", &large).await.0, 201);
