@@ -42,6 +42,7 @@ for (const [name, look] of [looks[1], looks[2]].filter((one) => one !== undefine
     await temperature.fill("1.25");
     await picker.getByLabel("Thinking").selectOption("High");
     await picker.getByRole("button", { name: "Save" }).click();
+    await visitor.toast("Settings saved", "Settings saved");
     await inspect(visitor, "chat-settings", look);
     await page.keyboard.press("Escape");
     stage.model.answer(say("Briefly."));

@@ -56,6 +56,6 @@ for (const [name, look] of [looks[0], looks[3]].filter((one) => one !== undefine
     await row.waitFor({ state: "detached" });
     await closeToasts(visitor);
     await settings.button("Close").first().click();
-    await page.getByText(/No model can answer/u).waitFor();
+    await page.getByText(/No model can answer: mine-large is not offered any more/u).waitFor();
   });
 }

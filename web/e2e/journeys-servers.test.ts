@@ -48,6 +48,10 @@ test("name and URL are both required", async (t) => {
   assert.ok(await connect.isDisabled(), "without a name");
   await visitor.field("Server Name").fill("toolbox");
   assert.ok(await connect.isEnabled());
+  await visitor.field("MCP Server URL").fill("localhost:3000/mcp");
+  await connect.click();
+  await visitor.toast("Connection Failed", /^The URL of a server begins with http:/u);
+  assert.equal(await visitor.field("MCP Server URL").inputValue(), "localhost:3000/mcp");
 });
 
 test("the button says Connecting... and waits", async (t) => {

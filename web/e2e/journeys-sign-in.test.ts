@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
-import { closeToasts, inspect, looks } from "./look.ts";
+import type { Page } from "playwright-core";
+import { closeToasts, desk, inspect, looks } from "./look.ts";
 import { type Peer, startPeer } from "./peer.ts";
 import { allowAll } from "./permission.ts";
 import { call, say } from "./scripted-model.ts";
 import { openStage } from "./stage.ts";
-import { eventually, type Visitor } from "./visitor.ts";
+import { eventually, Visitor } from "./visitor.ts";
 
 const stage = await openStage();
 
@@ -104,11 +105,28 @@ test("a call whose sign-in has ended waits, and goes on by itself after a sign-i
   await visitor.page.reload();
   await wish(visitor).getByRole("button", { name: "Sign in to notes" }).click();
   await wish(visitor).getByText(`127.0.0.1:${notes.port}`, { exact: true }).waitFor();
-  const opening = visitor.page.context().waitForEvent("page");
-  await wish(visitor).getByRole("link", { name: "Continue" }).click();
-  const opened = await opening;
-  await opened.getByRole("heading", { name: "AI Chat MCP wants to use Notes" }).waitFor();
-  assert.equal(await opened.evaluate(() => window.opener), null);
+  async function follow(name: string): Promise<Page> {
+    const opening = visitor.page.context().waitForEvent("page");
+    await wish(visitor).getByRole("link", { name }).click();
+    const opened = await opening;
+    await opened.getByRole("heading", { name: "AI Chat MCP wants to use Notes" }).waitFor();
+    assert.equal(await opened.evaluate(() => window.opener), null);
+    return opened;
+  }
+  const refused = await follow("Continue");
+  await refused.getByRole("link", { name: "Deny" }).click();
+  const end = refused.getByRole("dialog", { name: "Not Signed In" });
+  await end.getByText(/^You can close this window/u).waitFor();
+  await inspect(new Visitor(refused, visitor.origin), "sign-in-window", {
+    viewport: desk,
+    colorScheme: "light",
+    hasTouch: false,
+  });
+  await end.getByRole("button", { name: "Stay in this window" }).click();
+  await refused.getByLabel("Server Name").waitFor();
+  await refused.close();
+
+  const opened = await follow("Open once more");
   const closed = opened.waitForEvent("close");
   await opened.getByRole("link", { name: "Allow" }).click();
   await visitor.answers.getByText("That was that.").waitFor();

@@ -38,6 +38,7 @@ export async function inspect(visitor: Visitor, screen: string, look: Look): Pro
   assert.deepEqual(await faults(visitor), [], screen);
   assert.deepEqual(await overflows(visitor), [], `${screen} scrolls where it must not`);
   assert.deepEqual(await atTheEdge(visitor), [], `${screen}: what floats keeps off the edges`);
+  assert.deepEqual(await covered(visitor), [], `${screen}: a toast stands over what is being used`);
   if (look.hasTouch) assert.deepEqual(await tooSmall(visitor), [], `${screen}: hard to hit`);
 }
 
@@ -99,6 +100,26 @@ function atTheEdge({ page }: Visitor): Promise<string[]> {
       .filter(({ left, right }) => Math.min(left, right) < least)
       .map(({ name, left, right }) => `${name}: ${left} left, ${right} right`);
   }, margin);
+}
+
+/** What is being used, and has a toast over it: what is open, what is written in, and the buttons at the foot of a dialog. */
+function covered({ page }: Visitor): Promise<string[]> {
+  return page.evaluate(() => {
+    const composer = "body:not(:has(dialog[open])) div:has(> textarea[aria-label=Message])";
+    const used = [
+      ...document.querySelectorAll(`[popover=auto]:popover-open, dialog[open] footer, :focus, ${composer}`),
+    ];
+    const toasts = [...document.querySelectorAll("[popover=manual] [role=status] > *")];
+    return used
+      .filter((one) => one.checkVisibility())
+      .filter((one) => {
+        const { left, right, top, bottom } = one.getBoundingClientRect();
+        return toasts
+          .map((toast) => toast.getBoundingClientRect())
+          .some((over) => over.left < right && left < over.right && over.top < bottom && top < over.bottom);
+      })
+      .map((one) => one.ariaLabel ?? one.tagName);
+  });
 }
 
 /** The controls that a finger would miss, apart from links inside text. */

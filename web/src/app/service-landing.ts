@@ -1,8 +1,9 @@
 import { t } from "@/lib/account-text";
 import type { PartKey } from "@/lib/t";
 import type { Tone } from "@/ui/badge";
-import { signInWindow } from "@/lib/sign-in-window";
+import { endSignInWindow } from "@/lib/sign-in-window";
 import { toast } from "@/ui/toast";
+import { showSignInDone } from "./sign-in-done";
 
 interface Outcome {
   readonly title: PartKey<"account">;
@@ -50,7 +51,14 @@ export function tellServiceLanding(): void {
   if (landing === undefined) return;
   history.replaceState(history.state, "", location.pathname + landing.search + location.hash);
   const { outcome } = landing;
-  // Who waits for the sign-in sees it in the other window. A browser that does not let this one close shows the page.
-  if (outcome === server.get("connected") && sessionStorage.getItem(signInWindow) !== null) window.close();
-  if (outcome) toast({ title: t(outcome.title), description: t(outcome.text), tone: outcome.tone });
+  if (outcome === undefined) return;
+  const [title, text] = [t(outcome.title), t(outcome.text)];
+  if (!endSignInWindow()) {
+    toast({ title, description: text, tone: outcome.tone });
+    return;
+  }
+  // Who waits for the sign-in sees in the other window that it has succeeded.
+  if (outcome === server.get("connected")) window.close();
+  // Nothing of this is seen where the browser lets the window close.
+  showSignInDone({ title, text });
 }

@@ -22,6 +22,10 @@ interface SignInQuestionProps {
 export function SignInQuestion({ connectionId, server, busy, say }: SignInQuestionProps) {
   const [left, setLeft] = useState(false);
   const begin = useMutation({ mutationFn: () => serverSignIn(connectionId) });
+  /** Where to: a sign-in that was left may have ended with a no, and is begun anew. */
+  async function placeOf(url: URL): Promise<URL> {
+    return left ? serverSignIn(connectionId).catch(() => url) : url;
+  }
   const needsClient = begin.error instanceof ApiError && begin.error.code === clientNeeded;
   return (
     <>
@@ -47,7 +51,7 @@ export function SignInQuestion({ connectionId, server, busy, say }: SignInQuesti
             className={buttonClass({ size: "sm", ...(left && { variant: "quiet" }) })}
             onClick={(event) => {
               setLeft(true);
-              if (openSignIn(begin.data)) event.preventDefault();
+              if (openSignIn(placeOf(begin.data))) event.preventDefault();
             }}
           >
             {t(left ? "elicitation.url.again" : "elicitation.signIn.continue")}

@@ -2,6 +2,7 @@ import { Download, X } from "lucide-react";
 import { useEffect, useId, useRef } from "react";
 import { showInvisible } from "@/lib/show-invisible";
 import { IconButton } from "@/ui/button";
+import { hostToasts, readToastHost } from "@/ui/toast";
 import { type FileRef, formatSize, nameOf } from "./file-ref";
 import { t } from "./file-text";
 import { saveAs } from "./save-as";
@@ -17,7 +18,12 @@ interface PictureDialogProps {
 export function PictureDialog({ file, src, onClose }: PictureDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    const around = readToastHost();
+    dialog.current?.showModal();
+    hostToasts(dialog.current);
+    return () => hostToasts(around);
+  }, []);
   const name = showInvisible(nameOf(file));
   return (
     // The click is only the backdrop's; keyboards close with Escape, which the dialog handles itself.

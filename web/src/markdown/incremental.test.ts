@@ -158,6 +158,55 @@ test("links defined at the end reach back to the blocks before", () => {
 });
 
 test(
+  "code that is still open is at each length what the parser makes of it",
+  () => {
+    const line = fc.oneof(
+      fc.constantFrom(
+        "",
+        " ",
+        "    four",
+        "\tconst a = 1;",
+        "``",
+        "```",
+        "~~~",
+        "````",
+        "```js",
+        "> q",
+        "- [x]: y",
+      ),
+      fc.string({ maxLength: 12 }),
+      fc.constantFrom("a\rb", "nul \0 here", "\u2028"),
+    );
+    const opening = fc.constantFrom("```", "````ts", "~~~ js meta", "```` a\\b &amp;");
+    fc.assert(
+      fc.property(
+        opening,
+        fc.array(line, { maxLength: 12 }),
+        fc.integer({ min: 1, max: 9 }),
+        (mark, lines, size) => {
+          const text = [mark, ...lines].join("\n");
+          for (const state of feed(text, size).slice(0, -1)) {
+            const anew = advance(EMPTY_MARKDOWN, state.text, false);
+            const all = ({ finished, tail }: MarkdownState) => bareBlocks([...finished, ...tail]);
+            expect(all(state)).toEqual(all(anew));
+          }
+        },
+      ),
+      { numRuns: 3 * RUNS },
+    );
+  },
+  PATIENCE_MS,
+);
+
+test("a code block of 200 kB is parsed once, however it comes", () => {
+  const text = `\`\`\`ts\n${"export const answer = 42; // and why\n\n".repeat(5_300)}`;
+  const states = feed(text, 16);
+  expect(text.length).toBeGreaterThan(200_000);
+  // Once more when it is complete.
+  expect((states.at(-1)?.lexed ?? 0) / text.length).toBeLessThan(2.1);
+});
+
+test(
   "streaming 50 kB in frames of 16 characters lexes at most 25 characters for each",
   () => {
     const paragraph =

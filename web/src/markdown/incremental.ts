@@ -21,6 +21,8 @@ export interface MarkdownState {
   readonly tailStart: number;
   /** The blocks after those, with unfinished markup made whole for the eye. */
   readonly tail: readonly Block[];
+  /** Where in the text the code begins, when the tail is nothing but code that is still open; otherwise 0. */
+  readonly codeStart: number;
   /** The link definitions so far, by identifier. */
   readonly definitions: Definitions;
   /** Whether a block defines a link or a footnote, which blocks before it may name. */
@@ -35,10 +37,16 @@ export const EMPTY_MARKDOWN: MarkdownState = {
   finished: [],
   tailStart: 0,
   tail: [],
+  codeStart: 0,
   definitions: new Map(),
   reachesBack: false,
   lexed: 0,
 };
+
+/** The line that opens a code block. */
+const FENCE = /^(?:`{3}|~{3})[^\n]*\n/u;
+/** A line that may close one, and characters that the parser changes. */
+const DECISIVE = /^ {0,3}(?:`+|~+)[ \t]*$|[\0\r]/mu;
 
 const reachesBack = (node: RootContent): boolean =>
   node.type === "definition" || node.type === "footnoteDefinition";
@@ -54,6 +62,13 @@ export function advance(before: MarkdownState, text: string, complete: boolean):
   const start = continues ? before : EMPTY_MARKDOWN;
   const source = text.slice(start.tailStart);
   if (complete) return finish(start, text, source);
+  const [block] = start.tail;
+  // Code can be long, and until it ends each line is only one more.
+  if (start.codeStart > 0 && block && !DECISIVE.test(text.slice(start.text.lastIndexOf("\n") + 1))) {
+    const node = { ...block.node, value: text.slice(start.codeStart).replace(/\n$/u, "") };
+    const lexed = start.lexed + text.length - start.text.length;
+    return { ...start, text, tail: [{ ...block, node }], lexed };
+  }
 
   const root = parseMarkdown(source);
   const settled = countSettled(root, source);
@@ -66,12 +81,14 @@ export function advance(before: MarkdownState, text: string, complete: boolean):
   const repaired = repairTail(rest);
   // What needs no repair has just been parsed.
   const tail = repaired === rest ? root.children.slice(settled) : parseMarkdown(repaired).children;
+  const opening = tail.length === 1 && tail[0]?.type === "code" ? FENCE.exec(rest)?.[0].length : undefined;
   return {
     text,
     complete,
     finished: taken.length > 0 ? finished : start.finished,
     tailStart: text.length - rest.length,
     tail: tail.map((node, index) => ({ key: finished.length + index, node })),
+    codeStart: opening && !DECISIVE.test(rest.slice(opening)) ? text.length - rest.length + opening : 0,
     definitions: withDefinitions(start.definitions, taken),
     reachesBack: start.reachesBack || taken.some(reachesBack),
     lexed: start.lexed + source.length + (repaired === rest ? 0 : repaired.length),
@@ -91,6 +108,7 @@ function finish(start: MarkdownState, text: string, source: string): MarkdownSta
     finished: [...kept, ...blocks],
     tailStart: text.length,
     tail: [],
+    codeStart: 0,
     definitions: withDefinitions(start.definitions, nodes),
     reachesBack: hasDefinitions,
     lexed: start.lexed + source.length + (whole ? text.length : 0),

@@ -26,10 +26,14 @@ function change(next: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Tells the user what happened. The oldest toast makes room when there are more than three. */
+/** Tells the user what happened. The same is told once at a time, and the oldest toast makes room when there are more than three. */
 export function toast(content: Omit<Toast, "id" | "tone"> & { tone?: Tone }): void {
   const added: Toast = { tone: "neutral", ...content, id: nextId++ };
-  change([...toasts, added].slice(-shownAtOnce));
+  const others = toasts.filter(
+    ({ title, description, action }) =>
+      action !== undefined || title !== added.title || description !== added.description,
+  );
+  change([...others, added].slice(-shownAtOnce));
 }
 
 export function dismissToast(id: number): void {

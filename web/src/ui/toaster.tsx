@@ -23,10 +23,7 @@ const colours: Record<Tone, string> = {
   neutral: "text-ink-2",
 };
 
-/**
- * Shows the toasts at the right below the heads of page and chat, where no control lies under them; in a dialog at its foot.
- * They are read out.
- */
+/** Shows the toasts, and has them read out. They cover nothing that is being used: see `place`. */
 export function Toaster() {
   const toasts = useSyncExternalStore(subscribeToasts, readToasts);
   const host = useSyncExternalStore(subscribeToasts, readToastHost) ?? document.body;
@@ -43,11 +40,12 @@ export function Toaster() {
       popover="manual"
       aria-label={t("ui.notifications")}
       className={cn(
-        "pointer-events-none fixed inset-auto right-5 m-0 grid w-[min(356px,calc(100vw-40px))] gap-2.5 overflow-visible bg-transparent",
-        host === document.body ? "top-[124px] max-wide:top-[190px]" : "bottom-5",
+        "pointer-events-none fixed inset-auto right-5 m-0 grid w-[min(356px,calc(100vw-20px))] max-wide:right-2.5 gap-2.5 overflow-visible bg-transparent",
+        place(host),
       )}
     >
-      <div role="status" aria-live="polite" className="contents">
+      {/* A phone has room for one. */}
+      <div role="status" aria-live="polite" className="contents max-wide:[&>*+*]:hidden">
         {/* The newest comes first: whatever their length, it is the one in sight. */}
         {toasts.toReversed().map((item) => (
           <ToastCard key={item.id} toast={item} />
@@ -56,6 +54,16 @@ export function Toaster() {
     </section>,
     host,
   );
+}
+
+/**
+ * At the very top, over heads alone: on phones, where something is open, and on screens without a head of their own. A dialog
+ * has them beside it. Else they stand below the heads of page and chat, so that these can be used.
+ */
+function place(host: Element): string {
+  if (host !== document.body) return "top-2.5 wide:right-auto wide:left-5";
+  if (location.pathname !== "/" || document.querySelector("[popover=auto]:popover-open")) return "top-2.5";
+  return location.search.includes("tab=") ? "top-2.5 wide:top-[68px]" : "top-2.5 wide:top-[124px]";
 }
 
 function ToastCard({ toast }: { toast: Toast }) {

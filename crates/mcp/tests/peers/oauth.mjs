@@ -44,6 +44,8 @@ const provider = {
     const id = randomUUID();
     codes.set(id, { client, params });
     const link = (allow) => `/decide?id=${id}&allow=${allow}`;
+    // As large sign-in servers do, it cuts its pages off from those that opened them.
+    res.set("Cross-Origin-Opener-Policy", "same-origin");
     res.type("html").send(`<!doctype html><html lang="en"><title>Consent</title><h1>${client.client_name ?? client.client_id} wants to use Notes</h1>
       <p>Scopes: ${(params.scopes ?? []).join(" ") || "none"}</p><a href="${link("yes")}">Allow</a> <a href="${link("no")}">Deny</a></html>`);
   },

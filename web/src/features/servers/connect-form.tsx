@@ -42,6 +42,7 @@ export function ConnectForm({ userId, draft, onChange }: ConnectFormProps) {
               value={draft.name}
               onChange={(event) => onChange({ ...draft, name: event.target.value })}
               placeholder={t("servers.namePlaceholder")}
+              maxLength={200}
               autoComplete="off"
               spellCheck={false}
               aria-required

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decideConnection, type Probe } from "./connect-rule";
+import { decideConnection, isServerUrl, type Probe } from "./connect-rule";
 
 const tool = { name: "current_time" };
 const drive = ["google_drive_list_files", "google_drive_read_file", "google_drive_create_file"];
@@ -66,3 +66,20 @@ test("refuses with the reason where nothing may stand in", () => {
     kind: "connect",
   });
 });
+
+test.each([
+  "http://localhost:3000/mcp",
+  "HTTPS://example.com",
+  "ws://127.0.0.1",
+  "wss://example.com/mcp?key=1",
+])("%s is the URL of a server", (url) => expect(isServerUrl(url)).toBe(true));
+
+test.each([
+  "",
+  "mcp",
+  "localhost:3000/mcp",
+  "ftp://example.com",
+  "http://",
+  "http://name:word@example.com",
+  `http://example.com/${"a".repeat(2_048)}`,
+])("%s is none", (url) => expect(isServerUrl(url)).toBe(false));

@@ -1,6 +1,9 @@
 import type { ToolDefinition } from "@/lib/available-tool";
 import { fallbackTools } from "./fallback-tools";
 
+/** In bytes. */
+const LONGEST_URL = 2_048;
+
 /** What the proxy answers after it has tried to open a server. */
 export interface ProxyAnswer {
   success: boolean;
@@ -8,6 +11,13 @@ export interface ProxyAnswer {
   error?: string | null;
   /** Whether the server wants the user to sign in first. */
   needsSignIn?: boolean;
+}
+
+/** Whether the product takes this as the URL of a server; the database holds to the same rule. */
+export function isServerUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || text.length > LONGEST_URL) return false;
+  return /^(?:https?|wss?):$/u.test(url.protocol) && url.username === "" && url.password === "";
 }
 
 /** How asking the proxy went. */

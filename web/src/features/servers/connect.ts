@@ -2,7 +2,7 @@ import { boot } from "@/lib/boot";
 import type { Toast } from "@/ui/toast";
 import { insertServer, probeServer } from "./api";
 import { type ConnectDraft, headersOf } from "./connect-draft";
-import { decideConnection } from "./connect-rule";
+import { decideConnection, isServerUrl } from "./connect-rule";
 import { t } from "./servers-text";
 
 /** What to tell about a connection that was made. */
@@ -20,6 +20,7 @@ export interface Connected {
 export async function connectServer(userId: string, draft: ConnectDraft): Promise<Connected> {
   const name = draft.name.trim();
   const url = draft.url.trim();
+  if (!isServerUrl(url)) throw new Error(t("servers.badUrl"));
   const headers = headersOf(draft);
   const probe = await probeServer(url, headers);
   const decision = decideConnection(probe, boot.fallbackTools, t("servers.noTools"));

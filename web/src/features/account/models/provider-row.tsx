@@ -98,7 +98,7 @@ export function ProviderRow({ user, provider, tested }: ProviderRowProps) {
         >
           {t("models.provider.test")}
         </Button>
-        <p role="status" className="min-w-0 flex-1 basis-40 text-sm wrap-anywhere">
+        <p role="status" className="min-w-0 flex-1 basis-56 text-sm wrap-anywhere">
           <Told told={told} failed={test.error?.message} />
         </p>
       </div>

@@ -97,8 +97,8 @@ export function Composer({ ref, ...options }: ComposerProps) {
               <FileHost {...{ field, text, write, attached, slot }} chatId={options.chatId} />
             </Suspense>
             {offers.buttons}
-            {/* On a phone three buttons leave no room for it. */}
-            <span className={waits ? "max-phone:hidden" : "contents"}>
+            {/* On a phone Stop leaves no room for its name. */}
+            <span className={busy ? "max-phone:hidden" : "contents"}>
               <ModelInfo chatId={options.chatId} toolCount={tools.length} />
             </span>
             <span className="flex-1" />

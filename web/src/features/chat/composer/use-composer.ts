@@ -123,7 +123,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
 }
 
 function refusalWords(error: ApiError | null): { description: string; detail?: string } {
-  if (!error) return { description: t("chat.sendFailed") };
+  if (!error) return { description: t("chat.sendFailed"), detail: t("error.unreachable") };
   const { message, retryAfterSeconds } = error;
   // Nobody counts hours in seconds: such a message says itself until when.
   if (retryAfterSeconds === undefined || retryAfterSeconds > 600) return { description: message };

@@ -16,13 +16,15 @@ export function Queue({ chatId, store }: QueueProps) {
   const titleId = useId();
   const queries = useQueryClient();
   const query = waitingQuery(chatId);
-  const { data: waiting = [] } = useQuery(query);
+  const { data } = useQuery(query);
+  const waiting = data?.messages ?? [];
   const { phase } = useChatStatus(store);
   const reload = () => queries.invalidateQueries({ queryKey: query.queryKey });
   return (
     <>
       <p role="status" className="sr-only">
-        {waiting.length > 0 ? t("queue.count", { n: waiting.length }) : ""}
+        {waiting.length > 0 &&
+          [t("queue.count", { n: waiting.length }), data?.hindrance].filter(Boolean).join(". ")}
       </p>
       {waiting.length > 0 && (
         <section
@@ -30,9 +32,9 @@ export function Queue({ chatId, store }: QueueProps) {
           className="mb-2.5 rounded-lg border border-line bg-surface py-1.5 pr-1.5 pl-4 text-md"
         >
           <h3 id={titleId} className="py-1 text-sm font-normal text-ink-2">
-            {t(phase === "idle" ? "queue.paused" : "queue.title")}
+            {data?.hindrance ?? t(phase === "idle" ? "queue.paused" : "queue.title")}
           </h3>
-          <ol className="max-h-[30dvh] overflow-y-auto">
+          <ol className="max-h-[30dvh] space-y-1.5 overflow-y-auto">
             {waiting.map((message) => (
               <QueuedRow key={message.id} chatId={chatId} message={message} onChanged={reload} />
             ))}

@@ -1,6 +1,7 @@
-import { Pencil, SendHorizontal, X } from "lucide-react";
+import { Paperclip, Pencil, SendHorizontal, X } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { isComposing } from "@/lib/is-composing";
+import { showInvisible } from "@/lib/show-invisible";
 import { useMutation } from "@/lib/query/use-mutation";
 import { Button, IconButton } from "@/ui/button";
 import { Textarea } from "@/ui/field";
@@ -16,7 +17,7 @@ interface QueuedRowProps {
 
 /** A message that waits: sent at once, changed or removed. */
 export function QueuedRow({ chatId, message, onChanged }: QueuedRowProps) {
-  const { id, content } = message;
+  const { id, content, attached } = message;
   const [words, setWords] = useState<string>();
   const edit = useRef<HTMLButtonElement>(null);
   const change = useMutation({
@@ -56,9 +57,12 @@ export function QueuedRow({ chatId, message, onChanged }: QueuedRowProps) {
     );
   return (
     <li className="flex items-center gap-0.5">
-      <p dir="auto" className="line-clamp-2 min-w-0 flex-1 wrap-anywhere">
-        {content}
-      </p>
+      <div className="min-w-0 flex-1">
+        <p dir="auto" className="line-clamp-2 wrap-anywhere">
+          {content}
+        </p>
+        {attached.length > 0 && <Attached names={attached} />}
+      </div>
       <IconButton
         size="sm"
         label={t("queue.send")}
@@ -82,6 +86,22 @@ export function QueuedRow({ chatId, message, onChanged }: QueuedRowProps) {
         onClick={() => !busy && change.mutate(() => removeWaiting(chatId, id))}
       />
     </li>
+  );
+}
+
+function Attached({ names }: { names: readonly string[] }) {
+  return (
+    <ul aria-label={t("queue.attached")} className="flex flex-wrap gap-x-3 text-sm text-ink-2">
+      {names.map((name, at) => (
+        // Two files can have one name.
+        <li key={at} className="flex max-w-full min-w-0 items-center gap-1">
+          <Paperclip aria-hidden="true" className="size-3.5 shrink-0" />
+          <span dir="auto" className="truncate">
+            {showInvisible(name)}
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }
 

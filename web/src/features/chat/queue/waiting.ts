@@ -5,13 +5,22 @@ import { queryOptions } from "@/lib/query/use-query";
 export interface WaitingMessage {
   readonly id: string;
   readonly content: string;
+  /** The names of what goes with it. */
+  readonly attached: readonly string[];
 }
 
-/** What waits in a chat, the next one first. */
+/** What waits in a chat. */
+interface Waiting {
+  /** The next one first. */
+  readonly messages: readonly WaitingMessage[];
+  /** Why nothing could be sent now, in words. */
+  readonly hindrance: string | null;
+}
+
 export const waitingQuery = (chatId: string) =>
   queryOptions({
     queryKey: ["queue", chatId],
-    queryFn: async () => (await callApi<{ messages: readonly WaitingMessage[] }>(pathOf(chatId))).messages,
+    queryFn: () => callApi<Waiting>(pathOf(chatId)),
     staleTime: 0,
   });
 

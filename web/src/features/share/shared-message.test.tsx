@@ -1,0 +1,61 @@
+import { prerender } from "react-dom/static";
+import { expect, test, vi } from "vitest";
+import { FilePlace } from "@/file-parts/file-place";
+import { SharedMessageView } from "./shared-message";
+import type { SharedMessage, SharedPart } from "./snapshot";
+
+// What is read from the server needs a page around it.
+vi.hoisted(() => {
+  vi.stubGlobal("document", new EventTarget());
+  vi.stubGlobal("location", new URL("http://localhost/"));
+});
+// A file's bytes stand here for where they were asked for.
+vi.mock("@/file-parts/use-file", () => ({ useFile: (url: string) => ({ src: url }) }));
+
+const place = (url: string) => url.replace("/v1/files/", "/api/shared/token/files/");
+
+/** Parts of it come in chunks of their own. */
+async function drawn(role: SharedMessage["role"], parts: readonly SharedPart[]): Promise<string> {
+  const message = { role, createdAt: "2026-11-22T10:00:00Z", parts };
+  const { prelude } = await prerender(
+    <FilePlace value={place}>
+      <SharedMessageView message={message} />
+    </FilePlace>,
+  );
+  return new Response(prelude).text();
+}
+
+test("files of a message are read from the link, or only said to have been there", async () => {
+  const picture = { type: "file", id: "7", mediaType: "image/png", filename: "cat.png", size: 9 } as const;
+  const shown = await drawn("user", [picture, { type: "text", text: "Look" }]);
+  expect(shown).toContain('src="/api/shared/token/files/7"');
+  expect(shown).toContain("cat.png");
+  const hidden = await drawn("user", [
+    { type: "hidden-file", mediaType: "image/png" },
+    { type: "text", text: "Look" },
+  ]);
+  expect(hidden).not.toContain("<img");
+  expect(hidden).toContain("<li");
+});
+
+test("sounds and pictures that a tool gave back are read from the link", async () => {
+  const file = (id: string, mediaType: string) => ({ url: `/v1/files/${id}`, mediaType, size: 50_000 });
+  const call = {
+    name: "listen",
+    serverName: "ears",
+    arguments: {},
+    outcome: "done",
+    result: {
+      content: [
+        { type: "audio", mimeType: "audio/wav", file: file("8", "audio/wav") },
+        { type: "image", mimeType: "image/png", file: file("9", "image/png") },
+      ],
+    },
+  } as const;
+  const shown = await drawn("assistant", [{ type: "whole-tool-call", call }]);
+  expect(shown).toMatch(/<audio controls[^>]*src="\/api\/shared\/token\/files\/8"/u);
+  expect(shown).toContain('src="/api/shared/token/files/9"');
+  expect(await drawn("assistant", [{ type: "tool-call", name: "listen", outcome: "done" }])).not.toContain(
+    "<audio",
+  );
+});
