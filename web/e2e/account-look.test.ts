@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
 import { newEmail } from "./account.ts";
-import { closeToasts, desk, focusedName, inspect, type Look, looks, reach } from "./look.ts";
+import { closeToasts, desk, focusedName, holdToast, inspect, type Look, looks, reach } from "./look.ts";
 import { Mailbox } from "./mailbox.ts";
 import { Settings } from "./settings.ts";
 import { openStage } from "./stage.ts";
@@ -57,6 +57,7 @@ async function walkSettings(visitor: Visitor, email: string, look: Inspect): Pro
   await settings.field("New email").fill(`new-${email}`);
   await settings.button("Change email").click();
   await settings.panel.getByText(/takes its place/u).waitFor();
+  await holdToast(visitor);
   await look(visitor, "settings-toast");
   await closeToasts(visitor);
   await settings.change("Authenticator app");
@@ -66,7 +67,7 @@ async function walkSettings(visitor: Visitor, email: string, look: Inspect): Pro
   await settings.panel.getByRole("img").waitFor();
   await look(visitor, "settings-two-step-picture");
   const secret = (await settings.panel.locator("code").textContent()) ?? "";
-  await settings.field("Code that the app shows").fill(totp(secret, -1));
+  await settings.field("Code that the app shows").fill(await totp(secret, -1));
   await settings.button("Verify").click();
   await closeToasts(visitor);
   await settings.addAuthenticator("The old tablet in the kitchen");
@@ -86,7 +87,7 @@ async function walkCode(t: TestContext, options: Look, email: string, secret: st
   await visitor.button("Verify").click();
   await visitor.page.getByRole("alert").waitFor();
   await look(visitor, "code-wrong");
-  await visitor.field("Code").fill(totp(secret));
+  await visitor.field("Code").fill(await totp(secret));
   await visitor.button("Verify").click();
   await visitor.arrivesAt("/");
   const settings = await Settings.open(visitor);
@@ -156,7 +157,7 @@ test("the settings can be used with the keyboard alone", async (t) => {
   const secret = (await settings.panel.locator("code").textContent()) ?? "";
   await reach(visitor, "Copy the secret");
   await page.keyboard.press("Tab");
-  await page.keyboard.type(totp(secret, -1));
+  await page.keyboard.type(await totp(secret, -1));
   await page.keyboard.press("Enter");
   await settings.row("My phone").waitFor();
 

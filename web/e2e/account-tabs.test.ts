@@ -124,7 +124,7 @@ test("the code given in one tab lets the other in", async (t) => {
   await one.field("Code").waitFor();
   await two.open();
   await two.field("Code").waitFor();
-  await one.field("Code").fill(totp(secret));
+  await one.field("Code").fill(await totp(secret));
   await one.button("Verify").click();
   await one.arrivesAt("/");
   await two.arrivesAt("/");
@@ -141,7 +141,7 @@ test("the first authenticator signs out the sign-ins that gave no code", async (
   const secret = await (await Settings.open(visitor)).addAuthenticator("My phone");
   await elsewhere.arrivesAt("/auth");
   await elsewhere.signIn(account.email);
-  await elsewhere.field("Code").fill(totp(secret));
+  await elsewhere.field("Code").fill(await totp(secret));
   await elsewhere.button("Verify").click();
   await elsewhere.arrivesAt("/");
   assert.equal(await elsewhere.composer.inputValue(), "Do not lose this");

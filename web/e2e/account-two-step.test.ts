@@ -28,7 +28,7 @@ test("a code is asked for once an authenticator is set up: at sign-in, after a r
     .getByRole("alert")
     .getByText(/^This code is not right/u)
     .waitFor();
-  await settings.field("Code that the app shows").fill(totp(secret, -1));
+  await settings.field("Code that the app shows").fill(await totp(secret, -1));
   await settings.button("Verify").click();
   await visitor.toast("Two-step sign-in is on", "You are asked for a code when you sign in.");
   await settings
@@ -60,7 +60,7 @@ test("a code is asked for once an authenticator is set up: at sign-in, after a r
     [],
     "nothing was asked for before the code",
   );
-  await other.field("Code").fill(totp(secret));
+  await other.field("Code").fill(await totp(secret));
   await other.button("Verify").click();
   await other.arrivesAt("/");
   assert.equal(new URL(other.page.url()).searchParams.get("tab"), "servers");
@@ -79,7 +79,7 @@ test("one of several authenticators can be chosen, and each removed; with the la
   await other.open("/auth");
   await other.signIn(account.email);
   await other.field("Authenticator").selectOption("My phone");
-  await other.field("Code").fill(totp(phone));
+  await other.field("Code").fill(await totp(phone));
   await other.button("Verify").click();
   await other.arrivesAt("/");
   await other.composer.waitFor();
@@ -111,7 +111,7 @@ test("who removes the authenticator they signed in with gives the code of anothe
   await settings.button("Remove My tablet").click();
   await settings.confirm(/asked for a code of another one/u, "Remove");
   await visitor.page.getByRole("heading", { name: "One more step" }).waitFor();
-  await visitor.field("Code").fill(totp(phone));
+  await visitor.field("Code").fill(await totp(phone));
   await visitor.button("Verify").click();
   await settings.row("My phone").waitFor();
   assert.equal(await settings.row("My tablet").count(), 0);

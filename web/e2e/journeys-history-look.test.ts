@@ -1,5 +1,5 @@
 import { test, type TestContext } from "node:test";
-import { closeToasts, inspect, looks } from "./look.ts";
+import { closeToasts, holdToast, inspect, looks } from "./look.ts";
 import { openStage } from "./stage.ts";
 
 const stage = await openStage();
@@ -43,7 +43,7 @@ async function screens(t: TestContext, look: (typeof looks)[number][1]): Promise
   await inspect(visitor, "history-found", look);
   await visitor.openChats();
   await dropdown.getByRole("button", { name: "Delete Plan the sprint review", exact: true }).click();
-  await visitor.toasts.first().waitFor();
+  await holdToast(visitor);
   await visitor.page.keyboard.press("Escape");
   await inspect(visitor, "history-undo", look);
   await closeToasts(visitor);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { closeToasts, desk, focusedName, inspect, looks, reach } from "./look.ts";
+import { closeToasts, desk, focusedName, holdToast, inspect, looks, reach } from "./look.ts";
 import { call, fail, hold, say } from "./scripted-model.ts";
 import { openStage } from "./stage.ts";
 import { eventually, type Visitor } from "./visitor.ts";
@@ -29,7 +29,7 @@ async function walk(visitor: Visitor, look: (screen: string) => Promise<void>): 
   await visitor.page.getByText("Key or headers").click();
   await visitor.connect("toolbox", `${stage.app.url}/mcp/toolbox`);
   await visitor.connection("toolbox").waitFor();
-  await visitor.toasts.first().waitFor();
+  await holdToast(visitor);
   await look("servers-toast");
   await closeToasts(visitor);
   await visitor.connect("broken", "http://127.0.0.1:1/mcp");

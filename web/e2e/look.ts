@@ -42,10 +42,22 @@ export async function inspect(visitor: Visitor, screen: string, look: Look): Pro
   if (look.hasTouch) assert.deepEqual(await tooSmall(visitor), [], `${screen}: hard to hit`);
 }
 
+/** Waits for a toast and points at it, so that it stays until it is closed. */
+export async function holdToast({ toasts }: Visitor): Promise<void> {
+  await toasts.first().hover();
+}
+
 /** Puts the toasts away, which would hide what is to be looked at. */
-export async function closeToasts({ toasts }: Visitor): Promise<void> {
+export async function closeToasts({ page, toasts }: Visitor): Promise<void> {
   await toasts.first().waitFor();
-  while ((await toasts.count()) > 0) await toasts.first().getByRole("button", { name: "Close" }).click();
+  // All in one go: a toast also goes by itself, between one look and the next.
+  while ((await toasts.count()) > 0) {
+    await page.evaluate(() => {
+      for (const toast of document.querySelectorAll("[popover=manual] [role=status] > *")) {
+        toast.querySelector<HTMLElement>("button[aria-label=Close]")?.click();
+      }
+    });
+  }
 }
 
 /** Waits for what moves to come to rest; what runs for ever is left to run. */

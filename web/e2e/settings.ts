@@ -1,5 +1,5 @@
 import type { Locator } from "playwright-core";
-import { stepLeft, totp } from "./totp.ts";
+import { totp } from "./totp.ts";
 import type { Visitor } from "./visitor.ts";
 
 type Part =
@@ -74,9 +74,7 @@ export class Settings {
     await this.field("Name of the authenticator").fill(name);
     await this.button("Continue").click();
     const secret = (await this.panel.locator("code").textContent()) ?? "";
-    // A code of the step before this one is good for as long as this step lasts.
-    if (stepLeft() < 5_000) await this.visitor.page.waitForTimeout(stepLeft());
-    await this.field("Code that the app shows").fill(totp(secret, later));
+    await this.field("Code that the app shows").fill(await totp(secret, later));
     await this.button("Verify").click();
     await this.row(name).waitFor();
     return secret;

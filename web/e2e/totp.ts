@@ -1,18 +1,24 @@
 import { createHmac } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const stepSeconds = 30;
 
+/** How long it may take until a code arrives at the server, in milliseconds. */
+const underWay = 5_000;
+
 /** Milliseconds until the codes are others. */
-export function stepLeft(): number {
+function stepLeft(): number {
   return stepSeconds * 1_000 - (Date.now() % (stepSeconds * 1_000));
 }
 
 /**
  * The code that an authenticator app shows (RFC 6238, with the parameters that all apps have). The server takes each step
- * once; `later` gives the code of a step that is still to come, which clocks may differ by.
+ * once; `later` gives the code of a step before or after this one, by which clocks may differ. One before is good for as long
+ * as this step lasts, and so waits for the next when little of it is left.
  */
-export function totp(secret: string, later = 0): string {
+export async function totp(secret: string, later = 0): Promise<string> {
+  if (later < 0 && stepLeft() < underWay) await sleep(stepLeft());
   const step = Math.floor(Date.now() / 1_000 / stepSeconds) + later;
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));

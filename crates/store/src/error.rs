@@ -24,9 +24,9 @@ impl Error {
     }
 }
 
-/// PostgreSQL's classes and codes: connection failures, no room or places left, a lock that somebody holds, not accepting
-/// connections, shutting down, trouble of its system.
-const POSTGRES: [&str; 7] = ["08", "53", "55P03", "55000", "57P", "58", "25006"];
+/// PostgreSQL's classes and codes: connection failures, two transactions in each other's way, no room or places left, a lock
+/// that somebody holds, not accepting connections, shutting down, trouble of its system.
+const POSTGRES: [&str; 9] = ["08", "40001", "40P01", "53", "55P03", "55000", "57P", "58", "25006"];
 /// SQLite's primary codes: busy, locked, read or write failed, disk full, file cannot be opened.
 const SQLITE: [u32; 5] = [5, 6, 10, 13, 14];
 

@@ -8,13 +8,17 @@ use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases, http_cl
 use super::{UNSTORED, ends_well, read_until, refuses_for_now, run_sql, under_way, until_ready};
 use crate::program::Program;
 
-/// Lets PostgreSQL refuse whatever makes its files longer, with the words and the code of a full disk.
-const FILL: &str = "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
-    DO $$ DECLARE one text; BEGIN
+/// Lets a function look at whatever makes PostgreSQL's files longer. It is changed without a lock on any table, which would
+/// have to be waited for, and could end in a deadlock with the program.
+const WATCH: &str = "DO $$ DECLARE one text; BEGIN
     FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
-    EXECUTE format('CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON %I EXECUTE FUNCTION full_disk()', one);
+    EXECUTE format('CREATE TRIGGER watched BEFORE INSERT OR UPDATE ON %I EXECUTE FUNCTION watched()', one);
     END LOOP; END $$";
+
+/// What the function does.
+fn watched(what: &str) -> String {
+    format!("CREATE OR REPLACE FUNCTION watched() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {what} END $$")
+}
 
 #[tokio::test]
 async fn a_turn_outlives_a_full_disk() {
@@ -40,19 +44,31 @@ async fn a_turn_outlives_a_full_disk() {
 
 #[tokio::test]
 async fn a_turn_outlives_a_full_disk_of_the_database_server() {
+    outlives_refusals("could not extend file: No space left on device", "disk_full").await;
+}
+
+#[tokio::test]
+async fn a_turn_outlives_deadlocks_in_the_database_server() {
+    outlives_refusals("deadlock detected", "deadlock_detected").await;
+}
+
+/// PostgreSQL refuses what is written, with these words and this code, and takes it again.
+async fn outlives_refusals(words: &str, code: &str) {
     for database in databases().into_iter().filter(|database| *database == Database::Postgres) {
         let model = ScriptedModel::start([Step::Words { count: 60, pace: Duration::from_millis(30) }]).await;
         let app = TestApp::builder().database(database).set("OPENAI_BASE_URL", &model.base_url).start().await;
+        run_sql(&app.database_url, &watched("RETURN NEW;"));
+        run_sql(&app.database_url, WATCH);
         let person = app.person().await;
         let (chat, other) = (person.new_chat().await, person.new_chat().await);
         let (mut stream, mut told) = under_way(&person, &chat).await;
-        run_sql(&app.database_url, FILL);
+        run_sql(&app.database_url, &watched(&format!("RAISE EXCEPTION '{words}' USING ERRCODE = '{code}';")));
         until_ready(&app, 503).await;
         refuses_for_now(&person, &other).await;
         read_until(&mut stream, &mut told, UNSTORED).await;
         let rows = person.get("/rest/v1/ai_chat_sessions?select=id").await;
         assert_eq!(rows.as_array().unwrap().len(), 2, "what is there can be read");
-        run_sql(&app.database_url, "DROP FUNCTION full_disk CASCADE");
+        run_sql(&app.database_url, &watched("RETURN NEW;"));
         ends_well(&person, &chat, stream, told, 60).await;
         until_ready(&app, 200).await;
         app.stop().await;
