@@ -1,6 +1,7 @@
 //! The only part that touches the network.
 
 mod backoff;
+mod beat;
 mod exchange;
 mod http;
 

@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use domain::model::{ModelError, ModelEvent, ModelStatus, Request};
 use reqwest::Response;
 use reqwest::header::HeaderMap;
 use tokio::time::{Instant, sleep};
 
 use crate::client::backoff::Backoff;
+use crate::client::beat;
 use crate::client::http::{Failure, Http};
 use crate::discretion::without_secrets;
 use crate::provider::Provider;
@@ -27,6 +29,9 @@ it answers without that.";
 
 /// How long a model that is done may take to send its usage and the end mark.
 const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// Events that are read before any is handed on, when more have come.
+const AT_HAND: usize = 256;
 
 /// One request and its answer.
 pub(super) struct Exchange {
@@ -59,7 +64,41 @@ enum State {
 struct Answer {
     response: Response,
     reader: Reader,
+    begun: Instant,
     last_said: Instant,
+    /// All that had come is read, so that there is nothing to look for before the next beat.
+    is_drained: bool,
+}
+
+impl Answer {
+    fn new(response: Response, reader: Reader) -> Self {
+        let now = Instant::now();
+        Self { response, reader, begun: now, last_said: now, is_drained: false }
+    }
+
+    /// Reads a piece; whether the answer is over with it.
+    fn take(&mut self, piece: Result<Option<Bytes>, Failure>, events: &mut Vec<ModelEvent>) -> Result<bool, Failure> {
+        let piece = match piece {
+            // The answer is whole, so that the way in which the connection ends no longer matters.
+            Err(_) if self.reader.progress() == Progress::Answered => None,
+            piece => piece?,
+        };
+        let read = match &piece {
+            Some(piece) => self.reader.push(piece, events),
+            None => self.reader.finish(events),
+        };
+        let is_over = match read {
+            Ok(()) if piece.is_some() && self.reader.progress() == Progress::Closed => {
+                self.reader.finish(events).map(|()| true)
+            }
+            read => read.map(|()| piece.is_none()),
+        };
+        is_over.map_err(|error| match error {
+            // Some gateways begin every answer with 200 and tell a failure as its first event.
+            error @ (ModelError::RateLimited { .. } | ModelError::Provider(_)) => Failure::transient(error),
+            error => Failure::lasting(error),
+        })
+    }
 }
 
 impl Exchange {
@@ -127,7 +166,7 @@ impl Exchange {
                         self.said.push_back(ModelEvent::Notice(text.to_owned()));
                     }
                     let reader = Reader::new(wire, &self.request);
-                    return Ok(State::Read(Box::new(Answer { response, reader, last_said: Instant::now() })));
+                    return Ok(State::Read(Box::new(Answer::new(response, reader))));
                 }
                 Err(failure) => {
                     // llama.cpp says with status 500 that a model takes no pictures.
@@ -158,40 +197,43 @@ impl Exchange {
         self.request = files::without_files(&self.request);
     }
 
+    /// Reads what has come of an answer, or the next piece of it.
     async fn read(&mut self, mut answer: Box<Answer>) -> Result<State, Failure> {
-        let is_answered = answer.reader.progress() == Progress::Answered;
+        if std::mem::take(&mut answer.is_drained) {
+            beat::next().await;
+        }
         let idle = self.http.settings.idle;
-        let idle = if is_answered { idle.min(LAST_WORDS) } else { idle };
-        let piece = match self.http.piece(&mut answer.response, idle).await {
-            // The answer is whole, so that the way in which the connection ends no longer matters.
-            Err(_) if is_answered => None,
-            piece => piece?,
-        };
+        let is_answered = answer.reader.progress() == Progress::Answered;
+        let patience = if is_answered { idle.min(LAST_WORDS) } else { idle };
+        let mut piece = self.http.piece(&mut answer.response, patience).await;
         let mut events = Vec::new();
-        let outcome = match &piece {
-            Some(piece) => answer.reader.push(piece, &mut events),
-            None => answer.reader.finish(&mut events),
-        };
-        let outcome = match outcome {
-            Ok(()) if piece.is_some() && answer.reader.progress() == Progress::Closed => {
-                answer.reader.finish(&mut events).map(|()| true)
+        let is_over = loop {
+            let is_over = answer.take(piece, &mut events);
+            if !matches!(is_over, Ok(false)) || events.len() >= AT_HAND || !beat::hold(answer.begun) {
+                break is_over;
             }
-            other => other.map(|()| piece.is_none()),
+            match self.http.piece_at_hand(&mut answer.response).await {
+                Some(next) => piece = next,
+                None => {
+                    answer.is_drained = true;
+                    break is_over;
+                }
+            }
         };
+        let is_silent = events.is_empty() && answer.last_said.elapsed() > idle * BUSY_SILENCES;
         if !events.is_empty() {
             self.has_begun = true;
             answer.last_said = Instant::now();
-        } else if outcome == Ok(false) && answer.last_said.elapsed() > self.http.settings.idle * BUSY_SILENCES {
-            return Err(Failure::lasting(ModelError::Silent(answer.last_said.elapsed())));
         }
+        // What was said before a failure is told before it.
         self.said.extend(events);
-        match outcome {
-            Ok(true) => Ok(State::Over),
-            Ok(false) => Ok(State::Read(answer)),
-            // Some gateways begin every answer with 200 and tell a failure as its first event.
-            Err(error @ (ModelError::RateLimited { .. } | ModelError::Provider(_))) => Err(Failure::transient(error)),
-            Err(error) => Err(Failure::lasting(error)),
-        }
+        Ok(match is_over? {
+            true => State::Over,
+            false if is_silent => {
+                return Err(Failure::lasting(ModelError::Silent(answer.last_said.elapsed())));
+            }
+            false => State::Read(answer),
+        })
     }
 
     /// What to do after a failure.

@@ -6,9 +6,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use domain::model::ModelError;
+use futures_util::FutureExt;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use reqwest::{RequestBuilder, Response};
 use secrecy::ExposeSecret;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::client::Settings;
@@ -161,6 +163,20 @@ impl Http {
             Ok(Err(error)) => Err(Failure::transient(self.unreachable(&error))),
             Ok(Ok(piece)) => Ok(piece),
         }
+    }
+
+    /// The next piece of a body if it has come, or nothing: then it may come any moment.
+    pub async fn piece_at_hand(&self, response: &mut Response) -> Option<Result<Option<bytes::Bytes>, Failure>> {
+        for is_last in [false, true] {
+            if let Some(piece) = response.chunk().now_or_never() {
+                return Some(piece.map_err(|error| Failure::transient(self.unreachable(&error))));
+            }
+            if !is_last {
+                // The task of the connection reads on only when it is asked to, which was done.
+                yield_now().await;
+            }
+        }
+        None
     }
 
     /// The body, or the beginning of it when it is longer than `limit`.
