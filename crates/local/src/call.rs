@@ -24,21 +24,53 @@ pub(crate) fn parse(written: &str) -> Option<Call> {
     Some(Call { name, arguments })
 }
 
-/// Drops optional numbers that `message` does not mention: a small model likes to fill every field, and a made-up
-/// limit or depth changes the result.
-pub(crate) fn drop_unmentioned_numbers(arguments: &str, schema: &Value, message: &str) -> String {
+/// Drops optional arguments that `message` does not ask for: a small model likes to fill every field, and a made-up
+/// limit, order or filter changes the result. These are numbers that are not mentioned, choices of which neither the
+/// value nor the field is, and texts that say again what another argument says.
+pub(crate) fn drop_unasked(arguments: &str, schema: &Value, message: &str) -> String {
     let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(arguments) else { return arguments.to_owned() };
     let required: Vec<&str> =
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    let mentioned: Vec<f64> = message
+    let numbers: Vec<f64> = message
         .split(|character: char| !(character.is_ascii_digit() || character == '.'))
         .filter_map(|number| number.trim_end_matches('.').parse().ok())
         .collect();
-    fields.retain(|name, value| match value.as_f64() {
-        Some(number) => required.contains(&name.as_str()) || mentioned.contains(&number.abs()),
-        None => true,
+    let said: Vec<String> = words(message).collect();
+    let needed: Vec<Value> = required.iter().filter_map(|name| fields.get(*name)).cloned().collect();
+    fields.retain(|name, value| {
+        if required.contains(&name.as_str()) {
+            return true;
+        }
+        if let Some(number) = value.as_f64() {
+            return numbers.contains(&number.abs());
+        }
+        let Some(text) = value.as_str() else { return true };
+        let is_choice = schema.pointer(&format!("/properties/{}/enum", escaped(name))).is_some();
+        let is_mentioned = || words(text).chain(words(name)).any(|word| said.iter().any(|one| one.starts_with(&word)));
+        if is_choice { is_mentioned() } else { !needed.contains(value) }
     });
     Value::Object(fields).to_string()
+}
+
+/// The words of a text or of a name in any of the usual spellings, in small letters.
+fn words(text: &str) -> impl Iterator<Item = String> + use<> {
+    let mut spaced = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_uppercase() {
+            spaced.push(' ');
+        }
+        if character.is_alphanumeric() {
+            spaced.extend(character.to_lowercase());
+        } else {
+            spaced.push(' ');
+        }
+    }
+    spaced.split_whitespace().filter(|word| word.len() > 2).map(str::to_owned).collect::<Vec<_>>().into_iter()
+}
+
+/// A name as a part of a JSON pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]
@@ -71,16 +103,43 @@ mod tests {
         assert_eq!(parse(written), Some(call("write", "{\"text\": \"Dear")));
     }
 
+    fn drop(arguments: &Value, schema: &Value, message: &str) -> Value {
+        serde_json::from_str(&drop_unasked(&arguments.to_string(), schema, message)).unwrap()
+    }
+
     #[test]
     fn optional_numbers_that_nobody_mentioned_are_dropped() {
         let schema = json!({ "required": ["a"] });
-        let drop = |arguments: Value, message| {
-            serde_json::from_str::<Value>(&drop_unmentioned_numbers(&arguments.to_string(), &schema, message)).unwrap()
-        };
         let made_up = json!({ "a": 7, "limit": 10, "q": "x" });
-        assert_eq!(drop(made_up.clone(), "find x"), json!({ "a": 7, "q": "x" }));
-        assert_eq!(drop(made_up.clone(), "find 10 x."), made_up);
-        assert_eq!(drop(json!({ "t": -2.5 }), "set it to -2.5."), json!({ "t": -2.5 }));
-        assert_eq!(drop_unmentioned_numbers("{\"text\": \"Dear", &schema, ""), "{\"text\": \"Dear");
+        assert_eq!(drop(&made_up, &schema, "find x"), json!({ "a": 7, "q": "x" }));
+        assert_eq!(drop(&made_up, &schema, "find 10 x."), made_up);
+        assert_eq!(drop(&json!({ "t": -2.5 }), &schema, "set it to -2.5."), json!({ "t": -2.5 }));
+        assert_eq!(drop_unasked("{\"text\": \"Dear", &schema, ""), "{\"text\": \"Dear");
+    }
+
+    #[test]
+    fn optional_choices_that_nobody_mentioned_are_dropped() {
+        let choice = json!({ "type": "string", "enum": ["name", "size"] });
+        let schema = json!({ "properties": { "sortBy": choice, "unit": choice, "a/b": choice }, "required": ["unit"] });
+        let made_up = json!({ "sortBy": "size", "unit": "size", "a/b": "name" });
+        assert_eq!(drop(&made_up, &schema, "how big are they?"), json!({ "unit": "size" }));
+        assert_eq!(
+            drop(&made_up, &schema, "Order them by Size"),
+            json!({ "sortBy": "size", "unit": "size" }),
+            "the value is mentioned"
+        );
+        assert_eq!(
+            drop(&made_up, &schema, "sorted, please"),
+            json!({ "sortBy": "size", "unit": "size" }),
+            "the field is mentioned"
+        );
+    }
+
+    #[test]
+    fn optional_texts_that_repeat_another_are_dropped() {
+        let schema = json!({ "required": ["text"] });
+        let called = |find: &str| json!({ "text": "a rose is a rose", "find": find });
+        assert_eq!(drop(&called("a rose is a rose"), &schema, "count"), json!({ "text": "a rose is a rose" }));
+        assert_eq!(drop(&called("rose"), &schema, "count rose"), called("rose"));
     }
 }

@@ -1,6 +1,7 @@
 //! Whether a message is for a tool, and which tools come into question.
 
 use domain::model::ToolSpec;
+use serde_json::Value;
 
 use crate::tokenizer::{Kind, Tokenizer};
 
@@ -44,6 +45,9 @@ const ENOUGH_WHEN_NAMED: f32 = -6.0;
 const LEAD: f32 = 2.0;
 pub(crate) const MOST_CANDIDATES: usize = 3;
 
+/// How many are weighed for a message with an address of the web, among which tools that take one are preferred.
+pub(crate) const MOST_FOR_ADDRESS: usize = 6;
+
 impl Signs {
     /// What they speak for.
     pub(crate) fn way(self) -> Way {
@@ -57,6 +61,34 @@ impl Signs {
             () => Way::Words,
         }
     }
+}
+
+/// What a tool gains that takes an address of the web, where the message has one.
+const ADDRESS: f32 = 2.5;
+
+/// Whether an address of the web stands in a text.
+pub(crate) fn has_address(text: &str) -> bool {
+    ["http://", "https://"].iter().any(|scheme| text.contains(scheme))
+}
+
+/// Puts tools that take an address of the web before others that are nearly as likely, for a message that has one.
+pub(crate) fn prefer_addresses(ranked: &mut [(usize, f32)], takes_address: impl Fn(usize) -> bool) {
+    for (index, likelihood) in &mut *ranked {
+        if takes_address(*index) {
+            *likelihood += ADDRESS;
+        }
+    }
+    ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
+}
+
+/// Whether a tool has an argument for an address of the web: by its name, or its format.
+pub(crate) fn takes_address(tool: &ToolSpec) -> bool {
+    let properties = tool.input_schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flatten().any(|(name, schema)| {
+        let name = name.to_ascii_lowercase();
+        ["url", "uri", "href"].iter().any(|word| name.contains(word))
+            || schema.get("format").is_some_and(|format| format == "uri")
+    })
 }
 
 /// Of the ranked ones, those that are nearly as likely as the first.
@@ -134,6 +166,19 @@ mod tests {
         assert_eq!(Signs { none: -0.1, need: 2.5, ..PLAIN }.way(), Way::Call);
         assert_eq!(Signs { none: -0.1, is_named: true, ..PLAIN }.way(), Way::Call);
         assert_eq!(Signs { about: -0.1, need: -1.0, ..PLAIN }.way(), Way::AboutTools);
+    }
+
+    #[test]
+    fn an_address_is_for_a_tool_that_takes_one() {
+        let tool = |schema| ToolSpec { name: "a".to_owned(), description: String::new(), input_schema: schema };
+        assert!(takes_address(&tool(json!({ "properties": { "pageUrl": { "type": "string" } } }))));
+        assert!(takes_address(&tool(json!({ "properties": { "page": { "format": "uri" } } }))));
+        assert!(!takes_address(&tool(json!({ "properties": { "path": { "type": "string" } } }))));
+        assert!(!takes_address(&tool(json!(true))));
+        assert!(has_address("What is on https://a.example?") && !has_address("What is on TV?"));
+        let mut ranked = [(4, -0.5), (1, -1.5), (2, -7.0)];
+        prefer_addresses(&mut ranked, |index| index != 4);
+        assert_eq!(ranked.map(|(index, _)| index), [1, 4, 2], "one that hardly fits stays behind");
     }
 
     #[test]

@@ -11,7 +11,10 @@ use domain::model::{ModelError, ModelEvent, ModelStatus, Request, ToolSpec, Usag
 
 use crate::cache::Slots;
 use crate::config::Config;
-use crate::decide::{MOST_CANDIDATES, Signs, Way, candidates, named, openings_of_words};
+use crate::decide::{
+    MOST_CANDIDATES, MOST_FOR_ADDRESS, Signs, Way, candidates, has_address, named, openings_of_words, prefer_addresses,
+    takes_address,
+};
 use crate::error::{Halt, LoadError};
 use crate::facts::Facts;
 use crate::forward::Model;
@@ -122,7 +125,8 @@ impl Runner {
 
         let prompt = pattern::choose(&self.tokenizer, question);
         let mut turn = self.begin(&prompt, true, out)?;
-        let ranked = turn.rank(&names, MOST_CANDIDATES)?;
+        let has_address = has_address(question.message);
+        let mut ranked = turn.rank(&names, if has_address { MOST_FOR_ADDRESS } else { MOST_CANDIDATES })?;
         let [none, about] = turn.first_likelihoods([&none, &about]);
         *spent += turn.usage;
 
@@ -132,6 +136,10 @@ impl Runner {
         *spent += turn.usage;
 
         let tool = ranked.first().map_or(f32::NEG_INFINITY, |(_, likelihood)| *likelihood);
+        if has_address {
+            prefer_addresses(&mut ranked, |index| takes_address(&tools[meant[index]]));
+            ranked.truncate(MOST_CANDIDATES);
+        }
         let signs = Signs { tool, none, about, need: needed - unneeded, is_named };
         Ok((signs.way(), candidates(&ranked).map(|index| &tools[meant[index]]).collect()))
     }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use domain::model::{FinishReason, ModelEvent, ModelStatus, PartKind, Request, Usage};
 
 use crate::cache::KvCache;
-use crate::call::{drop_unmentioned_numbers, parse};
+use crate::call::{drop_unasked, parse};
 use crate::decide::likeliest;
 use crate::error::Halt;
 use crate::facts::Facts;
@@ -168,7 +168,7 @@ impl Turn<'_> {
         };
         let schema = request.tools.iter().find(|tool| tool.name == call.name).map(|tool| &tool.input_schema);
         let arguments = match schema {
-            Some(schema) => drop_unmentioned_numbers(&call.arguments, schema, message),
+            Some(schema) => drop_unasked(&call.arguments, schema, message),
             None => call.arguments,
         };
         let id = format!("call_{}", domain::ids::fresh().simple());
