@@ -212,13 +212,11 @@ impl Exchange {
             if !matches!(is_over, Ok(false)) || events.len() >= AT_HAND || !beat::hold(answer.begun) {
                 break is_over;
             }
-            match self.http.piece_at_hand(&mut answer.response).await {
-                Some(next) => piece = next,
-                None => {
-                    answer.is_drained = true;
-                    break is_over;
-                }
-            }
+            let Some(next) = self.http.piece_at_hand(&mut answer.response).await else {
+                answer.is_drained = true;
+                break is_over;
+            };
+            piece = next;
         };
         let is_silent = events.is_empty() && answer.last_said.elapsed() > idle * BUSY_SILENCES;
         if !events.is_empty() {

@@ -227,6 +227,18 @@ async fn a_connection_that_breaks_in_the_middle_is_an_error() {
 }
 
 #[tokio::test]
+async fn what_is_read_in_beats_is_told_whole_and_before_the_connection_breaks() {
+    // Long enough to be read in beats, and much quicker than they are.
+    let words: Vec<String> = (0..400).map(|number| format!("{number} ")).collect();
+    let pieces = std::iter::once(CHUNKED_HEAD.to_owned()).chain(words.iter().map(|text| piece(&word(text))));
+    let step = Step::Write(pieces.collect(), Duration::from_millis(3));
+    let server = Server::start([step]).await;
+    let events = ask(&eager(), &server.provider(None)).await;
+    assert_eq!(text_of(&events), words.concat());
+    assert!(matches!(error_of(&events), ModelError::Unreachable(_)));
+}
+
+#[tokio::test]
 async fn a_stream_closed_in_the_middle_is_truncated() {
     let server = Server::start([Step::Say(format!("{STREAM_HEAD}{}", word("Half")))]).await;
     let events = ask(&eager(), &server.provider(None)).await;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use llm::{Provider, Wire};
 use serde_json::Value;
@@ -18,6 +19,8 @@ pub enum Step {
     Hang(String),
     /// These bytes are sent, and the connection is dropped as it is.
     Break(String),
+    /// These pieces are sent one after the other with a pause behind each, and the connection is dropped as it is.
+    Write(Vec<String>, Duration),
 }
 
 /// A request that came in.
@@ -94,9 +97,15 @@ pub fn provider_at(address: std::net::SocketAddr, key: Option<&str>) -> Provider
 
 /// Does the step; true when the client was the one who went away.
 async fn perform(mut stream: TcpStream, step: Step) -> bool {
-    let (Step::Say(text) | Step::Hang(text) | Step::Break(text)) = &step;
-    if stream.write_all(text.as_bytes()).await.is_err() {
-        return true;
+    let (pieces, pause) = match &step {
+        Step::Say(text) | Step::Hang(text) | Step::Break(text) => (std::slice::from_ref(text), Duration::ZERO),
+        Step::Write(pieces, pause) => (pieces.as_slice(), *pause),
+    };
+    for piece in pieces {
+        if stream.write_all(piece.as_bytes()).await.is_err() {
+            return true;
+        }
+        tokio::time::sleep(pause).await;
     }
     match step {
         Step::Say(_) => stream.shutdown().await.is_err(),
@@ -105,7 +114,7 @@ async fn perform(mut stream: TcpStream, step: Step) -> bool {
             while matches!(stream.read(&mut rest).await, Ok(count) if count > 0) {}
             true
         }
-        Step::Break(_) => false,
+        Step::Break(_) | Step::Write(..) => false,
     }
 }
 
