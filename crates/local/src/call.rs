@@ -24,6 +24,34 @@ pub(crate) fn parse(written: &str) -> Option<Call> {
     Some(Call { name, arguments })
 }
 
+/// Puts back what a path in the arguments has lost at its beginning: a small model likes to write `srv/notes.md` where
+/// `message` says `/srv/notes.md`.
+pub(crate) fn restore_beginnings(arguments: &str, message: &str) -> String {
+    let Ok(mut value) = serde_json::from_str::<Value>(arguments) else { return arguments.to_owned() };
+    let is_around = |character: char| matches!(character, '"' | '\'' | '`' | '(' | ')' | ',' | ';' | ':' | '?' | '!');
+    let said: Vec<&str> =
+        message.split_whitespace().map(|word| word.trim_matches(is_around).trim_end_matches('.')).collect();
+    restore(&mut value, &said);
+    value.to_string()
+}
+
+fn restore(value: &mut Value, said: &[&str]) {
+    match value {
+        Value::String(text) if !text.is_empty() && !said.contains(&text.as_str()) => {
+            let lost = |word: &&&str| {
+                word.strip_suffix(text.as_str())
+                    .is_some_and(|lost| lost.chars().all(|character| matches!(character, '/' | '~' | '.')))
+            };
+            if let Some(word) = said.iter().find(lost) {
+                *text = (*word).to_owned();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| restore(item, said)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| restore(field, said)),
+        _ => {}
+    }
+}
+
 /// Drops optional arguments that `message` does not ask for: a small model likes to fill every field, and a made-up
 /// limit, order or filter changes the result. These are numbers that are not mentioned, choices of which neither the
 /// value nor the field is, and texts that say again what another argument says.
@@ -101,6 +129,22 @@ mod tests {
     fn a_call_that_was_cut_off_is_not_closed_by_guess() {
         let written = "<tool_call>\n{\"name\": \"write\", \"arguments\": {\"text\": \"Dear";
         assert_eq!(parse(written), Some(call("write", "{\"text\": \"Dear")));
+    }
+
+    #[test]
+    fn what_a_path_lost_at_its_beginning_is_put_back() {
+        let message = "Read /srv/one.md, ~/two.md and \"./three.md\" for @anna, then srv/four.md.";
+        let restored = |arguments: Value| -> Value {
+            serde_json::from_str(&restore_beginnings(&arguments.to_string(), message)).unwrap()
+        };
+        assert_eq!(
+            restored(json!({ "paths": ["srv/one.md", "two.md", "three.md"], "by": { "name": "anna" } })),
+            json!({ "paths": ["/srv/one.md", "~/two.md", "./three.md"], "by": { "name": "anna" } }),
+            "a name is often wanted without its mark"
+        );
+        let whole = json!({ "path": "srv/four.md", "other": "one.md", "none": "", "count": 3 });
+        assert_eq!(restored(whole.clone()), whole);
+        assert_eq!(restore_beginnings("{\"text\": \"Dear", message), "{\"text\": \"Dear");
     }
 
     fn drop(arguments: &Value, schema: &Value, message: &str) -> Value {

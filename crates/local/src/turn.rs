@@ -5,7 +5,7 @@ use std::time::Instant;
 use domain::model::{FinishReason, ModelEvent, ModelStatus, PartKind, Request, Usage};
 
 use crate::cache::KvCache;
-use crate::call::{drop_unasked, parse};
+use crate::call::{drop_unasked, parse, restore_beginnings};
 use crate::decide::likeliest;
 use crate::error::Halt;
 use crate::facts::Facts;
@@ -166,10 +166,11 @@ impl Turn<'_> {
         let Some(call) = parse(&String::from_utf8_lossy(&bytes)) else {
             return Err(Halt::failed("it began a call and did not finish it"));
         };
+        let arguments = restore_beginnings(&call.arguments, message);
         let schema = request.tools.iter().find(|tool| tool.name == call.name).map(|tool| &tool.input_schema);
         let arguments = match schema {
-            Some(schema) => drop_unasked(&call.arguments, schema, message),
-            None => call.arguments,
+            Some(schema) => drop_unasked(&arguments, schema, message),
+            None => arguments,
         };
         let id = format!("call_{}", domain::ids::fresh().simple());
         self.out.send(ModelEvent::PartStart { part: 0, kind: PartKind::ToolCall { id, name: call.name } })?;
