@@ -225,13 +225,11 @@ impl Exchange {
         }
         // What was said before a failure is told before it.
         self.said.extend(events);
-        Ok(match is_over? {
-            true => State::Over,
-            false if is_silent => {
-                return Err(Failure::lasting(ModelError::Silent(answer.last_said.elapsed())));
-            }
-            false => State::Read(answer),
-        })
+        match is_over? {
+            true => Ok(State::Over),
+            false if is_silent => Err(Failure::lasting(ModelError::Silent(answer.last_said.elapsed()))),
+            false => Ok(State::Read(answer)),
+        }
     }
 
     /// What to do after a failure.

@@ -167,16 +167,13 @@ impl Http {
 
     /// The next piece of a body if it has come, or nothing: then it may come any moment.
     pub async fn piece_at_hand(&self, response: &mut Response) -> Option<Result<Option<bytes::Bytes>, Failure>> {
-        for is_last in [false, true] {
-            if let Some(piece) = response.chunk().now_or_never() {
-                return Some(piece.map_err(|error| Failure::transient(self.unreachable(&error))));
-            }
-            if !is_last {
-                // The task of the connection reads on only when it is asked to, which was done.
-                yield_now().await;
-            }
+        let mut piece = response.chunk().now_or_never();
+        if piece.is_none() {
+            // The task of the connection reads on only when it is asked to, which was done.
+            yield_now().await;
+            piece = response.chunk().now_or_never();
         }
-        None
+        piece.map(|piece| piece.map_err(|error| Failure::transient(self.unreachable(&error))))
     }
 
     /// The body, or the beginning of it when it is longer than `limit`.
