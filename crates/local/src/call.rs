@@ -63,7 +63,7 @@ pub(crate) fn drop_unasked(arguments: &str, schema: &Value, message: &str) -> St
         .split(|character: char| !(character.is_ascii_digit() || character == '.'))
         .filter_map(|number| number.trim_end_matches('.').parse().ok())
         .collect();
-    let said: Vec<String> = words(message).collect();
+    let said = words(message);
     let needed: Vec<Value> = required.iter().filter_map(|name| fields.get(*name)).cloned().collect();
     fields.retain(|name, value| {
         if required.contains(&name.as_str()) {
@@ -74,14 +74,15 @@ pub(crate) fn drop_unasked(arguments: &str, schema: &Value, message: &str) -> St
         }
         let Some(text) = value.as_str() else { return true };
         let is_choice = schema.pointer(&format!("/properties/{}/enum", escaped(name))).is_some();
-        let is_mentioned = || words(text).chain(words(name)).any(|word| said.iter().any(|one| one.starts_with(&word)));
+        let is_mentioned =
+            || [words(text), words(name)].concat().iter().any(|word| said.iter().any(|one| one.starts_with(word)));
         if is_choice { is_mentioned() } else { !needed.contains(value) }
     });
     Value::Object(fields).to_string()
 }
 
 /// The words of a text or of a name in any of the usual spellings, in small letters.
-fn words(text: &str) -> impl Iterator<Item = String> + use<> {
+fn words(text: &str) -> Vec<String> {
     let mut spaced = String::with_capacity(text.len());
     for character in text.chars() {
         if character.is_uppercase() {
@@ -93,7 +94,7 @@ fn words(text: &str) -> impl Iterator<Item = String> + use<> {
             spaced.push(' ');
         }
     }
-    spaced.split_whitespace().filter(|word| word.len() > 2).map(str::to_owned).collect::<Vec<_>>().into_iter()
+    spaced.split_whitespace().filter(|word| word.len() > 2).map(str::to_owned).collect()
 }
 
 /// A name as a part of a JSON pointer.
