@@ -11,6 +11,10 @@ use futures_util::StreamExt;
 use local::{Engine, Settings};
 use tokio_util::sync::CancellationToken;
 
+/// The program's own: what it makes of memory counts.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);

@@ -20,7 +20,7 @@ const CONTEXT: usize = 8192;
 
 /// Tokens that are read side by side. From 32 on the kernels for matrices of some processors want the weights in one more
 /// order, which takes more memory than the file; below it they share the order of the kernels for one token.
-const ROWS: usize = 28;
+pub(crate) const ROWS: usize = 28;
 
 /// A model in memory.
 #[derive(Debug)]
@@ -155,11 +155,18 @@ impl Model {
 
     /// Reads `tokens` (at least one) after those in `cache`; gives the last one's state for [`Self::logits`].
     pub(crate) fn read(&self, tokens: &[u32], cache: &mut KvCache) -> Result<Tensor> {
-        let mut state = None;
+        let mut last = None;
         for rows in tokens.chunks(ROWS) {
-            state = Some(self.read_rows(rows, cache)?);
+            let states = self.read_rows(rows, cache)?;
+            last = Some(row(&states, rows.len() - 1)?);
         }
-        state.map_or_else(|| candle_core::bail!("there is nothing to read"), Ok)
+        last.map_or_else(|| candle_core::bail!("there is nothing to read"), Ok)
+    }
+
+    /// Reads at most [`ROWS`] tokens after those in `cache`; gives the state of each.
+    pub(crate) fn read_each(&self, tokens: &[u32], cache: &mut KvCache) -> Result<Vec<Tensor>> {
+        let states = self.read_rows(tokens, cache)?;
+        (0..tokens.len()).map(|index| row(&states, index)).collect()
     }
 
     fn read_rows(&self, tokens: &[u32], cache: &mut KvCache) -> Result<Tensor> {
@@ -175,7 +182,7 @@ impl Model {
             x = (x + layer.down.forward(&gated)?)?;
         }
         cache.advance(tokens);
-        x.narrow(1, count - 1, 1)?.contiguous()
+        Ok(x)
     }
 
     /// How likely each token of the vocabulary is to come next, as unnormalised logarithms.
@@ -213,6 +220,11 @@ impl Model {
             Rotary::Neighbours => rope_i(&x.transpose(1, 2)?.contiguous()?, cos, sin)?.transpose(1, 2)?.contiguous(),
         }
     }
+}
+
+/// One of the states in `[1, count, width]`.
+fn row(states: &Tensor, index: usize) -> Result<Tensor> {
+    states.narrow(1, index, 1)?.contiguous()
 }
 
 fn rotations(config: &Config, context: usize) -> Result<(Tensor, Tensor)> {

@@ -14,6 +14,7 @@ mod error;
 mod facts;
 mod forward;
 mod grammar;
+mod guess;
 mod outlet;
 mod pattern;
 mod prompt;

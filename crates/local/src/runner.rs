@@ -19,6 +19,7 @@ use crate::error::{Halt, LoadError};
 use crate::facts::Facts;
 use crate::forward::Model;
 use crate::grammar::Grammars;
+use crate::guess::Guess;
 use crate::outlet::Outlet;
 use crate::pattern;
 use crate::prompt::{Prompt, Question};
@@ -179,6 +180,7 @@ impl Runner {
             openings: &self.openings,
             unspoken: &self.unspoken,
             cache,
+            guess: Guess::default(),
             logits: Vec::new(),
             out,
             room,

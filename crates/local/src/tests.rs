@@ -12,6 +12,7 @@ use domain::model::{FinishReason, ModelError, ModelEvent, ModelMessage, ModelSta
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::smollm2::SMOLLM2;
 use crate::tokenizer::Tokenizer;
 use crate::{Engine, Settings};
 
@@ -26,7 +27,7 @@ pub(crate) fn weights(file_name: &str) -> PathBuf {
 
 /// The vocabulary of the small weights.
 pub(crate) fn tokenizer() -> Tokenizer {
-    let file = std::fs::File::open(weights(smollm2::SMOLLM2)).unwrap();
+    let file = std::fs::File::open(weights(SMOLLM2)).unwrap();
     let content = Content::read(&mut std::io::BufReader::new(file)).unwrap();
     Tokenizer::read(&content.metadata).unwrap()
 }

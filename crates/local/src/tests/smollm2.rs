@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::State;
 
-pub(super) const SMOLLM2: &str = "smollm2-135m-instruct.gguf";
+pub(crate) const SMOLLM2: &str = "smollm2-135m-instruct.gguf";
 
 fn asks(text: &str) -> Request {
     Request { messages: vec![user(text)], max_tokens: Some(24), ..Request::default() }
