@@ -2,8 +2,9 @@
 //!
 //! [`Engine`] holds one thread. A question waits its turn, is turned into a prompt, and is answered with words or with
 //! one tool call that a grammar keeps well formed; a request whose last messages are results of tools is answered
-//! with words. How a prompt looks, when a tool is called and what is cached is nobody's business outside.
+//! with words, or with one more call where it needs one. How a prompt looks, when a tool is called and what is cached is nobody's business outside.
 
+mod again;
 mod apart;
 mod cache;
 mod call;

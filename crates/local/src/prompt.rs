@@ -8,10 +8,9 @@ use std::fmt::Write as _;
 
 use domain::model::{ModelCall, ModelError, ModelMessage, Request, ToolSpec};
 use domain::text::cut_to;
-use serde_json::Value;
 
 use crate::tokenizer::Tokenizer;
-use crate::tool_list::{in_short, section, write_spaced};
+use crate::tool_list::{in_short, section};
 use crate::turns::Turns;
 
 /// Standing instructions where the caller gives none.
@@ -21,7 +20,7 @@ const SYSTEM: &str = "You are a helpful assistant.";
 const HISTORY: usize = 1_600;
 
 /// Bytes of one earlier text, and of one earlier result.
-const EARLIER_TEXT: usize = 500;
+pub(crate) const EARLIER_TEXT: usize = 500;
 const EARLIER_RESULT: usize = 200;
 
 /// Bytes of each end of a long message by which a tool is chosen.
@@ -29,6 +28,9 @@ const END_OF_REQUEST: usize = 600;
 
 /// Bytes of the results that an answer is made from (about 1,500 tokens).
 const RESULTS: usize = 6_000;
+
+/// Bytes of a result that the next call is made from (about 500 tokens).
+const STEP_RESULT: usize = 2_000;
 
 /// What the model reads before it answers.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +82,36 @@ impl<'a> Question<'a> {
         })
     }
 
+    /// The calls that were made since the person spoke.
+    pub(crate) fn calls(&self) -> Vec<&'a ModelCall> {
+        let of = |message: &'a ModelMessage| match message {
+            ModelMessage::Assistant { calls, .. } => calls.as_slice(),
+            _ => &[],
+        };
+        self.since.iter().flat_map(of).collect()
+    }
+
+    /// The calls that were made since the person spoke, with what is `shown` of their results; none where the last one
+    /// failed, which another call would not mend.
+    pub(crate) fn steps<'s>(&self, shown: &'s [String]) -> Option<Vec<(&'a ModelCall, &'s str)>> {
+        let results: Vec<_> = self
+            .since
+            .iter()
+            .filter_map(|message| match message {
+                ModelMessage::ToolResult { call_id, is_error, .. } => Some((call_id, *is_error)),
+                _ => None,
+            })
+            .collect();
+        if results.last().is_none_or(|(_, is_error)| *is_error) {
+            return None;
+        }
+        let calls = self.calls();
+        let step = |((call_id, _), shown): ((&String, bool), &'s String)| {
+            calls.iter().find(|call| call.id == *call_id).map(|call| (*call, shown.as_str()))
+        };
+        results.into_iter().zip(shown).map(step).collect()
+    }
+
     /// The tools there are.
     pub(crate) fn tools(&self) -> &'a [ToolSpec] {
         &self.request.tools
@@ -110,6 +142,19 @@ impl<'a> Question<'a> {
     /// The prompt that asks for a call of one of `tools`.
     pub(crate) fn call(&self, tokenizer: &Tokenizer, tools: &[&ToolSpec]) -> Prompt {
         self.ask(tokenizer, true, &format!("\n\n{}", section(tools)))
+    }
+
+    /// The prompt that asks for one more call, of one of `tools`, behind those that were made, of whose results `shown` is
+    /// read.
+    pub(crate) fn call_again(&self, tokenizer: &Tokenizer, tools: &[&ToolSpec], shown: &[String]) -> Prompt {
+        let mut tail = Turns::new(tokenizer);
+        tail.turn("user", self.message);
+        for (call, result) in self.steps(shown).unwrap_or_default() {
+            tail.call(call);
+            tail.result(cut_to(result, STEP_RESULT));
+        }
+        let about_tools = format!("\n\n{}", section(tools));
+        Prompt { head: head(tokenizer, self.request, &about_tools), tail: tail.for_assistant() }
     }
 
     /// The prompt that asks for words.
@@ -150,15 +195,7 @@ impl<'a> Question<'a> {
 
     /// The prompt that asks for an answer from the results, of which `shown` is read.
     pub(crate) fn answer(&self, tokenizer: &Tokenizer, shown: &[String]) -> Prompt {
-        let calls: Vec<&ModelCall> = self
-            .since
-            .iter()
-            .filter_map(|message| match message {
-                ModelMessage::Assistant { calls, .. } => Some(calls),
-                _ => None,
-            })
-            .flatten()
-            .collect();
+        let calls = self.calls();
         let room = RESULTS / self.results().count().max(1);
         let results: Vec<_> = self
             .since
@@ -234,11 +271,7 @@ fn earlier_turn(turns: &mut Turns<'_>, message: &ModelMessage, with_calls: bool)
         ModelMessage::Assistant { text, calls, .. } => {
             if with_calls {
                 for call in calls {
-                    turns.open("assistant");
-                    turns.mark("<tool_call>\n");
-                    turns.say(&call_text(call));
-                    turns.mark("\n</tool_call>");
-                    turns.close();
+                    turns.call(call);
                 }
             }
             let only_calls = with_calls && !calls.is_empty();
@@ -247,17 +280,10 @@ fn earlier_turn(turns: &mut Turns<'_>, message: &ModelMessage, with_calls: bool)
             }
         }
         ModelMessage::ToolResult { text, .. } if with_calls => {
-            turns.turn("user", &format!("<tool_response>\n{}\n</tool_response>", cut_to(text, EARLIER_RESULT)));
+            turns.result(cut_to(text, EARLIER_RESULT));
         }
         ModelMessage::ToolResult { .. } => {}
     }
-}
-
-fn call_text(call: &ModelCall) -> String {
-    let arguments = serde_json::from_str::<Value>(&call.arguments).unwrap_or_default();
-    let mut text = String::new();
-    write_spaced(&serde_json::json!({ "name": call.name, "arguments": arguments }), &mut text);
-    cut_to(&text, EARLIER_TEXT).to_owned()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::time::Instant;
 use candle_core::quantized::gguf_file::Content;
 use domain::model::{ModelError, ModelEvent, ModelStatus, Request, ToolSpec, Usage};
 
+use crate::again;
 use crate::cache::Slots;
 use crate::config::Config;
 use crate::decide::{
@@ -74,11 +75,7 @@ impl Answers for Runner {
         let question = Question::of(request)?;
         let mut spent = Usage::default();
         if question.has_results() {
-            let shown = self.screen(Screen::new(question.results_in_short()), &mut spent, out)?;
-            let prompt = question.answer(&self.tokenizer, &shown);
-            let mut turn = self.begin(&prompt, false, out)?;
-            turn.usage += spent;
-            return turn.speak(request, &Facts::of(question.results()));
+            return self.go_on(&question, request, out);
         }
         let (way, tools) = self.choose(&question, &mut spent, out)?;
         let prompt = match way {
@@ -90,7 +87,10 @@ impl Answers for Runner {
         let mut turn = self.begin(&prompt, false, out)?;
         turn.usage += spent;
         match matcher {
-            Some(matcher) => turn.call(matcher, request, question.message),
+            Some(matcher) => {
+                let call = turn.write_call(matcher, request, question.message)?;
+                turn.tell_call(call)
+            }
             None => turn.speak(request, &Facts::default()),
         }
     }
@@ -100,8 +100,10 @@ impl Answers for Runner {
         self.begin(&table, true, out)?;
         let needs = Prompt { head: pattern::needs(&self.tokenizer), tail: Vec::new() };
         self.begin(&needs, false, out)?;
-        let screen = Prompt { head: screen::table(&self.tokenizer), tail: Vec::new() };
-        self.begin(&screen, false, out).map(drop)
+        for head in [screen::table, again::several_table, again::needed_table] {
+            self.begin(&Prompt { head: head(&self.tokenizer), tail: Vec::new() }, false, out)?;
+        }
+        Ok(())
     }
 }
 
@@ -122,27 +124,85 @@ impl Runner {
         let meant = if is_named { named } else { (0..tools.len()).collect() };
         let names: Vec<_> = meant.iter().map(|index| pattern::name(&self.tokenizer, &tools[*index].name)).collect();
         let [none, about] = [pattern::NONE, pattern::ABOUT].map(|name| pattern::name(&self.tokenizer, name));
-        let [yes, no] = pattern::NEEDED.map(|word| self.tokenizer.encode(word));
 
         let prompt = pattern::choose(&self.tokenizer, question);
         let mut turn = self.begin(&prompt, true, out)?;
         let has_address = has_address(question.message);
-        let mut ranked = turn.rank(&names, if has_address { MOST_FOR_ADDRESS } else { MOST_CANDIDATES })?;
+        let ranked = turn.rank(&names, if has_address { MOST_FOR_ADDRESS } else { MOST_CANDIDATES })?;
         let [none, about] = turn.first_likelihoods([&none, &about]);
         *spent += turn.usage;
 
-        let prompt = pattern::need(&self.tokenizer, question);
-        let turn = self.begin(&prompt, false, out)?;
-        let [needed, unneeded] = turn.first_likelihoods([&yes, &no]);
-        *spent += turn.usage;
+        let need = self.is_yes(&pattern::need(&self.tokenizer, question), spent, out)?;
 
         let tool = ranked.first().map_or(f32::NEG_INFINITY, |(_, likelihood)| *likelihood);
-        if has_address {
-            prefer_addresses(&mut ranked, |index| takes_address(&tools[meant[index]]));
-            ranked.truncate(MOST_CANDIDATES);
-        }
-        let signs = Signs { tool, none, about, need: needed - unneeded, is_named };
+        let ranked = weighed(ranked, has_address, |index| takes_address(&tools[meant[index]]));
+        let signs = Signs { tool, none, about, need, is_named };
         Ok((signs.way(), candidates(&ranked).map(|index| &tools[meant[index]]).collect()))
+    }
+
+    /// Answers from the results there are, or calls one more tool where the request is not done with them.
+    fn go_on(&mut self, question: &Question<'_>, request: &Request, out: &Outlet) -> Result<(), Halt> {
+        let mut spent = Usage::default();
+        let shown = self.screen(Screen::new(question.results_in_short()), &mut spent, out)?;
+        let tools = self.choose_again(question, &shown, &mut spent, out)?;
+        if !tools.is_empty() {
+            let prompt = question.call_again(&self.tokenizer, &tools, &shown);
+            let matcher = self.grammars.call(&tools).map_err(Halt::failed)?;
+            let mut turn = self.begin(&prompt, false, out)?;
+            let said = [&[question.message.to_owned()], shown.as_slice()].concat().join("\n");
+            let call = turn.write_call(matcher, request, &said)?;
+            turn.usage += spent;
+            if !question.calls().iter().any(|made| again::is_same(made, &call)) {
+                return turn.tell_call(call);
+            }
+            spent = turn.usage;
+        }
+        let prompt = question.answer(&self.tokenizer, &shown);
+        let mut turn = self.begin(&prompt, false, out)?;
+        turn.usage += spent;
+        turn.speak(request, &Facts::of(question.results()))
+    }
+
+    /// The tools that come into question after those that have run; none where all is done.
+    fn choose_again<'a>(
+        &mut self,
+        question: &Question<'a>,
+        shown: &[String],
+        spent: &mut Usage,
+        out: &Outlet,
+    ) -> Result<Vec<&'a ToolSpec>, Halt> {
+        let (tools, quiet) = (question.tools(), out.quiet());
+        let Some(steps) = question.steps(shown).filter(|steps| steps.len() < again::MOST_CALLS && !tools.is_empty())
+        else {
+            return Ok(Vec::new());
+        };
+        let several = self.is_yes(&again::several(&self.tokenizer, question), spent, &quiet)?;
+        if !again::may_take_several(several) {
+            return Ok(Vec::new());
+        }
+        let needed = self.is_yes(&again::needed(&self.tokenizer, question, &steps), spent, &quiet)?;
+        if !again::goes_on(several, needed, steps.len()) {
+            return Ok(Vec::new());
+        }
+        let has_run = |index: &usize| steps.iter().any(|(call, _)| call.name == tools[*index].name);
+        let named: Vec<usize> = named(question.message, tools).into_iter().filter(|index| !has_run(index)).collect();
+        let meant = if named.is_empty() { (0..tools.len()).collect() } else { named };
+        let names: Vec<_> = meant.iter().map(|index| pattern::name(&self.tokenizer, &tools[*index].name)).collect();
+        let mut turn = self.begin(&again::choose(&self.tokenizer, question, &steps), true, &quiet)?;
+        let has_address = steps.iter().any(|(_, result)| has_address(result));
+        let ranked = turn.rank(&names, if has_address { MOST_FOR_ADDRESS } else { MOST_CANDIDATES })?;
+        *spent += turn.usage;
+        let ranked = weighed(ranked, has_address, |index| takes_address(&tools[meant[index]]));
+        Ok(candidates(&ranked).map(|index| &tools[meant[index]]).collect())
+    }
+
+    /// How much likelier "yes" is than "no" as the answer to a question, as a logarithm.
+    fn is_yes(&mut self, prompt: &Prompt, spent: &mut Usage, out: &Outlet) -> Result<f32, Halt> {
+        let [yes, no] = pattern::NEEDED.map(|word| self.tokenizer.encode(word));
+        let turn = self.begin(prompt, false, out)?;
+        let [yes, no] = turn.first_likelihoods([&yes, &no]);
+        *spent += turn.usage;
+        Ok(yes - no)
     }
 
     /// Results without the sentences that are meant for an assistant. When some were left out, that is told.
@@ -208,6 +268,19 @@ impl Runner {
             ))),
         }
     }
+}
+
+/// The first few of the ranked tools; where there is an address of the web, with those before the others that take one.
+fn weighed(
+    mut ranked: Vec<(usize, f32)>,
+    has_address: bool,
+    takes_address: impl Fn(usize) -> bool,
+) -> Vec<(usize, f32)> {
+    if has_address {
+        prefer_addresses(&mut ranked, takes_address);
+    }
+    ranked.truncate(MOST_CANDIDATES);
+    ranked
 }
 
 /// Memory that a model takes, as a multiple of its file: its weights in the order that the processor likes, and what it

@@ -5,7 +5,7 @@ use std::time::Instant;
 use domain::model::{FinishReason, ModelEvent, ModelStatus, PartKind, Request, Usage};
 
 use crate::cache::KvCache;
-use crate::call::{drop_unasked, parse, restore_beginnings};
+use crate::call::{Call, drop_unasked, parse, restore_beginnings};
 use crate::decide::likeliest;
 use crate::error::Halt;
 use crate::facts::Facts;
@@ -160,13 +160,13 @@ impl Turn<'_> {
         self.finish(reason)
     }
 
-    /// Writes a call within the grammar.
-    pub(crate) fn call(
-        mut self,
+    /// Writes a call within the grammar; `said` is what its arguments can come from.
+    pub(crate) fn write_call(
+        &mut self,
         mut matcher: llguidance::Matcher,
         request: &Request,
-        message: &str,
-    ) -> Result<(), Halt> {
+        said: &str,
+    ) -> Result<Call, Halt> {
         let most = CALL_TOKENS.min(self.room);
         let mut written: Vec<u32> = Vec::new();
         let mask = matcher.compute_mask().map_err(Halt::failed)?;
@@ -189,15 +189,20 @@ impl Turn<'_> {
         let Some(call) = parse(&String::from_utf8_lossy(&bytes)) else {
             return Err(Halt::failed("it began a call and did not finish it"));
         };
-        let arguments = restore_beginnings(&call.arguments, message);
+        let arguments = restore_beginnings(&call.arguments, said);
         let schema = request.tools.iter().find(|tool| tool.name == call.name).map(|tool| &tool.input_schema);
         let arguments = match schema {
-            Some(schema) => drop_unasked(&arguments, schema, message),
+            Some(schema) => drop_unasked(&arguments, schema, said),
             None => arguments,
         };
+        Ok(Call { name: call.name, arguments })
+    }
+
+    /// Ends the answer with a call.
+    pub(crate) fn tell_call(mut self, call: Call) -> Result<(), Halt> {
         let id = format!("call_{}", domain::ids::fresh().simple());
         self.out.send(ModelEvent::PartStart { part: 0, kind: PartKind::ToolCall { id, name: call.name } })?;
-        self.out.send(ModelEvent::Delta { part: 0, text: arguments })?;
+        self.out.send(ModelEvent::Delta { part: 0, text: call.arguments })?;
         self.finish(FinishReason::ToolCalls)
     }
 

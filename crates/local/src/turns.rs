@@ -1,6 +1,12 @@
 //! ChatML, written by hand.
 
+use domain::model::ModelCall;
+use domain::text::cut_to;
+use serde_json::{Value, json};
+
+use crate::prompt::EARLIER_TEXT;
 use crate::tokenizer::Tokenizer;
+use crate::tool_list::write_spaced;
 
 /// Writes turns as tokens. Text between two marks is encoded in one piece, as in training.
 pub(crate) struct Turns<'a> {
@@ -43,6 +49,23 @@ impl<'a> Turns<'a> {
         self.open(role);
         self.say(text);
         self.close();
+    }
+
+    /// A call that the model made.
+    pub(crate) fn call(&mut self, call: &ModelCall) {
+        let arguments = serde_json::from_str::<Value>(&call.arguments).unwrap_or_default();
+        let mut text = String::new();
+        write_spaced(&json!({ "name": call.name, "arguments": arguments }), &mut text);
+        self.open("assistant");
+        self.mark("<tool_call>\n");
+        self.say(cut_to(&text, EARLIER_TEXT));
+        self.mark("\n</tool_call>");
+        self.close();
+    }
+
+    /// What a call returned.
+    pub(crate) fn result(&mut self, result: &str) {
+        self.turn("user", &format!("<tool_response>\n{result}\n</tool_response>"));
     }
 
     pub(crate) fn for_assistant(mut self) -> Vec<u32> {

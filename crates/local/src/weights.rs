@@ -38,8 +38,8 @@ pub const DEFAULT: Weights = Weights {
     license: "Apache-2.0",
     origin: "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
     url: "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-    note: "A small model on this machine's processor, for trying things out: one tool call a message, best when the \
-           message names the tool. Takes about 2 GB of memory.",
+    note: "A small model on this machine's processor, for trying things out: a tool call or two a message, best \
+           when the message names the tool. Takes about 2 GB of memory.",
 };
 
 impl Weights {

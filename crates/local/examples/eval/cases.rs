@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The files of cases, in the order of the table.
-pub const KINDS: [&str; 5] = ["named", "unnamed", "none", "follow-ups", "answers"];
+pub const KINDS: [&str; 6] = ["named", "unnamed", "none", "follow-ups", "second-steps", "answers"];
 
 /// What the assistant of the product is told.
 const SYSTEM: &str = "You are the assistant of AI Chat MCP. You help the person you talk to, in their language, \
@@ -36,7 +36,7 @@ pub struct Case {
     /// The call that is right; without one words are.
     #[serde(default)]
     pub call: Option<Expected>,
-    /// The call that was made, where an answer from its result is wanted.
+    /// The call that was made, where an answer from its result is wanted, or the next call.
     #[serde(default)]
     pub ran: Option<Ran>,
     /// Words that the answer must hold: one of each group.
