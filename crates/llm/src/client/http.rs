@@ -211,11 +211,12 @@ fn trusted(settings: &Settings) -> reqwest::ClientBuilder {
         .redirect(reqwest::redirect::Policy::none())
 }
 
-/// The cause at the bottom, which says most; the layers above it name addresses.
+/// The cause at the bottom, which says most, without the system's number for it; the layers above it name addresses.
 fn innermost(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
-    cause.to_string()
+    let told = cause.to_string();
+    told.split_once(" (os error ").map_or(told.as_str(), |(words, _)| words).to_owned()
 }
