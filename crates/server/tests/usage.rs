@@ -1,9 +1,11 @@
 //! What models cost: told by the provider or estimated, for each answer, whatever its end, and for its person alone.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::sync::Arc;
+
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{MockClock, Person, ScriptedModel, Step, TestApp, databases};
+use testkit::{Database, MockClock, Person, ScriptedModel, Step, TestApp, databases};
 
 /// What the last answer of a chat cost, and the chat, once `calls` calls are written down.
 async fn cost(person: &Person, chat: &str, calls: u64) -> Value {
@@ -16,6 +18,17 @@ async fn cost(person: &Person, chat: &str, calls: u64) -> Value {
         }
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
+}
+
+/// A program where nobody may use more than a hundred tokens a day.
+async fn limited(database: Database, clock: &Arc<MockClock>, model: &ScriptedModel) -> TestApp {
+    TestApp::builder()
+        .database(database)
+        .clock(clock)
+        .set("OPENAI_BASE_URL", &model.base_url)
+        .set("CHAT_TOKENS_PER_DAY", "100")
+        .start()
+        .await
 }
 
 #[tokio::test]
@@ -180,13 +193,7 @@ async fn who_has_used_what_they_may_waits_until_midnight_and_loses_nothing() {
         let model = ScriptedModel::start([]).await;
         model.always(Step::Text("Hello.".into()));
         let clock = MockClock::new();
-        let app = TestApp::builder()
-            .database(database)
-            .clock(&clock)
-            .set("OPENAI_BASE_URL", &model.base_url)
-            .set("CHAT_TOKENS_PER_DAY", "100")
-            .start()
-            .await;
+        let app = limited(database, &clock, &model).await;
         let (mut person, stranger) = (app.person().await, app.person().await);
         let chat = person.new_chat().await;
         assert_eq!(person.ask(&chat, "Hello", json!([])).await.0, 200);
@@ -236,13 +243,7 @@ async fn what_waits_at_the_limit_says_why() {
     for database in databases() {
         let model = ScriptedModel::start([Step::Text("Hello.".into())]).await;
         let clock = MockClock::new();
-        let app = TestApp::builder()
-            .database(database)
-            .clock(&clock)
-            .set("OPENAI_BASE_URL", &model.base_url)
-            .set("CHAT_TOKENS_PER_DAY", "100")
-            .start()
-            .await;
+        let app = limited(database, &clock, &model).await;
         let mut person = app.person().await;
         let chat = person.new_chat().await;
         let path = format!("/api/sessions/{chat}/queue");
