@@ -37,7 +37,7 @@ const EXAMPLES: [Example; 26] = [
     ("What is the weather in Oslo?", &[(r#"weather({"city":"Oslo"})"#, "4 °C, rain")], false),
     (
         "Find report.odt in /data/eva and tell me what it says",
-        &[(r#"find_files({"name":"report.odt"})"#, "/data/eva/work/report.odt")],
+        &[(r#"find_files({"name":"report.odt"})"#, "/data/eva/letters/report.odt")],
         true,
     ),
     ("Send 'On my way' to Tom", &[(r#"send_message({"to":"Tom","text":"On my way"})"#, "Sent")], false),
