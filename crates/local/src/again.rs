@@ -1,7 +1,7 @@
 //! Whether another tool is needed after one was run, and which: a request may take several steps, as looking something up
 //! and then using it.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use domain::model::ModelCall;
 use domain::text::cut_to;
@@ -151,7 +151,7 @@ pub(crate) fn several_table(tokenizer: &Tokenizer) -> Vec<u32> {
          and then using what was found? Answer yes or no.",
     );
     for (request, steps, is_needed) in EXAMPLES {
-        turns.turn("user", &so_far(request, std::iter::empty()));
+        turns.turn("user", &format!("Request: {request}"));
         turns.turn("assistant", word(is_needed || steps.len() > 1));
     }
     turns.done()
@@ -160,7 +160,7 @@ pub(crate) fn several_table(tokenizer: &Tokenizer) -> Vec<u32> {
 /// The question whether a request takes several steps.
 pub(crate) fn several(tokenizer: &Tokenizer, question: &Question<'_>) -> Prompt {
     let mut tail = Turns::new(tokenizer);
-    tail.turn("user", &so_far(&question.request_in_short(), std::iter::empty()));
+    tail.turn("user", &format!("Request: {}", question.request_in_short()));
     Prompt { head: several_table(tokenizer), tail: tail.for_assistant() }
 }
 
@@ -173,8 +173,7 @@ pub(crate) fn needed_table(tokenizer: &Tokenizer) -> Vec<u32> {
          done with this result? Answer yes when another one is needed, else no.",
     );
     for (request, steps, is_needed) in EXAMPLES {
-        let steps = steps.iter().map(|(done, result)| ((*done).to_owned(), (*result).to_owned()));
-        turns.turn("user", &so_far(request, steps));
+        turns.turn("user", &so_far(request, steps.iter().copied()));
         turns.turn("assistant", word(is_needed));
     }
     turns.done()
@@ -185,7 +184,7 @@ fn word(is_yes: bool) -> &'static str {
 }
 
 /// A request with what was done for it.
-fn so_far(request: &str, steps: impl Iterator<Item = (String, String)>) -> String {
+fn so_far(request: &str, steps: impl Iterator<Item = (impl Display, impl Display)>) -> String {
     let mut text = format!("Request: {request}");
     for (done, result) in steps {
         // Writing to a string cannot fail.

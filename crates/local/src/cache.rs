@@ -5,8 +5,8 @@ use candle_core::{DType, Device, Result, Tensor};
 use crate::config::Config;
 
 /// Prompts whose beginnings are kept at the same time: the four questions that are the same for everybody, a few people's
-/// lists of tools, a few tools that were called, and the plain one. Memory is taken when tokens are read, about 57 kB each with the default
-/// weights.
+/// lists of tools, a few tools that were called, and the plain one. Memory is taken when tokens are read, about 57 kB each
+/// with the default weights.
 const SLOTS: usize = 10;
 
 /// Tokens for which all of them together have memory, about 900 MB with the default weights: two conversations as long as

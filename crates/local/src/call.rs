@@ -73,7 +73,7 @@ pub(crate) fn drop_unasked(arguments: &str, schema: &Value, message: &str) -> St
             return numbers.contains(&number.abs());
         }
         let Some(text) = value.as_str() else { return true };
-        let is_choice = schema.pointer(&format!("/properties/{}/enum", escaped(name))).is_some();
+        let is_choice = schema["properties"][name.as_str()].get("enum").is_some();
         let is_mentioned =
             || [words(text), words(name)].concat().iter().any(|word| said.iter().any(|one| one.starts_with(word)));
         if is_choice { is_mentioned() } else { !needed.contains(value) }
@@ -95,11 +95,6 @@ fn words(text: &str) -> Vec<String> {
         }
     }
     spaced.split_whitespace().filter(|word| word.len() > 2).map(str::to_owned).collect()
-}
-
-/// A name as a part of a JSON pointer.
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]

@@ -73,10 +73,10 @@ impl Runner {
 impl Answers for Runner {
     fn answer(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
         let question = Question::of(request)?;
-        let mut spent = Usage::default();
         if question.has_results() {
             return self.go_on(&question, request, out);
         }
+        let mut spent = Usage::default();
         let (way, tools) = self.choose(&question, &mut spent, out)?;
         let prompt = match way {
             Way::Call => question.call(&self.tokenizer, &tools),
@@ -98,9 +98,7 @@ impl Answers for Runner {
     fn prepare(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
         let table = Prompt { head: pattern::table(&self.tokenizer, &request.tools), tail: Vec::new() };
         self.begin(&table, true, out)?;
-        let needs = Prompt { head: pattern::needs(&self.tokenizer), tail: Vec::new() };
-        self.begin(&needs, false, out)?;
-        for head in [screen::table, again::several_table, again::needed_table] {
+        for head in [pattern::needs, screen::table, again::several_table, again::needed_table] {
             self.begin(&Prompt { head: head(&self.tokenizer), tail: Vec::new() }, false, out)?;
         }
         Ok(())
@@ -132,7 +130,7 @@ impl Runner {
         let [none, about] = turn.first_likelihoods([&none, &about]);
         *spent += turn.usage;
 
-        let need = self.is_yes(&pattern::need(&self.tokenizer, question), spent, out)?;
+        let need = self.lead_of_yes(&pattern::need(&self.tokenizer, question), spent, out)?;
 
         let tool = ranked.first().map_or(f32::NEG_INFINITY, |(_, likelihood)| *likelihood);
         let ranked = weighed(ranked, has_address, |index| takes_address(&tools[meant[index]]));
@@ -176,11 +174,11 @@ impl Runner {
         else {
             return Ok(Vec::new());
         };
-        let several = self.is_yes(&again::several(&self.tokenizer, question), spent, &quiet)?;
+        let several = self.lead_of_yes(&again::several(&self.tokenizer, question), spent, &quiet)?;
         if !again::may_take_several(several) {
             return Ok(Vec::new());
         }
-        let needed = self.is_yes(&again::needed(&self.tokenizer, question, &steps), spent, &quiet)?;
+        let needed = self.lead_of_yes(&again::needed(&self.tokenizer, question, &steps), spent, &quiet)?;
         if !again::goes_on(several, needed, steps.len()) {
             return Ok(Vec::new());
         }
@@ -197,7 +195,7 @@ impl Runner {
     }
 
     /// How much likelier "yes" is than "no" as the answer to a question, as a logarithm.
-    fn is_yes(&mut self, prompt: &Prompt, spent: &mut Usage, out: &Outlet) -> Result<f32, Halt> {
+    fn lead_of_yes(&mut self, prompt: &Prompt, spent: &mut Usage, out: &Outlet) -> Result<f32, Halt> {
         let [yes, no] = pattern::NEEDED.map(|word| self.tokenizer.encode(word));
         let turn = self.begin(prompt, false, out)?;
         let [yes, no] = turn.first_likelihoods([&yes, &no]);
