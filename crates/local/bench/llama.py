@@ -19,7 +19,7 @@ server = xllamacpp.Server(parameters)
 text = "the quick brown fox jumps over the lazy dog " * -(-words // 9)
 prompt = (
     "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n"
-    f"{text}\nCount from one to five hundred in words, one number a line.<|im_end|>\n<|im_start|>assistant\n"
+    f"{text}\nWrite a story of a thousand words about a fox and a dog.<|im_end|>\n<|im_start|>assistant\n"
 )
 said = server.handle_completions({"prompt": prompt, "n_predict": tokens, "temperature": 0, "ignore_eos": True})
 timings = (said if isinstance(said, dict) else json.loads(said))["timings"]
