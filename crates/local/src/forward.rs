@@ -12,7 +12,7 @@ use candle_nn::rotary_emb::{rope_i, rope_thd};
 
 use crate::cache::KvCache;
 use crate::config::{Config, Rotary};
-use crate::shed::Shed;
+use crate::linear::Linear;
 
 /// Tokens a prompt and its answer may have together. The default weights could read four times as many, at a minute
 /// and a half for each further 8,192 on two cores.
@@ -48,22 +48,6 @@ struct Layer {
     down: Linear,
 }
 
-#[derive(Debug)]
-struct Linear {
-    weight: QMatMul,
-    bias: Option<Tensor>,
-}
-
-impl Linear {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let y = self.weight.forward(x)?;
-        match &self.bias {
-            Some(bias) => y.broadcast_add(bias),
-            None => Ok(y),
-        }
-    }
-}
-
 struct Loader<'a, R> {
     content: &'a Content,
     reader: &'a mut R,
@@ -89,14 +73,10 @@ impl<R: Read + Seek> Loader<'_, R> {
     }
 
     fn linear(&mut self, name: &str) -> Result<Linear> {
-        let tensor = self.quantised(&format!("{name}.weight"))?;
-        let (_, width) = tensor.shape().dims2()?;
-        let (tensor, shed) = Shed::wrap(&tensor)?;
-        let weight = QMatMul::from_arc(tensor)?;
-        shed.settle(&weight, width)?;
+        let weights = self.quantised(&format!("{name}.weight"))?;
         let bias = format!("{name}.bias");
         let bias = if self.has(&bias) { Some(self.plain(&bias)?) } else { None };
-        Ok(Linear { weight, bias })
+        Linear::new(&weights, bias)
     }
 
     fn layer(&mut self, index: usize) -> Result<Layer> {
@@ -161,12 +141,6 @@ impl Model {
             last = Some(row(&states, rows.len() - 1)?);
         }
         last.map_or_else(|| candle_core::bail!("there is nothing to read"), Ok)
-    }
-
-    /// Reads at most [`ROWS`] tokens after those in `cache`; gives the state of each.
-    pub(crate) fn read_each(&self, tokens: &[u32], cache: &mut KvCache) -> Result<Vec<Tensor>> {
-        let states = self.read_rows(tokens, cache)?;
-        (0..tokens.len()).map(|index| row(&states, index)).collect()
     }
 
     fn read_rows(&self, tokens: &[u32], cache: &mut KvCache) -> Result<Tensor> {

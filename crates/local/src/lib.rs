@@ -15,7 +15,7 @@ mod error;
 mod facts;
 mod forward;
 mod grammar;
-mod guess;
+mod linear;
 mod outlet;
 mod pattern;
 mod prompt;

@@ -1,4 +1,4 @@
-//! Quantised weights that are let go of once the kernels hold them in an order of their own: otherwise every weight
+//! Quantised weights that can be let go of once the kernels hold them in an order of their own: otherwise every weight
 //! would be in memory twice.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,17 +42,14 @@ impl Shed {
         Ok((Arc::new(wrapped), Self { held }))
     }
 
-    /// Has the kernels make what they need, and lets the bytes go if they are not among it.
-    pub(crate) fn settle(&self, weight: &impl Module, width: usize) -> Result<()> {
+    /// Has the kernels make what they need, and gives the bytes back if they are not among it.
+    pub(crate) fn settle(&self, weight: &impl Module, width: usize) -> Result<Option<Box<dyn QuantizedType>>> {
         // One row and several are different kernels; what they make is kept with the tensor.
         for rows in [1, 2] {
             weight.forward(&Tensor::zeros((1, rows, width), candle_core::DType::F32, &Device::Cpu)?)?;
         }
         let mut held = lock(&self.held);
-        if held.is_taken && !held.is_used {
-            held.bytes = None;
-        }
-        Ok(())
+        Ok(if held.is_taken && !held.is_used { held.bytes.take() } else { None })
     }
 }
 

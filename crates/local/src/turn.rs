@@ -9,8 +9,7 @@ use crate::call::{Call, drop_unasked, parse, restore_beginnings};
 use crate::decide::likeliest;
 use crate::error::Halt;
 use crate::facts::Facts;
-use crate::forward::{Model, ROWS};
-use crate::guess::{self, Guess};
+use crate::forward::Model;
 use crate::outlet::Outlet;
 use crate::prompt::Prompt;
 use crate::rank::{log_likelihoods, rank};
@@ -32,8 +31,6 @@ pub(crate) struct Turn<'a> {
     pub openings: &'a [bool],
     pub unspoken: &'a [u32],
     pub cache: &'a mut KvCache,
-    /// What stands in the cache and is not written.
-    pub guess: Guess,
     /// What may come next.
     pub logits: Vec<f32>,
     pub out: &'a Outlet,
@@ -100,31 +97,11 @@ impl Turn<'_> {
         })
     }
 
-    /// Reads tokens that were just written, and what seems to come behind them.
+    /// Reads tokens that were just written.
     fn read(&mut self, written: &[u32]) -> Result<(), Halt> {
         self.out.check()?;
         self.usage.output_tokens += written.len() as u64;
-        let certain = self.cache.tokens().len() - self.guess.open();
-        let (guessed, state) = self.guess.take(written);
-        if let (Some(state), true) = (state, guessed == written.len()) {
-            self.logits = self.model.logits(state)?;
-            return Ok(());
-        }
-        self.cache.truncate(certain + guessed);
-        let mut tokens = self.cache.tokens().to_vec();
-        tokens.extend_from_slice(&written[guessed..]);
-        let room = ROWS.min(self.model.context() - certain).saturating_sub(written.len());
-        let ahead = guess::next(&tokens);
-        let ahead = &ahead[..ahead.len().min(room)];
-        let state = if ahead.is_empty() {
-            self.guess = Guess::default();
-            self.model.read(&written[guessed..], self.cache)?
-        } else {
-            let mut states = self.model.read_each(&[&written[guessed..], ahead].concat(), self.cache)?;
-            let states_ahead = states.split_off(written.len() - guessed);
-            self.guess = Guess::new(ahead.to_vec(), states_ahead);
-            states.pop().ok_or_else(|| Halt::failed("a token was lost"))?
-        };
+        let state = self.model.read(written, self.cache)?;
         self.logits = self.model.logits(&state)?;
         Ok(())
     }
@@ -224,54 +201,7 @@ fn is_going_round(tokens: &[u32]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-    use std::io::BufReader;
-
-    use candle_core::quantized::gguf_file::Content;
-
     use super::*;
-    use crate::config::Config;
-    use crate::tests::{SMOLLM2, weights};
-
-    #[test]
-    fn guesses_change_nothing_about_what_may_come_next() {
-        let mut file = BufReader::new(File::open(weights(SMOLLM2)).unwrap());
-        let content = Content::read(&mut file).unwrap();
-        let config = Config::read(&content.metadata).unwrap();
-        let (model, tokenizer) =
-            (Model::load(config, &content, &mut file, |_, _| ()).unwrap(), Tokenizer::read(&content.metadata).unwrap());
-        let (mut plain, mut cache, out) = (model.new_cache().unwrap(), model.new_cache().unwrap(), Outlet::unheard());
-        let mut turn = Turn {
-            model: &model,
-            tokenizer: &tokenizer,
-            openings: &[],
-            unspoken: &[],
-            cache: &mut cache,
-            guess: Guess::default(),
-            logits: Vec::new(),
-            out: &out,
-            room: 100,
-            usage: Usage::default(),
-        };
-        // The second time the numbers are foretold, up to one that is another; at the end two are written at once.
-        let text = "one two three four five six seven eight nine; one two three four five six seven eight ten; two three four five six";
-        let mut tokens = tokenizer.encode(text);
-        let (mut open, mut written) = (Vec::new(), Vec::new());
-        while !tokens.is_empty() {
-            let count = if tokens.len() < 6 { 2.min(tokens.len()) } else { 1 };
-            let now: Vec<u32> = tokens.drain(..count).collect();
-            turn.read(&now).unwrap();
-            let state = model.read(&now, &mut plain).unwrap();
-            let (expected, logits) = (model.logits(&state).unwrap(), &turn.logits);
-            let apart = expected.iter().zip(logits).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-            assert!(apart < 0.5, "{apart} behind {written:?}");
-            open.push(turn.guess.open());
-            written.extend(now);
-            assert_eq!(turn.cache.tokens()[..written.len()], written, "what is written is what was read");
-        }
-        assert!(open.windows(4).any(|pair| pair == [3, 2, 1, 0]), "three were right: {open:?}");
-        assert_eq!(turn.usage.output_tokens, written.len() as u64);
-    }
 
     #[test]
     fn going_round_is_seen_and_lists_are_not() {

@@ -39,7 +39,7 @@ pub const DEFAULT: Weights = Weights {
     origin: "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
     url: "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     note: "A small model on this machine's processor, for trying things out: a tool call or two a message, best \
-           when the message names the tool. Takes about 2 GB of memory.",
+           when the message names the tool. Takes about 2.5 GB of memory.",
 };
 
 impl Weights {
