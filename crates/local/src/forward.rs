@@ -12,15 +12,15 @@ use candle_nn::rotary_emb::{rope_i, rope_thd};
 
 use crate::cache::KvCache;
 use crate::config::{Config, Rotary};
-use crate::linear::Linear;
+use crate::linear::{Joined, Linear, Part};
 
 /// Tokens a prompt and its answer may have together. The default weights could read four times as many, at a minute
 /// and a half for each further 8,192 on two cores.
 const CONTEXT: usize = 8192;
 
 /// Tokens that are read side by side. From 32 on the kernels for matrices of some processors want the weights in one more
-/// order, which takes more memory than the file; below it they share the order of the kernels for one token.
-pub(crate) const ROWS: usize = 28;
+/// order, which takes more memory than the file.
+const ROWS: usize = 28;
 
 /// A model in memory.
 #[derive(Debug)]
@@ -38,13 +38,10 @@ pub(crate) struct Model {
 #[derive(Debug)]
 struct Layer {
     attention_norm: Tensor,
-    query: Linear,
-    key: Linear,
-    value: Linear,
+    query_key_value: Joined,
     attention_output: Linear,
     feed_norm: Tensor,
-    gate: Linear,
-    up: Linear,
+    gate_up: Joined,
     down: Linear,
 }
 
@@ -72,24 +69,29 @@ impl<R: Read + Seek> Loader<'_, R> {
         self.content.tensor(self.reader, name, &Device::Cpu)?.dequantize(&Device::Cpu)
     }
 
-    fn linear(&mut self, name: &str) -> Result<Linear> {
-        let weights = self.quantised(&format!("{name}.weight"))?;
+    fn part(&mut self, name: &str) -> Result<Part> {
         let bias = format!("{name}.bias");
         let bias = if self.has(&bias) { Some(self.plain(&bias)?) } else { None };
+        Ok((self.quantised(&format!("{name}.weight"))?, bias))
+    }
+
+    fn linear(&mut self, name: &str) -> Result<Linear> {
+        let (weights, bias) = self.part(name)?;
         Linear::new(&weights, bias)
+    }
+
+    fn joined(&mut self, names: &[String]) -> Result<Joined> {
+        Joined::new(&names.iter().map(|name| self.part(name)).collect::<Result<Vec<_>>>()?)
     }
 
     fn layer(&mut self, index: usize) -> Result<Layer> {
         let name = |part: &str| format!("blk.{index}.{part}");
         Ok(Layer {
             attention_norm: self.plain(&name("attn_norm.weight"))?,
-            query: self.linear(&name("attn_q"))?,
-            key: self.linear(&name("attn_k"))?,
-            value: self.linear(&name("attn_v"))?,
+            query_key_value: self.joined(&["attn_q", "attn_k", "attn_v"].map(name))?,
             attention_output: self.linear(&name("attn_output"))?,
             feed_norm: self.plain(&name("ffn_norm.weight"))?,
-            gate: self.linear(&name("ffn_gate"))?,
-            up: self.linear(&name("ffn_up"))?,
+            gate_up: self.joined(&["ffn_gate", "ffn_up"].map(name))?,
             down: self.linear(&name("ffn_down"))?,
         })
     }
@@ -152,8 +154,8 @@ impl Model {
             let normed = rms_norm(&x, &layer.attention_norm, self.config.norm_epsilon)?;
             x = (x + self.attend(layer, index, &normed, (&cos, &sin), cache)?)?;
             let normed = rms_norm(&x, &layer.feed_norm, self.config.norm_epsilon)?;
-            let gated = (silu(&layer.gate.forward(&normed)?)? * layer.up.forward(&normed)?)?;
-            x = (x + layer.down.forward(&gated)?)?;
+            let [gate, up] = parts(layer.gate_up.forward(&normed)?)?;
+            x = (x + layer.down.forward(&(silu(&gate)? * up)?)?)?;
         }
         cache.advance(tokens);
         Ok(x)
@@ -175,9 +177,10 @@ impl Model {
     ) -> Result<Tensor> {
         let count = x.dim(1)?;
         let split = |t: Tensor, heads: usize| t.reshape((1, count, heads, self.config.head_dim));
-        let query = self.rotate(&split(layer.query.forward(x)?, self.config.heads)?, rotation)?;
-        let key = self.rotate(&split(layer.key.forward(x)?, self.config.kv_heads)?, rotation)?;
-        let value = split(layer.value.forward(x)?, self.config.kv_heads)?;
+        let [query, key, value] = parts(layer.query_key_value.forward(x)?)?;
+        let query = self.rotate(&split(query, self.config.heads)?, rotation)?;
+        let key = self.rotate(&split(key, self.config.kv_heads)?, rotation)?;
+        let value = split(value, self.config.kv_heads)?;
         let start = cache.tokens().len();
         let (keys, values) = cache.extend_layer(index, &key, &value)?;
         let scale = (self.config.head_dim as f32).sqrt().recip();
@@ -199,6 +202,12 @@ impl Model {
 /// One of the states in `[1, count, width]`.
 fn row(states: &Tensor, index: usize) -> Result<Tensor> {
     states.narrow(1, index, 1)?.contiguous()
+}
+
+fn parts<const COUNT: usize>(parts: Vec<Tensor>) -> Result<[Tensor; COUNT]> {
+    parts
+        .try_into()
+        .map_err(|parts: Vec<Tensor>| candle_core::Error::Msg(format!("{} in place of {COUNT}", parts.len())))
 }
 
 fn rotations(config: &Config, context: usize) -> Result<(Tensor, Tensor)> {

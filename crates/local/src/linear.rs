@@ -1,9 +1,10 @@
 //! A matrix of weights with its bias.
 
 use std::fmt;
+use std::sync::Arc;
 
-use candle_core::quantized::{GgmlDType, QMatMul, QTensor, QuantizedType};
-use candle_core::{Device, Module, Result, Tensor};
+use candle_core::quantized::{GgmlDType, QMatMul, QStorage, QTensor, QuantizedType};
+use candle_core::{D, Device, Module, Result, Tensor};
 
 use crate::shed::Shed;
 
@@ -46,6 +47,61 @@ impl Linear {
     }
 }
 
+/// Matrices that are multiplied with the same rows, in as few pieces as their formats allow: each piece makes its own
+/// short form of the rows, and waits for all threads at its end.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    /// With the height of each matrix in it.
+    pieces: Vec<(Linear, Vec<usize>)>,
+}
+
+/// Weights and their bias.
+pub(crate) type Part = (Arc<QTensor>, Option<Tensor>);
+
+impl Joined {
+    pub(crate) fn new(parts: &[Part]) -> Result<Self> {
+        let alike = |(one, bias): &Part, (other, other_bias): &Part| {
+            one.dtype() == other.dtype() && bias.is_some() == other_bias.is_some()
+        };
+        let pieces = parts.chunk_by(alike).map(|parts| {
+            let heights = parts.iter().map(|(weights, _)| Ok(weights.shape().dims2()?.0));
+            Ok((join(parts)?, heights.collect::<Result<_>>()?))
+        });
+        Ok(Self { pieces: pieces.collect::<Result<_>>()? })
+    }
+
+    /// `[1, count, width]` to `[1, count, height]` for each matrix.
+    pub(crate) fn forward(&self, x: &Tensor) -> Result<Vec<Tensor>> {
+        let mut results = Vec::new();
+        for (piece, heights) in &self.pieces {
+            let (y, mut start) = (piece.forward(x)?, 0);
+            for height in heights {
+                results.push(y.narrow(D::Minus1, start, *height)?.contiguous()?);
+                start += height;
+            }
+        }
+        Ok(results)
+    }
+}
+
+/// One matrix with the rows of several, which are of one format.
+fn join(parts: &[Part]) -> Result<Linear> {
+    if let [(weights, bias)] = parts {
+        return Linear::new(weights, bias.clone());
+    }
+    let Some((first, _)) = parts.first() else { candle_core::bail!("there is nothing to join") };
+    let (_, width) = first.shape().dims2()?;
+    let (mut bytes, mut height) = (Vec::new(), 0);
+    for (weights, _) in parts {
+        bytes.extend_from_slice(&weights.data()?);
+        height += weights.shape().dims2()?.0;
+    }
+    let storage = QStorage::from_data(bytes.into(), &Device::Cpu, first.dtype())?;
+    let biases: Vec<&Tensor> = parts.iter().filter_map(|(_, bias)| bias.as_ref()).collect();
+    let bias = if biases.is_empty() { None } else { Some(Tensor::cat(&biases, 0)?) };
+    Linear::new(&QTensor::new(storage, (height, width))?, bias)
+}
+
 impl Compact {
     /// `[1, 1, width]` to `[1, 1, height]`.
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
@@ -70,6 +126,31 @@ fn is_faster_alone(dtype: GgmlDType) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn joined_matrices_give_what_each_gives_by_itself() {
+        let random = |shape: (usize, usize)| Tensor::rand(-1_f32, 1.0, shape, &Device::Cpu).unwrap();
+        let part = |(dtype, height, has_bias): (GgmlDType, usize, bool)| {
+            let bias = has_bias.then(|| random((1, height)).squeeze(0).unwrap());
+            (Arc::new(QTensor::quantize(&random((height, 512)), dtype).unwrap()), bias)
+        };
+        let parts = [(GgmlDType::Q4K, 64, true), (GgmlDType::Q4K, 32, true), (GgmlDType::Q6K, 32, true)].map(part);
+        let without = [(GgmlDType::Q6K, 48, false), (GgmlDType::Q6K, 48, true)].map(part);
+        let joined = [Joined::new(&parts).unwrap(), Joined::new(&without).unwrap()];
+        assert_eq!(joined.each_ref().map(|joined| joined.pieces.len()), [2, 2]);
+        for rows in [1, 3] {
+            let x = random((rows, 512)).unsqueeze(0).unwrap();
+            for (joined, parts) in joined.iter().zip([&parts[..], &without[..]]) {
+                let together = joined.forward(&x).unwrap();
+                assert_eq!(together.len(), parts.len());
+                for (together, (weights, bias)) in together.iter().zip(parts) {
+                    let alone = Linear::new(weights, bias.clone()).unwrap().forward(&x).unwrap();
+                    let [together, alone] = [together, &alone].map(|y| y.squeeze(0).unwrap().to_vec2::<f32>().unwrap());
+                    assert_eq!(together, alone);
+                }
+            }
+        }
+    }
 
     #[test]
     fn one_row_alone_is_what_it_is_among_others() {
