@@ -22,6 +22,9 @@ const LOCK_TIMEOUT: &str = "SET lock_timeout = '5s'";
 /// How long opening a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READERS: u32 = 4;
+
+/// What each connection keeps of the database: 4 MiB, in SQLite's terms. The system keeps the rest of the file at hand.
+const PAGES_IN_MEMORY: &str = "-4096";
 const POSTGRES_CONNECTIONS: u32 = 20;
 
 /// Why the program does not start on this database.
@@ -143,7 +146,7 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
         .foreign_keys(true)
         .busy_timeout(BUSY_TIMEOUT)
         .pragma("temp_store", "MEMORY")
-        .pragma("cache_size", "-20000")
+        .pragma("cache_size", PAGES_IN_MEMORY)
         .pragma("journal_size_limit", "67108864");
     let write = SqlitePoolOptions::new()
         .max_connections(1)
