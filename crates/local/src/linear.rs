@@ -61,7 +61,8 @@ pub(crate) type Part = (Arc<QTensor>, Option<Tensor>);
 impl Joined {
     pub(crate) fn new(parts: &[Part]) -> Result<Self> {
         let alike = |(one, bias): &Part, (other, other_bias): &Part| {
-            one.dtype() == other.dtype() && bias.is_some() == other_bias.is_some()
+            let are_as_wide = one.shape().dims().last() == other.shape().dims().last();
+            are_as_wide && one.dtype() == other.dtype() && bias.is_some() == other_bias.is_some()
         };
         let pieces = parts.chunk_by(alike).map(|parts| {
             let heights = parts.iter().map(|(weights, _)| Ok(weights.shape().dims2()?.0));
@@ -84,12 +85,12 @@ impl Joined {
     }
 }
 
-/// One matrix with the rows of several, which are of one format.
+/// One matrix with the rows of several, which are of one format and as wide as each other.
 fn join(parts: &[Part]) -> Result<Linear> {
-    if let [(weights, bias)] = parts {
-        return Linear::new(weights, bias.clone());
+    let (first, bias) = &parts[0];
+    if parts.len() == 1 {
+        return Linear::new(first, bias.clone());
     }
-    let Some((first, _)) = parts.first() else { candle_core::bail!("there is nothing to join") };
     let (_, width) = first.shape().dims2()?;
     let (mut bytes, mut height) = (Vec::new(), 0);
     for (weights, _) in parts {
