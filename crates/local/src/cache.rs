@@ -22,7 +22,7 @@ const ROOM: usize = 512;
 /// Keys and values of the tokens read so far, in every layer. Shortening is a matter of forgetting positions.
 #[derive(Debug)]
 pub(crate) struct KvCache {
-    /// Keys and values of each layer: `[1, room, kv_heads, head_dim]`.
+    /// Keys and values of each layer: `[kv_heads, room, head_dim]`, so that a head's lie behind each other.
     layers: Vec<(Tensor, Tensor)>,
     tokens: Vec<u32>,
     /// Tokens for which there is memory.
@@ -31,7 +31,7 @@ pub(crate) struct KvCache {
 
 impl KvCache {
     pub(crate) fn new(config: &Config) -> Result<Self> {
-        let shape = (1, ROOM, config.kv_heads, config.head_dim);
+        let shape = (config.kv_heads, ROOM, config.head_dim);
         let zeros = || Tensor::zeros(shape, DType::F32, &Device::Cpu);
         let layers = (0..config.layers).map(|_| Ok((zeros()?, zeros()?))).collect::<Result<_>>()?;
         Ok(Self { layers, tokens: Vec::new(), room: ROOM })
@@ -44,8 +44,8 @@ impl KvCache {
         }
         let (room, read) = (len.next_multiple_of(ROOM), self.tokens.len());
         let grow = |old: &mut Tensor| -> Result<()> {
-            let (one, _, heads, size) = old.dims4()?;
-            let new = Tensor::zeros((one, room, heads, size), DType::F32, &Device::Cpu)?;
+            let (heads, _, size) = old.dims3()?;
+            let new = Tensor::zeros((heads, room, size), DType::F32, &Device::Cpu)?;
             if read > 0 {
                 take_over(&new, old, read)?;
             }
@@ -82,12 +82,14 @@ impl KvCache {
         Ok(())
     }
 
-    /// Writes the keys and values of new tokens behind those there are, and gives all of them.
+    /// Writes the keys and values of new tokens (`[1, count, kv_heads, head_dim]`) behind those there are, and gives all
+    /// of them (`[kv_heads, length, head_dim]`).
     pub(crate) fn extend_layer(&self, layer: usize, keys: &Tensor, values: &Tensor) -> Result<(Tensor, Tensor)> {
         let (all_keys, all_values) = &self.layers[layer];
         let (start, added) = (self.tokens.len(), keys.dim(1)?);
-        all_keys.slice_set(keys, 1, start)?;
-        all_values.slice_set(values, 1, start)?;
+        for (all, new) in [(all_keys, keys), (all_values, values)] {
+            all.slice_set(&new.squeeze(0)?.transpose(0, 1)?.contiguous()?, 1, start)?;
+        }
         Ok((all_keys.narrow(1, 0, start + added)?, all_values.narrow(1, 0, start + added)?))
     }
 

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use candle_core::quantized::gguf_file::Content;
 use candle_core::quantized::{GgmlDType, QMatMul, QTensor};
 use candle_core::{D, Device, Module, Result, Tensor};
-use candle_nn::attention::{AttnMask, flash_attn};
 use candle_nn::ops::{rms_norm, silu};
 use candle_nn::rotary_emb::{rope_i, rope_thd};
 
+use crate::attention::{attend, multiply_on_one_thread};
 use crate::cache::KvCache;
 use crate::config::{Config, Rotary};
 use crate::linear::{Joined, Linear, Part};
 
-/// Tokens a prompt and its answer may have together. The default weights could read four times as many, at a minute
-/// and a half for each further 8,192 on two cores.
+/// Tokens a prompt and its answer may have together. The default weights could read four times as many; 7,500 take more
+/// than two minutes on two cores.
 const CONTEXT: usize = 8192;
 
 /// Tokens that are read side by side. From 32 on the kernels for matrices of some processors want the weights in one more
@@ -107,6 +107,7 @@ impl Model {
         reader: &mut (impl Read + Seek),
         progress: impl Fn(u32, u32),
     ) -> Result<Self> {
+        multiply_on_one_thread();
         let mut loader = Loader { content, reader };
         let embedding = loader.quantised("token_embd.weight")?;
         let output = if loader.has("output.weight") { loader.quantised("output.weight")? } else { embedding.clone() };
@@ -181,12 +182,8 @@ impl Model {
         let query = self.rotate(&split(query, self.config.heads)?, rotation)?;
         let key = self.rotate(&split(key, self.config.kv_heads)?, rotation)?;
         let value = split(value, self.config.kv_heads)?;
-        let start = cache.tokens().len();
         let (keys, values) = cache.extend_layer(index, &key, &value)?;
-        let scale = (self.config.head_dim as f32).sqrt().recip();
-        let mask = AttnMask::causal_with_offset(start);
-        let mixed = flash_attn::<f32>(&query, &keys, &values, scale, mask, None, None)?;
-        let joined = mixed.transpose(1, 2)?.contiguous()?.flatten_from(2)?;
+        let joined = attend(&query, &keys, &values)?;
         layer.attention_output.forward(&joined)
     }
 

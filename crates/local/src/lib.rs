@@ -6,6 +6,7 @@
 
 mod again;
 mod apart;
+mod attention;
 mod cache;
 mod call;
 mod config;
