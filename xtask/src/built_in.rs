@@ -41,14 +41,15 @@ pub fn bench(workspace: &Workspace) -> Outcome {
     let file = weights::ensure(workspace, &weights::BUILT_IN)?;
     let python = python::ensure(&llama_requirements(workspace))?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).to_string();
-    println!("| | llama.cpp | built in | ratio |\n|---|---|---|---|");
+    let speed = example(workspace, "speed")?;
+    let mut table = Vec::new();
     for words in WORDS {
-        let mut ours = example(workspace, "speed")?;
+        let mut ours = Command::new(speed.get_program());
         ours.arg(&file).args([words, TOKENS]).env("RAYON_NUM_THREADS", &threads);
         let mut theirs = Command::new(&python);
         theirs.arg(workspace.root.join(BENCH).join("llama.py")).arg(&file).args([words, TOKENS, &threads]);
         let mut rounds = Vec::new();
-        step("figures", || {
+        step(&format!("figures for {words} words"), || {
             for _ in 0..ROUNDS {
                 rounds.push([figures(&mut theirs)?, figures(&mut ours)?]);
             }
@@ -57,9 +58,10 @@ pub fn bench(workspace: &Workspace) -> Outcome {
         for (name, field) in [("prefill, tokens/s", "prefill"), ("decode, tokens/s", "decode"), ("memory, MB", "mb")] {
             let most = |of: usize| rounds.iter().map(|round| number(&round[of], field)).fold(f64::NAN, f64::max);
             let (theirs, ours) = (most(0), most(1));
-            println!("| {words} words: {name} | {theirs:.1} | {ours:.1} | {:.2}x |", ours / theirs);
+            table.push(format!("| {words} words: {name} | {theirs:.1} | {ours:.1} | {:.2}x |", ours / theirs));
         }
     }
+    println!("| | llama.cpp | built in | ratio |\n|---|---|---|---|\n{}", table.join("\n"));
     Ok(())
 }
 

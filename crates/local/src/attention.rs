@@ -17,8 +17,9 @@ pub(crate) fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor) -> Result
     let (sharing, before) = (heads / shared, length - count);
     let queries = (queries.transpose(1, 2)?.contiguous()? * (std::f64::consts::LOG2_E / (dim as f64).sqrt()))?;
     let queries = queries.reshape((shared, sharing * count, dim))?;
-    let parts = if count == 1 { (barrier_pool().n_workers() + 1).div_ceil(shared).min(sharing) } else { sharing };
-    let most = (sharing * count).div_ceil(parts);
+    // Tokens side by side are a part for each head; of a token alone the heads are divided among the threads.
+    let threads = barrier_pool().n_workers() + 1;
+    let most = if count == 1 { sharing.div_ceil(threads.div_ceil(shared)) } else { count };
     let parts = (sharing * count).div_ceil(most);
     let mixed = in_parallel(shared * parts, |part| {
         let (head, start) = (part / parts, part % parts * most);
@@ -26,12 +27,9 @@ pub(crate) fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor) -> Result
         // The keys come first: their rows are read as they lie there.
         let scores = keys.get(head)?.matmul(&queries.get(head)?.narrow(0, start, rows)?.t()?)?;
         let mut scores: Vec<f32> = scores.flatten_all()?.to_vec1()?;
-        for (later, scores) in scores.chunks_exact_mut(rows).skip(before).enumerate() {
-            for (row, score) in scores.iter_mut().enumerate() {
-                if (start + row) % count < later {
-                    *score = f32::NEG_INFINITY;
-                }
-            }
+        // Of the new tokens, each row is one, and does not see those behind it.
+        for (token, scores) in scores.chunks_exact_mut(rows).skip(before).enumerate() {
+            scores[..token].fill(f32::NEG_INFINITY);
         }
         soften(&mut scores, rows);
         Tensor::from_vec(scores, (length, rows), &Device::Cpu)?.t()?.matmul(&values.get(head)?)
@@ -42,7 +40,7 @@ pub(crate) fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor) -> Result
 
 /// Has the library multiply plain matrices on the thread that asks for it.
 ///
-/// It would wake threads of another pool, which wait for those that wait for them.
+/// It would divide a large product among threads of its own, beside those here that already take every core.
 pub(crate) fn multiply_on_one_thread() {
     gemm::set_threading_threshold(usize::MAX);
 }

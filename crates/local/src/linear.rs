@@ -85,7 +85,7 @@ impl Joined {
     }
 }
 
-/// One matrix with the rows of several, which are of one format and as wide as each other.
+/// One matrix with the rows of `parts` (at least one), which are of one format and as wide as each other.
 fn join(parts: &[Part]) -> Result<Linear> {
     let (first, bias) = &parts[0];
     if parts.len() == 1 {
