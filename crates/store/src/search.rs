@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::dispatch::{in_turn, read, within};
 use crate::{Db, Error, JsonText, Store};
-use candidates::{Candidates, Place};
+use candidates::{Candidates, Place, Way};
 use question::{Condition, Question};
 
 pub use snippet::Marked;
@@ -73,7 +73,9 @@ pub struct Found {
     pub next: Option<i64>,
 }
 
-const ANY_PENDING: &str = "SELECT EXISTS (SELECT 1 FROM search_entries WHERE user_id = $1 AND pending)";
+// In the order of the index of what is pending, so that no database takes the one of all texts of a person.
+const ANY_PENDING: &str =
+    "SELECT number FROM search_entries WHERE pending AND user_id = $1 ORDER BY number DESC LIMIT 1";
 
 /// A person's texts whose words are to be read, or everybody's.
 macro_rules! pending {
@@ -132,8 +134,8 @@ impl Store {
     /// quotation marks whole. `before` is where the last page ended.
     pub async fn search(&self, owner: UserId, typed: &str, before: Option<i64>) -> Result<Found, Error> {
         let Some(question) = Question::parse(typed) else { return Ok(Found::default()) };
-        let pending = read!(self, |c| sqlx::query_scalar::<_, bool>(ANY_PENDING).bind(owner.0).fetch_one(c).await)?;
-        if pending {
+        let pending = read!(self, |c| sqlx::query_scalar::<_, i64>(ANY_PENDING).bind(owner.0).fetch_optional(c).await)?;
+        if pending.is_some() {
             self.index_pending(Some(owner), FRESH).await?;
         }
         let titles = if before.is_none() { self.search_titles(owner, &question).await? } else { Vec::new() };
@@ -142,7 +144,7 @@ impl Store {
     }
 
     async fn search_titles(&self, owner: UserId, question: &Question) -> Result<Vec<TitleHit>, Error> {
-        let wanted = self.wanted(owner, true, question);
+        let wanted = self.wanted(owner, true, &question.conditions());
         let mut hits = Vec::new();
         let mut before = i64::MAX;
         for _ in 0..BATCHES {
@@ -171,18 +173,23 @@ impl Store {
         question: &Question,
         mut before: i64,
     ) -> Result<(Vec<MessageHit>, Option<i64>), Error> {
-        let wanted = self.wanted(owner, false, question);
         let mut hits = Vec::new();
-        for batch in 0..BATCHES {
-            let is_broad = batch == 0 && question.is_broad();
+        let mut way = self.first_way(question);
+        for _ in 0..BATCHES {
             let place = Place { owner, before };
-            let Candidates { rows, more } = self.message_candidates(place, &wanted, is_broad).await?;
-            for row in rows {
+            let Candidates { rows, more } = match &way {
+                Way::Newest => self.newest_messages(place).await?,
+                Way::Words(conditions) => {
+                    self.message_candidates(place, &self.wanted(owner, false, conditions)).await?
+                }
+            };
+            let found_before = hits.len();
+            for row in &rows {
                 before = row.number;
                 let Some(places) = question.find(&row.content) else { continue };
                 hits.push(MessageHit {
                     chat: ChatId(row.session_id),
-                    title: row.title,
+                    title: row.title.clone(),
                     message: MessageId(row.id),
                     role: if row.role == "user" { Role::User } else { Role::Assistant },
                     created_at: Timestamp(row.created_at),
@@ -195,6 +202,7 @@ impl Store {
             if !more {
                 return Ok((hits, None));
             }
+            way = way.next(question, &rows, hits.len() - found_before);
         }
         Ok((hits, Some(before)))
     }
@@ -232,10 +240,10 @@ impl Store {
 
     /// The conditions in the database's own words. Terms are letters and digits only, so that nothing in them has a
     /// meaning for it.
-    fn wanted(&self, owner: UserId, is_title: bool, question: &Question) -> String {
+    fn wanted(&self, owner: UserId, is_title: bool, conditions: &[Condition]) -> String {
         let key = key(owner, is_title);
         let mut wanted = String::new();
-        for Condition { text, open } in question.conditions() {
+        for Condition { text, open } in conditions {
             if !wanted.is_empty() {
                 wanted.push_str(if matches!(self.db, Db::Sqlite { .. }) { " AND " } else { candidates::AND });
             }

@@ -176,3 +176,34 @@ async fn many_hits_come_in_pages_the_newest_first() {
         assert_eq!(hits(&person, "\"hill ant\"").await.len(), 15);
     }
 }
+
+#[tokio::test]
+async fn a_rare_word_is_found_beside_common_ones_far_behind_the_newest_messages() {
+    for database in databases() {
+        let app = TestApp::on(database).await;
+        let person = app.person().await;
+        let (chat, _) = chat(&person, "many", &[]).await;
+        for hundred in 0..6 {
+            let content = |n: usize| match hundred * 100 + n {
+                3 | 150 => format!("the walrus of the ant hill {n}"),
+                4 => format!("a walrus without a hill {n}"),
+                _ => format!("the ant hill {n}"),
+            };
+            let rows: Vec<Value> =
+                (0..100).map(|n| json!({ "session_id": chat, "role": "user", "content": content(n) })).collect();
+            let answer = person.request(Method::POST, "/rest/v1/ai_chat_messages").json(&rows).send().await.unwrap();
+            assert_eq!(answer.status(), 201);
+        }
+        while app.app.store.index_pending(None, 1_000).await.unwrap() > 0 {}
+        for (question, want) in [
+            ("walrus th", vec!["the|walrus|the", "the|walrus|the"]),
+            ("th an wal", vec!["the|walrus|the|ant", "the|walrus|the|ant"]),
+            ("\"walrus of the ant\"", vec!["walrus of the ant", "walrus of the ant"]),
+            ("walrus", vec!["walrus", "walrus", "walrus"]),
+            ("the gnu", vec![]),
+        ] {
+            assert_eq!(hits(&person, question).await, want, "{question} on {database:?}");
+        }
+        assert_eq!(hits(&person, "the ant").await.len(), 30, "{database:?}");
+    }
+}

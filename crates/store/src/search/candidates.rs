@@ -8,6 +8,8 @@ use domain::UserId;
 use uuid::Uuid;
 
 use super::SEARCHED;
+use super::question::{Condition, Question};
+use crate::dispatch::read;
 use crate::{Db, Error, Store};
 
 /// Candidates that are looked at together.
@@ -16,10 +18,10 @@ pub(super) const BATCH: i64 = 40;
 const NEWEST: i64 = 1_000;
 /// Between two conditions on PostgreSQL; no term has such characters.
 pub(super) const AND: &str = " & ";
-/// With fewer candidates than these among them, the index has few enough to be asked.
+/// With fewer than these among them, the index has few enough to be asked.
 const SOME: usize = 5;
-/// On SQLite, messages that are looked at as they are before the index is asked for all words that begin with a letter
-/// or two. Words that stand in fewer than most of these are soon gathered from it.
+/// On SQLite, messages that are looked at as they are before the index over words is asked, and again for as long as
+/// there are [`SOME`] hits among them.
 const LOOKED_AT: i64 = 100;
 
 #[derive(sqlx::FromRow)]
@@ -174,6 +176,24 @@ pub(super) struct Place {
     pub before: i64,
 }
 
+/// How the next messages are looked for.
+pub(super) enum Way {
+    /// As they come, the newest first.
+    Newest,
+    /// By words: those with all of these.
+    Words(Vec<Condition>),
+}
+
+impl Way {
+    /// What follows after `rows` were looked at, of which so many were hits.
+    pub(super) fn next(self, question: &Question, rows: &[MessageRow], found: usize) -> Self {
+        match self {
+            Self::Newest if found < SOME => Self::Words(question.telling(rows.iter().map(|row| row.content.as_str()))),
+            way => way,
+        }
+    }
+}
+
 /// Among how many texts enough are likely to be found, after so many were found among the newest; `None` when the index
 /// is to be asked.
 fn wider(looked_at: i64, found: usize) -> Option<i64> {
@@ -208,13 +228,25 @@ impl Store {
         Ok(Candidates::of(rows, BATCH))
     }
 
-    /// `is_broad` says that the index would have to gather much.
-    pub(super) async fn message_candidates(
-        &self,
-        at: Place,
-        wanted: &str,
-        is_broad: bool,
-    ) -> Result<Candidates<MessageRow>, Error> {
+    /// How messages that a question may find are looked for at first. PostgreSQL looks at the newest in its statements.
+    pub(super) fn first_way(&self, question: &Question) -> Way {
+        match &self.db {
+            Db::Sqlite { .. } => Way::Newest,
+            Db::Postgres(_) => Way::Words(question.conditions()),
+        }
+    }
+
+    /// A person's newest messages, on SQLite.
+    pub(super) async fn newest_messages(&self, at: Place) -> Result<Candidates<MessageRow>, Error> {
+        let Place { owner, before } = at;
+        let rows = read!(self, |c| {
+            let newest = sqlx::query_as::<_, MessageRow>(SQLITE_NEWEST).bind(owner.0).bind(before);
+            newest.bind(LOOKED_AT).bind("").bind(SEARCHED).fetch_all(c).await
+        })?;
+        Ok(Candidates::of(rows, LOOKED_AT))
+    }
+
+    pub(super) async fn message_candidates(&self, at: Place, wanted: &str) -> Result<Candidates<MessageRow>, Error> {
         let Place { owner, before } = at;
         macro_rules! query {
             ($sql:expr) => {
@@ -222,11 +254,6 @@ impl Store {
             };
         }
         let rows = match &self.db {
-            Db::Sqlite { read, .. } if is_broad => {
-                let newest = sqlx::query_as::<_, MessageRow>(SQLITE_NEWEST).bind(owner.0).bind(before);
-                let newest = newest.bind(LOOKED_AT).bind("").bind(SEARCHED).fetch_all(read).await?;
-                return Ok(Candidates::of(newest, LOOKED_AT));
-            }
             Db::Sqlite { read, .. } => query!(SQLITE_MESSAGES).fetch_all(read).await?,
             Db::Postgres(pool) => {
                 let mut window = Some(NEWEST);

@@ -1,9 +1,13 @@
 //! What a person searches for: words that begin so, and phrases in quotation marks. Any text is a question.
 
-use super::words::{Word, cut, pair, words};
+use std::collections::BTreeSet;
+
+use super::words::{Word, cut, pair, terms, words};
 
 /// Terms of one question at most; what follows is left aside.
 const TERMS: usize = 12;
+/// What one text in so many fulfils is common.
+const COMMON: usize = 5;
 
 /// A question that has something in it.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,6 +33,15 @@ pub(super) struct Condition {
 }
 
 impl Condition {
+    /// Whether one of a text's terms is it.
+    fn is_fulfilled(&self, terms: &BTreeSet<String>) -> bool {
+        if self.open {
+            terms.range(self.text.clone()..).next().is_some_and(|term| term.starts_with(&self.text))
+        } else {
+            terms.contains(&self.text)
+        }
+    }
+
     /// Whether all words that begin with one Latin letter or digit have it. In other scripts a character can be a word.
     fn is_letter(&self) -> bool {
         self.open && self.text.len() == 1
@@ -71,9 +84,15 @@ impl Question {
         conditions
     }
 
-    /// Whether an index would have to gather very many words for it: all that begin with a letter or two.
-    pub fn is_broad(&self) -> bool {
-        self.conditions().iter().any(|condition| condition.open && condition.text.chars().count() <= 2)
+    /// The conditions for which an index has little to gather, told by some texts: those that few of them fulfil; all where
+    /// there are none such. What is found by them alone is looked at as a text anyway.
+    pub fn telling<'a>(&self, texts: impl Iterator<Item = &'a str>) -> Vec<Condition> {
+        let texts: Vec<_> = texts.map(terms).collect();
+        let is_rare = |condition: &Condition| {
+            texts.iter().filter(|terms| condition.is_fulfilled(terms)).count() * COMMON < texts.len()
+        };
+        let (rare, common): (Vec<_>, Vec<_>) = self.conditions().into_iter().partition(is_rare);
+        if rare.is_empty() { common } else { rare }
     }
 
     /// Where the question's words stand in a text, in bytes and in order; `None` when it is no hit.
@@ -177,24 +196,38 @@ mod tests {
         }
     }
 
+    fn texts(conditions: Vec<Condition>) -> Vec<String> {
+        conditions.into_iter().map(|condition| condition.text).collect()
+    }
+
     #[test]
-    fn a_letter_or_two_are_broad_and_a_letter_beside_words_is_no_condition() {
-        let of = |question: &str| Question::parse(question).unwrap();
-        for (question, is_broad, conditions) in [
-            ("a", true, vec!["a"]),
-            ("li", true, vec!["li"]),
-            ("lis", false, vec!["lis"]),
-            ("lis a", false, vec!["lis"]),
-            ("京", true, vec!["京"]),
-            ("\"li\"", false, vec!["li"]),
-            ("lis 京", true, vec!["lis", "京"]),
+    fn a_letter_beside_words_is_no_condition() {
+        for (question, conditions) in [
+            ("a", vec!["a"]),
+            ("li", vec!["li"]),
+            ("lis a", vec!["lis"]),
+            ("\"li\"", vec!["li"]),
+            ("lis 京", vec!["lis", "京"]),
         ] {
-            let texts: Vec<String> = of(question).conditions().into_iter().map(|condition| condition.text).collect();
-            assert_eq!(
-                (of(question).is_broad(), texts),
-                (is_broad, conditions.iter().map(|&text| text.to_owned()).collect()),
-                "{question}"
-            );
+            assert_eq!(texts(Question::parse(question).unwrap().conditions()), conditions, "{question}");
+        }
+    }
+
+    #[test]
+    fn what_many_texts_have_tells_nothing_beside_what_few_have() {
+        let among = |question: &str| {
+            let said = (0..100).map(|n| if n % 50 == 0 { "the Lisbon trip" } else { "there is nothing" });
+            texts(Question::parse(question).unwrap().telling(said))
+        };
+        for (question, conditions) in [
+            ("th lis", vec!["lis"]),
+            ("\"the\" not", vec!["the"]),
+            ("the not", vec!["not", "the"]),
+            ("trip lisbon the", vec!["lisbon", "trip"]),
+            ("porto the", vec!["porto"]),
+            ("is", vec!["is"]),
+        ] {
+            assert_eq!(among(question), conditions, "{question}");
         }
     }
 
@@ -212,11 +245,9 @@ mod tests {
         ] {
             let question = Question::parse(question).unwrap();
             assert!(question.find(text).is_some(), "{text}");
-            let terms = super::super::words::terms(text);
+            let terms = terms(text);
             for condition in question.conditions() {
-                let is =
-                    |term: &String| *term == condition.text || (condition.open && term.starts_with(&condition.text));
-                assert!(terms.iter().any(is), "{condition:?} in {terms:?}");
+                assert!(condition.is_fulfilled(&terms), "{condition:?} in {terms:?}");
             }
         }
     }
