@@ -31,6 +31,15 @@ pub fn cut_to(text: &str, max_bytes: usize) -> &str {
     &text[..end]
 }
 
+/// A text without the middle, where it is longer than two ends of so many bytes.
+pub fn ends(text: &str, end: usize) -> String {
+    if text.len() <= 2 * end {
+        return text.to_owned();
+    }
+    let last = text.ceil_char_boundary(text.len() - end);
+    format!("{} … {}", cut_to(text, end), &text[last..])
+}
+
 /// Whether a character is not seen, or changes how others are read: controls, marks of direction, spaces without width,
 /// fillers, tags. Line breaks and tabs are none, nor are the joiners that scripts and emoji need.
 pub fn is_invisible(character: char) -> bool {

@@ -4,12 +4,12 @@
 use std::fmt::{Display, Write as _};
 
 use domain::model::ModelCall;
-use domain::text::cut_to;
+use domain::text::{cut_to, ends};
 use serde_json::Value;
 
 use crate::call::Call;
 use crate::pattern;
-use crate::prompt::{Prompt, Question, ends};
+use crate::prompt::{Prompt, Question};
 use crate::tokenizer::Tokenizer;
 use crate::turns::Turns;
 

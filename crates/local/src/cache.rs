@@ -82,6 +82,28 @@ impl KvCache {
         Ok(())
     }
 
+    /// Keys and values of each layer of the first `len` tokens (`[kv_heads, len, head_dim]`).
+    pub(crate) fn layers(&self, len: usize) -> Result<Vec<(Tensor, Tensor)>> {
+        let first = |all: &Tensor| all.narrow(1, 0, len)?.contiguous();
+        self.layers.iter().map(|(keys, values)| Ok((first(keys)?, first(values)?))).collect()
+    }
+
+    /// Takes `tokens` for read, with the keys and values of each layer as [`Self::layers`] gave them. Fails, and has read
+    /// nothing, where they are of another form.
+    pub(crate) fn restore(&mut self, tokens: &[u32], layers: &[(Tensor, Tensor)]) -> Result<()> {
+        self.tokens.clear();
+        self.reserve(tokens.len())?;
+        if layers.len() != self.layers.len() {
+            candle_core::bail!("{} layers in place of {}", layers.len(), self.layers.len());
+        }
+        for ((keys, values), (kept_keys, kept_values)) in self.layers.iter().zip(layers) {
+            take_over(keys, kept_keys, tokens.len())?;
+            take_over(values, kept_values, tokens.len())?;
+        }
+        self.tokens.extend_from_slice(tokens);
+        Ok(())
+    }
+
     /// Writes the keys and values of new tokens (`[1, count, kv_heads, head_dim]`) behind those there are, and gives all
     /// of them (`[kv_heads, length, head_dim]`).
     pub(crate) fn extend_layer(&self, layer: usize, keys: &Tensor, values: &Tensor) -> Result<(Tensor, Tensor)> {
@@ -116,6 +138,28 @@ impl Slots {
         Self { caches: Vec::with_capacity(SLOTS) }
     }
 
+    /// A cache that begins with `head`.
+    pub(crate) fn find(&self, head: &[u32]) -> Option<&KvCache> {
+        self.caches.iter().find(|cache| cache.tokens().starts_with(head))
+    }
+
+    /// Keeps one more, in place of those that were not used for longest where there are too many.
+    pub(crate) fn put(&mut self, cache: KvCache) {
+        if self.caches.len() == SLOTS {
+            self.caches.remove(0);
+        }
+        self.make_room(cache.room);
+        self.caches.push(cache);
+    }
+
+    /// Lets those go that were not used for longest, until there is room for so many tokens more.
+    fn make_room(&mut self, needed: usize) {
+        while !self.caches.is_empty() && needed + self.caches.iter().map(|cache| cache.room).sum::<usize>() > MOST_ROOM
+        {
+            self.caches.remove(0);
+        }
+    }
+
     /// The cache that begins with `head` (or with the part of it that was read before somebody pressed Stop), or
     /// else an unused one, or else the one that was not used for longest, which begins with a copy of what another one
     /// has in common with `head`; cut to what it has in common with `head` followed by `tail`, and always short of the
@@ -133,11 +177,7 @@ impl Slots {
             None if self.caches.len() < SLOTS => fresh()?,
             None => self.caches.remove(0),
         };
-        let needed = (head.len() + tail.len()).max(cache.room);
-        while !self.caches.is_empty() && needed + self.caches.iter().map(|cache| cache.room).sum::<usize>() > MOST_ROOM
-        {
-            self.caches.remove(0);
-        }
+        self.make_room((head.len() + tail.len()).max(cache.room));
         if found.is_none() {
             let in_common = |other: &KvCache| common(other.tokens(), head.iter());
             let like = self.caches.iter().max_by_key(|other| in_common(other));

@@ -12,6 +12,7 @@ use candle_nn::rotary_emb::{rope_i, rope_thd};
 use crate::attention::{attend, multiply_on_one_thread};
 use crate::cache::KvCache;
 use crate::config::{Config, Rotary};
+use crate::crowd::Crowd;
 use crate::linear::{Joined, Linear, Part};
 
 /// Tokens a prompt and its answer may have together. The default weights could read four times as many; 7,500 take more
@@ -21,6 +22,9 @@ const CONTEXT: usize = 8192;
 /// Tokens that are read side by side. From 32 on the kernels for matrices of some processors want the weights in one more
 /// order, which takes more memory than the file.
 const ROWS: usize = 28;
+
+/// Layers after which is looked whether other programs need the processor.
+const LAYERS_A_LOOK: usize = 8;
 
 /// A model in memory.
 #[derive(Debug)]
@@ -33,6 +37,7 @@ pub(crate) struct Model {
     output: QMatMul,
     /// Cosines and sines of every position: `[context, head_dim / 2]`.
     rotations: (Tensor, Tensor),
+    crowd: Crowd,
 }
 
 #[derive(Debug)]
@@ -123,6 +128,7 @@ impl Model {
             output: QMatMul::from_arc(output)?,
             rotations: rotations(&config, context)?,
             config,
+            crowd: Crowd::new(),
         })
     }
 
@@ -140,13 +146,13 @@ impl Model {
     pub(crate) fn read(&self, tokens: &[u32], cache: &mut KvCache) -> Result<Tensor> {
         let mut last = None;
         for rows in tokens.chunks(ROWS) {
-            let states = self.read_rows(rows, cache)?;
+            let states = self.crowd.compute(|look| self.read_rows(rows, cache, look))?;
             last = Some(row(&states, rows.len() - 1)?);
         }
         last.map_or_else(|| candle_core::bail!("there is nothing to read"), Ok)
     }
 
-    fn read_rows(&self, tokens: &[u32], cache: &mut KvCache) -> Result<Tensor> {
+    fn read_rows(&self, tokens: &[u32], cache: &mut KvCache, look: &dyn Fn()) -> Result<Tensor> {
         let (start, count) = (cache.tokens().len(), tokens.len());
         cache.reserve(start + count)?;
         let (cos, sin) = (self.rotations.0.narrow(0, start, count)?, self.rotations.1.narrow(0, start, count)?);
@@ -157,6 +163,9 @@ impl Model {
             let normed = rms_norm(&x, &layer.feed_norm, self.config.norm_epsilon)?;
             let [gate, up] = parts(layer.gate_up.forward(&normed)?)?;
             x = (x + layer.down.forward(&(silu(&gate)? * up)?)?)?;
+            if index % LAYERS_A_LOOK == 0 {
+                look();
+            }
         }
         cache.advance(tokens);
         Ok(x)
@@ -164,8 +173,10 @@ impl Model {
 
     /// How likely each token of the vocabulary is to come next, as unnormalised logarithms.
     pub(crate) fn logits(&self, state: &Tensor) -> Result<Vec<f32>> {
-        let normed = rms_norm(state, &self.norm, self.config.norm_epsilon)?;
-        self.output.forward(&normed)?.flatten_all()?.to_vec1()
+        self.crowd.compute(|_| {
+            let normed = rms_norm(state, &self.norm, self.config.norm_epsilon)?;
+            self.output.forward(&normed)?.flatten_all()?.to_vec1()
+        })
     }
 
     fn attend(

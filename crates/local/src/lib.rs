@@ -10,6 +10,7 @@ mod attention;
 mod cache;
 mod call;
 mod config;
+mod crowd;
 mod decide;
 mod engine;
 mod error;
@@ -26,6 +27,7 @@ mod runner;
 mod screen;
 mod serve;
 mod shed;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod tokenizer;

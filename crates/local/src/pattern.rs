@@ -88,16 +88,30 @@ fn line(request: &str, tool: &str, table: &mut String) {
     let _ = write!(table, "Request: {request}\nTool: {tool}\n\n");
 }
 
-/// The table of tools and what they do, as far as it is the same for every request.
-pub(crate) fn table(tokenizer: &Tokenizer, tools: &[ToolSpec]) -> Vec<u32> {
+/// What every table of tools begins with, up to the end of a word, so that what follows does not change its tokens.
+fn before_tools() -> String {
     let mut table = "Each request is done by a tool or by none. Small talk, common knowledge, advice and writing need \
                      none.\n\n"
         .to_owned();
     for (request, tool) in WITHOUT_TOOL {
         line(request, &format!("{tool}()"), &mut table);
     }
+    table + "The tools are"
+}
+
+/// What every [`table`] begins with.
+pub(crate) fn opening(tokenizer: &Tokenizer) -> Vec<u32> {
+    let mut turns = Turns::new(tokenizer);
+    turns.open("system");
+    turns.say(&before_tools());
+    turns.done()
+}
+
+/// The table of tools and what they do, as far as it is the same for every request.
+pub(crate) fn table(tokenizer: &Tokenizer, tools: &[ToolSpec]) -> Vec<u32> {
+    let mut table = before_tools();
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    let _ = write!(table, "The tools are {}.\n\n", names.join(", "));
+    let _ = write!(table, " {}.\n\n", names.join(", "));
     for tool in tools {
         line(&purpose(tool), &format!("{}({})", tool.name, argument_names(tool)), &mut table);
     }
@@ -186,6 +200,16 @@ mod tests {
                    Request: Tells the weather. Slowly.\nTool: forecast(city, days)\n\n\
                    Request: sun set\nTool: sun_set(city, days)<|im_end|>\n";
         assert!(table.ends_with(end), "{table}");
+    }
+
+    #[test]
+    fn every_table_begins_with_the_same_tokens() {
+        let tokenizer = crate::tests::tokenizer();
+        let opening = opening(&tokenizer);
+        for name in ["forecast", "_private", "9lives", "été"] {
+            assert!(super::table(&tokenizer, &[tool(name, "")]).starts_with(&opening), "{name}");
+        }
+        assert!(super::table(&tokenizer, &[]).len() - opening.len() < 10);
     }
 
     #[test]

@@ -7,10 +7,10 @@
 use std::fmt::Write as _;
 
 use domain::model::{ModelCall, ModelError, ModelMessage, Request, ToolSpec};
-use domain::text::cut_to;
+use domain::text::{cut_to, ends};
 
 use crate::tokenizer::Tokenizer;
-use crate::tool_list::{in_short, section};
+use crate::tool_list::{BEFORE_LIST, in_short, section};
 use crate::turns::Turns;
 
 /// Standing instructions where the caller gives none.
@@ -223,24 +223,25 @@ impl<'a> Question<'a> {
     }
 }
 
-/// A text without the middle, where it is longer than two ends of so many bytes.
-pub(crate) fn ends(text: &str, end: usize) -> String {
-    if text.len() <= 2 * end {
-        return text.to_owned();
-    }
-    let last = text.ceil_char_boundary(text.len() - end);
-    format!("{} … {}", cut_to(text, end), &text[last..])
+/// What every prompt with these instructions that asks for a call begins with.
+pub(crate) fn before_list(tokenizer: &Tokenizer, request: &Request) -> Vec<u32> {
+    opened(tokenizer, request, &format!("\n\n{BEFORE_LIST}")).done()
 }
 
 /// What stays the same from turn to turn: the instructions, and what is said of tools.
 fn head(tokenizer: &Tokenizer, request: &Request, about_tools: &str) -> Vec<u32> {
+    let mut turns = opened(tokenizer, request, about_tools);
+    turns.close();
+    turns.done()
+}
+
+fn opened<'a>(tokenizer: &'a Tokenizer, request: &Request, about_tools: &str) -> Turns<'a> {
     let system = if request.system.trim().is_empty() { SYSTEM } else { request.system.trim() };
     let mut turns = Turns::new(tokenizer);
     turns.open("system");
     turns.say(system);
     turns.mark(about_tools);
-    turns.close();
-    turns.done()
+    turns
 }
 
 /// The latest turns that fit, beginning with words of the person.
@@ -331,6 +332,7 @@ mod tests {
         let prompt = Question::of(&request).unwrap().call(&tokenizer, &clock);
         let head = written(&prompt.head, &tokenizer);
         assert!(head.starts_with("<|im_start|>system\nBe kind.\n\n# Tools\n") && head.contains("\"clock\""), "{head}");
+        assert!(prompt.head.starts_with(&before_list(&tokenizer, &request)), "what stands before tools is read ahead");
         let tail = "<|im_start|>user\ntime?<|im_end|>\n\
                     <|im_start|>assistant\n<tool_call>\n{\"name\": \"clock\", \"arguments\": {\"zone\": \"UTC\"}}\n</tool_call><|im_end|>\n\
                     <|im_start|>user\n<tool_response>\n12:30\n</tool_response><|im_end|>\n\

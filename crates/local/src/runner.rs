@@ -22,8 +22,9 @@ use crate::forward::Model;
 use crate::grammar::Grammars;
 use crate::outlet::Outlet;
 use crate::pattern;
-use crate::prompt::{Prompt, Question};
+use crate::prompt::{Prompt, Question, before_list};
 use crate::screen::{self, Screen};
+use crate::standing::Standing;
 use crate::tokenizer::{Kind, Tokenizer};
 use crate::turn::Turn;
 use crate::worker::Answers;
@@ -37,6 +38,8 @@ pub(crate) struct Runner {
     tokenizer: Arc<Tokenizer>,
     grammars: Grammars,
     slots: Slots,
+    standing: Standing,
+    is_recalled: bool,
     /// The tokens that words may begin with.
     openings: Vec<bool>,
     /// The tokens that have no place in words.
@@ -65,13 +68,25 @@ impl Runner {
         let unspoken = tokenizer.kinds().iter().enumerate().filter_map(silent).collect();
         let millis = started.elapsed().as_millis();
         tracing::info!(path = %path.display(), millis, "the built-in model is loaded");
-        Ok(Self { openings: openings_of_words(&tokenizer), unspoken, model, tokenizer, grammars, slots: Slots::new() })
+        Ok(Self {
+            openings: openings_of_words(&tokenizer),
+            unspoken,
+            model,
+            grammars,
+            slots: Slots::new(),
+            standing: Standing::beside(path, &tokenizer),
+            is_recalled: false,
+            tokenizer,
+        })
     }
 }
 
 impl Answers for Runner {
     fn answer(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
         let question = Question::of(request)?;
+        if !request.tools.is_empty() {
+            self.recall();
+        }
         if question.has_results() {
             return self.go_on(&question, request, out);
         }
@@ -95,10 +110,32 @@ impl Answers for Runner {
     }
 
     fn prepare(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
-        let table = Prompt { head: pattern::table(&self.tokenizer, &request.tools), tail: Vec::new() };
-        self.begin(&table, true, out)?;
-        for head in [pattern::needs, screen::table, again::several_table, again::needed_table] {
-            self.begin(&Prompt { head: head(&self.tokenizer), tail: Vec::new() }, false, out)?;
+        self.recall();
+        self.read_ahead(pattern::table(&self.tokenizer, &request.tools), true, out)?;
+        let beginnings: Vec<Vec<u32>> = self.standing.beginnings().map(<[u32]>::to_vec).collect();
+        for (index, beginning) in beginnings.into_iter().enumerate() {
+            self.read_ahead(beginning.clone(), false, out)?;
+            if let Some(cache) = self.slots.find(&beginning) {
+                self.standing.keep(index, cache);
+            }
+        }
+        self.read_ahead(before_list(&self.tokenizer, request), false, out)
+    }
+}
+
+impl Runner {
+    /// Takes over what is kept beside the weights, once.
+    fn recall(&mut self) {
+        if !std::mem::replace(&mut self.is_recalled, true) {
+            let recalled = self.standing.recall(|| self.model.new_cache());
+            recalled.into_iter().for_each(|cache| self.slots.put(cache));
+        }
+    }
+
+    /// Reads what prompts begin with, unless it was read.
+    fn read_ahead(&mut self, head: Vec<u32>, reads_tools: bool, out: &Outlet) -> Result<(), Halt> {
+        if self.slots.find(&head).is_none() {
+            self.begin(&Prompt { head, tail: Vec::new() }, reads_tools, out)?;
         }
         Ok(())
     }

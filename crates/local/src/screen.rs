@@ -7,7 +7,9 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::prompt::{Prompt, ends};
+use domain::text::ends;
+
+use crate::prompt::Prompt;
 use crate::tokenizer::Tokenizer;
 
 /// What the person is told where something was left out.

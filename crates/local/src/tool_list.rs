@@ -12,16 +12,19 @@ const LONGEST_IN_FULL: usize = 12_000;
 /// Bytes of a description in the short list.
 const SHORT_DESCRIPTION: usize = 120;
 
-/// What stands in the system turn behind the instructions, in the form that the model was trained on.
+/// What stands before every list, up to the end of a word, so that what follows does not change its tokens. It is what
+/// the model was trained on, but for the order: there the list stands before how to call, which would be read anew with
+/// each list.
+pub(crate) const BEFORE_LIST: &str = "# Tools\n\nYou may call one or more functions to assist with the user query.\n\nFor each function call, return a json \
+     object with function name and arguments within <tool_call></tool_call> XML tags:\n<tool_call>\n{\"name\": \
+     <function-name>, \"arguments\": <args-json-object>}\n</tool_call>\n\nYou are provided with function signatures \
+     within <tools></tools> XML tags";
+
+/// What stands in the system turn behind the instructions.
 pub(crate) fn section(tools: &[&ToolSpec]) -> String {
     let full = in_full(tools);
     let list = if full.len() <= LONGEST_IN_FULL { full } else { in_short(tools) };
-    format!(
-        "# Tools\n\nYou may call one or more functions to assist with the user query.\n\nYou are provided with function \
-         signatures within <tools></tools> XML tags:\n<tools>{list}\n</tools>\n\nFor each function call, return a json \
-         object with function name and arguments within <tool_call></tool_call> XML tags:\n<tool_call>\n{{\"name\": \
-         <function-name>, \"arguments\": <args-json-object>}}\n</tool_call>"
-    )
+    format!("{BEFORE_LIST}:\n<tools>{list}\n</tools>")
 }
 
 fn in_full(tools: &[&ToolSpec]) -> String {

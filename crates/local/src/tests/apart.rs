@@ -43,6 +43,7 @@ impl File {
 impl Drop for File {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_dir_all(self.0.with_extension("gguf.read"));
     }
 }
 
@@ -110,6 +111,21 @@ async fn a_list_that_was_prepared_is_not_read_again() {
         }
     };
     assert!(answer.error.is_none(), "{answer:?}");
+}
+
+#[tokio::test]
+async fn what_is_the_same_for_everybody_is_kept_for_the_next_process() {
+    let file = File::new("kept");
+    let list = Request { tools: vec![clock()], ..Request::default() };
+    let hello = Request { messages: vec![user("Hello!")], max_tokens: Some(4), ..list.clone() };
+    let engine = file.engine(None);
+    engine.prepare(list);
+    while !file.0.with_extension("gguf.read").join("0.safetensors").is_file() {
+        tokio::task::yield_now().await;
+    }
+    drop(engine);
+    let answer = ask(&file.engine(None), hello).await;
+    assert!(answer.error.is_none() && answer.usage.cached_input_tokens > 300, "{answer:?}");
 }
 
 #[tokio::test]
