@@ -127,8 +127,9 @@ impl Runner {
     /// Takes over what is kept beside the weights, once.
     fn recall(&mut self) {
         if !std::mem::replace(&mut self.is_recalled, true) {
-            let recalled = self.standing.recall(|| self.model.new_cache());
-            recalled.into_iter().for_each(|cache| self.slots.put(cache));
+            for cache in self.standing.recall(|| self.model.new_cache()) {
+                self.slots.put(cache);
+            }
         }
     }
 

@@ -91,10 +91,8 @@ fn write(path: &Path, made_for: &[i64], tokens: &[u32], cache: &KvCache) -> Resu
     }
     // Another process may read it, or write the same.
     let unfinished = path.with_extension(std::process::id().to_string());
-    safetensors::save(&tensors, &unfinished)
-        .map_err(candle_core::Error::from)
-        .and_then(|()| Ok(fs::rename(&unfinished, path)?))
-        .inspect_err(|_| drop(fs::remove_file(&unfinished)))
+    let renamed = safetensors::save(&tensors, &unfinished).and_then(|()| Ok(fs::rename(&unfinished, path)?));
+    renamed.inspect_err(|_| drop(fs::remove_file(&unfinished)))
 }
 
 /// Fails where the file is not there, damaged, or of other weights or tokens.

@@ -26,6 +26,7 @@ use crate::places::Places;
 use crate::runs::Runs;
 use crate::secrets::Secrets;
 use crate::tasks::Tasks;
+use crate::threads;
 use crate::tools::google_drive::GoogleDrive;
 use crate::tools::{Tools, sign_in};
 
@@ -158,6 +159,7 @@ impl App {
         app.tasks.spawn("database", watch_database(app.clone()));
         nodes::start(&app, outbox);
         app.tasks.spawn("upkeep", upkeep::run(app.clone()));
+        app.tasks.spawn("threads", threads::renew(app.tasks.clone()));
         app.tasks.spawn("catalogue", Catalogue::follow(app.clone()));
         Tools::look_after(&app);
         tracing::info!(database = app.store.kind(), address = %address, "started");

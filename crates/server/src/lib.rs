@@ -19,4 +19,5 @@ pub mod runs;
 pub mod secrets;
 pub mod tasks;
 pub mod telemetry;
+pub mod threads;
 pub mod tools;

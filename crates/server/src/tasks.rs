@@ -40,6 +40,11 @@ impl Tasks {
         take.await.ok()
     }
 
+    /// How many there are; each connection and each run is one.
+    pub fn count(&self) -> usize {
+        self.tracker.len()
+    }
+
     /// Cancelled when the app shuts down.
     pub fn stopping(&self) -> &CancellationToken {
         &self.stopping
