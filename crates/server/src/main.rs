@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 #[cfg(feature = "local")]
 use server::models::weights;
-use server::{app::App, config::Config, http, telemetry};
+use server::{app::App, config::Config, http, telemetry, threads};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -64,7 +64,8 @@ fn want_huge_pages(wanted: bool) {
 fn run() -> anyhow::Result<()> {
     let config = Config::load()?;
     telemetry::start(&config);
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.enable_all().thread_keep_alive(threads::KEPT).build()?.block_on(async {
         let listener = http::listen(config.listen).await?;
         let app = App::start(config, listener.local_addr()?).await?;
         // 1. Serve until the system asks to stop.  2. Open streams end and connections drain.

@@ -12,7 +12,10 @@ use tokio::task::block_in_place;
 
 use crate::tasks::Tasks;
 
-/// How often is looked whether a rush is over.
+/// How long the runtime keeps a thread that it does not need.
+pub const KEPT: Duration = Duration::from_secs(5);
+/// How often is looked whether a rush is over. Longer than [`KEPT`], or threads would take each other's places in turns and
+/// never end.
 const EVERY: Duration = Duration::from_secs(10);
 /// A rush is over when there are so many tasks fewer than there were.
 const RUSH: usize = 500;
