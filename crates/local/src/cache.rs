@@ -251,6 +251,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_put_is_found_and_taken_for_a_prompt_that_begins_so() {
+        let mut slots = Slots::new();
+        for head in 1..=SLOTS as u32 {
+            fill(&mut slots, &[head], &[0, 0]);
+        }
+        let kept = KvCache { tokens: vec![70, 71, 72], ..empty() };
+        slots.put(kept);
+        assert!(slots.find(&[70, 71]).is_some() && slots.find(&[71]).is_none());
+        assert!(slots.find(&[1]).is_none() && slots.caches.len() == SLOTS, "the oldest made room");
+        assert_eq!(read(&mut slots, &[70, 71, 72, 73], &[7]).tokens(), [70, 71, 72]);
+    }
+
+    #[test]
     fn the_prompt_that_was_not_used_for_longest_goes_first() {
         let mut slots = Slots::new();
         for head in 1..=SLOTS as u32 {

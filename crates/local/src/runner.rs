@@ -39,7 +39,6 @@ pub(crate) struct Runner {
     grammars: Grammars,
     slots: Slots,
     standing: Standing,
-    is_recalled: bool,
     /// The tokens that words may begin with.
     openings: Vec<bool>,
     /// The tokens that have no place in words.
@@ -75,7 +74,6 @@ impl Runner {
             grammars,
             slots: Slots::new(),
             standing: Standing::beside(path, &tokenizer),
-            is_recalled: false,
             tokenizer,
         })
     }
@@ -84,9 +82,6 @@ impl Runner {
 impl Answers for Runner {
     fn answer(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
         let question = Question::of(request)?;
-        if !request.tools.is_empty() {
-            self.recall();
-        }
         if question.has_results() {
             return self.go_on(&question, request, out);
         }
@@ -110,7 +105,6 @@ impl Answers for Runner {
     }
 
     fn prepare(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
-        self.recall();
         self.read_ahead(pattern::table(&self.tokenizer, &request.tools), true, out)?;
         let beginnings: Vec<Vec<u32>> = self.standing.beginnings().map(<[u32]>::to_vec).collect();
         for (index, beginning) in beginnings.into_iter().enumerate() {
@@ -124,19 +118,22 @@ impl Answers for Runner {
 }
 
 impl Runner {
-    /// Takes over what is kept beside the weights, once.
-    fn recall(&mut self) {
-        if !std::mem::replace(&mut self.is_recalled, true) {
-            for cache in self.standing.recall(|| self.model.new_cache()) {
-                self.slots.put(cache);
-            }
-        }
-    }
-
     /// Reads what prompts begin with, unless it was read.
     fn read_ahead(&mut self, head: Vec<u32>, reads_tools: bool, out: &Outlet) -> Result<(), Halt> {
+        self.recall(&head)?;
         if self.slots.find(&head).is_none() {
             self.begin(&Prompt { head, tail: Vec::new() }, reads_tools, out)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what a prompt begins with from beside the weights, if it is there and not in memory.
+    fn recall(&mut self, head: &[u32]) -> Result<(), Halt> {
+        let Some((index, beginning)) = self.standing.of(head) else { return Ok(()) };
+        if self.slots.find(beginning).is_none()
+            && let Some(cache) = self.standing.recall(index, self.model.new_cache()?)
+        {
+            self.slots.put(cache);
         }
         Ok(())
     }
@@ -267,6 +264,7 @@ impl Runner {
     /// Reads a prompt, or what of it was not read before.
     fn begin<'a>(&'a mut self, prompt: &Prompt, reads_tools: bool, out: &'a Outlet) -> Result<Turn<'a>, Halt> {
         let room = self.room_for(prompt, reads_tools)?;
+        self.recall(&prompt.head)?;
         let cache = self.slots.for_prompt(&prompt.head, &prompt.tail, || self.model.new_cache())?;
         let cached = cache.tokens().len() as u64;
         let mut turn = Turn {

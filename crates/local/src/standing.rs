@@ -47,15 +47,18 @@ impl Standing {
         self.beginnings.iter().map(|(tokens, _)| tokens.as_slice())
     }
 
-    /// Those of the beginnings that were kept, each in a cache that `fresh` makes.
-    pub(crate) fn recall(&mut self, fresh: impl Fn() -> Result<KvCache>) -> Vec<KvCache> {
+    /// The beginning that `head` begins with, by its number.
+    pub(crate) fn of(&self, head: &[u32]) -> Option<(usize, &[u32])> {
+        self.beginnings().enumerate().find(|(_, beginning)| head.starts_with(beginning))
+    }
+
+    /// A beginning that was kept, in the empty `cache`.
+    pub(crate) fn recall(&mut self, index: usize, cache: KvCache) -> Option<KvCache> {
         let (folder, made_for) = (&self.folder, &self.made_for);
-        let recalled = self.beginnings.iter_mut().enumerate().filter_map(|(index, (tokens, is_kept))| {
-            let cache = read(&file(folder, index), made_for, tokens, fresh().ok()?).ok()?;
-            *is_kept = true;
-            Some(cache)
-        });
-        recalled.collect()
+        let (tokens, is_kept) = self.beginnings.get_mut(index)?;
+        let cache = read(&file(folder, index), made_for, tokens, cache).ok()?;
+        *is_kept = true;
+        Some(cache)
     }
 
     /// Keeps a beginning that was read, if it is not there yet. Where it cannot be written it is read again the next time.
@@ -138,30 +141,32 @@ mod tests {
         let path = root.join("weights.gguf");
         fs::write(&path, "some").unwrap();
         let beside = || Standing::beside(&path, &tokenizer);
-        let recalled = |mut standing: Standing| standing.recall(|| model.new_cache());
-        assert!(recalled(beside()).is_empty());
+        let recalled = || beside().recall(0, model.new_cache().unwrap());
+        assert!(recalled().is_none());
 
         let mut standing = beside();
         let beginning = standing.beginnings().next().unwrap().to_vec();
+        let head = [beginning.as_slice(), &[7]].concat();
+        assert_eq!(standing.of(&head), Some((0, beginning.as_slice())));
+        assert_eq!(standing.of(&head[1..]), None);
         let mut read = model.new_cache().unwrap();
         let and_more = [beginning.as_slice(), &[7, 8]].concat();
         model.read(&and_more, &mut read).unwrap();
         standing.keep(0, &read);
-        let mut kept = recalled(beside());
-        let [kept] = kept.as_mut_slice() else { panic!("one was kept: {kept:?}") };
+        let mut kept = recalled().unwrap();
         assert_eq!(kept.tokens(), beginning);
         read.truncate(beginning.len());
         let [one, other] =
-            [&mut read, kept].map(|cache| model.logits(&model.read(&[9, 10, 11], cache).unwrap()).unwrap());
+            [&mut read, &mut kept].map(|cache| model.logits(&model.read(&[9, 10, 11], cache).unwrap()).unwrap());
         assert_eq!(one, other);
 
         let whole = fs::read(file(&standing.folder, 0)).unwrap();
         fs::write(file(&standing.folder, 0), &whole[..whole.len() / 2]).unwrap();
-        assert!(recalled(beside()).is_empty(), "cut short");
+        assert!(recalled().is_none(), "cut short");
         fs::write(file(&standing.folder, 0), &whole).unwrap();
-        assert_eq!(recalled(beside()).len(), 1);
+        assert!(recalled().is_some());
         fs::write(&path, "other").unwrap();
-        assert!(recalled(beside()).is_empty(), "of other weights");
+        assert!(recalled().is_none(), "of other weights");
         assert_eq!(fs::read_dir(&standing.folder).unwrap().count(), 1, "nothing unfinished is left");
         fs::remove_dir_all(root).unwrap();
     }
