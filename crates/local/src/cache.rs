@@ -72,14 +72,7 @@ impl KvCache {
 
     /// Takes the first `len` tokens over from another cache.
     fn copy(&mut self, other: &Self, len: usize) -> Result<()> {
-        self.tokens.clear();
-        self.reserve(len)?;
-        for ((keys, values), (other_keys, other_values)) in self.layers.iter().zip(&other.layers) {
-            take_over(keys, other_keys, len)?;
-            take_over(values, other_values, len)?;
-        }
-        self.tokens.extend_from_slice(&other.tokens[..len]);
-        Ok(())
+        self.restore(&other.tokens[..len], &other.layers)
     }
 
     /// Keys and values of each layer of the first `len` tokens (`[kv_heads, len, head_dim]`).
@@ -88,7 +81,7 @@ impl KvCache {
         self.layers.iter().map(|(keys, values)| Ok((first(keys)?, first(values)?))).collect()
     }
 
-    /// Takes `tokens` for read, with the keys and values of each layer as [`Self::layers`] gave them. Fails, and has read
+    /// Takes `tokens` for read, with the keys and values of each layer, which may be of more tokens. Fails, and has read
     /// nothing, where they are of another form.
     pub(crate) fn restore(&mut self, tokens: &[u32], layers: &[(Tensor, Tensor)]) -> Result<()> {
         self.tokens.clear();
