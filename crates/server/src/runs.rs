@@ -38,11 +38,13 @@ use store::Store;
 use store::branches::Place;
 use store::chats::NewTurn;
 use store::runs::UnfinishedRun;
+use store::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::config::Limits;
 use crate::events::{Event, RunState};
+use crate::models::meter::{Bill, Payer};
 use crate::tasks::Tasks;
 use crate::tools::Selection;
 
@@ -85,6 +87,8 @@ pub struct Run {
     questions: Questions,
     /// The calls that go on.
     calls: LiveCalls,
+    /// What it costs.
+    bill: Bill,
     /// Cancelled by Stop.
     pub stop: CancellationToken,
     /// It was stopped for the message that waits first.
@@ -106,6 +110,12 @@ impl Run {
     /// What it has said so far, without the calls that have no end yet.
     pub fn settled_parts(&self) -> Vec<Part> {
         self.transcript().settled_parts()
+    }
+
+    /// On whose account its model is asked.
+    fn payer(&self) -> Payer {
+        let of = Some(OfAnswer { chat: self.chat, message: self.answer });
+        Payer { user: self.owner, of, bill: self.bill.clone() }
     }
 
     /// Ends it for the message that waits first.
@@ -229,6 +239,7 @@ impl Runs {
             said: Mutex::default(),
             questions: Questions::default(),
             calls: LiveCalls::default(),
+            bill: Bill::default(),
             stop: CancellationToken::new(),
             gives_way: AtomicBool::new(false),
             overfull: CancellationToken::new(),

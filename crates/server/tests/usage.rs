@@ -7,17 +7,14 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{Database, MockClock, Person, ScriptedModel, Step, TestApp, databases};
 
-/// What the last answer of a chat cost, and the chat, once `calls` calls are written down.
+/// What the last answer of a chat cost, and the chat, which has asked a model `calls` times: it stands at the end of the
+/// answer.
 async fn cost(person: &Person, chat: &str, calls: u64) -> Value {
     let answer = person.messages(chat).await.pop().unwrap();
     let path = format!("/api/sessions/{chat}/messages/{}/usage", answer["id"].as_str().unwrap());
-    loop {
-        let cost = person.get(&path).await;
-        if cost["chat"]["calls"] == calls {
-            return cost;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    let cost = person.get(&path).await;
+    assert_eq!(cost["chat"]["calls"], calls, "{cost}");
+    cost
 }
 
 /// A program where nobody may use more than a hundred tokens a day.

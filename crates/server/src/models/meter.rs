@@ -8,6 +8,8 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use store::usage::{Cost, OfAnswer};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::{ModelId, allowance};
 use crate::app::App;
@@ -18,13 +20,46 @@ const TOKEN: u64 = 4;
 /// Between two attempts to write what a call cost.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
+/// How long is waited for what was not written yet: a database that is away must not hold up an answer.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+
 /// In whose name a model is asked, and for what.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Payer {
     /// The person.
     pub user: UserId,
     /// The answer that the call is part of; `None` for a question of another program.
     pub of: Option<OfAnswer>,
+    /// The bill that the calls are put on.
+    pub bill: Bill,
+}
+
+/// What the calls of one answer cost, and whether it is written down yet.
+#[derive(Debug, Clone)]
+pub struct Bill {
+    unwritten: TaskTracker,
+}
+
+impl Default for Bill {
+    fn default() -> Self {
+        let unwritten = TaskTracker::new();
+        // Only a closed one can be waited for, and it takes more all the same.
+        unwritten.close();
+        Self { unwritten }
+    }
+}
+
+impl Bill {
+    /// Waits until everything that was asked for so far is written down, for at most two seconds.
+    pub async fn written(&self) {
+        if tokio::time::timeout(LONGEST_WAIT, self.unwritten.wait()).await.is_err() {
+            tracing::warn!("what a model cost is still to be written");
+        }
+    }
+
+    fn open(&self) -> TaskTrackerToken {
+        self.unwritten.token()
+    }
 }
 
 /// Asks, and writes down what it cost. Dropping the stream, or `cancel`, ends the answer at the model too.
@@ -35,6 +70,7 @@ pub fn ask(
     request: Request,
     cancel: CancellationToken,
 ) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+    let (user, bill) = (payer.user, payer.bill.clone());
     let mut meter = Meter {
         app: app.clone(),
         payer,
@@ -45,11 +81,12 @@ pub fn ask(
         has_begun: false,
         is_whole: false,
     };
-    let answer = app.models.stream(model, request, payer.user, cancel);
+    let answer = app.models.stream(model, request, user, cancel);
     let (inner, model) = (app.clone(), model.clone());
-    // A turn asks many times: what others of the person have cost meanwhile counts, too.
+    // A turn asks many times: what it and others of the person have cost meanwhile counts, too.
     let checked = async move {
-        match allowance::check(&inner, payer.user, &model).await {
+        bill.written().await;
+        match allowance::check(&inner, user, &model).await {
             Ok(()) => answer,
             Err(over) => futures_util::stream::once(async move { Err(over.into()) }).boxed(),
         }
@@ -101,13 +138,14 @@ impl Meter {
 impl Drop for Meter {
     fn drop(&mut self) {
         let Some((usage, is_estimate)) = self.cost() else { return };
-        let (app, Payer { user, of }) = (self.app.clone(), self.payer);
-        let model = self.model.clone();
+        let (app, Payer { user, of, bill }) = (self.app.clone(), self.payer.clone());
+        let (model, unwritten) = (self.model.clone(), bill.open());
         self.app.tasks.spawn("usage", async move {
             let price = app.models.facts(user, &model).await.and_then(|facts| facts.price);
             let nanos = price.map(|price| price.cost(usage));
             let cost = Cost { call: domain::ids::fresh(), of, model: model.to_string(), usage, is_estimate, nanos };
             write(&app, user, &cost).await;
+            drop(unwritten);
         });
     }
 }

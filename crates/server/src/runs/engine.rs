@@ -15,7 +15,6 @@ use futures_util::stream::FuturesUnordered;
 use store::approvals::Approval;
 use store::chats::{Answer, StoredMessage};
 use store::tool_tasks::ToolTask;
-use store::usage::OfAnswer;
 
 use super::call::Caller;
 use super::event::{FinishMetadata, NoticeData, RunEvent, StartMetadata, TitleData};
@@ -30,7 +29,7 @@ use crate::app::App;
 use crate::events::{Event, RunState};
 use crate::files::results::Keeper;
 use crate::files::sight::{Seen, Sight, Takes};
-use crate::models::meter::{self, Payer};
+use crate::models::meter;
 use crate::models::{ModelId, advise};
 use crate::tools::Selection;
 
@@ -210,14 +209,13 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     let system = instructions(settings.system);
     let mut request = Request { system, messages, tools, max_tokens, parameters, draws: true, ..Request::default() };
     let names = |name: &str| toolset.names(name);
-    let payer = Payer { user: run.owner, of: Some(OfAnswer { chat: run.chat, message: run.answer }) };
     let mut usage = Usage::default();
     for round in begun..ROUNDS {
         recorder.emit(&RunEvent::StartStep);
         let mut tries = 0;
         let failed = |error: &ModelError| Break::Failed(advise(error, &turn.model.provider));
         let reply = loop {
-            let stream = meter::ask(app, payer, &turn.model, request.clone(), run.stop.child_token());
+            let stream = meter::ask(app, run.payer(), &turn.model, request.clone(), run.stop.child_token());
             let error = match Reader::new(Keeper::of(app, run), recorder, round, &names).read(stream).await {
                 Ok(reply) => break reply,
                 Err(Broken { error: error @ ModelError::TooLong(_), has_begun: false }) if tries < TRIES => error,
@@ -302,7 +300,7 @@ async fn go_on(caller: &Caller<'_>, resumed: &Resumed) {
     tokio::join!(join_all(waiting), join_all(asking), join_all(tasks));
 }
 
-/// Writes the answer, then tells the viewers: who loads the chat after the end finds the answer there.
+/// Writes the answer, then tells the viewers: who loads the chat after the end finds the answer there, and its cost.
 async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, outcome: Result<Done, Break>) {
     let (status, error, last) = match outcome {
         Ok(Done { reason, usage }) => match cut_off(&reason) {
@@ -323,8 +321,11 @@ async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, out
     let end = End { status, error: error.clone(), parts: recorder.take_parts() };
     let answer = Answer { id: run.answer, parts: end.parts.clone(), status, error, model: turn.model.to_string() };
     // Those who follow on other nodes are told the end behind the last pieces only. Without it, they load the answer.
-    let is_told = !run.home.is_shared()
-        || matches!(tokio::time::timeout(LAST_PIECES, app.runs.journal().flush(run.id)).await, Ok(true));
+    let flushed = async {
+        let flush = app.runs.journal().flush(run.id);
+        !run.home.is_shared() || matches!(tokio::time::timeout(LAST_PIECES, flush).await, Ok(true))
+    };
+    let (is_told, ()) = tokio::join!(flushed, run.bill.written());
     if !write(app, run, &answer, (&last, is_told)).await {
         return let_go(app, run);
     }

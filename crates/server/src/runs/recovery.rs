@@ -25,6 +25,7 @@ use super::transcript::Transcript;
 use super::{Run, RunLog, resuming};
 use crate::app::App;
 use crate::models::ModelId;
+use crate::models::meter::Bill;
 use crate::tools::Selection;
 
 /// What the person reads under an answer that the end of a process cut off.
@@ -132,6 +133,7 @@ pub fn resume(app: &App, suspended: Suspended) {
         said: Mutex::new(transcript),
         questions: Questions::default(),
         calls: LiveCalls::default(),
+        bill: Bill::default(),
         stop: CancellationToken::new(),
         gives_way: AtomicBool::new(false),
         lost: CancellationToken::new(),
