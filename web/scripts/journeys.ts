@@ -1,16 +1,19 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { pipeline } from "node:stream/promises";
+import { run as runTests } from "node:test";
+import { spec } from "node:test/reporters";
+
+/** Milliseconds that a single test may take; the longest takes half a minute. */
+const longestTest = 300_000;
 
 /** More failures than this are no accident, and another try would only take time. */
 const mostToTryAgain = 5;
 
 interface Ended {
   passed: boolean;
-  failures: number;
+  failures: Set<string>;
 }
 
 /**
@@ -22,38 +25,35 @@ async function main(): Promise<void> {
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
   const state = join(folder, "state.json");
   let ended = await run(2, state);
-  if (!ended.passed && ended.failures > 0 && ended.failures <= mostToTryAgain) {
-    console.log(`\nOnce more, one at a time: ${ended.failures} failed`);
+  const failures = ended.failures;
+  if (!ended.passed && failures.size > 0 && failures.size <= mostToTryAgain) {
+    console.log(`\nOnce more, one at a time: ${failures.size} failed`);
     ended = await run(1, state);
-    for (const name of passedAtLast(state)) console.log(`passed at the second try only: ${name}`);
+    for (const name of failures.difference(ended.failures))
+      console.log(`passed at the second try only: ${name}`);
   }
   process.exitCode = ended.passed ? 0 : 1;
 }
 
 /** Runs what the state does not tell of as passed, and adds to it. */
 async function run(concurrency: number, state: string): Promise<Ended> {
-  const options = [`--test-concurrency=${concurrency}`, `--test-rerun-failures=${state}`];
   const only = process.argv.slice(2);
-  const files = only.length > 0 ? only : ["e2e/**/*.test.ts"];
-  const runner = spawn(process.execPath, ["--test", ...options, ...files], {
-    stdio: ["ignore", "pipe", "inherit"],
+  const events = runTests({
+    globPatterns: only.length > 0 ? only : ["e2e/**/*.test.ts"],
+    concurrency,
+    rerunFailuresFilePath: state,
+    // A test that failed in its middle leaves programs and browsers behind, which must not keep its file from ending.
+    execArgv: ["--test-force-exit", `--test-timeout=${longestTest}`],
   });
-  const closed = once(runner, "close") as Promise<[number | null]>;
-  let failures = 0;
-  for await (const line of createInterface(runner.stdout)) {
-    console.log(line);
-    failures += Number(/^(?:# |ℹ )(?:fail|cancelled) (\d+)$/u.exec(line)?.[1] ?? 0);
-  }
-  const [code] = await closed;
-  return { passed: code === 0, failures };
-}
-
-/** The tests that failed the first time and passed the second. */
-function passedAtLast(state: string): string[] {
-  type Attempt = Record<string, { name: string; passed_on_attempt: number }>;
-  const attempts = JSON.parse(readFileSync(state, "utf8")) as Attempt[];
-  const all = Object.values(attempts.at(-1) ?? {});
-  return all.filter((test) => test.passed_on_attempt > 0).map((test) => test.name);
+  const ended: Ended = { passed: false, failures: new Set() };
+  events.on("test:fail", ({ name, details }) => {
+    if (details.type !== "suite") ended.failures.add(name);
+  });
+  events.on("test:summary", ({ file, success }) => {
+    if (!file) ended.passed = success;
+  });
+  await pipeline(events.compose(spec), process.stdout, { end: false });
+  return ended;
 }
 
 await main();
