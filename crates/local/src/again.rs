@@ -8,8 +8,9 @@ use domain::text::{cut_to, ends};
 use serde_json::Value;
 
 use crate::call::Call;
+use crate::head::Prompt;
 use crate::pattern;
-use crate::prompt::{Prompt, Question};
+use crate::prompt::Question;
 use crate::tokenizer::Tokenizer;
 use crate::turns::Turns;
 

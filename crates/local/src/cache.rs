@@ -7,7 +7,7 @@ use crate::config::Config;
 /// Prompts whose beginnings are kept at the same time: the four questions that are the same for everybody, a few people's
 /// lists of tools, a few tools that were called, and the plain one. Memory is taken when tokens are read, about 57 kB each
 /// with the default weights.
-const SLOTS: usize = 10;
+const SLOTS: usize = 12;
 
 /// Tokens for which all of them together have memory, about 900 MB with the default weights: two conversations as long as
 /// the model can read.
@@ -75,10 +75,22 @@ impl KvCache {
         self.restore(&other.tokens[..len], &other.layers)
     }
 
-    /// Keys and values of each layer of the first `len` tokens (`[kv_heads, len, head_dim]`).
-    pub(crate) fn layers(&self, len: usize) -> Result<Vec<(Tensor, Tensor)>> {
-        let first = |all: &Tensor| all.narrow(1, 0, len)?.contiguous();
-        self.layers.iter().map(|(keys, values)| Ok((first(keys)?, first(values)?))).collect()
+    /// Keys and values of each layer of so many tokens from `start` on (`[kv_heads, count, head_dim]`).
+    pub(crate) fn layers(&self, start: usize, count: usize) -> Result<Vec<(Tensor, Tensor)>> {
+        let part = |all: &Tensor| all.narrow(1, start, count)?.contiguous();
+        self.layers.iter().map(|(keys, values)| Ok((part(keys)?, part(values)?))).collect()
+    }
+
+    /// Takes more `tokens` for read, with the keys and values of each layer.
+    pub(crate) fn append(&mut self, tokens: &[u32], layers: &[(Tensor, Tensor)]) -> Result<()> {
+        let start = self.tokens.len();
+        self.reserve(start + tokens.len())?;
+        for ((keys, values), (more_keys, more_values)) in self.layers.iter().zip(layers) {
+            keys.slice_set(more_keys, 1, start)?;
+            values.slice_set(more_values, 1, start)?;
+        }
+        self.tokens.extend_from_slice(tokens);
+        Ok(())
     }
 
     /// Takes `tokens` for read, with the keys and values of each layer, which may be of more tokens. Fails, and has read
@@ -136,6 +148,12 @@ impl Slots {
         self.caches.iter().find(|cache| cache.tokens().starts_with(head))
     }
 
+    /// The shortest cache that begins with `head`, which costs least to change.
+    pub(crate) fn find_mut(&mut self, head: &[u32]) -> Option<&mut KvCache> {
+        let of_it = self.caches.iter_mut().filter(|cache| cache.tokens().starts_with(head));
+        of_it.min_by_key(|cache| cache.tokens().len())
+    }
+
     /// Keeps one more, in place of those that were not used for longest where there are too many.
     pub(crate) fn put(&mut self, cache: KvCache) {
         if self.caches.len() == SLOTS {
@@ -164,7 +182,9 @@ impl Slots {
         fresh: impl FnOnce() -> Result<KvCache>,
     ) -> Result<&mut KvCache> {
         let belongs = |read: &[u32]| read.starts_with(head) || (!read.is_empty() && head.starts_with(read));
-        let found = self.caches.iter().position(|cache| belongs(cache.tokens()));
+        let of_it = self.caches.iter().enumerate().filter(|(_, cache)| belongs(cache.tokens()));
+        let found =
+            of_it.max_by_key(|(_, cache)| common(cache.tokens(), head.iter().chain(tail))).map(|(index, _)| index);
         let mut cache = match found {
             Some(index) => self.caches.remove(index),
             None if self.caches.len() < SLOTS => fresh()?,
@@ -252,7 +272,9 @@ mod tests {
         let kept = KvCache { tokens: vec![70, 71, 72], ..empty() };
         slots.put(kept);
         assert!(slots.find(&[70, 71]).is_some() && slots.find(&[71]).is_none());
-        assert!(slots.find(&[1]).is_none() && slots.caches.len() == SLOTS, "the oldest made room");
+        slots.put(KvCache { tokens: vec![70, 71], ..empty() });
+        assert_eq!(slots.find_mut(&[70]).unwrap().tokens(), [70, 71], "the shortest costs least to change");
+        assert!(slots.find(&[2]).is_none() && slots.caches.len() == SLOTS, "the oldest made room");
         assert_eq!(read(&mut slots, &[70, 71, 72, 73], &[7]).tokens(), [70, 71, 72]);
     }
 

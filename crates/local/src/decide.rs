@@ -97,6 +97,18 @@ pub(crate) fn candidates(ranked: &[(usize, f32)]) -> impl Iterator<Item = usize>
     ranked.iter().filter(move |(_, likelihood)| first - likelihood < LEAD).map(|(index, _)| *index)
 }
 
+/// The lead over others of a tool that is sure to be meant, by a line for each.
+const SURE: f32 = 1.0;
+
+/// The first of the ranked ones, if it is sure.
+pub(crate) fn sure(ranked: &[(usize, f32)]) -> Option<usize> {
+    match ranked {
+        [(index, likelihood), (_, next), ..] => (likelihood - next >= SURE).then_some(*index),
+        [(index, _)] => Some(*index),
+        [] => None,
+    }
+}
+
 /// The tokens that words may begin with: pieces of text that are not blank and do not open a call.
 pub(crate) fn openings_of_words(tokenizer: &Tokenizer) -> Vec<bool> {
     let opens = |(id, kind): (usize, &Kind)| {
@@ -152,6 +164,13 @@ mod tests {
         assert_eq!(names("add 2 and 3 with add."), [0]);
         assert_eq!(names("search for it"), [3]);
         assert!(names("what is the address of get_time_zone?").is_empty());
+    }
+
+    #[test]
+    fn a_tool_is_sure_that_leads_clearly() {
+        assert_eq!(sure(&[(4, -0.5), (1, -1.6)]), Some(4));
+        assert_eq!(sure(&[(4, -0.5), (1, -1.4)]), None);
+        assert_eq!((sure(&[(2, -9.0)]), sure(&[])), (Some(2), None));
     }
 
     const PLAIN: Signs = Signs { tool: -3.0, none: -3.0, about: -9.0, need: 0.0, is_named: false };

@@ -10,7 +10,8 @@ use std::fmt::Write as _;
 use domain::model::ToolSpec;
 use domain::text::cut_to;
 
-use crate::prompt::{Prompt, Question};
+use crate::head::Prompt;
+use crate::prompt::Question;
 use crate::tokenizer::Tokenizer;
 use crate::tool_list::argument_names;
 use crate::turns::Turns;

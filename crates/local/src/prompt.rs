@@ -9,12 +9,9 @@ use std::fmt::Write as _;
 use domain::model::{ModelCall, ModelError, ModelMessage, Request, ToolSpec};
 use domain::text::{cut_to, ends};
 
+use crate::head::{CallPrompt, Prompt, about_tools, after_list, instructions};
 use crate::tokenizer::Tokenizer;
-use crate::tool_list::{BEFORE_LIST, in_short, section};
 use crate::turns::Turns;
-
-/// Standing instructions where the caller gives none.
-const SYSTEM: &str = "You are a helpful assistant.";
 
 /// Bytes of earlier turns that are read again (about 400 tokens, some four seconds on two cores).
 const HISTORY: usize = 1_600;
@@ -31,21 +28,6 @@ const RESULTS: usize = 6_000;
 
 /// Bytes of a result that the next call is made from (about 500 tokens).
 const STEP_RESULT: usize = 2_000;
-
-/// What the model reads before it answers.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Prompt {
-    /// The part that stays the same from turn to turn.
-    pub head: Vec<u32>,
-    /// The part that changes.
-    pub tail: Vec<u32>,
-}
-
-impl Prompt {
-    pub(crate) fn len(&self) -> usize {
-        self.head.len() + self.tail.len()
-    }
-}
 
 /// What a request asks of this model.
 #[derive(Debug)]
@@ -140,36 +122,42 @@ impl<'a> Question<'a> {
     }
 
     /// The prompt that asks for a call of one of `tools`.
-    pub(crate) fn call(&self, tokenizer: &Tokenizer, tools: &[&ToolSpec]) -> Prompt {
-        self.ask(tokenizer, true, &format!("\n\n{}", section(tools)))
+    pub(crate) fn call(&self, tokenizer: &Tokenizer, tools: &[&ToolSpec]) -> CallPrompt {
+        let mut tail = after_list(tokenizer);
+        self.conversation(&mut tail, true);
+        CallPrompt::new(tokenizer, self.request, tools.iter().copied(), tail.for_assistant())
     }
 
     /// The prompt that asks for one more call, of one of `tools`, behind those that were made, of whose results `shown` is
     /// read.
-    pub(crate) fn call_again(&self, tokenizer: &Tokenizer, tools: &[&ToolSpec], shown: &[String]) -> Prompt {
-        let mut tail = Turns::new(tokenizer);
+    pub(crate) fn call_again(&self, tokenizer: &Tokenizer, tools: &[&ToolSpec], shown: &[String]) -> CallPrompt {
+        let mut tail = after_list(tokenizer);
         tail.turn("user", self.message);
         for (call, result) in self.steps(shown).unwrap_or_default() {
             tail.call(call);
             tail.result(cut_to(result, STEP_RESULT));
         }
-        let about_tools = format!("\n\n{}", section(tools));
-        Prompt { head: head(tokenizer, self.request, &about_tools), tail: tail.for_assistant() }
+        CallPrompt::new(tokenizer, self.request, tools.iter().copied(), tail.for_assistant())
     }
 
     /// The prompt that asks for words.
     pub(crate) fn chat(&self, tokenizer: &Tokenizer) -> Prompt {
-        self.ask(tokenizer, false, "")
+        self.ask(tokenizer, instructions(tokenizer, self.request))
     }
 
     /// The prompt that asks for words about the tools there are.
     pub(crate) fn about_tools(&self, tokenizer: &Tokenizer) -> Prompt {
-        let list = in_short(&self.tools().iter().collect::<Vec<_>>());
-        self.ask(tokenizer, false, &format!("\n\nYou can use these tools:{list}"))
+        self.ask(tokenizer, about_tools(tokenizer, self.request))
     }
 
-    fn ask(&self, tokenizer: &Tokenizer, with_calls: bool, about_tools: &str) -> Prompt {
+    fn ask(&self, tokenizer: &Tokenizer, head: Vec<u32>) -> Prompt {
         let mut tail = Turns::new(tokenizer);
+        self.conversation(&mut tail, false);
+        Prompt { head, tail: tail.for_assistant() }
+    }
+
+    /// The latest turns, with the tools that ran in them or without, and the person's words.
+    fn conversation(&self, tail: &mut Turns<'_>, with_calls: bool) {
         let mut after_result = false;
         for message in recent(self.earlier) {
             // The answer to a result only says the result again; a model that sees it goes on with words of the same
@@ -178,12 +166,11 @@ impl<'a> Question<'a> {
                 && after_result
                 && matches!(message, ModelMessage::Assistant { calls, .. } if calls.is_empty()))
             {
-                earlier_turn(&mut tail, message, with_calls);
+                earlier_turn(tail, message, with_calls);
             }
             after_result = matches!(message, ModelMessage::ToolResult { .. });
         }
         tail.turn("user", self.message);
-        Prompt { head: head(tokenizer, self.request, about_tools), tail: tail.for_assistant() }
     }
 
     /// The results as far as they are read for an answer.
@@ -219,29 +206,8 @@ impl<'a> Question<'a> {
         text += "\nAnswer the question from this. Be brief, and repeat values exactly as they are written.";
         let mut tail = Turns::new(tokenizer);
         tail.turn("user", &text);
-        Prompt { head: head(tokenizer, self.request, ""), tail: tail.for_assistant() }
+        Prompt { head: instructions(tokenizer, self.request), tail: tail.for_assistant() }
     }
-}
-
-/// What every prompt with these instructions that asks for a call begins with.
-pub(crate) fn before_list(tokenizer: &Tokenizer, request: &Request) -> Vec<u32> {
-    opened(tokenizer, request, &format!("\n\n{BEFORE_LIST}")).done()
-}
-
-/// What stays the same from turn to turn: the instructions, and what is said of tools.
-fn head(tokenizer: &Tokenizer, request: &Request, about_tools: &str) -> Vec<u32> {
-    let mut turns = opened(tokenizer, request, about_tools);
-    turns.close();
-    turns.done()
-}
-
-fn opened<'a>(tokenizer: &'a Tokenizer, request: &Request, about_tools: &str) -> Turns<'a> {
-    let system = if request.system.trim().is_empty() { SYSTEM } else { request.system.trim() };
-    let mut turns = Turns::new(tokenizer);
-    turns.open("system");
-    turns.say(system);
-    turns.mark(about_tools);
-    turns
 }
 
 /// The latest turns that fit, beginning with words of the person.
@@ -330,14 +296,29 @@ mod tests {
         let request = request(messages);
         let clock: Vec<&ToolSpec> = request.tools.iter().collect();
         let prompt = Question::of(&request).unwrap().call(&tokenizer, &clock);
-        let head = written(&prompt.head, &tokenizer);
-        assert!(head.starts_with("<|im_start|>system\nBe kind.\n\n# Tools\n") && head.contains("\"clock\""), "{head}");
-        assert!(prompt.head.starts_with(&before_list(&tokenizer, &request)), "what stands before tools is read ahead");
-        let tail = "<|im_start|>user\ntime?<|im_end|>\n\
+        let before = written(&prompt.before, &tokenizer);
+        assert!(before.starts_with("<|im_start|>system\nBe kind.\n\n# Tools\n"), "{before}");
+        let tool = "{\"type\": \"function\", \"function\": {\"name\": \"clock\", \"description\": \"Tells the time.\", \"parameters\": {}}}\n";
+        assert_eq!(prompt.tools.iter().map(|tool| written(tool, &tokenizer)).collect::<Vec<_>>(), [tool]);
+        let tail = "</tools><|im_end|>\n<|im_start|>user\ntime?<|im_end|>\n\
                     <|im_start|>assistant\n<tool_call>\n{\"name\": \"clock\", \"arguments\": {\"zone\": \"UTC\"}}\n</tool_call><|im_end|>\n\
                     <|im_start|>user\n<tool_response>\n12:30\n</tool_response><|im_end|>\n\
                     <|im_start|>user\nAnd in Rome?<|im_end|>\n<|im_start|>assistant\n";
         assert_eq!(written(&prompt.tail, &tokenizer), tail);
+    }
+
+    #[test]
+    fn which_tool_is_meant_is_asked_by_a_line_for_each() {
+        let tokenizer = crate::tests::tokenizer();
+        let mut request = request(vec![user("time?")]);
+        request.tools.push(ToolSpec { name: "sun".to_owned(), ..request.tools[0].clone() });
+        let tools: Vec<&ToolSpec> = request.tools.iter().collect();
+        let call = Question::of(&request).unwrap().call(&tokenizer, &tools);
+        let which = call.which(&tokenizer, &tools);
+        let lines = which.head.strip_prefix(call.before.as_slice()).unwrap();
+        assert_eq!(written(lines, &tokenizer), "clock(): Tells the time.\nsun(): Tells the time.\n");
+        let begun = which.tail.strip_prefix(call.tail.as_slice()).unwrap();
+        assert_eq!(written(begun, &tokenizer), "<tool_call>\n{\"name\": \"");
     }
 
     #[test]

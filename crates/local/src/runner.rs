@@ -13,16 +13,18 @@ use crate::again;
 use crate::cache::Slots;
 use crate::config::Config;
 use crate::decide::{
-    MOST_CANDIDATES, MOST_FOR_ADDRESS, Signs, Way, candidates, has_address, named, openings_of_words, prefer_addresses,
-    takes_address,
+    self, MOST_CANDIDATES, MOST_FOR_ADDRESS, Signs, Way, candidates, has_address, named, openings_of_words,
+    prefer_addresses, takes_address,
 };
 use crate::error::{Halt, LoadError};
 use crate::facts::Facts;
 use crate::forward::Model;
 use crate::grammar::Grammars;
+use crate::head::{CallPrompt, Prompt, about_tools};
 use crate::outlet::Outlet;
 use crate::pattern;
-use crate::prompt::{Prompt, Question, before_list};
+use crate::prompt::Question;
+use crate::schemas::{self, Schemas};
 use crate::screen::{self, Screen};
 use crate::standing::Standing;
 use crate::tokenizer::{Kind, Tokenizer};
@@ -38,6 +40,7 @@ pub(crate) struct Runner {
     tokenizer: Arc<Tokenizer>,
     grammars: Grammars,
     slots: Slots,
+    schemas: Schemas,
     standing: Standing,
     /// The tokens that words may begin with.
     openings: Vec<bool>,
@@ -73,6 +76,7 @@ impl Runner {
             model,
             grammars,
             slots: Slots::new(),
+            schemas: Schemas::default(),
             standing: Standing::beside(path, &tokenizer),
             tokenizer,
         })
@@ -88,20 +92,20 @@ impl Answers for Runner {
         let mut spent = Usage::default();
         let (way, tools) = self.choose(&question, &mut spent, out)?;
         let prompt = match way {
-            Way::Call => question.call(&self.tokenizer, &tools),
+            Way::Call => {
+                let tools = self.settle(&question, tools, &mut spent, out)?;
+                let matcher = self.grammars.call(&tools).map_err(Halt::failed)?;
+                let mut turn = self.begin_call(question.call(&self.tokenizer, &tools), out)?;
+                turn.usage += spent;
+                let call = turn.write_call(matcher, request, question.message)?;
+                return turn.tell_call(call);
+            }
             Way::Words => question.chat(&self.tokenizer),
             Way::AboutTools => question.about_tools(&self.tokenizer),
         };
-        let matcher = (way == Way::Call).then(|| self.grammars.call(&tools)).transpose().map_err(Halt::failed)?;
         let mut turn = self.begin(&prompt, false, out)?;
         turn.usage += spent;
-        match matcher {
-            Some(matcher) => {
-                let call = turn.write_call(matcher, request, question.message)?;
-                turn.tell_call(call)
-            }
-            None => turn.speak(request, &Facts::default()),
-        }
+        turn.speak(request, &Facts::default())
     }
 
     fn prepare(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
@@ -113,7 +117,15 @@ impl Answers for Runner {
                 self.standing.keep(index, cache);
             }
         }
-        self.read_ahead(before_list(&self.tokenizer, request), false, out)
+        let CallPrompt { before, tools, .. } = CallPrompt::new(&self.tokenizer, request, &request.tools, Vec::new());
+        self.read_ahead(before.clone(), false, out)?;
+        let mut room = schemas::MOST_TOKENS;
+        for tool in tools {
+            let Some(left) = room.checked_sub(tool.len()) else { break };
+            room = left;
+            self.read_schema(&before, &tool, out)?;
+        }
+        self.read_ahead(about_tools(&self.tokenizer, request), false, out)
     }
 }
 
@@ -172,6 +184,26 @@ impl Runner {
         Ok((signs.way(), candidates(&ranked).map(|index| &tools[meant[index]]).collect()))
     }
 
+    /// Of several tools the one that a line for each speaks for; all of them where that is not sure. Their schemas are
+    /// three times as long, and those behind the first have to be read anew.
+    fn settle<'a>(
+        &mut self,
+        question: &Question<'a>,
+        tools: Vec<&'a ToolSpec>,
+        spent: &mut Usage,
+        out: &Outlet,
+    ) -> Result<Vec<&'a ToolSpec>, Halt> {
+        if tools.len() < 2 {
+            return Ok(tools);
+        }
+        let names: Vec<_> = tools.iter().map(|tool| self.tokenizer.encode(&tool.name)).collect();
+        let which = question.call(&self.tokenizer, &tools).which(&self.tokenizer, &tools);
+        let mut turn = self.begin(&which, false, out)?;
+        let ranked = turn.rank(&names, 2)?;
+        *spent += turn.usage;
+        Ok(decide::sure(&ranked).map_or_else(|| tools.clone(), |index| vec![tools[index]]))
+    }
+
     /// Answers from the results there are, or calls one more tool where the request is not done with them.
     fn go_on(&mut self, question: &Question<'_>, request: &Request, out: &Outlet) -> Result<(), Halt> {
         let mut spent = Usage::default();
@@ -180,7 +212,7 @@ impl Runner {
         if !tools.is_empty() {
             let prompt = question.call_again(&self.tokenizer, &tools, &shown);
             let matcher = self.grammars.call(&tools).map_err(Halt::failed)?;
-            let mut turn = self.begin(&prompt, false, out)?;
+            let mut turn = self.begin_call(prompt, out)?;
             let said = [&[question.message.to_owned()], shown.as_slice()].concat().join("\n");
             let call = turn.write_call(matcher, request, &said)?;
             turn.usage += spent;
@@ -280,6 +312,39 @@ impl Runner {
         };
         turn.read_prompt(prompt, reads_tools)?;
         Ok(turn)
+    }
+
+    /// The same for a call, behind the tools that come into question, of which the first may have been read.
+    fn begin_call<'a>(&'a mut self, prompt: CallPrompt, out: &'a Outlet) -> Result<Turn<'a>, Halt> {
+        let CallPrompt { before, tools, tail } = prompt;
+        let mut read = 0;
+        if let Some(first) = tools.first() {
+            read = self.read_schema(&before, first, out)?;
+            self.read_ahead(before.clone(), false, out)?;
+            if self.slots.find(&[before.as_slice(), first].concat()).is_none()
+                && let Some(cache) = self.slots.find_mut(&before)
+            {
+                cache.truncate(before.len());
+                self.schemas.put(&before, first, cache)?;
+            }
+        }
+        let head = [before, tools.concat()].concat();
+        let mut turn = self.begin(&Prompt { head, tail }, false, out)?;
+        turn.usage.cached_input_tokens = turn.usage.cached_input_tokens.saturating_sub(read);
+        Ok(turn)
+    }
+
+    /// Reads a tool behind `before`, unless it was read, and tells how many tokens that took.
+    fn read_schema(&mut self, before: &[u32], tool: &[u32], out: &Outlet) -> Result<u64, Halt> {
+        if self.schemas.touch(before, tool) {
+            return Ok(0);
+        }
+        let prompt = Prompt { head: before.to_vec(), tail: tool.to_vec() };
+        let usage = self.begin(&prompt, true, out)?.usage;
+        if let Some(cache) = self.slots.find(&[before, tool].concat()) {
+            self.schemas.keep(before, tool, cache)?;
+        }
+        Ok(usage.input_tokens - usage.cached_input_tokens)
     }
 
     /// Tokens that are left for the answer.

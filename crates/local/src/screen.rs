@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use domain::text::ends;
 
-use crate::prompt::Prompt;
+use crate::head::Prompt;
 use crate::tokenizer::Tokenizer;
 
 /// What the person is told where something was left out.

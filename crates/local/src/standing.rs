@@ -86,7 +86,7 @@ fn write(path: &Path, made_for: &[i64], tokens: &[u32], cache: &KvCache) -> Resu
         ("made_for".to_owned(), Tensor::new(made_for, on_cpu)?),
         ("tokens".to_owned(), Tensor::new(tokens, on_cpu)?),
     ]);
-    for (layer, (keys, values)) in cache.layers(tokens.len())?.into_iter().enumerate() {
+    for (layer, (keys, values)) in cache.layers(0, tokens.len())?.into_iter().enumerate() {
         tensors.extend(names(layer).into_iter().zip([keys, values]));
     }
     if let Some(folder) = path.parent() {
@@ -115,23 +115,8 @@ fn read(path: &Path, made_for: &[i64], tokens: &[u32], mut cache: KvCache) -> Re
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-    use std::io::BufReader;
-
-    use candle_core::quantized::gguf_file::Content;
-
     use super::*;
-    use crate::config::Config;
-    use crate::forward::Model;
-    use crate::tests::{SMOLLM2, weights};
-
-    fn model() -> (Model, Tokenizer) {
-        let mut reader = BufReader::new(File::open(weights(SMOLLM2)).unwrap());
-        let content = Content::read(&mut reader).unwrap();
-        let config = Config::read(&content.metadata).unwrap();
-        let tokenizer = Tokenizer::read(&content.metadata).unwrap();
-        (Model::load(config, &content, &mut reader, |_, _| {}).unwrap(), tokenizer)
-    }
+    use crate::tests::model;
 
     #[test]
     fn what_is_recalled_is_what_was_read_for_the_same_weights() {

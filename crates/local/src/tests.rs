@@ -4,6 +4,8 @@ mod apart;
 mod qwen;
 mod smollm2;
 
+use std::fs::File;
+use std::io::BufReader;
 use std::path::PathBuf;
 
 use candle_core::quantized::gguf_file::Content;
@@ -13,6 +15,8 @@ use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::smollm2::SMOLLM2;
+use crate::config::Config;
+use crate::forward::Model;
 use crate::tokenizer::Tokenizer;
 use crate::{Engine, Settings};
 
@@ -27,9 +31,21 @@ pub(crate) fn weights(file_name: &str) -> PathBuf {
 
 /// The vocabulary of the small weights.
 pub(crate) fn tokenizer() -> Tokenizer {
-    let file = std::fs::File::open(weights(SMOLLM2)).unwrap();
-    let content = Content::read(&mut std::io::BufReader::new(file)).unwrap();
+    let (content, _) = small();
     Tokenizer::read(&content.metadata).unwrap()
+}
+
+/// The small weights with their vocabulary.
+pub(crate) fn model() -> (Model, Tokenizer) {
+    let (content, mut reader) = small();
+    let config = Config::read(&content.metadata).unwrap();
+    let tokenizer = Tokenizer::read(&content.metadata).unwrap();
+    (Model::load(config, &content, &mut reader, |_, _| {}).unwrap(), tokenizer)
+}
+
+fn small() -> (Content, BufReader<File>) {
+    let mut reader = BufReader::new(File::open(weights(SMOLLM2)).unwrap());
+    (Content::read(&mut reader).unwrap(), reader)
 }
 
 /// What tokens say.

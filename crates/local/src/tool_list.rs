@@ -6,50 +6,43 @@ use domain::model::ToolSpec;
 use domain::text::cut_to;
 use serde_json::{Map, Value, json};
 
-/// A list in full that is longer than this (in bytes, about 3,000 tokens) is shortened.
-const LONGEST_IN_FULL: usize = 12_000;
+/// An entry that is longer than this (in bytes, about 1,000 tokens) is shortened.
+const LONGEST_IN_FULL: usize = 4_000;
 
 /// Bytes of a description in the short list.
 const SHORT_DESCRIPTION: usize = 120;
 
-/// What stands before every list, up to the end of a word, so that what follows does not change its tokens. It is what
+/// What stands before every list, up to the end of a line, so that what follows does not change its tokens. It is what
 /// the model was trained on, but for the order: there the list stands before how to call, which would be read anew with
 /// each list.
 pub(crate) const BEFORE_LIST: &str = "# Tools\n\nYou may call one or more functions to assist with the user query.\n\nFor each function call, return a json \
      object with function name and arguments within <tool_call></tool_call> XML tags:\n<tool_call>\n{\"name\": \
      <function-name>, \"arguments\": <args-json-object>}\n</tool_call>\n\nYou are provided with function signatures \
-     within <tools></tools> XML tags";
+     within <tools></tools> XML tags:\n<tools>\n";
 
-/// What stands in the system turn behind the instructions.
-pub(crate) fn section(tools: &[&ToolSpec]) -> String {
-    let full = in_full(tools);
-    let list = if full.len() <= LONGEST_IN_FULL { full } else { in_short(tools) };
-    format!("{BEFORE_LIST}:\n<tools>{list}\n</tools>")
+/// What stands behind every list.
+pub(crate) const AFTER_LIST: &str = "</tools>";
+
+/// A tool's line in the list of those that can be called.
+pub(crate) fn entry(tool: &ToolSpec) -> String {
+    let function = json!({
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": without_noise(&tool.input_schema),
+    });
+    let mut line = String::new();
+    write_spaced(&json!({ "type": "function", "function": function }), &mut line);
+    if line.len() > LONGEST_IN_FULL { in_short(&[tool]) } else { line + "\n" }
 }
 
-fn in_full(tools: &[&ToolSpec]) -> String {
-    let mut list = String::new();
-    for tool in tools {
-        let function = json!({
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": without_noise(&tool.input_schema),
-        });
-        let entry = json!({ "type": "function", "function": function });
-        list.push('\n');
-        write_spaced(&entry, &mut list);
-    }
-    list
-}
-
-/// Names, arguments and first lines.
+/// Names, arguments and first lines of tools, a line for each.
 pub(crate) fn in_short(tools: &[&ToolSpec]) -> String {
     let mut list = String::new();
     for tool in tools {
         let first_line = tool.description.lines().next().unwrap_or_default();
         // Writing to a string cannot fail.
         let _ =
-            write!(list, "\n{}({}): {}", tool.name, argument_names(tool), cut_to(first_line.trim(), SHORT_DESCRIPTION));
+            writeln!(list, "{}({}): {}", tool.name, argument_names(tool), cut_to(first_line.trim(), SHORT_DESCRIPTION));
     }
     list
 }
@@ -115,19 +108,17 @@ mod tests {
     }
 
     #[test]
-    fn a_short_list_of_tools_is_read_with_schemas_but_without_noise() {
-        let section = section(&[&tool("add")]);
-        let entry = r#"
-{"type": "function", "function": {"name": "add", "description": "Adds.\nSlowly.", "parameters": {"type": "object", "properties": {"title": {"type": "string"}, "b": {"enum": [1, 2]}}}}}
+    fn a_tool_is_read_with_its_schema_but_without_noise() {
+        let line = r#"{"type": "function", "function": {"name": "add", "description": "Adds.\nSlowly.", "parameters": {"type": "object", "properties": {"title": {"type": "string"}, "b": {"enum": [1, 2]}}}}}
 "#;
-        assert!(section.contains(entry), "{section}");
+        assert_eq!(entry(&tool("add")), line);
     }
 
     #[test]
-    fn a_list_with_huge_schemas_is_read_by_name_and_arguments() {
+    fn a_tool_with_a_huge_schema_is_read_by_name_and_arguments() {
         let huge = ToolSpec { description: "long ".repeat(LONGEST_IN_FULL), ..tool("huge") };
-        let section = section(&[&tool("add"), &huge]);
-        assert!(section.contains("\nadd(title, b): Adds.\nhuge(title, b): long long"), "{section}");
-        assert!(section.len() < 1_000);
+        let line = entry(&huge);
+        assert!(line.starts_with("huge(title, b): long long") && line.ends_with('\n'), "{line}");
+        assert!(line.len() < 1_000);
     }
 }

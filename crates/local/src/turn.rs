@@ -10,8 +10,8 @@ use crate::decide::likeliest;
 use crate::error::Halt;
 use crate::facts::Facts;
 use crate::forward::Model;
+use crate::head::Prompt;
 use crate::outlet::Outlet;
-use crate::prompt::Prompt;
 use crate::rank::{log_likelihoods, rank};
 use crate::tokenizer::{TextDecoder, Tokenizer};
 

@@ -78,7 +78,8 @@ impl<'a> Turns<'a> {
         self.tokens
     }
 
-    fn flush(&mut self) {
+    /// Lets a token end here, whatever follows.
+    pub(crate) fn flush(&mut self) {
         if !self.text.is_empty() {
             self.tokens.extend(self.tokenizer.encode(&self.text));
             self.text.clear();

@@ -2,9 +2,13 @@
 
 use domain::model::{ModelCall, ToolSpec};
 use serde_json::{Value, json};
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::*;
+use crate::outlet::Outlet;
+use crate::runner::Runner;
 use crate::weights;
+use crate::worker::Answers;
 
 fn tool(name: &str, description: &str, properties: Value, required: Value) -> ToolSpec {
     let input_schema = json!({ "type": "object", "properties": properties, "required": required });
@@ -96,4 +100,20 @@ async fn it_calls_the_right_tool_and_answers_from_the_result() {
     assert!(chat.call.is_none() && !chat.text.is_empty(), "{chat:?}");
     let fact = ask(&engine, asks(vec![user("What is the capital of France?")])).await;
     assert!(fact.call.is_none() && fact.text.contains("Paris"), "{fact:?}");
+}
+
+#[test]
+fn nothing_that_was_read_in_the_background_is_read_again_for_a_call() {
+    let mut runner = Runner::load(&super::weights(weights::DEFAULT.file_name), |_, _| {}).unwrap();
+    runner.prepare(&asks(Vec::new()), &Outlet::unheard()).unwrap();
+    let (sender, mut events) = unbounded_channel();
+    let outlet = Outlet::new(sender, CancellationToken::new(), CancellationToken::new());
+    runner.answer(&asks(vec![user("calculate 12.5*8")]), &outlet).unwrap();
+    let read = |usage: Usage| usage.input_tokens - usage.cached_input_tokens;
+    let usage = std::iter::from_fn(|| events.try_recv().ok()).find_map(|event| match event {
+        Ok(ModelEvent::Usage(usage)) => Some(usage),
+        _ => None,
+    });
+    // The request in three questions, and the ends of the turns it stands in.
+    assert!(read(usage.unwrap()) < 80, "{usage:?}");
 }
