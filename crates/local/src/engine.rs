@@ -16,6 +16,7 @@ use crate::apart::Apart;
 use crate::error::Halt;
 use crate::outlet::Outlet;
 use crate::runner::Runner;
+use crate::standing;
 use crate::worker::{Job, Worker};
 
 /// What an engine is started with.
@@ -102,6 +103,14 @@ impl Engine {
     pub fn prepare(&self, request: Request) {
         if self.path.is_file() {
             self.worker.submit_spare(Request { messages: Vec::new(), ..request });
+        }
+    }
+
+    /// Has what every question begins with read while nobody waits and kept beside the weights, where that was not done
+    /// before: it takes half a minute, for which the first answer would wait.
+    pub fn prepare_once(&self) {
+        if self.path.is_file() && standing::is_due(&self.path) {
+            self.worker.submit_spare(Request::default());
         }
     }
 

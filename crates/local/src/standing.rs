@@ -15,6 +15,21 @@ use crate::{again, pattern, screen};
 /// Grows when the same tokens and weights give other keys and values than before.
 const VERSION: i64 = 1;
 
+/// How many beginnings are the same for everybody.
+const BEGINNINGS: usize = 5;
+
+/// Whether something of it is not beside these weights yet, and could be put there.
+pub(crate) fn is_due(weights: &Path) -> bool {
+    let folder = folder(weights);
+    fs::create_dir_all(&folder).is_ok() && (0..BEGINNINGS).any(|index| !file(&folder, index).is_file())
+}
+
+fn folder(weights: &Path) -> PathBuf {
+    let mut folder = weights.as_os_str().to_owned();
+    folder.push(".read");
+    folder.into()
+}
+
 /// The folder with what was read for one file of weights.
 #[derive(Debug)]
 pub(crate) struct Standing {
@@ -35,11 +50,10 @@ impl Standing {
             about.map_or(0, |about| about.len() as i64),
             written.map_or(0, |written| written.as_nanos() as i64),
         ];
-        let mut folder = weights.as_os_str().to_owned();
-        folder.push(".read");
-        let beginnings = [pattern::opening, pattern::needs, screen::table, again::several_table, again::needed_table]
-            .map(|beginning| (beginning(tokenizer), false));
-        Self { folder: folder.into(), made_for, beginnings: beginnings.into() }
+        let beginnings: [_; BEGINNINGS] =
+            [pattern::opening, pattern::needs, screen::table, again::several_table, again::needed_table]
+                .map(|beginning| (beginning(tokenizer), false));
+        Self { folder: folder(weights), made_for, beginnings: beginnings.into() }
     }
 
     /// What every question begins with that is the same for everybody.
@@ -127,7 +141,7 @@ mod tests {
         fs::write(&path, "some").unwrap();
         let beside = || Standing::beside(&path, &tokenizer);
         let recalled = || beside().recall(0, model.new_cache().unwrap());
-        assert!(recalled().is_none());
+        assert!(recalled().is_none() && is_due(&path));
 
         let mut standing = beside();
         let beginning = standing.beginnings().next().unwrap().to_vec();
@@ -153,6 +167,12 @@ mod tests {
         fs::write(&path, "other").unwrap();
         assert!(recalled().is_none(), "of other weights");
         assert_eq!(fs::read_dir(&standing.folder).unwrap().count(), 1, "nothing unfinished is left");
+        assert!(is_due(&path), "the others are missing");
+        for index in 1..BEGINNINGS {
+            fs::write(file(&standing.folder, index), "some").unwrap();
+        }
+        assert!(!is_due(&path));
+        assert!(!is_due(Path::new("/proc/weights.gguf")), "nothing can be written there");
         fs::remove_dir_all(root).unwrap();
     }
 }

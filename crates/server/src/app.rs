@@ -162,6 +162,7 @@ impl App {
         app.tasks.spawn("threads", threads::renew(app.tasks.clone()));
         app.tasks.spawn("catalogue", Catalogue::follow(app.clone()));
         Tools::look_after(&app);
+        app.models.prepare_once();
         tracing::info!(database = app.store.kind(), address = %address, "started");
         Ok(app)
     }

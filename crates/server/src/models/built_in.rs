@@ -55,6 +55,11 @@ impl BuiltIn {
         self.engine.prepare(request);
     }
 
+    /// Has what all questions begin with read while nobody waits, the first time.
+    pub fn prepare_once(&self) {
+        self.engine.prepare_once();
+    }
+
     /// What the page shows.
     pub fn view(&self) -> ModelView {
         let reason = match self.engine.state() {

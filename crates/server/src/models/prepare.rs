@@ -23,4 +23,13 @@ impl Models {
         #[cfg(not(feature = "local"))]
         drop(request);
     }
+
+    /// Has the built-in model read what all questions begin with, where it never has and is the one that answers when
+    /// nobody chose one.
+    pub fn prepare_once(&self) {
+        #[cfg(feature = "local")]
+        if let (Some(built_in), Some(_)) = (&self.built_in, self.built_in_by_default()) {
+            built_in.prepare_once();
+        }
+    }
 }
