@@ -5,7 +5,7 @@ use candle_core::{DType, Device, Result, Tensor};
 use crate::config::Config;
 
 /// Prompts whose beginnings are kept at the same time: the four questions that are the same for everybody, a few people's
-/// lists of tools, a few tools that were called, and the plain one. Memory is taken when tokens are read, about 57 kB each
+/// lists of tools, a few tools that were called or compared, what is said of tools, and the plain one. Memory is taken when tokens are read, about 57 kB each
 /// with the default weights.
 const SLOTS: usize = 12;
 
@@ -47,7 +47,7 @@ impl KvCache {
             let (heads, _, size) = old.dims3()?;
             let new = Tensor::zeros((heads, room, size), DType::F32, &Device::Cpu)?;
             if read > 0 {
-                take_over(&new, old, read)?;
+                take_over(&new, 0, old, read)?;
             }
             *old = new;
             Ok(())
@@ -81,29 +81,23 @@ impl KvCache {
         self.layers.iter().map(|(keys, values)| Ok((part(keys)?, part(values)?))).collect()
     }
 
-    /// Takes more `tokens` for read, with the keys and values of each layer.
-    pub(crate) fn append(&mut self, tokens: &[u32], layers: &[(Tensor, Tensor)]) -> Result<()> {
-        let start = self.tokens.len();
-        self.reserve(start + tokens.len())?;
-        for ((keys, values), (more_keys, more_values)) in self.layers.iter().zip(layers) {
-            keys.slice_set(more_keys, 1, start)?;
-            values.slice_set(more_values, 1, start)?;
-        }
-        self.tokens.extend_from_slice(tokens);
-        Ok(())
-    }
-
-    /// Takes `tokens` for read, with the keys and values of each layer, which may be of more tokens. Fails, and has read
-    /// nothing, where they are of another form.
+    /// Takes `tokens` for read and nothing else, as [`Self::append`] does.
     pub(crate) fn restore(&mut self, tokens: &[u32], layers: &[(Tensor, Tensor)]) -> Result<()> {
         self.tokens.clear();
-        self.reserve(tokens.len())?;
+        self.append(tokens, layers)
+    }
+
+    /// Takes more `tokens` for read, with the keys and values of each layer, which may be of more tokens. Fails, and has
+    /// read no more than before, where they are of another form.
+    pub(crate) fn append(&mut self, tokens: &[u32], layers: &[(Tensor, Tensor)]) -> Result<()> {
+        let (start, count) = (self.tokens.len(), tokens.len());
+        self.reserve(start + count)?;
         if layers.len() != self.layers.len() {
             candle_core::bail!("{} layers in place of {}", layers.len(), self.layers.len());
         }
         for ((keys, values), (kept_keys, kept_values)) in self.layers.iter().zip(layers) {
-            take_over(keys, kept_keys, tokens.len())?;
-            take_over(values, kept_values, tokens.len())?;
+            take_over(keys, start, kept_keys, count)?;
+            take_over(values, start, kept_values, count)?;
         }
         self.tokens.extend_from_slice(tokens);
         Ok(())
@@ -126,9 +120,9 @@ impl KvCache {
     }
 }
 
-/// Writes the first `len` positions of one tensor over those of another.
-fn take_over(to: &Tensor, from: &Tensor, len: usize) -> Result<()> {
-    to.slice_set(&from.narrow(1, 0, len)?.contiguous()?, 1, 0)
+/// Writes the first `count` positions of one tensor into another, from `start` on.
+fn take_over(to: &Tensor, start: usize, from: &Tensor, count: usize) -> Result<()> {
+    to.slice_set(&from.narrow(1, 0, count)?.contiguous()?, 1, start)
 }
 
 /// The prompts that are kept.
@@ -272,9 +266,9 @@ mod tests {
         let kept = KvCache { tokens: vec![70, 71, 72], ..empty() };
         slots.put(kept);
         assert!(slots.find(&[70, 71]).is_some() && slots.find(&[71]).is_none());
+        assert!(slots.find(&[1]).is_none() && slots.caches.len() == SLOTS, "the oldest made room");
         slots.put(KvCache { tokens: vec![70, 71], ..empty() });
         assert_eq!(slots.find_mut(&[70]).unwrap().tokens(), [70, 71], "the shortest costs least to change");
-        assert!(slots.find(&[2]).is_none() && slots.caches.len() == SLOTS, "the oldest made room");
         assert_eq!(read(&mut slots, &[70, 71, 72, 73], &[7]).tokens(), [70, 71, 72]);
     }
 
