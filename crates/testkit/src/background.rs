@@ -18,6 +18,8 @@ impl Background {
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
         let stopped = stop.clone().cancelled_owned();
+        // As servers of models do: a word does not wait for the one before it to be acknowledged.
+        let listener = axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true)));
         #[expect(clippy::disallowed_methods, reason = "it ends when the guard is dropped")]
         drop(tokio::spawn(async move {
             tokio::select! {
