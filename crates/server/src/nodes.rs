@@ -170,7 +170,7 @@ async fn listen(app: &App, mut listener: Listener) -> Result<(), store::Error> {
     look_afresh(app).await?;
     loop {
         match listener.next().await? {
-            Some(News::Run(run)) => app.runs.wake(run),
+            Some(News::Runs(runs)) => runs.into_iter().for_each(|run| app.runs.wake(run)),
             Some(News::Orders) => app.runs.follow_orders(app).await?,
             Some(News::Text(text)) => match serde_json::from_str(&text) {
                 Ok(told) => take(app, told),

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::branches::{self, Node, Place};
 use crate::dispatch::{read, transaction};
-use crate::runs::{Chunk, insert_chunk};
+use crate::runs::Chunk;
 use crate::{Error, JsonText, Store, files};
 
 /// The title of a chat before its first message (specification 3).
@@ -222,12 +222,18 @@ impl Store {
         let content = without_nul(text_of(&answer.parts));
         let tool_calls = JsonText(tool_calls_of(&answer.parts));
         let parts = JsonText(&answer.parts);
-        transaction!(self, |tx| {
+        let written = transaction!(self, |tx| {
             if self.is_shared() {
                 sqlx::query(LOCK).bind(chat.0).bind(owner.0).execute(&mut *tx).await?;
             }
             if let Some(chunk) = last.filter(|_| self.is_shared()) {
-                insert_chunk!(tx, self, chunk);
+                sqlx::query(crate::runs::INSERT_CHUNK)
+                    .bind(chunk.run.0)
+                    .bind(chunk.seq)
+                    .bind(&chunk.payload)
+                    .bind(self.node.0)
+                    .execute(&mut *tx)
+                    .await?;
             }
             let closed = sqlx::query(crate::runs::CLOSE)
                 .bind(run.0)
@@ -263,7 +269,9 @@ impl Store {
                 sqlx::query(crate::elicitations::FORGET).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
             }
             Ok(true)
-        })
+        })?;
+        self.tell_of_runs([run]);
+        Ok(written)
     }
 }
 

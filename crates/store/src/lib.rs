@@ -32,6 +32,7 @@ pub mod model_settings;
 pub mod news;
 pub mod nodes;
 pub mod one_time_tokens;
+mod outbox;
 pub mod permissions;
 pub mod queue;
 pub mod rest;
@@ -66,6 +67,8 @@ pub struct Store {
     is_lasting: bool,
     /// Whether the database is there.
     pub(crate) presence: std::sync::Arc<presence::Presence>,
+    /// What the other processes are still to be told.
+    pub(crate) outbox: outbox::Outbox,
     /// Held as long as any clone lives: it keeps a second process off the same SQLite file.
     _lock: Option<std::sync::Arc<std::fs::File>>,
 }

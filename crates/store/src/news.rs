@@ -1,21 +1,23 @@
 //! What processes that share a PostgreSQL database tell each other. It only hastens what each finds out by itself within a
 //! second: nothing is lost with a piece of news.
 
+use std::collections::BTreeSet;
+
 use domain::{NodeId, RunId, Timestamp};
 use sqlx::postgres::PgListener;
 use uuid::Uuid;
 
-use crate::dispatch::{read, transaction, write};
+use crate::dispatch::{read, write};
 use crate::{Db, Error, Store};
 
 const CHANNEL: &str = "ai_chat_mcp";
 
-/// Tells the others. PostgreSQL only.
-pub(crate) const NOTIFY: &str = "SELECT pg_notify('ai_chat_mcp', $1)";
-
-/// The same for several pieces of news, a line each.
+/// Tells the others several pieces of news, a line each. PostgreSQL only.
 pub(crate) const NOTIFY_ALL: &str =
     "SELECT pg_notify('ai_chat_mcp', news) FROM unnest(string_to_array($1, chr(10))) AS news";
+
+/// Runs that one piece of news names.
+const TOGETHER: usize = 200;
 
 /// Bytes of one piece of news: PostgreSQL takes less than 8000. A longer one waits in a row.
 const MOST: usize = 7_900;
@@ -29,16 +31,18 @@ const PURGE: &str = "DELETE FROM node_news WHERE told_at < $1";
 /// A piece of news.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// A turn said something, or ended.
-    Run(RunId),
+    /// These turns said something, or ended.
+    Runs(Vec<RunId>),
     /// Somebody wants something of a turn.
     Orders,
     /// Whatever the house wants to tell itself.
     Text(String),
 }
 
-pub(crate) fn of_run(run: RunId) -> String {
-    format!("run {run}")
+/// As many pieces of news as it takes to name these runs.
+pub(crate) fn of_runs(runs: &BTreeSet<RunId>) -> Vec<String> {
+    let names: Vec<String> = runs.iter().map(RunId::to_string).collect();
+    names.chunks(TOGETHER).map(|names| format!("runs {}", names.join(" "))).collect()
 }
 
 pub(crate) const ORDERS: &str = "orders";
@@ -54,8 +58,8 @@ fn read_payload(payload: &str, own: NodeId) -> Option<Payload> {
     if payload == ORDERS {
         return Some(Payload::News(News::Orders));
     }
-    if let Some(run) = payload.strip_prefix("run ") {
-        return run.parse().ok().map(|run| Payload::News(News::Run(run)));
+    if let Some(runs) = payload.strip_prefix("runs ") {
+        return Some(Payload::News(News::Runs(runs.split(' ').filter_map(|run| run.parse().ok()).collect())));
     }
     let (kind, rest) = payload.split_once(' ')?;
     let (from, what) = rest.split_once(' ')?;
@@ -101,23 +105,26 @@ impl Store {
         Ok(Some(Listener { inner, store: self.clone() }))
     }
 
-    /// Tells the other processes something of any length.
+    /// Tells the other processes something of any length, in one line. It is on its way when this returns.
     pub async fn tell_nodes(&self, text: &str, now: Timestamp) -> Result<(), Error> {
         if !self.is_shared() {
             return Ok(());
         }
         let payload = format!("text {} {text}", self.node);
         if payload.len() <= MOST {
-            write!(self, |c| sqlx::query(NOTIFY).bind(&payload).execute(c).await.map(|done| done.rows_affected()))?;
+            self.tell_payload(payload);
             return Ok(());
         }
         let id = domain::ids::fresh();
-        let payload = format!("row {} {id}", self.node);
-        transaction!(self, |tx| {
-            sqlx::query(KEEP).bind(id).bind(text).bind(now.0).execute(&mut *tx).await?;
-            sqlx::query(NOTIFY).bind(&payload).execute(&mut *tx).await?;
-            Ok(())
-        })
+        write!(self, |c| sqlx::query(KEEP)
+            .bind(id)
+            .bind(text)
+            .bind(now.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        self.tell_payload(format!("row {} {id}", self.node));
+        Ok(())
     }
 
     async fn get_news(&self, id: Uuid) -> Result<Option<String>, Error> {
@@ -142,7 +149,16 @@ mod tests {
             Some(Payload::News(news)) => Some(news),
             _ => None,
         };
-        assert_eq!(news(&of_run(run)), Some(News::Run(run)));
+        assert_eq!(of_runs(&BTreeSet::new()), Vec::<String>::new());
+        assert_eq!(news(&of_runs(&[run].into())[0]), Some(News::Runs(vec![run])));
+        let many: BTreeSet<RunId> = (0..450).map(|_| RunId::fresh()).collect();
+        let told: Vec<String> = of_runs(&many);
+        assert!(told.len() == 3 && told.iter().all(|payload| payload.len() <= MOST));
+        let heard = told.iter().filter_map(|payload| news(payload)).flat_map(|news| match news {
+            News::Runs(runs) => runs,
+            _ => Vec::new(),
+        });
+        assert_eq!(heard.collect::<BTreeSet<RunId>>(), many);
         assert_eq!(news(ORDERS), Some(News::Orders));
         assert_eq!(news(&format!("text {other} a b")), Some(News::Text("a b".to_owned())));
         assert_eq!(read_payload(&format!("text {own} a b"), own), None);

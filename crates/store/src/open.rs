@@ -11,6 +11,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, PgConnection};
 
+use crate::outbox::Outbox;
 use crate::presence::Presence;
 use crate::writer::Writer;
 use crate::{Db, Store, migrate};
@@ -112,7 +113,14 @@ async fn open_postgres(url: &str) -> Result<Store, OpenError> {
             Box::pin(async move { sqlx::query(LOCK_TIMEOUT).execute(connection).await.map(|_| ()) })
         })
         .connect_lazy_with(options);
-    Ok(Store { db: Db::Postgres(pool), node: NodeId::fresh(), is_lasting: true, presence, _lock: None })
+    Ok(Store {
+        db: Db::Postgres(pool),
+        node: NodeId::fresh(),
+        is_lasting: true,
+        presence,
+        outbox: Outbox::default(),
+        _lock: None,
+    })
 }
 
 /// The pool tries until its time is up, and then knows no reason; one more attempt does.
@@ -170,6 +178,7 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
         node: NodeId::fresh(),
         is_lasting: true,
         presence: Arc::new(Presence::new()),
+        outbox: Outbox::default(),
         _lock: Some(Arc::new(lock)),
     })
 }

@@ -7,8 +7,7 @@ use domain::{ChatId, MessageId, RunId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::dispatch::{read, transaction, write};
-use crate::news::{self, NOTIFY};
-use crate::{Error, JsonText, Store};
+use crate::{Error, JsonText, Store, news};
 
 pub(crate) const INSERT: &str =
     "INSERT INTO runs (id, session_id, user_id, message_id, status, model, tools, created_at, node_id)
@@ -68,23 +67,6 @@ const LIST_ORDERS: &str = "SELECT o.run_id, o.what FROM run_orders o JOIN runs r
 
 const LIST_CHUNKS: &str = "SELECT c.payload FROM run_chunks c JOIN runs r ON r.id = c.run_id
     WHERE c.run_id = $1 AND r.user_id = $2 ORDER BY c.seq";
-
-/// Appends one piece within a transaction, and tells the other nodes where there may be some.
-macro_rules! insert_chunk {
-    ($tx:ident, $store:ident, $chunk:ident) => {
-        sqlx::query(crate::runs::INSERT_CHUNK)
-            .bind($chunk.run.0)
-            .bind($chunk.seq)
-            .bind(&$chunk.payload)
-            .bind($store.node.0)
-            .execute(&mut *$tx)
-            .await?;
-        if $store.is_shared() {
-            sqlx::query(crate::news::NOTIFY).bind(crate::news::of_run($chunk.run)).execute(&mut *$tx).await?;
-        }
-    };
-}
-pub(crate) use insert_chunk;
 
 /// A turn that has no end in the database.
 #[derive(Debug, Clone)]
@@ -189,13 +171,11 @@ impl Store {
                         .bind(chunk.map(|chunk| chunk.payload.as_str()));
                 }
                 insert.execute(&mut *tx).await?;
-                if self.is_shared() {
-                    let news: Vec<String> = some.iter().map(|chunk| news::of_run(chunk.run)).collect();
-                    sqlx::query(news::NOTIFY_ALL).bind(news.join("\n")).execute(&mut *tx).await?;
-                }
             }
             Ok(())
-        })
+        })?;
+        self.tell_of_runs(chunks.iter().map(|chunk| chunk.run));
+        Ok(())
     }
 
     /// What a run had said up to its last flush, in order.
@@ -250,26 +230,26 @@ impl Store {
     /// Wants something of the run that goes on in a chat, from whoever drives it. Says whether there is one.
     pub async fn order(&self, owner: UserId, chat: ChatId, what: &Order) -> Result<bool, Error> {
         let what = what.to_text();
-        transaction!(self, |tx| {
+        let found = transaction!(self, |tx| {
             let found = sqlx::query(FIND_RUNNING).bind(chat.0).bind(owner.0).fetch_optional(&mut *tx).await?.is_some();
             sqlx::query(ORDER).bind(chat.0).bind(owner.0).bind(&what).execute(&mut *tx).await?;
-            if self.is_shared() {
-                sqlx::query(NOTIFY).bind(news::ORDERS).execute(&mut *tx).await?;
-            }
             Ok(found)
-        })
+        })?;
+        self.tell_payload(news::ORDERS.to_owned());
+        Ok(found)
     }
 
     /// Wants something of every run of a person.
     pub async fn order_all(&self, owner: UserId, what: &Order) -> Result<(), Error> {
         let what = what.to_text();
-        transaction!(self, |tx| {
-            sqlx::query(ORDER_ALL).bind(owner.0).bind(&what).execute(&mut *tx).await?;
-            if self.is_shared() {
-                sqlx::query(NOTIFY).bind(news::ORDERS).execute(&mut *tx).await?;
-            }
-            Ok(())
-        })
+        write!(self, |c| sqlx::query(ORDER_ALL)
+            .bind(owner.0)
+            .bind(&what)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        self.tell_payload(news::ORDERS.to_owned());
+        Ok(())
     }
 
     /// What is wanted of the runs that this process drives. It crosses owners.

@@ -8,6 +8,7 @@ use domain::{ChatId, NodeId, Timestamp, UserId};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 
 use crate::dispatch::transaction;
+use crate::outbox::Outbox;
 use crate::presence::Presence;
 use crate::writer::Writer;
 use crate::{Db, Error, OpenError, Store, migrate};
@@ -44,8 +45,14 @@ impl Store {
             .map_err(|error| failed(&error))?;
         migrate::sqlite(&pool, Path::new(":memory:")).await?;
         let db = Db::Sqlite { read: pool.clone(), write: Writer::new(pool) };
-        let store =
-            Self { db, node: NodeId::fresh(), is_lasting: false, presence: Arc::new(Presence::new()), _lock: None };
+        let store = Self {
+            db,
+            node: NodeId::fresh(),
+            is_lasting: false,
+            presence: Arc::new(Presence::new()),
+            outbox: Outbox::default(),
+            _lock: None,
+        };
         store.insert_only_chat(owner, chat, now).await.map_err(|error| failed(&error))?;
         Ok(store)
     }
