@@ -68,12 +68,13 @@ struct Answer {
     last_said: Instant,
     /// All that had come is read, so that there is nothing to look for before the next beat.
     is_drained: bool,
+    _counted: beat::Counted,
 }
 
 impl Answer {
     fn new(response: Response, reader: Reader) -> Self {
         let now = Instant::now();
-        Self { response, reader, begun: now, last_said: now, is_drained: false }
+        Self { response, reader, begun: now, last_said: now, is_drained: false, _counted: beat::Counted::new() }
     }
 
     /// Reads a piece; whether the answer is over with it.
