@@ -9,8 +9,8 @@ use store::elicitations::Answered;
 
 use super::Runs;
 use super::asker::seal_content;
+use super::chunks::events_of;
 use super::event::RunEvent;
-use super::journal::events_of;
 use super::transcript::Transcript;
 use crate::app::App;
 use crate::tools::answer;

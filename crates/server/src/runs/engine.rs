@@ -1,32 +1,27 @@
 //! The loop of a turn: model, tools, model, until the model is done.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use domain::Timestamp;
 use domain::file::FileRef;
-use domain::message::{MessageStatus, Role, files_of};
+use domain::message::{Role, files_of};
 use domain::model::{FinishReason, ModelError, ModelMessage, ModelSettings, Request, Usage};
 use domain::tool::ToolCall;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use store::approvals::Approval;
-use store::chats::{Answer, StoredMessage};
+use store::chats::StoredMessage;
 use store::tool_tasks::ToolTask;
 
 use super::call::Caller;
-use super::event::{FinishMetadata, NoticeData, RunEvent, StartMetadata, TitleData};
-use super::journal::chunk_of;
+use super::event::{NoticeData, RunEvent, StartMetadata, TitleData};
 use super::overflow::{self, TRIES};
 use super::recorder::Recorder;
-use super::recovery::INTERRUPTED;
 use super::reply::{Broken, Reader};
 use super::resuming::Asking;
-use super::{End, Run, history, queue};
+use super::{Run, finish, history};
 use crate::app::App;
-use crate::events::{Event, RunState};
 use crate::files::results::Keeper;
 use crate::files::sight::{Seen, Sight, Takes};
 use crate::models::meter;
@@ -35,13 +30,6 @@ use crate::tools::Selection;
 
 /// How often the model may be asked in one turn.
 const ROUNDS: usize = 25;
-/// How long the end of a turn waits for the pieces before it.
-const LAST_PIECES: Duration = Duration::from_secs(2);
-/// Between two attempts to write the end of a turn.
-const WRITE_AGAIN: Duration = Duration::from_secs(1);
-/// What is said meanwhile.
-const UNSTORED: &str = "The database does not answer. The answer is complete and is stored as soon as it does.";
-
 /// Standing instructions. No date or time: the beginning of a prompt stays the same from turn to turn.
 pub(super) const SYSTEM: &str = "You are the assistant of AI Chat MCP. You help the person you talk to, in their language, \
 briefly and truthfully, in Markdown. When a tool can find out or do what is asked, use it instead of guessing, and report \
@@ -79,13 +67,13 @@ pub struct Resumed {
 }
 
 /// How a turn ended that the model ended.
-struct Done {
-    reason: FinishReason,
-    usage: Usage,
+pub struct Done {
+    pub reason: FinishReason,
+    pub usage: Usage,
 }
 
 /// Why a turn ended before the model was done.
-enum Break {
+pub enum Break {
     /// The person stopped it.
     Stopped,
     /// The server stops.
@@ -117,7 +105,7 @@ pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
             outcome => outcome,
         },
     };
-    Box::pin(finish(&app, &run, &turn, &recorder, outcome)).await;
+    Box::pin(finish::finish(&app, &run, &turn, &recorder, outcome)).await;
 }
 
 /// What ends a turn from outside.
@@ -151,7 +139,7 @@ async fn ending(app: &App, run: &Run) -> Ending {
 }
 
 /// Lets a run go that goes on elsewhere or later; its viewers come back for it.
-fn let_go(app: &App, run: &Run) {
+pub fn let_go(app: &App, run: &Run) {
     app.runs.leave(run);
     run.log.leave();
 }
@@ -298,103 +286,4 @@ async fn go_on(caller: &Caller<'_>, resumed: &Resumed) {
     let asking = asking.iter().map(|asking| caller.make_asking(asking));
     let tasks = resumed.tasks.iter().map(|(task, call)| caller.take_up(task, call.clone()));
     tokio::join!(join_all(waiting), join_all(asking), join_all(tasks));
-}
-
-/// Writes the answer, then tells the viewers: who loads the chat after the end finds the answer there, and its cost.
-async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, outcome: Result<Done, Break>) {
-    let (status, error, last) = match outcome {
-        Ok(Done { reason, usage }) => match cut_off(&reason) {
-            None => {
-                let finish_reason = finish_word(&reason).to_owned();
-                let message_metadata = FinishMetadata { usage };
-                (MessageStatus::Done, None, RunEvent::Finish { finish_reason, message_metadata })
-            }
-            Some(why) => (MessageStatus::Failed, Some(why.to_owned()), RunEvent::Error { error_text: why.to_owned() }),
-        },
-        Err(Break::Stopped) => (MessageStatus::Stopped, None, RunEvent::Abort { reason: "stopped".to_owned() }),
-        Err(Break::Interrupted) => {
-            let text = INTERRUPTED.to_owned();
-            (MessageStatus::Interrupted, Some(text.clone()), RunEvent::Error { error_text: text })
-        }
-        Err(Break::Failed(text)) => (MessageStatus::Failed, Some(text.clone()), RunEvent::Error { error_text: text }),
-    };
-    let end = End { status, error: error.clone(), parts: recorder.take_parts() };
-    let answer = Answer { id: run.answer, parts: end.parts.clone(), status, error, model: turn.model.to_string() };
-    // Those who follow on other nodes are told the end behind the last pieces only. Without it, they load the answer.
-    let flushed = async {
-        let flush = app.runs.journal().flush(run.id);
-        !run.home.is_shared() || matches!(tokio::time::timeout(LAST_PIECES, flush).await, Ok(true))
-    };
-    let (is_told, ()) = tokio::join!(flushed, run.bill.written());
-    if !write(app, run, &answer, (&last, is_told)).await {
-        return let_go(app, run);
-    }
-    drop(run.end.set(end));
-    app.runs.leave(run);
-    if status == MessageStatus::Interrupted {
-        // The program stops. Viewers come back for what can be gone on with, rather than hear of a failure.
-        run.log.leave();
-    } else {
-        run.log.close();
-    }
-    app.events.publish(run.owner, &Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended });
-    app.events.publish(run.owner, &Event::Session { session_id: Some(run.chat) });
-    // Who stops an answer, or sees it fail, says when it goes on.
-    if status == MessageStatus::Done || run.gives_way.load(Ordering::Acquire) {
-        app.tasks.spawn("queue", queue::next_turn(app.clone(), run.owner, run.chat));
-    }
-}
-
-/// Writes the answer, with the end of the log if other nodes are to be told of it, for as long as the database is away; the
-/// viewers are told that it is. `false` when another node has taken the run over, or the program stops before: then the run
-/// is found unfinished.
-async fn write(app: &App, run: &Run, answer: &Answer, (last, is_told): (&RunEvent, bool)) -> bool {
-    let mut tries = 0_u32;
-    loop {
-        let (number, json) = run.log.hold(last);
-        let chunk = is_told.then(|| chunk_of(run.id, number, &[json]));
-        let finished = run.home.finish_turn(run.owner, run.chat, run.id, answer, chunk.as_ref(), app.clock.now()).await;
-        match finished {
-            Ok(written) => {
-                // What was said to have failed may have been done, and a chat that was deleted has no place for an answer.
-                return written || tries > 0 || run.stop.is_cancelled() || !run.home.is_shared();
-            }
-            // There is no room for it, or the chat was dropped: nothing would change by waiting.
-            Err(_) if !run.home.is_lasting() => return true,
-            Err(error) => tracing::warn!(%error, run = %run.id, tries, "the answer could not be written"),
-        }
-        run.log.take_back(number);
-        if tries == 0 {
-            run.log.append(&RunEvent::DataNotice { data: NoticeData { text: UNSTORED.to_owned() } });
-        }
-        tries += 1;
-        tokio::select! {
-            () = tokio::time::sleep(WRITE_AGAIN) => {}
-            () = run.lost.cancelled() => return false,
-            () = app.tasks.stopping().cancelled() => {
-                tracing::error!(run = %run.id, "the answer could not be written; it is recovered at the next start");
-                return false;
-            }
-        }
-    }
-}
-
-/// Ends that leave the answer incomplete, in words.
-fn cut_off(reason: &FinishReason) -> Option<&'static str> {
-    match reason {
-        FinishReason::Truncated => Some("the model's answer broke off"),
-        FinishReason::ContentFilter => Some("the model provider's filter cut the answer"),
-        FinishReason::Length => Some("the answer reached the model's limit on length"),
-        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other(_) => None,
-    }
-}
-
-fn finish_word(reason: &FinishReason) -> &'static str {
-    match reason {
-        FinishReason::Stop => "stop",
-        FinishReason::ToolCalls => "tool-calls",
-        FinishReason::Length => "length",
-        FinishReason::ContentFilter => "content-filter",
-        FinishReason::Truncated | FinishReason::Other(_) => "other",
-    }
 }

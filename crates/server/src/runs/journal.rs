@@ -3,7 +3,6 @@
 //! A token never waits for it. What is not yet written when the process is killed is at most a quarter of a second old.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,7 +14,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::event::RunEvent;
+use super::chunks::add_line;
 
 /// The longest time an event waits to be written.
 const DELAY: Duration = Duration::from_millis(250);
@@ -55,8 +54,10 @@ struct Waiting {
     due: Option<Instant>,
     /// A run has more than its share.
     is_full: bool,
-    /// Answered with whether nothing waits any more of what was pushed before.
-    flushes: Vec<oneshot::Sender<bool>>,
+    /// Answered with whether nothing waits any more of what was pushed of the run before.
+    flushes: Vec<(RunId, oneshot::Sender<bool>)>,
+    /// Answered with what waits of the run, which is then written elsewhere.
+    takes: Vec<(RunId, oneshot::Sender<Option<Chunk>>)>,
     /// The writer has ended.
     is_closed: bool,
 }
@@ -69,9 +70,9 @@ impl Journal {
         (Self { inbox }, writer.run(stopping))
     }
 
-    /// Whether the last write failed.
+    /// Whether the last write failed, and what it was to write still waits.
     pub fn is_stalled(&self) -> bool {
-        self.inbox.is_stalled.load(Ordering::Relaxed)
+        self.inbox.is_stalled.load(Ordering::Relaxed) && self.inbox.waiting().bytes > 0
     }
 
     /// Takes in an event; returns at once.
@@ -113,7 +114,7 @@ impl Journal {
                 if waiting.is_closed {
                     return false;
                 }
-                waiting.flushes.push(done);
+                waiting.flushes.push((run, done));
             }
             self.inbox.wake.notify_one();
             if written.await == Ok(true) {
@@ -124,6 +125,32 @@ impl Journal {
             }
         }
         false
+    }
+
+    /// Takes back what of a run is not in the database yet, to be written with its end: all before it is there when this
+    /// returns. `None` when there is nothing.
+    pub async fn take(&self, run: RunId) -> Option<Chunk> {
+        let (given, taken) = oneshot::channel();
+        {
+            let mut waiting = self.inbox.waiting();
+            if waiting.is_closed {
+                return None;
+            }
+            waiting.takes.push((run, given));
+        }
+        self.inbox.wake.notify_one();
+        taken.await.ok().flatten()
+    }
+
+    /// Takes in again what was [taken](Self::take) and could not be written.
+    pub fn give_back(&self, chunk: Chunk) {
+        let mut waiting = self.inbox.waiting();
+        if !waiting.is_closed {
+            waiting.bytes += chunk.payload.len();
+            waiting.put_back(vec![chunk], RETRY);
+        }
+        drop(waiting);
+        self.inbox.wake.notify_one();
     }
 
     /// Whether something of a run was left out, so that it will not be written down any more.
@@ -138,11 +165,35 @@ impl Journal {
 }
 
 impl Waiting {
-    /// What is to be written now.
-    fn take_chunks(&mut self) -> Vec<Chunk> {
-        self.due = None;
-        self.is_full = false;
-        self.runs.drain().map(|(run, (seq, payload))| Chunk { run, seq: seq as i64, payload }).collect()
+    /// What is to be written now: everything, or of the runs that somebody waits for.
+    fn take_chunks(&mut self, is_all: bool) -> Vec<Chunk> {
+        if is_all {
+            self.due = None;
+            self.is_full = false;
+            return self.runs.drain().map(|(run, (seq, payload))| Chunk { run, seq: seq as i64, payload }).collect();
+        }
+        let runs: Vec<RunId> = self.flushes.iter().map(|(run, _)| *run).collect();
+        runs.into_iter().filter_map(|run| self.take_run(run)).collect()
+    }
+
+    fn take_run(&mut self, run: RunId) -> Option<Chunk> {
+        let (seq, payload) = self.runs.remove(&run)?;
+        if self.runs.is_empty() {
+            self.due = None;
+            self.is_full = false;
+        }
+        Some(Chunk { run, seq: seq as i64, payload })
+    }
+
+    /// What could not be written waits again, before what has come meanwhile, and at least so long. Its bytes are counted.
+    fn put_back(&mut self, chunks: Vec<Chunk>, pause: Duration) {
+        for Chunk { run, seq, mut payload } in chunks {
+            let (last, lines) = self.runs.entry(run).or_default();
+            *last = (*last).max(seq as u64);
+            payload.push_str(lines);
+            *lines = payload;
+        }
+        self.due = Some(Instant::now() + pause);
     }
 }
 
@@ -150,45 +201,6 @@ impl Inbox {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Appends an event as it stands in the journal: its number, a tab, its JSON.
-fn add_line(lines: &mut String, seq: u64, json: &str) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(lines, "{seq}\t{json}");
-}
-
-/// Some events as a chunk of their own, numbered from `first` on.
-pub fn chunk_of(run: RunId, first: u64, events: &[String]) -> Chunk {
-    let mut payload = String::new();
-    let mut last = first;
-    for (seq, json) in (first..).zip(events) {
-        add_line(&mut payload, seq, json);
-        last = seq;
-    }
-    Chunk { run, seq: last as i64, payload }
-}
-
-/// The lines of a chunk.
-pub fn lines(chunk: &str) -> impl Iterator<Item = (u64, &str)> {
-    chunk.lines().filter_map(|line| {
-        let (seq, json) = line.split_once('\t')?;
-        Some((seq.parse().ok()?, json))
-    })
-}
-
-/// The events of a journal, with their numbers. A line that cannot be read (of another version) costs itself, not the
-/// others. One that stands there twice counts once: what was said to have failed may have been written, and was written
-/// again.
-pub fn events_of(chunks: &[String]) -> Vec<(u64, RunEvent)> {
-    let mut last = 0;
-    let is_new = |(seq, _): &(u64, &str)| {
-        let is_new = *seq > last;
-        last = last.max(*seq);
-        is_new
-    };
-    let event = |(seq, json): (u64, &str)| Some((seq, serde_json::from_str(json).ok()?));
-    chunks.iter().flat_map(|chunk| lines(chunk)).filter(is_new).filter_map(event).collect()
 }
 
 struct Writer {
@@ -223,51 +235,65 @@ impl Writer {
     fn now(&self) -> Now {
         let waiting = self.inbox.waiting();
         match waiting.due {
-            _ if !waiting.flushes.is_empty() => Now::Write,
-            // A database that does not answer is not asked more often because more waits for it.
-            Some(_) if waiting.is_full && !self.inbox.is_stalled.load(Ordering::Relaxed) => Now::Write,
+            _ if !waiting.flushes.is_empty() || !waiting.takes.is_empty() => Now::Write,
+            _ if self.is_time(&waiting) => Now::Write,
             Some(due) => Now::WriteBy(due),
             None => Now::Nothing,
         }
     }
 
+    /// Whether everything is to be written, whoever waits.
+    fn is_time(&self, waiting: &Waiting) -> bool {
+        // A database that does not answer is not asked more often because more waits for it.
+        let is_full = waiting.is_full && !self.inbox.is_stalled.load(Ordering::Relaxed);
+        waiting.due.is_some_and(|due| is_full || due <= Instant::now())
+    }
+
     /// Ends the journal, unless something waits again.
     fn close(&self) -> bool {
         let mut waiting = self.inbox.waiting();
-        waiting.is_closed = waiting.due.is_none() && waiting.flushes.is_empty();
+        waiting.is_closed = waiting.due.is_none() && waiting.flushes.is_empty() && waiting.takes.is_empty();
         waiting.is_closed
     }
 
-    /// Writes what waits. After a failure it still waits, before what has come meanwhile.
+    /// Writes what waits: of the runs that somebody waits for, and when it is time, of all. After a failure it still waits,
+    /// before what has come meanwhile.
     async fn write(&self) {
         let (chunks, flushes) = {
             let mut waiting = self.inbox.waiting();
-            (waiting.take_chunks(), std::mem::take(&mut waiting.flushes))
+            for (run, given) in std::mem::take(&mut waiting.takes) {
+                let taken = waiting.take_run(run);
+                waiting.bytes -= bytes(taken.as_slice());
+                // Who asked may have gone away.
+                if let Err(Some(chunk)) = given.send(taken) {
+                    waiting.bytes += chunk.payload.len();
+                    waiting.put_back(vec![chunk], Duration::ZERO);
+                }
+            }
+            let is_all = self.is_time(&waiting);
+            (waiting.take_chunks(is_all), std::mem::take(&mut waiting.flushes))
         };
-        let written = if chunks.is_empty() { Ok(()) } else { self.store.insert_chunks(&chunks).await };
-        let is_written = written.is_ok();
-        self.inbox.is_stalled.store(!is_written, Ordering::Relaxed);
-        if let Err(error) = written {
-            tracing::warn!(%error, runs = chunks.len(), "the journal could not be written; trying again");
-            self.put_back(chunks);
-        } else {
-            self.inbox.waiting().bytes -= chunks.iter().map(|chunk| chunk.payload.len()).sum::<usize>();
+        let mut is_written = true;
+        if !chunks.is_empty() {
+            let written = self.store.insert_chunks(&chunks).await;
+            is_written = written.is_ok();
+            self.inbox.is_stalled.store(!is_written, Ordering::Relaxed);
+            let mut waiting = self.inbox.waiting();
+            if let Err(error) = written {
+                tracing::warn!(%error, runs = chunks.len(), "the journal could not be written; trying again");
+                waiting.put_back(chunks, RETRY);
+            } else {
+                waiting.bytes -= bytes(&chunks);
+            }
         }
-        for done in flushes {
+        for (_, done) in flushes {
             done.send(is_written).ok();
         }
     }
+}
 
-    fn put_back(&self, chunks: Vec<Chunk>) {
-        let mut waiting = self.inbox.waiting();
-        for Chunk { run, seq, mut payload } in chunks {
-            let (last, lines) = waiting.runs.entry(run).or_default();
-            *last = (*last).max(seq as u64);
-            payload.push_str(lines);
-            *lines = payload;
-        }
-        waiting.due = Some(Instant::now() + RETRY);
-    }
+fn bytes(chunks: &[Chunk]) -> usize {
+    chunks.iter().map(|chunk| chunk.payload.len()).sum()
 }
 
 #[cfg(test)]
@@ -324,11 +350,34 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_was_written_twice_counts_once() {
-        let line = |seq: u64| format!("{seq}\t{{\"type\":\"abort\",\"reason\":\"{seq}\"}}\n");
-        let chunks = [line(1) + &line(2), line(1) + &line(2) + &line(3), line(5)];
-        let numbers: Vec<u64> = events_of(&chunks).into_iter().map(|(seq, _)| seq).collect();
-        assert_eq!(numbers, [1, 2, 3, 5]);
+    #[tokio::test]
+    async fn what_is_taken_back_is_not_written_and_who_waits_for_one_run_has_that_one_written() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = Store::open(&format!("sqlite://{}", folder.path().join("test.db").display())).await.unwrap();
+        let (journal, writer) = Journal::new(store.clone(), CancellationToken::new());
+        let (one, other) = (RunId::fresh(), RunId::fresh());
+        let waits = |run: RunId| journal.inbox.waiting().runs.get(&run).map(|(_, lines)| lines.clone());
+        let asked = async {
+            journal.push(one, 1, "{}");
+            journal.push(other, 1, "{}");
+            assert!(journal.flush(one).await);
+            assert_eq!((waits(one), waits(other)), (None, Some("1\t{}\n".to_owned())));
+            let taken = journal.take(other).await.unwrap();
+            assert_eq!((taken.seq, taken.payload.as_str()), (1, "1\t{}\n"));
+            assert!(journal.take(other).await.is_none() && journal.inbox.waiting().due.is_none());
+            assert_eq!(journal.inbox.waiting().bytes, 0);
+            journal.push(other, 2, "[]");
+            journal.give_back(taken);
+            assert_eq!(waits(other).as_deref(), Some("1\t{}\n2\t[]\n"));
+            // Nobody takes it after all.
+            drop(tokio::time::timeout(Duration::ZERO, journal.take(other)).await);
+            assert!(journal.flush(one).await);
+            assert!(journal.flush(other).await);
+            assert_eq!((waits(other), journal.inbox.waiting().bytes), (None, 0));
+        };
+        tokio::select! {
+            () = asked => {}
+            () = writer => panic!("the writer ended"),
+        }
     }
 }

@@ -15,9 +15,9 @@ use store::runs::UnfinishedRun;
 use store::tool_tasks::ToolTask;
 use tokio_util::sync::CancellationToken;
 
+use super::chunks::{chunk_of, events_of};
 use super::engine::{Resumed, Turn, drive};
 use super::event::{RunEvent, StartMetadata};
-use super::journal::{chunk_of, events_of};
 use super::log::GAP;
 use super::long_calls::LiveCalls;
 use super::questions::Questions;

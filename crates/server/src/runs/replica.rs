@@ -7,8 +7,8 @@ use std::time::Duration;
 use domain::{ChatId, RunId, UserId};
 use tokio::sync::Notify;
 
+use super::chunks::lines;
 use super::event::RunEvent;
-use super::journal::lines;
 use super::{RunLog, Runs};
 use crate::app::App;
 
