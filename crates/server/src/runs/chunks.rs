@@ -13,13 +13,6 @@ pub fn add_line(lines: &mut String, seq: u64, json: &str) {
     let _ = writeln!(lines, "{seq}\t{json}");
 }
 
-/// What waited of a run, with its end behind it, as one chunk.
-pub fn with_end(pieces: Option<&Chunk>, run: RunId, seq: u64, end: &str) -> Chunk {
-    let mut payload = pieces.map(|pieces| pieces.payload.clone()).unwrap_or_default();
-    add_line(&mut payload, seq, end);
-    Chunk { run, seq: seq as i64, payload }
-}
-
 /// Some events as a chunk of their own, numbered from `first` on.
 pub fn chunk_of(run: RunId, first: u64, events: &[String]) -> Chunk {
     let mut payload = String::new();
@@ -29,6 +22,13 @@ pub fn chunk_of(run: RunId, first: u64, events: &[String]) -> Chunk {
         last = seq;
     }
     Chunk { run, seq: last as i64, payload }
+}
+
+/// What waited of a run, with the event that ends it behind it, as one chunk.
+pub fn with_end(pieces: Option<&Chunk>, run: RunId, seq: u64, json: String) -> Chunk {
+    let end = chunk_of(run, seq, &[json]);
+    let before = pieces.map_or("", |pieces| &pieces.payload);
+    Chunk { payload: [before, &end.payload].concat(), ..end }
 }
 
 /// The lines of a chunk.

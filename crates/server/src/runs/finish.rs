@@ -86,7 +86,7 @@ async fn write(app: &App, run: &Run, answer: &Answer, last: &RunEvent, pieces: O
     let mut tries = 0_u32;
     loop {
         let (number, json) = run.log.hold(last);
-        let chunk = pieces.as_ref().map(|pieces| with_end(pieces.as_ref(), run.id, number, &json));
+        let chunk = pieces.as_ref().map(|pieces| with_end(pieces.as_ref(), run.id, number, json));
         let finished = run.home.finish_turn(run.owner, run.chat, run.id, answer, chunk.as_ref(), app.clock.now()).await;
         match finished {
             Ok(written) => {
