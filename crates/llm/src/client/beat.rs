@@ -1,7 +1,7 @@
 //! When an answer that is being written is looked at again.
 //!
 //! A model writes a word every few milliseconds. To read, keep and send each by itself costs more than the word: most of it
-//! is waking up. So answers are looked at in beats that all of them share, and what has come since the last one is taken
+//! is waking up. So answers are looked at in beats that many of them share, and what has come since the last one is taken
 //! together. See `docs/adr/0027-answers-in-beats.md`.
 
 use std::sync::LazyLock;
@@ -19,41 +19,55 @@ const CROWD: usize = 300;
 /// Beats from one look to the next at most: a longer pause can be seen.
 const MOST: u32 = 3;
 
-/// Answers that are being written.
-static OPEN: AtomicUsize = AtomicUsize::new(0);
+/// Answers that share a moment at least, where there are so many: the fewer there are, the more each wake-up costs.
+const GROUP: usize = 32;
 
-/// Counts an answer for as long as it is being written.
-#[derive(Debug)]
-pub(super) struct Counted;
-
-impl Counted {
-    pub(super) fn new() -> Self {
-        OPEN.fetch_add(1, Ordering::Relaxed);
-        Self
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        OPEN.fetch_sub(1, Ordering::Relaxed);
-    }
-}
+/// Moments of one pause at most. All of a crowd at one moment would hold up for many milliseconds who asks meanwhile.
+const GROUPS: usize = 4;
 
 /// How long an answer is handed on word by word. The beginning is what people wait for, and short answers, such as those
 /// that only call a tool, cost nobody a beat.
-const AT_ONCE: Duration = Duration::from_millis(500);
+const AT_ONCE: Duration = Duration::from_millis(250);
 
-/// When beats began. That all answers share them saves as much again: who wakes up finds work for many.
+/// Answers that are being written.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Answers that have begun, to spread them over the groups.
+static BEGUN: AtomicUsize = AtomicUsize::new(0);
+
+/// When beats began. That many answers share them saves as much again: who wakes up finds work for many.
 static FIRST: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Whether an answer that began then has come to be looked at in beats.
-pub(super) fn hold(begun: Instant) -> bool {
-    begun.elapsed() >= AT_ONCE
+/// The beats of one answer, for as long as it is being written.
+#[derive(Debug)]
+pub(super) struct Beats {
+    begun: Instant,
+    place: usize,
 }
 
-/// Waits for the next beat that is one to look at.
-pub(super) async fn next() {
-    sleep(until_next(FIRST.elapsed(), pause(OPEN.load(Ordering::Relaxed)))).await;
+impl Beats {
+    /// Of an answer that begins now.
+    pub(super) fn begin() -> Self {
+        OPEN.fetch_add(1, Ordering::Relaxed);
+        Self { begun: Instant::now(), place: BEGUN.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Whether the answer has come to be looked at in beats.
+    pub(super) fn hold(&self) -> bool {
+        self.begun.elapsed() >= AT_ONCE
+    }
+
+    /// Waits for the next one that is one to look at.
+    pub(super) async fn next(&self) {
+        let open = OPEN.load(Ordering::Relaxed);
+        sleep(until_next(FIRST.elapsed(), pause(open), self.place, groups(open))).await;
+    }
+}
+
+impl Drop for Beats {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The time between two looks at an answer, with so many at a time.
@@ -61,10 +75,17 @@ fn pause(open: usize) -> Duration {
     BEAT * u32::try_from(open / CROWD + 1).map_or(MOST, |beats| beats.min(MOST))
 }
 
-/// How long the next look is away, so long after the first.
-fn until_next(since: Duration, pause: Duration) -> Duration {
-    let (since, pause) = (since.as_nanos(), pause.as_nanos());
-    Duration::from_nanos(u64::try_from(pause - since % pause).unwrap_or_default())
+/// The moments of a pause over which so many answers are spread.
+fn groups(open: usize) -> usize {
+    (open / GROUP).clamp(1, GROUPS)
+}
+
+/// How long the next look at the answer of this place is away, so long after the first.
+fn until_next(since: Duration, pause: Duration, place: usize, groups: usize) -> Duration {
+    let pause = pause.as_nanos();
+    let moment = pause * (place % groups) as u128 / groups as u128;
+    let since = (since.as_nanos() + pause - moment) % pause;
+    Duration::from_nanos(u64::try_from(pause - since).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -73,14 +94,20 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whenever they begin to wait, all wake up at the same moments, and none waits for longer than it should.
+        /// Whenever they begin to wait, all of a group wake up at the same moments, and none waits for longer than it should.
         #[test]
-        fn beats_are_the_same_for_all(since in 0_u64..u64::MAX / 2, open in 0_usize..10_000) {
-            let (since, pause) = (Duration::from_nanos(since), pause(open));
+        fn beats_are_the_same_for_a_group(
+            since in 0_u64..u64::MAX / 2,
+            open in 0_usize..10_000,
+            place in 0_usize..10_000,
+        ) {
+            let (since, pause, groups) = (Duration::from_nanos(since), pause(open), groups(open));
             prop_assert!(pause >= BEAT && pause <= BEAT * MOST);
-            let rest = until_next(since, pause);
+            prop_assert!((1..=GROUPS).contains(&groups) && (groups == 1 || open >= groups * GROUP));
+            let rest = until_next(since, pause, place, groups);
             prop_assert!(rest > Duration::ZERO && rest <= pause);
-            prop_assert_eq!((since + rest).as_nanos() % pause.as_nanos(), 0);
+            let moment = (since + rest).as_nanos() % pause.as_nanos();
+            prop_assert_eq!(moment, pause.as_nanos() * (place % groups) as u128 / groups as u128);
         }
     }
 

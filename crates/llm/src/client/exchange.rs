@@ -11,7 +11,7 @@ use reqwest::header::HeaderMap;
 use tokio::time::{Instant, sleep};
 
 use crate::client::backoff::Backoff;
-use crate::client::beat;
+use crate::client::beat::Beats;
 use crate::client::http::{Failure, Http};
 use crate::discretion::without_secrets;
 use crate::provider::Provider;
@@ -64,17 +64,15 @@ enum State {
 struct Answer {
     response: Response,
     reader: Reader,
-    begun: Instant,
     last_said: Instant,
     /// All that had come is read, so that there is nothing to look for before the next beat.
     is_drained: bool,
-    _counted: beat::Counted,
+    beats: Beats,
 }
 
 impl Answer {
     fn new(response: Response, reader: Reader) -> Self {
-        let now = Instant::now();
-        Self { response, reader, begun: now, last_said: now, is_drained: false, _counted: beat::Counted::new() }
+        Self { response, reader, last_said: Instant::now(), is_drained: false, beats: Beats::begin() }
     }
 
     /// Reads a piece; whether the answer is over with it.
@@ -201,7 +199,7 @@ impl Exchange {
     /// Reads what has come of an answer, or the next piece of it.
     async fn read(&mut self, mut answer: Box<Answer>) -> Result<State, Failure> {
         if std::mem::take(&mut answer.is_drained) {
-            beat::next().await;
+            answer.beats.next().await;
         }
         let idle = self.http.settings.idle;
         let is_answered = answer.reader.progress() == Progress::Answered;
@@ -210,7 +208,7 @@ impl Exchange {
         let mut events = Vec::new();
         let is_over = loop {
             let is_over = answer.take(piece, &mut events);
-            if !matches!(is_over, Ok(false)) || events.len() >= AT_HAND || !beat::hold(answer.begun) {
+            if !matches!(is_over, Ok(false)) || events.len() >= AT_HAND || !answer.beats.hold() {
                 break is_over;
             }
             let Some(next) = self.http.piece_at_hand(&mut answer.response).await else {
