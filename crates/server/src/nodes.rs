@@ -138,7 +138,7 @@ impl Keeper {
         self.rounds += 1;
         if self.rounds.is_multiple_of(PURGE) {
             let before = app.clock.now().plus_seconds(-KEEP_LOGS);
-            app.store.purge_chunks(before).await?;
+            app.store.purge_ended(before).await?;
             app.store.purge_news(before).await?;
         }
         Ok(())

@@ -30,16 +30,17 @@ impl Chat {
 
 const GET: &str = "SELECT id, title FROM ai_chat_sessions WHERE id = $1 AND user_id = $2";
 
+/// Turns of one chat begin and end one after the other, on whatever nodes: who comes later sees what the other has written.
+/// So this, which holds the chat until its transaction ends, comes first in it, or [`LOCK`] does.
 const TOUCH: &str = "UPDATE ai_chat_sessions SET updated_at = $3 WHERE id = $1 AND user_id = $2";
 
-/// Says whether the chat got its name: its first message gives it.
+/// The same, and says whether the chat got its name: its first message gives it.
 const TOUCH_AND_NAME: &str = "UPDATE ai_chat_sessions SET updated_at = $3, title = CASE
       WHEN EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1) THEN title ELSE $4 END
     WHERE id = $1 AND user_id = $2
     RETURNING NOT EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1)";
 
-/// Turns of one chat begin and end one after the other, on whatever nodes: who comes later sees what the other has written.
-/// For PostgreSQL; SQLite has one writer.
+/// For what has to look before it [touches](TOUCH), on PostgreSQL; SQLite has one writer.
 const LOCK: &str = "SELECT id FROM ai_chat_sessions WHERE id = $1 AND user_id = $2 FOR UPDATE";
 
 /// A message stands after all that are there, though the clock of another node may be ahead, or its transaction may have been
@@ -143,7 +144,7 @@ impl Store {
         let tools = JsonText(&turn.tools);
         let mut parts = (!turn.parts.is_empty()).then(|| JsonText(turn.parts.clone()));
         transaction!(self, |tx| {
-            if self.is_shared() {
+            if self.is_shared() && (turn.queued.is_some() || turn.place.message().is_some()) {
                 sqlx::query(LOCK).bind(turn.chat.0).bind(turn.owner.0).execute(&mut *tx).await?;
             }
             if let Some(queued) = turn.queued {
@@ -223,9 +224,7 @@ impl Store {
         let tool_calls = JsonText(tool_calls_of(&answer.parts));
         let parts = JsonText(&answer.parts);
         let written = transaction!(self, |tx| {
-            if self.is_shared() {
-                sqlx::query(LOCK).bind(chat.0).bind(owner.0).execute(&mut *tx).await?;
-            }
+            sqlx::query(TOUCH).bind(chat.0).bind(owner.0).bind(now.0).execute(&mut *tx).await?;
             if let Some(chunk) = last.filter(|_| self.is_shared()) {
                 sqlx::query(crate::runs::INSERT_CHUNK)
                     .bind(chunk.run.0)
@@ -245,7 +244,7 @@ impl Store {
                 .await?
                 .rows_affected();
             if closed == 0 {
-                return Ok(false);
+                return Err(Error::NotFound);
             }
             sqlx::query(INSERT_ANSWER)
                 .bind(answer.id.0)
@@ -260,18 +259,20 @@ impl Store {
                 .bind(owner.0)
                 .execute(&mut *tx)
                 .await?;
-            sqlx::query(TOUCH).bind(chat.0).bind(owner.0).bind(now.0).execute(&mut *tx).await?;
-            // Only other nodes order something, and read what was said.
-            let left = if self.is_shared() { crate::runs::FORGET_ORDERS } else { crate::runs::DELETE_CHUNKS };
-            sqlx::query(left).bind(run.0).execute(&mut *tx).await?;
+            if !self.is_shared() {
+                sqlx::query(crate::runs::DELETE_CHUNKS).bind(run.0).execute(&mut *tx).await?;
+            }
             if answer.parts.iter().any(|part| matches!(part, Part::ToolCall { .. })) {
                 sqlx::query(crate::tool_tasks::DELETE_ALL).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
                 sqlx::query(crate::elicitations::FORGET).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
             }
-            Ok(true)
-        })?;
+            Ok(())
+        });
         self.tell_of_runs([run]);
-        Ok(written)
+        match written {
+            Err(Error::NotFound) => Ok(false),
+            written => written.map(|()| true),
+        }
     }
 }
 

@@ -11,8 +11,8 @@ use domain::RunId;
 
 use crate::{Db, Store, news};
 
-/// Between two notifications. One that comes alone does not wait.
-const PAUSE: Duration = Duration::from_millis(10);
+/// Between two notifications. One that comes alone does not wait; of a crowd's, none can see so little.
+const PAUSE: Duration = Duration::from_millis(25);
 /// Pieces of news beside those of runs that wait at most. The rest is dropped.
 const MOST: usize = 4_096;
 

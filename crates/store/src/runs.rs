@@ -39,7 +39,8 @@ static INSERT_CHUNKS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-pub(crate) const FORGET_ORDERS: &str = "DELETE FROM run_orders WHERE run_id = $1";
+const PURGE_ORDERS: &str = "DELETE FROM run_orders
+    WHERE run_id IN (SELECT r.id FROM runs r WHERE r.status <> 'running' AND r.ended_at < $1)";
 
 const PURGE_CHUNKS: &str = "DELETE FROM run_chunks WHERE run_id IN (SELECT DISTINCT c.run_id FROM run_chunks c
     JOIN runs r ON r.id = c.run_id WHERE r.status <> 'running' AND r.ended_at < $1)";
@@ -123,7 +124,7 @@ pub struct Chunk {
     pub payload: String,
 }
 
-/// What somebody wants of a run that another process drives. It stands until the run ends.
+/// What somebody wants of a run that another process drives. It holds until the run ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
     /// That it ends.
@@ -196,9 +197,11 @@ impl Store {
         Ok(rows.into_iter().map(|(seq, payload)| (seq as u64, payload)).collect())
     }
 
-    /// Removes what is left of the logs of runs that ended before this time. It crosses owners.
-    pub async fn purge_chunks(&self, before: Timestamp) -> Result<(), Error> {
-        write!(self, |c| sqlx::query(PURGE_CHUNKS).bind(before.0).execute(c).await.map(|done| done.rows_affected()))?;
+    /// Removes what is left of runs that ended before this time: their logs, and what was wanted of them. It crosses owners.
+    pub async fn purge_ended(&self, before: Timestamp) -> Result<(), Error> {
+        for statement in [PURGE_CHUNKS, PURGE_ORDERS] {
+            write!(self, |c| sqlx::query(statement).bind(before.0).execute(c).await.map(|_| ()))?;
+        }
         Ok(())
     }
 

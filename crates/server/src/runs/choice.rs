@@ -16,8 +16,9 @@ pub async fn model_of(
     owner: UserId,
     chat: ChatId,
 ) -> Result<(ModelId, ModelSettings), BeginError> {
-    let own = home.get_chat_choice(owner, chat).await.map_err(BeginError::Store)?;
-    let defaults = app.store.get_model_defaults(owner).await.map_err(BeginError::Store)?;
+    // People wait for their first word, and these ask two databases where the chat is temporary.
+    let (own, defaults) = tokio::try_join!(home.get_chat_choice(owner, chat), app.store.get_model_defaults(owner))
+        .map_err(BeginError::Store)?;
     let model = match own.model {
         None => app.models.default_of(owner, defaults.model.as_deref()).await?,
         // Another one would read the conversation without having been asked to.

@@ -4,6 +4,7 @@ use domain::message::{MessageStatus, Part};
 use domain::{ChatId, Timestamp, UserId};
 use futures_util::future::join;
 use store::chats::{Answer, NewTurn};
+use store::runs::{Chunk, Order};
 use store::{Error, Store};
 use testkit::{TestApp, databases};
 
@@ -65,5 +66,45 @@ async fn a_turn_that_begins_while_another_node_ends_the_one_before_stands_behind
         here.insert_turn(&present, "").await.unwrap();
         expected.push("again".to_owned());
     }
+    scene.stop().await;
+}
+
+#[tokio::test]
+async fn an_end_that_was_written_already_leaves_the_chat_as_it_is() {
+    for database in databases() {
+        let app = TestApp::builder().database(database).start().await;
+        let person = app.person().await;
+        let id = person.new_chat().await;
+        let (owner, chat) = (person.id.parse().unwrap(), id.parse().unwrap());
+        let (store, now) = (&app.app.store, app.app.clock.now());
+        let turn = turn(owner, chat, "one", now);
+        store.insert_turn(&turn, "one").await.unwrap();
+        assert!(finish(store, &turn, "One.", now.plus_seconds(60)).await.unwrap());
+        let path = format!("/rest/v1/ai_chat_sessions?id=eq.{id}&select=updated_at");
+        let ended = person.get(&path).await;
+        assert!(!finish(store, &turn, "Another.", now.plus_seconds(120)).await.unwrap());
+        assert_eq!(person.get(&path).await, ended);
+        assert_eq!(said(store, owner, chat).await, ["one", "One."]);
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn the_log_of_a_turn_is_there_a_while_after_its_end_and_then_goes() {
+    let Some(scene) = Scene::new([]).await else { return };
+    let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
+    let (store, now) = (&scene.here.app.store, scene.here.app.clock.now());
+    let turn = turn(owner, chat, "one", now);
+    store.insert_turn(&turn, "one").await.unwrap();
+    store.order(owner, chat, &Order::Look).await.unwrap();
+    let chunk = Chunk { run: turn.run, seq: 1, payload: "1\t{}\n".to_owned() };
+    store.insert_chunks(&[chunk]).await.unwrap();
+    assert!(finish(store, &turn, "One.", now).await.unwrap());
+    assert!(store.list_orders().await.unwrap().is_empty());
+    let left = async || store.list_chunks(owner, turn.run).await.unwrap().len();
+    store.purge_ended(now).await.unwrap();
+    assert_eq!(left().await, 1);
+    store.purge_ended(now.plus_seconds(1)).await.unwrap();
+    assert_eq!(left().await, 0);
     scene.stop().await;
 }
