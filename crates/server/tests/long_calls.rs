@@ -196,8 +196,9 @@ async fn a_long_call_outlives_the_program_and_is_not_made_again() {
 async fn a_kill_loses_no_long_call() {
     let scene = Scene::new(Database::Sqlite, 1).await;
     scene.begin(1).await;
-    // The journal writes what has come every 250 ms.
-    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let runs = &scene.app.app.runs;
+    let run = runs.get(scene.person.id.parse().unwrap(), scene.chat.parse().unwrap()).unwrap();
+    assert!(runs.journal().flush(run.id).await);
     // What a kill leaves behind is what is in the database now.
     let copy = scene.app.folder.path().join("killed.db");
     let from = scene.app.folder.path().join("test.db");

@@ -178,8 +178,8 @@ async fn a_process_that_dies_leaves_an_interrupted_answer_with_all_that_was_writ
         while !seen.contains("half") {
             seen.push_str(&String::from_utf8_lossy(&stream.chunk().await.unwrap().unwrap()));
         }
-        // The journal writes what has come every 250 ms.
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        let run = app.app.runs.get(person.id.parse().unwrap(), chat.parse().unwrap()).unwrap();
+        assert!(app.app.runs.journal().flush(run.id).await);
         // What a kill leaves behind is what is in the database now: look at it through a second process's eyes.
         let copy = match database {
             Database::Sqlite => {

@@ -199,10 +199,12 @@ impl Store {
 
     /// Removes what is left of runs that ended before this time: their logs, and what was wanted of them. It crosses owners.
     pub async fn purge_ended(&self, before: Timestamp) -> Result<(), Error> {
-        for statement in [PURGE_CHUNKS, PURGE_ORDERS] {
-            write!(self, |c| sqlx::query(statement).bind(before.0).execute(c).await.map(|_| ()))?;
-        }
-        Ok(())
+        transaction!(self, |tx| {
+            for statement in [PURGE_CHUNKS, PURGE_ORDERS] {
+                sqlx::query(statement).bind(before.0).execute(&mut *tx).await?;
+            }
+            Ok(())
+        })
     }
 
     /// Whether a run goes on, and this process drives it.

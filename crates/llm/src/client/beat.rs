@@ -32,7 +32,7 @@ const AT_ONCE: Duration = Duration::from_millis(250);
 /// Answers that are being written.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
-/// Answers that have begun, to spread them over the groups.
+/// Answers that have begun, to spread them over the groups: how many are open stays the same where one begins as another ends.
 static BEGUN: AtomicUsize = AtomicUsize::new(0);
 
 /// When beats began. That many answers share them saves as much again: who wakes up finds work for many.
