@@ -88,7 +88,13 @@ mod tests {
         let Db::Sqlite { read, .. } = &store.db else { unreachable!("it was opened as such") };
         let columns = async |table: &'static str| -> BTreeSet<String> {
             let sql = "SELECT name FROM pragma_table_info($1)";
-            sqlx::query_scalar(sql).bind(table).fetch_all(read).await.unwrap().into_iter().collect()
+            sqlx::query_scalar(sql)
+                .bind(table)
+                .fetch_all(&mut *read.lend().await.unwrap())
+                .await
+                .unwrap()
+                .into_iter()
+                .collect()
         };
         for (served, kept, statement) in [
             ("ai_chat_sessions", "deleted_sessions", RESTORE_CHAT),

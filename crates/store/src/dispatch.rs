@@ -7,8 +7,11 @@
 macro_rules! read {
     ($store:expr, |$c:ident| $body:expr) => {
         match &$store.db {
-            $crate::Db::Sqlite { read: $c, .. } => $body,
-            $crate::Db::Postgres($c) => $store.presence.attend(async { $body }).await,
+            // In memory of its own, as `attend` has it.
+            $crate::Db::Sqlite { read, .. } => Box::pin($crate::dispatch::lent!(read, |$c| $body)).await,
+            $crate::Db::Postgres(connections) => {
+                $store.presence.attend($crate::dispatch::lent!(connections, |$c| $body)).await
+            }
         }
     };
 }
@@ -34,7 +37,26 @@ macro_rules! write {
                 };
                 $store.presence.attend(whole).await
             }
-            $crate::Db::Postgres($c) => $store.presence.attend(async { $body }).await,
+            $crate::Db::Postgres(connections) => {
+                $store.presence.attend($crate::dispatch::lent!(connections, |$c| $body)).await
+            }
+        }
+    };
+}
+
+/// One statement on a connection, which is at hand again when it went well.
+macro_rules! lent {
+    ($connections:expr, |$c:ident| $body:expr) => {
+        async {
+            let mut lent = $connections.lend().await?;
+            let result = {
+                let $c = &mut *lent;
+                $body
+            };
+            if result.is_ok() {
+                lent.give_back();
+            }
+            result
         }
     };
 }
@@ -45,7 +67,7 @@ macro_rules! transaction {
     ($store:expr, |$tx:ident| $body:block) => {
         match &$store.db {
             $crate::Db::Sqlite { write, .. } => $crate::dispatch::in_turn!($store, write, |$tx| $body),
-            $crate::Db::Postgres(pool) => $crate::dispatch::within!($store, pool, |$tx| $body),
+            $crate::Db::Postgres(connections) => $crate::dispatch::within!($store, connections, |$tx| $body),
         }
     };
 }
@@ -74,16 +96,21 @@ macro_rules! in_turn {
 
 /// The body between a beginning and its commit or rollback, on PostgreSQL.
 macro_rules! within {
-    ($store:expr, $pool:ident, |$tx:ident| $body:block) => {{
+    ($store:expr, $connections:ident, |$tx:ident| $body:block) => {{
         let whole = async {
-            let mut transaction = $pool.begin().await?;
+            let mut lent = $connections.lend().await?;
+            let mut transaction = sqlx::Connection::begin(&mut *lent).await?;
             let result: Result<_, $crate::Error> = async {
                 let $tx = &mut *transaction;
                 $body
             }
             .await;
             match result {
-                Ok(value) => transaction.commit().await.map(|()| value).map_err($crate::Error::from),
+                Ok(value) => {
+                    transaction.commit().await?;
+                    lent.give_back();
+                    Ok(value)
+                }
                 Err(error) => {
                     transaction.rollback().await?;
                     Err(error)
@@ -94,4 +121,4 @@ macro_rules! within {
     }};
 }
 
-pub(crate) use {in_turn, read, transaction, within, write};
+pub(crate) use {in_turn, lent, read, transaction, within, write};

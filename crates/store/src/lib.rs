@@ -3,6 +3,7 @@
 //! Every function that reaches a person's row takes the owner's id, and the SQL names it: no row is reachable without
 //! it. Functions are called `get_` (an `Option`), `load_` (or `NotFound`), `list_`, `insert_`, `update_`, `delete_`.
 
+mod connections;
 mod dispatch;
 mod error;
 mod json;
@@ -49,7 +50,6 @@ pub mod users;
 mod writer;
 
 use domain::NodeId;
-use sqlx::{PgPool, SqlitePool};
 
 pub use error::Error;
 pub use json::JsonText;
@@ -79,12 +79,12 @@ pub(crate) enum Db {
     /// One writer, several readers, all on one file.
     Sqlite {
         /// Read-only connections.
-        read: SqlitePool,
+        read: connections::Connections<sqlx::Sqlite>,
         /// The one writing connection.
         write: writer::Writer,
     },
-    /// A pool of connections for both.
-    Postgres(PgPool),
+    /// The same connections for both.
+    Postgres(connections::Connections<sqlx::Postgres>),
 }
 
 impl Store {
@@ -120,7 +120,7 @@ impl Store {
                 read.close().await;
                 write.close().await;
             }
-            Db::Postgres(pool) => pool.close().await,
+            Db::Postgres(connections) => connections.close().await,
         }
     }
 }

@@ -99,8 +99,8 @@ impl Listener {
 impl Store {
     /// Begins to hear what other processes tell; nothing on a database that cannot be shared.
     pub async fn listen(&self) -> Result<Option<Listener>, Error> {
-        let Db::Postgres(pool) = &self.db else { return Ok(None) };
-        let mut inner = PgListener::connect_with(pool).await?;
+        let Db::Postgres(connections) = &self.db else { return Ok(None) };
+        let mut inner = PgListener::connect_with(connections.pool()).await?;
         inner.listen(CHANNEL).await?;
         Ok(Some(Listener { inner, store: self.clone() }))
     }

@@ -9,8 +9,9 @@ use std::time::Duration;
 use domain::NodeId;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Connection, PgConnection};
+use sqlx::{Connection, PgConnection, SqlitePool};
 
+use crate::connections::Connections;
 use crate::outbox::Outbox;
 use crate::presence::Presence;
 use crate::writer::Writer;
@@ -27,6 +28,8 @@ const READERS: u32 = 4;
 /// What each connection keeps of the database: 4 MiB, in SQLite's terms. The system keeps the rest of the file at hand.
 const PAGES_IN_MEMORY: &str = "-4096";
 const POSTGRES_CONNECTIONS: u32 = 20;
+/// Those of them that wait for news, and for nothing else.
+const LISTENERS: u32 = 1;
 
 /// Why the program does not start on this database.
 #[derive(Debug, thiserror::Error)]
@@ -114,7 +117,7 @@ async fn open_postgres(url: &str) -> Result<Store, OpenError> {
         })
         .connect_lazy_with(options);
     Ok(Store {
-        db: Db::Postgres(pool),
+        db: Db::Postgres(Connections::over(pool, LISTENERS)),
         node: NodeId::fresh(),
         is_lasting: true,
         presence,
@@ -156,14 +159,7 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
         .pragma("temp_store", "MEMORY")
         .pragma("cache_size", PAGES_IN_MEMORY)
         .pragma("journal_size_limit", "67108864");
-    let write = SqlitePoolOptions::new()
-        .max_connections(1)
-        .acquire_timeout(CONNECT_TIMEOUT)
-        // It was tested when it was given back.
-        .test_before_acquire(false)
-        .connect_with(options.clone())
-        .await
-        .map_err(|error| refusal(&path, &error))?;
+    let write = one_connection(options.clone()).await.map_err(|error| refusal(&path, &error))?;
     prove_writable(&write, &path).await?;
     migrate::sqlite(&write, &path).await?;
     let read = SqlitePoolOptions::new()
@@ -174,13 +170,19 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
         .await
         .map_err(|error| refusal(&path, &error))?;
     Ok(Store {
-        db: Db::Sqlite { read, write: Writer::new(write) },
+        db: Db::Sqlite { read: Connections::over(read, 0), write: Writer::new(Connections::over(write, 0)) },
         node: NodeId::fresh(),
         is_lasting: true,
         presence: Arc::new(Presence::new()),
         outbox: Outbox::default(),
         _lock: Some(Arc::new(lock)),
     })
+}
+
+async fn one_connection(options: SqliteConnectOptions) -> Result<SqlitePool, sqlx::Error> {
+    let pool = SqlitePoolOptions::new().max_connections(1).acquire_timeout(CONNECT_TIMEOUT);
+    // It was tested when it was given back.
+    pool.test_before_acquire(false).connect_with(options).await
 }
 
 /// Takes the file `<database>.lock`, which says that this process owns the database.

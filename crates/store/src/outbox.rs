@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use domain::RunId;
 
+use crate::dispatch::lent;
 use crate::{Db, Store, news};
 
 /// Between two notifications. One that comes alone does not wait; of a crowd's, none can see so little.
@@ -95,9 +96,9 @@ impl Drop for Service {
 impl Service {
     async fn run(mut self) {
         while let Some(payloads) = self.next() {
-            let Db::Postgres(pool) = &self.store.db else { return };
+            let Db::Postgres(connections) = &self.store.db else { return };
             let all = payloads.join("\n");
-            let telling = async { sqlx::query(news::NOTIFY_ALL).bind(&all).execute(pool).await };
+            let telling = lent!(connections, |c| sqlx::query(news::NOTIFY_ALL).bind(&all).execute(c).await);
             // What could not be told the others find out by themselves.
             drop(self.store.presence.attend(telling).await);
             tokio::time::sleep(PAUSE).await;

@@ -100,7 +100,7 @@ impl Store {
     pub async fn keep_watch(&self) {
         match &self.db {
             Db::Sqlite { write, .. } => self.watch_file(write).await,
-            Db::Postgres(pool) => self.watch_server(&pool.connect_options()).await,
+            Db::Postgres(connections) => self.watch_server(&connections.pool().connect_options()).await,
         }
     }
 

@@ -220,8 +220,8 @@ impl Store {
                 }
                 Ok(rows.len())
             }),
-            Db::Postgres(pool) => {
-                within!(self, pool, |tx| {
+            Db::Postgres(connections) => {
+                within!(self, connections, |tx| {
                     let rows = fetch_pending!(tx, owner, limit, "FOR UPDATE OF e SKIP LOCKED");
                     let numbers: Vec<i64> = rows.iter().map(|row| row.number).collect();
                     let words: Vec<String> = rows.iter().map(spaced).collect();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use domain::{ChatId, NodeId, Timestamp, UserId};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 
+use crate::connections::Connections;
 use crate::dispatch::transaction;
 use crate::outbox::Outbox;
 use crate::presence::Presence;
@@ -44,7 +45,8 @@ impl Store {
             .await
             .map_err(|error| failed(&error))?;
         migrate::sqlite(&pool, Path::new(":memory:")).await?;
-        let db = Db::Sqlite { read: pool.clone(), write: Writer::new(pool) };
+        let connections = Connections::over(pool, 0);
+        let db = Db::Sqlite { read: connections.clone(), write: Writer::new(connections) };
         let store = Self {
             db,
             node: NodeId::fresh(),
@@ -87,7 +89,7 @@ mod tests {
         for database in [&store, &second] {
             let Db::Sqlite { read, .. } = &database.db else { panic!("not in memory") };
             let query = sqlx::query_as("SELECT file FROM pragma_database_list");
-            let file: (String,) = query.fetch_one(read).await.unwrap();
+            let file: (String,) = query.fetch_one(&mut *read.lend().await.unwrap()).await.unwrap();
             assert!(!Path::new(&file.0).exists(), "{} is a file", file.0);
         }
     }

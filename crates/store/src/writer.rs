@@ -4,9 +4,10 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sqlx::pool::PoolConnection;
-use sqlx::{Executor, Sqlite, SqliteConnection, SqlitePool};
+use sqlx::{Executor, Sqlite, SqliteConnection};
 use tokio::sync::oneshot;
+
+use crate::connections::{Connections, Lent};
 
 /// Transactions of one commit at most: the first of them waits for the last.
 const TOGETHER: usize = 64;
@@ -27,7 +28,7 @@ const PROOF: &str = "BEGIN; ROLLBACK";
 /// when the commit of all is.
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
-    pool: SqlitePool,
+    connections: Connections<Sqlite>,
     queue: Arc<Mutex<Queue>>,
 }
 
@@ -41,14 +42,14 @@ struct Queue {
 }
 
 impl Writer {
-    /// Over a pool of one connection.
-    pub(crate) fn new(pool: SqlitePool) -> Self {
-        Self { pool, queue: Arc::default() }
+    /// Over one connection.
+    pub(crate) fn new(connections: Connections<Sqlite>) -> Self {
+        Self { connections, queue: Arc::default() }
     }
 
     /// Waits for who writes, and closes the connection.
     pub(crate) async fn close(&self) {
-        self.pool.close().await;
+        self.connections.close().await;
     }
 
     /// Waits for the right to write. At once when nobody else writes.
@@ -84,13 +85,13 @@ impl Writer {
 #[derive(Debug)]
 pub(crate) struct Turn {
     /// Until it is given back.
-    lent: Option<(PoolConnection<Sqlite>, oneshot::Sender<GivenBack>)>,
+    lent: Option<(Lent<Sqlite>, oneshot::Sender<GivenBack>)>,
     end: oneshot::Receiver<Result<(), sqlx::Error>>,
 }
 
 #[derive(Debug)]
 struct GivenBack {
-    connection: PoolConnection<Sqlite>,
+    connection: Lent<Sqlite>,
     is_kept: bool,
 }
 
@@ -151,12 +152,15 @@ impl Service {
         while let Some(places) = self.next() {
             let connection = match idle.take() {
                 Some(connection) => Ok(connection),
-                None => self.writer.pool.acquire().await,
+                None => self.writer.connections.lend().await,
             };
             match connection {
                 Ok(connection) => idle = together(connection, places).await,
                 Err(error) => refuse(places, error),
             }
+        }
+        if let Some(connection) = idle {
+            connection.give_back();
         }
     }
 
@@ -171,7 +175,7 @@ impl Service {
 }
 
 /// Runs transactions one after the other and commits them as one. Returns the connection if it can be used again.
-async fn together(mut connection: PoolConnection<Sqlite>, places: Vec<Place>) -> Option<PoolConnection<Sqlite>> {
+async fn together(mut connection: Lent<Sqlite>, places: Vec<Place>) -> Option<Lent<Sqlite>> {
     if let Err(error) = run(&mut connection, BEGIN).await {
         refuse(places, error);
         return clean(connection).await;
@@ -214,13 +218,13 @@ async fn together(mut connection: PoolConnection<Sqlite>, places: Vec<Place>) ->
 }
 
 /// Ends what a connection was in the middle of. One that stays in it is closed.
-async fn clean(mut connection: PoolConnection<Sqlite>) -> Option<PoolConnection<Sqlite>> {
+async fn clean(mut connection: Lent<Sqlite>) -> Option<Lent<Sqlite>> {
     // Fails where the database has done so already.
     drop(run(&mut connection, ROLLBACK).await);
     if run(&mut connection, PROOF).await.is_ok() {
         return Some(connection);
     }
-    drop(connection.close().await);
+    connection.close();
     None
 }
 

@@ -2,22 +2,24 @@
 
 use futures_util::TryStreamExt;
 use sqlx::error::ErrorKind;
-use sqlx::{AssertSqlSafe, Postgres, Row as _, Sqlite, Transaction};
+use sqlx::{AssertSqlSafe, Database, Executor, Postgres, Row as _, Sqlite};
 
 use super::cell::Cell;
 use super::fault::{Error, Fault};
 use super::statement::{Dialect, Statement};
 use super::table::{Kind, Table};
+use crate::connections::{Connections, Lent};
+use crate::dispatch::lent;
 use crate::writer::Turn;
 use crate::{Db, Store};
 
 /// Several statements as one.
 pub(crate) enum Work {
     /// They read.
-    Sqlite(Transaction<'static, Sqlite>),
+    Sqlite(Lent<Sqlite>),
     /// They write.
     SqliteTurn(Turn),
-    Postgres(Transaction<'static, Postgres>),
+    Postgres(Lent<Postgres>),
 }
 
 macro_rules! fetch {
@@ -68,17 +70,19 @@ impl Store {
     /// One statement that reads.
     pub(crate) async fn fetch(&self, statement: &Statement, most: usize) -> Result<Vec<Vec<Cell>>, Error> {
         match &self.db {
-            Db::Sqlite { read, .. } => fetch!(read, statement, most),
-            Db::Postgres(pool) => self.presence.attend(async { fetch!(pool, statement, most) }).await,
+            Db::Sqlite { read, .. } => Box::pin(lent!(read, |c| async { fetch!(c, statement, most) }.await)).await,
+            Db::Postgres(connections) => {
+                self.presence.attend(lent!(connections, |c| async { fetch!(c, statement, most) }.await)).await
+            }
         }
     }
 
     /// Statements that read, all of them the same state.
     pub(crate) async fn begin_reading(&self) -> Result<Work, Error> {
         Ok(match &self.db {
-            Db::Sqlite { read, .. } => Work::Sqlite(read.begin().await?),
-            Db::Postgres(pool) => {
-                let begin = pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+            Db::Sqlite { read, .. } => Work::Sqlite(begun(read, "BEGIN").await?),
+            Db::Postgres(connections) => {
+                let begin = begun(connections, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
                 Work::Postgres(self.presence.attend(begin).await?)
             }
         })
@@ -88,9 +92,19 @@ impl Store {
     pub(crate) async fn begin_writing(&self) -> Result<Work, Error> {
         Ok(match &self.db {
             Db::Sqlite { write, .. } => Work::SqliteTurn(self.presence.attend(write.enter()).await?),
-            Db::Postgres(pool) => Work::Postgres(self.presence.attend(pool.begin()).await?),
+            Db::Postgres(connections) => Work::Postgres(self.presence.attend(begun(connections, "BEGIN")).await?),
         })
     }
+}
+
+/// A connection in a transaction that began in these words.
+async fn begun<DB: Database>(connections: &Connections<DB>, words: &'static str) -> Result<Lent<DB>, sqlx::Error>
+where
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+{
+    let mut lent = connections.lend().await?;
+    lent.begin(words).await?;
+    Ok(lent)
 }
 
 impl Work {
@@ -104,21 +118,19 @@ impl Work {
     /// Runs one statement. More than `most` rows are refused.
     pub(crate) async fn fetch(&mut self, statement: &Statement, most: usize) -> Result<Vec<Vec<Cell>>, Error> {
         match self {
-            Self::Sqlite(transaction) => fetch!(&mut **transaction, statement, most),
+            Self::Sqlite(lent) => fetch!(&mut **lent, statement, most),
             Self::SqliteTurn(turn) => fetch!(turn.connection()?, statement, most),
-            Self::Postgres(transaction) => fetch!(&mut **transaction, statement, most),
+            Self::Postgres(lent) => fetch!(&mut **lent, statement, most),
         }
     }
 
     /// Keeps what was done when it went well, and undoes it otherwise.
     pub(crate) async fn finish<T>(self, table: Table, result: Result<T, Error>) -> Result<T, Error> {
         let done = match (self, &result) {
-            (Self::Sqlite(transaction), Ok(_)) => transaction.commit().await,
-            (Self::Sqlite(transaction), Err(_)) => transaction.rollback().await,
+            (Self::Sqlite(lent), result) => lent.end(result.is_ok()).await,
             (Self::SqliteTurn(turn), Ok(_)) => turn.keep().await,
             (Self::SqliteTurn(turn), Err(_)) => turn.undo().await,
-            (Self::Postgres(transaction), Ok(_)) => transaction.commit().await,
-            (Self::Postgres(transaction), Err(_)) => transaction.rollback().await,
+            (Self::Postgres(lent), result) => lent.end(result.is_ok()).await,
         };
         let value = result.map_err(|error| explained(table, error))?;
         done?;

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::SEARCHED;
 use super::question::{Condition, Question};
-use crate::dispatch::read;
+use crate::dispatch::{lent, read};
 use crate::{Db, Error, Store};
 
 /// Candidates that are looked at together.
@@ -210,19 +210,20 @@ impl Store {
             };
         }
         let rows = match &self.db {
-            Db::Sqlite { read, .. } => query!(SQLITE_TITLES).fetch_all(read).await?,
-            Db::Postgres(pool) => {
+            Db::Sqlite { read, .. } => Box::pin(lent!(read, |c| query!(SQLITE_TITLES).fetch_all(c).await)).await?,
+            Db::Postgres(connections) => {
                 let mut window = Some(NEWEST);
                 while let Some(texts) = window {
-                    let newest = query!(POSTGRES_NEWEST_TITLES).bind(texts).fetch_all(pool);
-                    let newest = self.presence.attend(newest).await?;
+                    let newest = query!(POSTGRES_NEWEST_TITLES).bind(texts);
+                    let newest = self.presence.attend(lent!(connections, |c| newest.fetch_all(c).await)).await?;
                     if newest.len() as i64 == BATCH {
                         return Ok(Candidates { rows: newest, more: true });
                     }
                     window = wider(texts, newest.len());
                 }
                 let terms: Vec<&str> = wanted.split(AND).collect();
-                self.presence.attend(query!(POSTGRES_TITLES).bind(terms).fetch_all(pool)).await?
+                let all = query!(POSTGRES_TITLES).bind(terms);
+                self.presence.attend(lent!(connections, |c| all.fetch_all(c).await)).await?
             }
         };
         Ok(Candidates::of(rows, BATCH))
@@ -254,19 +255,20 @@ impl Store {
             };
         }
         let rows = match &self.db {
-            Db::Sqlite { read, .. } => query!(SQLITE_MESSAGES).fetch_all(read).await?,
-            Db::Postgres(pool) => {
+            Db::Sqlite { read, .. } => Box::pin(lent!(read, |c| query!(SQLITE_MESSAGES).fetch_all(c).await)).await?,
+            Db::Postgres(connections) => {
                 let mut window = Some(NEWEST);
                 while let Some(texts) = window {
-                    let newest = query!(POSTGRES_NEWEST_MESSAGES).bind(texts).fetch_all(pool);
-                    let newest = self.presence.attend(newest).await?;
+                    let newest = query!(POSTGRES_NEWEST_MESSAGES).bind(texts);
+                    let newest = self.presence.attend(lent!(connections, |c| newest.fetch_all(c).await)).await?;
                     if newest.len() as i64 == BATCH {
                         return Ok(Candidates { rows: newest, more: true });
                     }
                     window = wider(texts, newest.len());
                 }
                 let terms: Vec<&str> = wanted.split(AND).collect();
-                self.presence.attend(query!(POSTGRES_MESSAGES).bind(terms).fetch_all(pool)).await?
+                let all = query!(POSTGRES_MESSAGES).bind(terms);
+                self.presence.attend(lent!(connections, |c| all.fetch_all(c).await)).await?
             }
         };
         Ok(Candidates::of(rows, BATCH))

@@ -1,6 +1,7 @@
 //! What is committed together, and what is undone alone.
 
 use futures_util::future::join_all;
+use sqlx::SqlitePool;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 use tempfile::TempDir;
 
@@ -15,7 +16,7 @@ async fn open(folder: &TempDir) -> (Writer, SqlitePool) {
     let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await.unwrap();
     sqlx::query("CREATE TABLE said (word TEXT PRIMARY KEY, number INTEGER)").execute(&pool).await.unwrap();
     let read = SqlitePoolOptions::new().connect_with(options.read_only(true)).await.unwrap();
-    (Writer::new(pool), read)
+    (Writer::new(Connections::over(pool, 0)), read)
 }
 
 async fn say(turn: &mut Turn, word: &str) -> Result<(), sqlx::Error> {
