@@ -1,7 +1,6 @@
 //! The program in a process of its own.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use testkit::http_client;
 /// The program, in a process of its own. It ends when this is dropped.
 pub struct Program {
     child: Child,
-    folder: TempDir,
+    _folder: TempDir,
     /// Where it is, without a slash at the end.
     pub url: String,
 }
@@ -37,7 +36,7 @@ impl Program {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        Self { child, folder, url: format!("http://{listen}") }
+        Self { child, _folder: folder, url: format!("http://{listen}") }
     }
 
     /// Waits until it says this of itself.
@@ -60,11 +59,6 @@ impl Program {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         line.split_whitespace().next().unwrap().parse::<usize>().unwrap() * 1024
-    }
-
-    /// Bytes of a file in its data folder; 0 when there is none.
-    pub fn length(&self, name: &str) -> u64 {
-        Path::metadata(&self.folder.path().join(name)).map_or(0, |file| file.len())
     }
 }
 

@@ -3,6 +3,7 @@
 //! Every function that reaches a person's row takes the owner's id, and the SQL names it: no row is reachable without
 //! it. Functions are called `get_` (an `Option`), `load_` (or `NotFound`), `list_`, `insert_`, `update_`, `delete_`.
 
+mod checkpoints;
 mod connections;
 mod dispatch;
 mod error;
@@ -82,6 +83,8 @@ pub(crate) enum Db {
         read: connections::Connections<sqlx::Sqlite>,
         /// The one writing connection.
         write: writer::Writer,
+        /// Moves what was written into the file, where there is a log.
+        checkpoints: Option<connections::Connections<sqlx::Sqlite>>,
     },
     /// The same connections for both.
     Postgres(connections::Connections<sqlx::Postgres>),
@@ -116,8 +119,11 @@ impl Store {
     /// Waits for work under way and closes every connection.
     pub async fn close(&self) {
         match &self.db {
-            Db::Sqlite { read, write } => {
+            Db::Sqlite { read, write, checkpoints } => {
                 read.close().await;
+                if let Some(checkpoints) = checkpoints {
+                    checkpoints.close().await;
+                }
                 write.close().await;
             }
             Db::Postgres(connections) => connections.close().await,

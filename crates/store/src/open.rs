@@ -15,7 +15,7 @@ use crate::connections::Connections;
 use crate::outbox::Outbox;
 use crate::presence::Presence;
 use crate::writer::Writer;
-use crate::{Db, Store, migrate};
+use crate::{Db, Store, checkpoints, migrate};
 
 /// How long a statement waits for another one's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -158,10 +158,12 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
         .busy_timeout(BUSY_TIMEOUT)
         .pragma("temp_store", "MEMORY")
         .pragma("cache_size", PAGES_IN_MEMORY)
-        .pragma("journal_size_limit", "67108864");
+        .pragma("journal_size_limit", "67108864")
+        .pragma("wal_autocheckpoint", checkpoints::LATEST);
     let write = one_connection(options.clone()).await.map_err(|error| refusal(&path, &error))?;
     prove_writable(&write, &path).await?;
     migrate::sqlite(&write, &path).await?;
+    let checkpoints = one_connection(options.clone()).await.map_err(|error| refusal(&path, &error))?;
     let read = SqlitePoolOptions::new()
         .max_connections(READERS)
         .acquire_timeout(CONNECT_TIMEOUT)
@@ -170,7 +172,11 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
         .await
         .map_err(|error| refusal(&path, &error))?;
     Ok(Store {
-        db: Db::Sqlite { read: Connections::over(read, 0), write: Writer::new(Connections::over(write, 0)) },
+        db: Db::Sqlite {
+            read: Connections::over(read, 0),
+            write: Writer::new(Connections::over(write, 0)),
+            checkpoints: Some(Connections::over(checkpoints, 0)),
+        },
         node: NodeId::fresh(),
         is_lasting: true,
         presence: Arc::new(Presence::new()),

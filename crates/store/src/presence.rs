@@ -10,7 +10,7 @@ use sqlx::{Connection, PgConnection};
 use tokio::sync::{Notify, watch};
 
 use crate::writer::Writer;
-use crate::{Db, Error, Store};
+use crate::{Db, Error, Store, checkpoints};
 
 /// Between two looks at the database.
 const EVERY: Duration = Duration::from_secs(1);
@@ -96,9 +96,13 @@ impl Store {
     }
 
     /// Looks after the database until it is cancelled: finds out when it goes away and when it is back. A server is asked
-    /// every second, over a connection of its own; a file that another program has locked is tried once something failed.
+    /// every second, over a connection of its own; a file that another program has locked is tried once something failed, and
+    /// what is written to it is moved out of its log.
     pub async fn keep_watch(&self) {
         match &self.db {
+            Db::Sqlite { write, checkpoints: Some(checkpoints), .. } => {
+                tokio::join!(self.watch_file(write), checkpoints::keep(checkpoints, write));
+            }
             Db::Sqlite { write, .. } => self.watch_file(write).await,
             Db::Postgres(connections) => self.watch_server(&connections.pool().connect_options()).await,
         }

@@ -46,7 +46,7 @@ impl Store {
             .map_err(|error| failed(&error))?;
         migrate::sqlite(&pool, Path::new(":memory:")).await?;
         let connections = Connections::over(pool, 0);
-        let db = Db::Sqlite { read: connections.clone(), write: Writer::new(connections) };
+        let db = Db::Sqlite { read: connections.clone(), write: Writer::new(connections), checkpoints: None };
         let store = Self {
             db,
             node: NodeId::fresh(),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sqlx::{Executor, Sqlite, SqliteConnection};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::connections::{Connections, Lent};
 
@@ -30,6 +30,8 @@ const PROOF: &str = "BEGIN; ROLLBACK";
 pub(crate) struct Writer {
     connections: Connections<Sqlite>,
     queue: Arc<Mutex<Queue>>,
+    /// Something was committed.
+    committed: Arc<Notify>,
 }
 
 type Place = oneshot::Sender<Result<Turn, sqlx::Error>>;
@@ -44,12 +46,17 @@ struct Queue {
 impl Writer {
     /// Over one connection.
     pub(crate) fn new(connections: Connections<Sqlite>) -> Self {
-        Self { connections, queue: Arc::default() }
+        Self { connections, queue: Arc::default(), committed: Arc::default() }
     }
 
     /// Waits for who writes, and closes the connection.
     pub(crate) async fn close(&self) {
         self.connections.close().await;
+    }
+
+    /// Waits until something is committed, or returns at once when something was since the last time. For one task only.
+    pub(crate) async fn committed(&self) {
+        self.committed.notified().await;
     }
 
     /// Waits for the right to write. At once when nobody else writes.
@@ -155,7 +162,10 @@ impl Service {
                 None => self.writer.connections.lend().await,
             };
             match connection {
-                Ok(connection) => idle = together(connection, places).await,
+                Ok(connection) => {
+                    idle = together(connection, places).await;
+                    self.writer.committed.notify_one();
+                }
                 Err(error) => refuse(places, error),
             }
         }
