@@ -11,7 +11,7 @@ use crate::connections::Connections;
 use crate::dispatch::lent;
 use crate::writer::Writer;
 
-/// From a commit to the next time. With it, what a machine that loses its power can lose is no more than this.
+/// From a commit to the next time. A machine that loses its power loses what was committed within about this time.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Pages of the log at which a commit does it by itself all the same, in SQLite's terms (4 KiB each): the log begins anew only when all of it was
