@@ -22,13 +22,25 @@ mod roles;
 mod streams;
 mod tools;
 
+use tokio::runtime::Builder;
+
 /// Chats of the database with a long history.
 const CHATS: usize = 100_000;
 
-#[tokio::main]
-async fn main() {
+fn main() {
     let argument = |at: usize| std::env::args().nth(at);
-    match argument(1).as_deref() {
+    let what = argument(1);
+    // The relay has threads as the program has, and MCP servers and their clients do not wait for each other. What only asks and
+    // answers, many thousand times a second, takes less of the processors with one: they are for what is measured.
+    let mut runtime = match what.as_deref() {
+        Some("model" | "streams" | "open" | "resume" | "nodes") => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    runtime.enable_all().build().unwrap().block_on(measure(what.as_deref(), argument));
+}
+
+async fn measure(what: Option<&str>, argument: impl Fn(usize) -> Option<String>) {
+    match what {
         Some("model") => roles::model().await,
         Some("relay") => roles::relay(argument(2).unwrap()).await,
         Some("streams") => streams().await,
