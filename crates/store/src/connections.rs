@@ -166,12 +166,24 @@ impl<DB: Database> Lent<DB> {
     }
 }
 
+impl<DB: Database> Connections<DB>
+where
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+{
+    /// [Waits](Self::lend) for one, and begins a transaction on it in these words.
+    pub(crate) async fn begin(&self, words: &'static str) -> Result<Lent<DB>, sqlx::Error> {
+        let mut lent = self.lend().await?;
+        lent.begin(words).await?;
+        Ok(lent)
+    }
+}
+
 impl<DB: Database> Lent<DB>
 where
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
 {
-    /// Begins a transaction in these words. When it is dropped before [`Self::end`], the connection is closed, and nothing of it stands.
-    pub(crate) async fn begin(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
+    /// When it is dropped before [`Self::end`], the connection is closed, and nothing of what was done stands.
+    async fn begin(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
         self.connection.is_in_transaction = true;
         self.deref_mut().execute(sqlx::raw_sql(words)).await.map(|_| ())
     }

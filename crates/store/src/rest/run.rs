@@ -2,13 +2,13 @@
 
 use futures_util::TryStreamExt;
 use sqlx::error::ErrorKind;
-use sqlx::{AssertSqlSafe, Database, Executor, Postgres, Row as _, Sqlite};
+use sqlx::{AssertSqlSafe, Postgres, Row as _, Sqlite};
 
 use super::cell::Cell;
 use super::fault::{Error, Fault};
 use super::statement::{Dialect, Statement};
 use super::table::{Kind, Table};
-use crate::connections::{Connections, Lent};
+use crate::connections::Lent;
 use crate::dispatch::lent;
 use crate::writer::Turn;
 use crate::{Db, Store};
@@ -80,9 +80,9 @@ impl Store {
     /// Statements that read, all of them the same state.
     pub(crate) async fn begin_reading(&self) -> Result<Work, Error> {
         Ok(match &self.db {
-            Db::Sqlite { read, .. } => Work::Sqlite(begun(read, "BEGIN").await?),
+            Db::Sqlite { read, .. } => Work::Sqlite(read.begin("BEGIN").await?),
             Db::Postgres(connections) => {
-                let begin = begun(connections, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+                let begin = connections.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
                 Work::Postgres(self.presence.attend(begin).await?)
             }
         })
@@ -92,19 +92,9 @@ impl Store {
     pub(crate) async fn begin_writing(&self) -> Result<Work, Error> {
         Ok(match &self.db {
             Db::Sqlite { write, .. } => Work::SqliteTurn(self.presence.attend(write.enter()).await?),
-            Db::Postgres(connections) => Work::Postgres(self.presence.attend(begun(connections, "BEGIN")).await?),
+            Db::Postgres(connections) => Work::Postgres(self.presence.attend(connections.begin("BEGIN")).await?),
         })
     }
-}
-
-/// A connection in a transaction that began in these words.
-async fn begun<DB: Database>(connections: &Connections<DB>, words: &'static str) -> Result<Lent<DB>, sqlx::Error>
-where
-    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
-{
-    let mut lent = connections.lend().await?;
-    lent.begin(words).await?;
-    Ok(lent)
 }
 
 impl Work {
