@@ -21,9 +21,13 @@ const GET: &str = "SELECT k.settings FROM chat_marks k
     JOIN ai_chat_sessions s ON s.id = k.session_id AND s.user_id = k.user_id
     WHERE k.user_id = $1 AND k.session_id = $2";
 
-const GET_CHOICE: &str = "SELECT k.model, k.settings FROM chat_marks k
-    JOIN ai_chat_sessions s ON s.id = k.session_id AND s.user_id = k.user_id
-    WHERE k.user_id = $1 AND k.session_id = $2";
+/// What was set for a chat, and for all.
+const GET_CHOICES: &str =
+    "SELECT k.model, k.settings, d.model AS default_model, d.settings AS default_settings FROM users u
+    LEFT JOIN ai_chat_sessions s ON s.user_id = u.id AND s.id = $2
+    LEFT JOIN chat_marks k ON k.user_id = u.id AND k.session_id = s.id
+    LEFT JOIN model_defaults d ON d.user_id = u.id
+    WHERE u.id = $1";
 
 pub(crate) const SET: &str = "INSERT INTO chat_marks (user_id, session_id, settings)
     SELECT user_id, id, $3 FROM ai_chat_sessions WHERE user_id = $1 AND id = $2
@@ -33,6 +37,14 @@ const GET_DEFAULTS: &str = "SELECT model, settings FROM model_defaults WHERE use
 
 const SET_DEFAULTS: &str = "INSERT INTO model_defaults (user_id, model, settings) VALUES ($1, $2, $3)
     ON CONFLICT (user_id) DO UPDATE SET model = excluded.model, settings = excluded.settings";
+
+#[derive(Default, sqlx::FromRow)]
+struct ChoicesRow {
+    model: Option<String>,
+    settings: Option<String>,
+    default_model: Option<String>,
+    default_settings: Option<String>,
+}
 
 /// The JSON of settings as it is stored; nothing for those that say nothing.
 pub(crate) fn json_of(settings: &ModelSettings) -> Result<Option<String>, Error> {
@@ -55,13 +67,16 @@ impl Store {
         row.flatten().map_or_else(|| Ok(ModelSettings::default()), |json| settings_of(&json))
     }
 
-    /// The same with the model that they chose for it.
-    pub async fn get_chat_choice(&self, owner: UserId, chat: ChatId) -> Result<ModelDefaults, Error> {
-        let row: Option<(Option<String>, Option<String>)> =
-            read!(self, |c| sqlx::query_as(GET_CHOICE).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
-        let Some((model, json)) = row else { return Ok(ModelDefaults::default()) };
-        let settings = json.map_or_else(|| Ok(ModelSettings::default()), |json| settings_of(&json))?;
-        Ok(ModelDefaults { model, settings })
+    /// What a person set for a chat, and what holds where that says nothing.
+    pub async fn get_choices(&self, owner: UserId, chat: ChatId) -> Result<(ModelDefaults, ModelDefaults), Error> {
+        let row: Option<ChoicesRow> =
+            read!(self, |c| sqlx::query_as(GET_CHOICES).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
+        let choice = |model: Option<String>, json: Option<String>| -> Result<ModelDefaults, Error> {
+            let settings = json.map_or_else(|| Ok(ModelSettings::default()), |json| settings_of(&json))?;
+            Ok(ModelDefaults { model, settings })
+        };
+        let row = row.unwrap_or_default();
+        Ok((choice(row.model, row.settings)?, choice(row.default_model, row.default_settings)?))
     }
 
     /// Sets what holds for the models of a person's chat. `NotFound` when the chat is not theirs.

@@ -3,6 +3,7 @@
 use domain::model::{ModelError, ModelSettings};
 use domain::{ChatId, UserId};
 use store::Store;
+use store::model_settings::ModelDefaults;
 
 use super::BeginError;
 use crate::app::App;
@@ -16,9 +17,7 @@ pub async fn model_of(
     owner: UserId,
     chat: ChatId,
 ) -> Result<(ModelId, ModelSettings), BeginError> {
-    // People wait for their first word, and these ask two databases where the chat is temporary.
-    let (own, defaults) = tokio::try_join!(home.get_chat_choice(owner, chat), app.store.get_model_defaults(owner))
-        .map_err(BeginError::Store)?;
+    let (own, defaults) = choices_of(app, home, owner, chat).await.map_err(BeginError::Store)?;
     let model = match own.model {
         None => app.models.default_of(owner, defaults.model.as_deref()).await?,
         // Another one would read the conversation without having been asked to.
@@ -29,6 +28,25 @@ pub async fn model_of(
     };
     allowance::check(app, owner, &model).await.map_err(ModelError::from)?;
     Ok((model, own.settings.over(defaults.settings)))
+}
+
+/// How the model of a chat is asked.
+pub async fn settings_of(app: &App, home: &Store, owner: UserId, chat: ChatId) -> Result<ModelSettings, store::Error> {
+    let (own, defaults) = choices_of(app, home, owner, chat).await?;
+    Ok(own.settings.over(defaults.settings))
+}
+
+/// What the person set for a chat, and for all that say nothing else.
+async fn choices_of(
+    app: &App,
+    home: &Store,
+    owner: UserId,
+    chat: ChatId,
+) -> Result<(ModelDefaults, ModelDefaults), store::Error> {
+    let (own, defaults) = home.get_choices(owner, chat).await?;
+    // A temporary chat's home knows nothing of what holds elsewhere.
+    let defaults = if home.is_lasting() { defaults } else { app.store.get_model_defaults(owner).await? };
+    Ok((own, defaults))
 }
 
 /// Why no turn could begin in a chat now: the model is not there any more, or the person has used what they may.

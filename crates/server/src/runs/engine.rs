@@ -20,7 +20,7 @@ use super::overflow::{self, TRIES};
 use super::recorder::Recorder;
 use super::reply::{Broken, Reader};
 use super::resuming::Asking;
-use super::{Run, finish, history};
+use super::{Run, choice, finish, history};
 use crate::app::App;
 use crate::files::results::Keeper;
 use crate::files::sight::{Seen, Sight, Takes};
@@ -189,10 +189,13 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
     messages.extend(history::answer(&said, &name_of, &caller.sight));
     let offer = Box::pin(caller.offer(&turn.model, &messages)).await;
     let tools = offer.specs(toolset);
-    let settings = Box::pin(settings_of(app, run, turn)).await.map_err(|error| {
-        tracing::error!(%error, run = %run.id, "the settings of the chat could not be read");
-        Break::Failed("the settings of the chat could not be read from the database".to_owned())
-    })?;
+    let settings = match &turn.settings {
+        Some(settings) => settings.clone(),
+        None => Box::pin(choice::settings_of(app, &run.home, run.owner, run.chat)).await.map_err(|error| {
+            tracing::error!(%error, run = %run.id, "the settings of the chat could not be read");
+            Break::Failed("the settings of the chat could not be read from the database".to_owned())
+        })?,
+    };
     let (parameters, max_tokens) = (settings.parameters(), settings.max_tokens);
     let system = instructions(settings.system);
     let mut request = Request { system, messages, tools, max_tokens, parameters, draws: true, ..Request::default() };
@@ -252,15 +255,6 @@ fn tell_unseen(stored: &[StoredMessage], sight: &Sight, model: &ModelId, recorde
         format!("Not all files fit into one question, so that the model was not shown: {names}.")
     };
     recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
-}
-
-/// What was set for the chat, and where that says nothing, for all of its person's.
-async fn settings_of(app: &App, run: &Run, turn: &Turn) -> Result<ModelSettings, store::Error> {
-    if let Some(settings) = &turn.settings {
-        return Ok(settings.clone());
-    }
-    let own = run.home.get_chat_settings(run.owner, run.chat).await?;
-    Ok(own.over(app.store.get_model_defaults(run.owner).await?.settings))
 }
 
 /// The standing instructions, and those of the person.
