@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::files::sight::{Sight, Takes};
-use crate::models::meter::{self, Bill, Payer};
+use crate::models::meter::{self, Bill};
 use crate::models::{ModelId, Models};
 use crate::tools::Toolset;
 use crate::tools::discovery::Offer;
@@ -220,9 +220,8 @@ impl Talk<'_> {
         tells_calls: bool,
         patience: Duration,
     ) -> Result<Reply, Failure> {
-        let payer = Payer { user, of: None, bill: Bill::default() };
-        let bill = payer.bill.clone();
-        let mut events = meter::ask(self.app, payer, model, request.clone(), self.cancel.child_token());
+        let bill = Bill::of_question(user);
+        let mut events = meter::ask(self.app, &bill, model, request.clone(), self.cancel.child_token());
         let mut reply = Reply::default();
         let mut open: Vec<Open> = Vec::new();
         let mut waited = Duration::ZERO;
@@ -282,7 +281,7 @@ impl Talk<'_> {
             }
         }
         drop(events);
-        bill.written().await;
+        bill.settled().await;
         for open in open {
             open.close(&mut reply);
         }

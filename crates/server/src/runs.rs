@@ -46,7 +46,7 @@ use tokio_util::sync::CancellationToken;
 use crate::app::App;
 use crate::config::Limits;
 use crate::events::{Event, RunState};
-use crate::models::meter::{Bill, Payer};
+use crate::models::meter::Bill;
 use crate::tasks::Tasks;
 use crate::tools::Selection;
 
@@ -112,12 +112,6 @@ impl Run {
     /// What it has said so far, without the calls that have no end yet.
     pub fn settled_parts(&self) -> Vec<Part> {
         self.transcript().settled_parts()
-    }
-
-    /// On whose account its model is asked.
-    fn payer(&self) -> Payer {
-        let of = Some(OfAnswer { chat: self.chat, message: self.answer });
-        Payer { user: self.owner, of, bill: self.bill.clone() }
     }
 
     /// Ends it for the message that waits first.
@@ -231,17 +225,18 @@ impl Runs {
     pub async fn begin(&self, app: &App, owner: UserId, question: Question) -> Result<Arc<Run>, BeginError> {
         let home = app.home(owner, question.chat);
         let (model, settings) = choice::model_of(app, &home, owner, question.chat).await?;
+        let answer = MessageId::fresh();
         let run = Arc::new(Run {
             id: RunId::fresh(),
             chat: question.chat,
             owner,
             home,
-            answer: MessageId::fresh(),
+            answer,
             log: RunLog::counted(&self.held),
             said: Mutex::default(),
             questions: Questions::default(),
             calls: LiveCalls::default(),
-            bill: Bill::default(),
+            bill: Bill::of_answer(owner, OfAnswer { chat: question.chat, message: answer }),
             stop: CancellationToken::new(),
             gives_way: AtomicBool::new(false),
             overfull: CancellationToken::new(),

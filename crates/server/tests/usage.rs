@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -79,6 +80,31 @@ async fn what_breaks_off_or_is_stopped_costs_what_can_be_estimated() {
         person.follow(&chat).await;
         let stopped = cost(&person, &chat, 2).await["answer"].clone();
         assert_eq!((&stopped["calls"], &stopped["estimatedCalls"]), (&json!(1), &json!(1)), "{stopped}");
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_said_in_a_chat_that_is_deleted_meanwhile_costs_the_same() {
+    for database in databases() {
+        let model = ScriptedModel::start([Step::Hang("Forty-two is the answer to it.".into())]).await;
+        let app = TestApp::builder().database(database).set("OPENAI_BASE_URL", &model.base_url).start().await;
+        let person = app.person().await;
+        let chat = person.new_chat().await;
+        let mut stream = person.ask_streaming(&chat, "What is it?", json!([])).await;
+        let mut seen = String::new();
+        while !seen.contains("answer") {
+            seen.push_str(&String::from_utf8_lossy(&stream.chunk().await.unwrap().unwrap()));
+        }
+        let path = format!("/rest/v1/ai_chat_sessions?id=eq.{chat}");
+        assert!(person.request(Method::DELETE, &path).send().await.unwrap().status().is_success());
+        let written = async {
+            // There is no answer that it could be written with: it is written by itself.
+            while person.get("/api/usage").await["days"][0]["calls"] != 1 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), written).await.expect("it is written");
         app.stop().await;
     }
 }

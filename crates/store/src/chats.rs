@@ -8,6 +8,7 @@ use uuid::Uuid;
 use crate::branches::{self, Node, Place};
 use crate::dispatch::{read, transaction};
 use crate::runs::Chunk;
+use crate::usage::{self, Cost};
 use crate::{Error, JsonText, Store, files};
 
 /// The title of a chat before its first message (specification 3).
@@ -112,6 +113,8 @@ pub struct Answer {
     pub error: Option<String>,
     /// `provider/name`.
     pub model: String,
+    /// What calls of models for it cost, as far as that is not written yet.
+    pub costs: Vec<Cost>,
 }
 
 impl Store {
@@ -208,7 +211,7 @@ impl Store {
         })
     }
 
-    /// Folds a run into its answer: the message is written, the run is closed, its chunks go. Where other nodes may follow
+    /// Folds a run into its answer: the message is written, with what it cost, the run is closed, its chunks go. Where other nodes may follow
     /// them they stay a while, with `last` behind them, the end of the log. `false` when there is nothing to fold: the run
     /// has ended, or another node has taken it over.
     pub async fn finish_turn(
@@ -259,6 +262,9 @@ impl Store {
                 .bind(owner.0)
                 .execute(&mut *tx)
                 .await?;
+            for cost in &answer.costs {
+                usage::insert_cost!(&mut *tx, owner, cost, now)?;
+            }
             if !self.is_shared() {
                 sqlx::query(crate::runs::DELETE_CHUNKS).bind(run.0).execute(&mut *tx).await?;
             }

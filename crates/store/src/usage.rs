@@ -102,10 +102,36 @@ impl From<TotalRow> for Total {
     }
 }
 
-const INSERT: &str = "INSERT INTO model_usage (id, user_id, session_id, message_id, model, input_tokens, output_tokens,
+pub(crate) const INSERT: &str =
+    "INSERT INTO model_usage (id, user_id, session_id, message_id, model, input_tokens, output_tokens,
       cached_input_tokens, is_estimate, created_at, cost_nanos)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
     ON CONFLICT (id) DO NOTHING";
+
+/// Adds what a call cost a person, on a connection.
+macro_rules! insert_cost {
+    ($connection:expr, $owner:expr, $cost:expr, $now:expr) => {{
+        let cost: &$crate::usage::Cost = $cost;
+        let tokens = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        sqlx::query($crate::usage::INSERT)
+            .bind(cost.call)
+            .bind($owner.0)
+            .bind(cost.of.map(|of| of.chat.0))
+            .bind(cost.of.map(|of| of.message.0))
+            .bind(&cost.model)
+            .bind(tokens(cost.usage.input_tokens))
+            .bind(tokens(cost.usage.output_tokens))
+            .bind(tokens(cost.usage.cached_input_tokens))
+            .bind(i64::from(cost.is_estimate))
+            .bind($now.0)
+            .bind(cost.nanos.map(tokens))
+            .execute($connection)
+            .await
+            .map(|_| ())
+    }};
+}
+
+pub(crate) use insert_cost;
 
 /// A statement over the sums, from where its rows come on.
 macro_rules! sums {
@@ -139,22 +165,7 @@ const TOKENS: &str = "SELECT CAST(COALESCE(SUM(input_tokens + output_tokens), 0)
 impl Store {
     /// Adds what a call of a model cost a person.
     pub async fn insert_cost(&self, owner: UserId, cost: &Cost, now: Timestamp) -> Result<(), Error> {
-        let tokens = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        write!(self, |c| sqlx::query(INSERT)
-            .bind(cost.call)
-            .bind(owner.0)
-            .bind(cost.of.map(|of| of.chat.0))
-            .bind(cost.of.map(|of| of.message.0))
-            .bind(&cost.model)
-            .bind(tokens(cost.usage.input_tokens))
-            .bind(tokens(cost.usage.output_tokens))
-            .bind(tokens(cost.usage.cached_input_tokens))
-            .bind(i64::from(cost.is_estimate))
-            .bind(now.0)
-            .bind(cost.nanos.map(tokens))
-            .execute(c)
-            .await
-            .map(|_| ()))?;
+        write!(self, |c| insert_cost!(c, owner, cost, now))?;
         Ok(())
     }
 

@@ -1,5 +1,7 @@
 //! What calls of models cost, told by the provider or estimated, and written down however the call ends.
 
+use std::future::ready;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::UserId;
@@ -9,8 +11,8 @@ use futures_util::stream::BoxStream;
 use store::usage::{Cost, OfAnswer};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::catalogue::Price;
 use super::{ModelId, allowance};
 use crate::app::App;
 
@@ -23,82 +25,122 @@ const WRITE_AGAIN: Duration = Duration::from_secs(1);
 /// How long is waited for what was not written yet: a database that is away must not hold up an answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
-/// In whose name a model is asked, and for what.
-#[derive(Debug, Clone)]
-pub struct Payer {
-    /// The person.
-    pub user: UserId,
-    /// The answer that the call is part of; `None` for a question of another program.
-    pub of: Option<OfAnswer>,
-    /// The bill that the calls are put on.
-    pub bill: Bill,
-}
-
-/// What the calls of one answer cost, and whether it is written down yet.
+/// What the calls of one answer cost its person, as far as it is not written down. What a call cost is put on it when the call ends.
+/// All clones are the same bill.
 #[derive(Debug, Clone)]
 pub struct Bill {
+    user: UserId,
+    of: Option<OfAnswer>,
+    owed: Arc<Mutex<Vec<Cost>>>,
     unwritten: TaskTracker,
 }
 
-impl Default for Bill {
-    fn default() -> Self {
+impl Bill {
+    /// For an answer of a chat. What is owed is [settled](Self::settle), or is written with the answer.
+    pub fn of_answer(user: UserId, of: OfAnswer) -> Self {
+        Self::new(user, Some(of))
+    }
+
+    /// For a question of another program. What a call cost is written down at once.
+    pub fn of_question(user: UserId) -> Self {
+        Self::new(user, None)
+    }
+
+    fn new(user: UserId, of: Option<OfAnswer>) -> Self {
         let unwritten = TaskTracker::new();
         // Only a closed one can be waited for, and it takes more all the same.
         unwritten.close();
-        Self { unwritten }
+        Self { user, of, owed: Arc::default(), unwritten }
     }
-}
 
-impl Bill {
-    /// Waits until everything that was asked for so far is written down, for at most two seconds.
-    pub async fn written(&self) {
+    /// What is neither written down nor being written.
+    pub fn owed(&self) -> Vec<Cost> {
+        self.costs().clone()
+    }
+
+    /// What was owed so far has been written down.
+    pub fn paid(&self, costs: &[Cost]) {
+        self.costs().retain(|owed| costs.iter().all(|paid| paid.call != owed.call));
+    }
+
+    /// Has what is owed written down by itself, however long that takes.
+    pub fn settle(&self, app: &App) {
+        let costs = std::mem::take(&mut *self.costs());
+        if costs.is_empty() {
+            return;
+        }
+        let (inner, user, unwritten) = (app.clone(), self.user, self.unwritten.token());
+        app.tasks.spawn("usage", async move {
+            for cost in &costs {
+                write(&inner, user, cost).await;
+            }
+            drop(unwritten);
+        });
+    }
+
+    /// Has what is owed by then written down when this is dropped: however an answer ends, its costs are.
+    pub fn settling<'a>(&'a self, app: &'a App) -> Settling<'a> {
+        Settling { bill: self, app }
+    }
+
+    /// Waits until what was to be [settled](Self::settle) is written down, for at most two seconds.
+    pub async fn settled(&self) {
         if tokio::time::timeout(LONGEST_WAIT, self.unwritten.wait()).await.is_err() {
             tracing::warn!("what a model cost is still to be written");
         }
     }
 
-    fn open(&self) -> TaskTrackerToken {
-        self.unwritten.token()
+    fn costs(&self) -> MutexGuard<'_, Vec<Cost>> {
+        self.owed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Asks, and writes down what it cost. Dropping the stream, or `cancel`, ends the answer at the model too.
+/// A bill that is about to be closed.
+pub struct Settling<'a> {
+    bill: &'a Bill,
+    app: &'a App,
+}
+
+impl Drop for Settling<'_> {
+    fn drop(&mut self) {
+        self.bill.settle(self.app);
+    }
+}
+
+/// Asks, and puts on the bill what it cost. Dropping the stream, or `cancel`, ends the answer at the model too.
 pub fn ask(
     app: &App,
-    payer: Payer,
+    bill: &Bill,
     model: &ModelId,
     request: Request,
     cancel: CancellationToken,
 ) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
-    let (user, bill) = (payer.user, payer.bill.clone());
-    let mut meter = Meter {
-        app: app.clone(),
-        payer,
-        model: model.clone(),
-        read: bytes(&request),
-        written: 0,
-        told: Usage::default(),
-        has_begun: false,
-        is_whole: false,
-    };
-    let answer = app.models.stream(model, request, user, cancel);
-    let (inner, model) = (app.clone(), model.clone());
-    // A turn asks many times: what it and others of the person have cost meanwhile counts, too.
+    let (app, bill, model) = (app.clone(), bill.clone(), model.clone());
+    let read = bytes(&request);
+    let answer = app.models.stream(&model, request, bill.user, cancel);
     let checked = async move {
-        bill.written().await;
-        match allowance::check(&inner, user, &model).await {
-            Ok(()) => answer,
-            Err(over) => futures_util::stream::once(async move { Err(over.into()) }).boxed(),
+        // A turn asks many times: what it and others of the person have cost meanwhile counts, too.
+        bill.settle(&app);
+        bill.settled().await;
+        let (checked, facts) =
+            tokio::join!(allowance::check(&app, bill.user, &model), app.models.facts(bill.user, &model));
+        if let Err(over) = checked {
+            return futures_util::stream::once(ready(Err(over.into()))).boxed();
         }
+        let price = facts.and_then(|facts| facts.price);
+        let (told, is_whole) = (Usage::default(), false);
+        let mut meter = Meter { app, bill, model, price, read, written: 0, told, has_begun: false, is_whole };
+        answer.inspect(move |event| meter.hear(event)).boxed()
     };
-    futures_util::stream::once(checked).flatten().inspect(move |event| meter.hear(event)).boxed()
+    futures_util::stream::once(checked).flatten().boxed()
 }
 
-/// Follows one call. What it cost is written when this is dropped: at its end, when it breaks, or when nobody listens.
+/// Follows one call. What it cost is put on the bill when this is dropped: at its end, when it breaks, or when nobody listens.
 struct Meter {
     app: App,
-    payer: Payer,
+    bill: Bill,
     model: ModelId,
+    price: Option<Price>,
     /// Bytes.
     read: u64,
     /// Bytes.
@@ -138,15 +180,12 @@ impl Meter {
 impl Drop for Meter {
     fn drop(&mut self) {
         let Some((usage, is_estimate)) = self.cost() else { return };
-        let (app, Payer { user, of, bill }) = (self.app.clone(), self.payer.clone());
-        let (model, unwritten) = (self.model.clone(), bill.open());
-        self.app.tasks.spawn("usage", async move {
-            let price = app.models.facts(user, &model).await.and_then(|facts| facts.price);
-            let nanos = price.map(|price| price.cost(usage));
-            let cost = Cost { call: domain::ids::fresh(), of, model: model.to_string(), usage, is_estimate, nanos };
-            write(&app, user, &cost).await;
-            drop(unwritten);
-        });
+        let nanos = self.price.map(|price| price.cost(usage));
+        let (call, of) = (domain::ids::fresh(), self.bill.of);
+        self.bill.costs().push(Cost { call, of, model: self.model.to_string(), usage, is_estimate, nanos });
+        if of.is_none() {
+            self.bill.settle(&self.app);
+        }
     }
 }
 

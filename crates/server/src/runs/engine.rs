@@ -85,6 +85,7 @@ pub enum Break {
 /// Drives a turn to its end, whatever that is. What happens once or seldom in it has memory of its own, and only while it
 /// happens: most of a turn's time the model writes.
 pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
+    let _settling = run.bill.settling(&app);
     let recorder = Recorder::new(&app, Arc::clone(&run));
     if turn.resumed.is_none() {
         begin(&run, &turn, &recorder);
@@ -206,7 +207,7 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
         let mut tries = 0;
         let failed = |error: &ModelError| Break::Failed(advise(error, &turn.model.provider));
         let reply = loop {
-            let stream = meter::ask(app, run.payer(), &turn.model, request.clone(), run.stop.child_token());
+            let stream = meter::ask(app, &run.bill, &turn.model, request.clone(), run.stop.child_token());
             let error = match Reader::new(Keeper::of(app, run), recorder, round, &names).read(stream).await {
                 Ok(reply) => break reply,
                 Err(Broken { error: error @ ModelError::TooLong(_), has_begun: false }) if tries < TRIES => error,
@@ -221,6 +222,8 @@ async fn answer(app: &App, run: &Run, turn: &Turn, recorder: &Recorder) -> Resul
             recorder.emit(&RunEvent::FinishStep);
             return Ok(Done { reason: reply.finish.unwrap_or(FinishReason::Truncated), usage });
         }
+        // Tools may take long, and the end of the turn as well.
+        run.bill.settle(app);
         run.questions.begin(reply.calls.len());
         let results = Box::pin(join_all(reply.calls.iter().map(|call| caller.make(call)))).await;
         recorder.emit(&RunEvent::FinishStep);

@@ -44,8 +44,13 @@ pub async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder,
         Err(Break::Failed(text)) => (MessageStatus::Failed, Some(text.clone()), RunEvent::Error { error_text: text }),
     };
     let end = End { status, error: error.clone(), parts: recorder.take_parts() };
-    let answer = Answer { id: run.answer, parts: end.parts.clone(), status, error, model: turn.model.to_string() };
-    let (pieces, ()) = tokio::join!(last_pieces(app, run), run.bill.written());
+    if !run.home.is_lasting() {
+        // The answer goes nowhere that it could take them along.
+        run.bill.settle(app);
+    }
+    let (pieces, ()) = tokio::join!(last_pieces(app, run), run.bill.settled());
+    let (model, costs) = (turn.model.to_string(), run.bill.owed());
+    let answer = Answer { id: run.answer, parts: end.parts.clone(), status, error, model, costs };
     if !write(app, run, &answer, &last, pieces).await {
         return let_go(app, run);
     }
@@ -90,6 +95,9 @@ async fn write(app: &App, run: &Run, answer: &Answer, last: &RunEvent, pieces: O
         let finished = run.home.finish_turn(run.owner, run.chat, run.id, answer, chunk.as_ref(), app.clock.now()).await;
         match finished {
             Ok(written) => {
+                if written {
+                    run.bill.paid(&answer.costs);
+                }
                 // What was said to have failed may have been done, and a chat that was deleted has no place for an answer.
                 return written || tries > 0 || run.stop.is_cancelled() || !run.home.is_shared();
             }

@@ -13,6 +13,7 @@ use store::chats::Answer;
 use store::elicitations::Elicitation;
 use store::runs::UnfinishedRun;
 use store::tool_tasks::ToolTask;
+use store::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
 
 use super::chunks::{chunk_of, events_of};
@@ -73,6 +74,7 @@ pub async fn close_unfinished(
             status: MessageStatus::Interrupted,
             error: Some(INTERRUPTED.to_owned()),
             model: run.model.clone(),
+            costs: Vec::new(),
         };
         let mut rest = vec![RunEvent::Error { error_text: INTERRUPTED.to_owned() }];
         if events.is_empty() {
@@ -133,7 +135,7 @@ pub fn resume(app: &App, suspended: Suspended) {
         said: Mutex::new(transcript),
         questions: Questions::default(),
         calls: LiveCalls::default(),
-        bill: Bill::default(),
+        bill: Bill::of_answer(row.owner, OfAnswer { chat: row.chat, message: row.answer }),
         stop: CancellationToken::new(),
         gives_way: AtomicBool::new(false),
         lost: CancellationToken::new(),

@@ -12,7 +12,8 @@ use crate::nodes::{MODEL, Scene, turn};
 
 async fn finish(store: &Store, turn: &NewTurn, text: &str, now: Timestamp) -> Result<bool, Error> {
     let parts = vec![Part::Text { text: text.to_owned() }];
-    let answer = Answer { id: turn.answer, parts, status: MessageStatus::Done, error: None, model: MODEL.to_owned() };
+    let (status, model) = (MessageStatus::Done, MODEL.to_owned());
+    let answer = Answer { id: turn.answer, parts, status, error: None, model, costs: Vec::new() };
     store.finish_turn(turn.owner, turn.chat, turn.run, &answer, None, now).await
 }
 

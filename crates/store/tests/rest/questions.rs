@@ -211,6 +211,7 @@ fn finished(id: domain::MessageId) -> store::chats::Answer {
         status: domain::message::MessageStatus::Done,
         error: None,
         model: "scripted/m".into(),
+        costs: Vec::new(),
     }
 }
 
