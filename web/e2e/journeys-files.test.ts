@@ -172,10 +172,12 @@ test("files are pasted, dropped, refused and tried again, and wait with a messag
   await visitor.ask("First.");
   await visitor.stop.waitFor();
   await attach(visitor, cat);
+  // Enter sends nothing while a file is on its way.
   await visitor.button("Remove cat.png").waitFor();
+  await chips(visitor).getByRole("progressbar").waitFor({ state: "hidden" });
   stage.model.answer(say("A cat."));
   await visitor.ask("And this?");
-  await page.getByText("And this?").first().waitFor();
+  await page.locator("p", { hasText: "And this?" }).waitFor();
   gate.resolve();
   await visitor.answers.nth(1).getByText("A cat.").waitFor();
   assert.deepEqual(
