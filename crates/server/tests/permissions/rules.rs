@@ -1,9 +1,8 @@
 //! What holds for good, and for what.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
 use testkit::{ScriptedMcp, Step, databases};
+use tokio::process::Command;
 
 use crate::permissions::{Scene, call_of_send, choice, send_tool};
 
@@ -83,8 +82,8 @@ async fn a_tool_that_its_server_changes_asks_again_and_shows_both() {
     }
 }
 
-/// Takes the table of the rules away, as a broken database would.
-fn hide_the_rules(app: &testkit::TestApp) {
+/// Takes the table of the rules away, as a broken database would. The server goes on meanwhile: what it is writing has to end.
+async fn hide_the_rules(app: &testkit::TestApp) {
     const STATEMENT: &str = "ALTER TABLE tool_permissions RENAME TO hidden";
     // Python's SQLite may be older than ours: it is not to look at what else stands in the schema.
     const ON_SQLITE: &str = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], 10); \
@@ -98,7 +97,7 @@ fn hide_the_rules(app: &testkit::TestApp) {
         psql.args([&app.database_url, "-c", STATEMENT]);
         psql
     };
-    let done = command.output().unwrap();
+    let done = command.output().await.unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
@@ -107,7 +106,7 @@ async fn a_rule_that_cannot_be_looked_up_asks() {
     for database in databases() {
         let scene = Scene::new(database, [call_of_send()]).await;
         scene.person.allow(&scene.connection, "send", "always").await;
-        hide_the_rules(&scene.app);
+        hide_the_rules(&scene.app).await;
         scene.ask().await;
         assert_eq!(run_by_hand(&scene).await.0, 500, "the rule may be never, which stands above a consent");
         assert!(scene.server.calls().is_empty());
