@@ -35,8 +35,8 @@ class ScriptedServer {
       },
       stop: async () => void this.requests.push("stop"),
       loadPage: async (before) =>
-        this.rows.filter(({ createdAt }) => before === null || createdAt < before).slice(-30),
-      loadSince: async (from) => this.rows.filter(({ createdAt }) => from === null || createdAt >= from),
+        this.#read(({ createdAt }) => before === null || createdAt < before).slice(-30),
+      loadSince: async (from) => this.#read(({ createdAt }) => from === null || createdAt >= from),
       wait: () => this.wait(),
       random: () => 0.5,
       nextFrame: (callback) => {
@@ -51,6 +51,11 @@ class ScriptedServer {
       onEnded: () => this.toasts.push("ended"),
       onTrouble: (what) => this.toasts.push(`trouble ${what}`),
     });
+  }
+
+  /** Rows as they arrive: each time others than before. */
+  #read(wanted: (row: ChatMessage) => boolean): ChatMessage[] {
+    return structuredClone(this.rows.filter(wanted));
   }
 
   #stream(after: number): Response {
@@ -178,6 +183,22 @@ test("a delta tells the live row alone, and once a frame", async () => {
   server.frames[0]?.();
   expect(heard).toEqual(["a1"]);
   expect(textOf(store.message("a1") as ChatMessage)).toBe("abc");
+});
+
+test("reading the messages again tells only the rows that are others than before", async () => {
+  const server = new ScriptedServer();
+  server.rows.push(userMessage("u0", "before", "2026-01-01T00:00:00Z"));
+  server.rows.push(userMessage("u1", "and this", "2026-01-01T00:00:01Z"));
+  const store = server.store();
+  await store.open();
+  const heard: string[] = [];
+  for (const id of ["u0", "u1"]) store.subscribeTo(id)(() => heard.push(id));
+  server.rows[1] = userMessage("u1", "and that", "2026-01-01T00:00:01Z");
+  await store.reload();
+  expect(heard).toEqual(["u1"]);
+  expect(textOf(store.message("u1") as ChatMessage)).toBe("and that");
+  await store.reopen();
+  expect(heard).toEqual(["u1"]);
 });
 
 test("stop before the server took the message is sent as soon as it did", async () => {

@@ -14,6 +14,7 @@ import {
 import type { StreamChunk } from "./protocol";
 import { EMPTY_RUN, reduceChunk, type RunState } from "./reduce-chunk";
 import { followRun, type RunEnd } from "./run-connection";
+import { keepKnown } from "./stored-message";
 import { Edited } from "./edited";
 import { Topics } from "./topics";
 
@@ -156,7 +157,7 @@ export class ChatStore {
     try {
       const fresh = await this.#backend.loadSince(anchor?.createdAt ?? null);
       const cut = anchor ? this.#history.findIndex(({ id }) => id === anchor.id) : 0;
-      this.#history = [...this.#history.slice(0, Math.max(cut, 0)), ...fresh];
+      this.#history = [...this.#history.slice(0, Math.max(cut, 0)), ...keepKnown(this.#history, fresh)];
       this.#unsaved = [];
       this.#publish({});
       return true;
@@ -171,7 +172,7 @@ export class ChatStore {
     if (this.#status.phase !== "idle") return;
     const page = await this.#backend.loadPage(null, PAGE_SIZE);
     if (this.status().phase !== "idle") return;
-    this.#history = page;
+    this.#history = keepKnown(this.#history, page);
     this.#unsaved = [];
     this.#run = EMPTY_RUN;
     this.#publish({ hasOlder: page.length >= PAGE_SIZE });

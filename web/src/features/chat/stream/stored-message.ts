@@ -90,3 +90,15 @@ export function fromRow(row: MessageRow): ChatMessage {
     model: row.model ?? null,
   };
 }
+
+/** Messages that were read again. Those that are as they were stay the objects they are, so that their rows are not drawn anew. */
+export function keepKnown(
+  known: readonly ChatMessage[],
+  fresh: readonly ChatMessage[],
+): readonly ChatMessage[] {
+  const before = new Map(known.map((message) => [message.id, message]));
+  return fresh.map((message) => {
+    const same = before.get(message.id);
+    return same && JSON.stringify(same) === JSON.stringify(message) ? same : message;
+  });
+}
