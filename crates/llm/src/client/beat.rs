@@ -13,11 +13,8 @@ use tokio::time::{Instant, sleep};
 /// Between two beats: 25 a second, so that words still come as if they were being written.
 const BEAT: Duration = Duration::from_millis(40);
 
-/// Answers at a time for which every beat is one to look at. For each as many more, one beat more passes between two looks.
-const CROWD: usize = 300;
-
-/// Beats from one look to the next at most: a longer pause can be seen.
-const MOST: u32 = 3;
+/// Answers at a time from which on each is looked at in every second beat, and from which on in every third. A longer pause can be seen.
+const CROWDS: [usize; 2] = [64, 600];
 
 /// Answers that share a moment at least, where there are so many: the fewer there are, the more each wake-up costs.
 const GROUP: usize = 32;
@@ -72,7 +69,7 @@ impl Drop for Beats {
 
 /// The time between two looks at an answer, with so many at a time.
 fn pause(open: usize) -> Duration {
-    BEAT * u32::try_from(open / CROWD + 1).map_or(MOST, |beats| beats.min(MOST))
+    CROWDS.into_iter().filter(|&crowd| open >= crowd).fold(BEAT, |pause, _| pause + BEAT)
 }
 
 /// The moments of a pause over which so many answers are spread.
@@ -102,7 +99,7 @@ mod tests {
             place in 0_usize..10_000,
         ) {
             let (since, pause, groups) = (Duration::from_nanos(since), pause(open), groups(open));
-            prop_assert!(pause >= BEAT && pause <= BEAT * MOST);
+            prop_assert!(pause >= BEAT && pause <= BEAT * 3);
             prop_assert!((1..=GROUPS).contains(&groups) && (groups == 1 || open >= groups * GROUP));
             let rest = until_next(since, pause, place, groups);
             prop_assert!(rest > Duration::ZERO && rest <= pause);
@@ -113,7 +110,7 @@ mod tests {
 
     #[test]
     fn few_answers_are_looked_at_in_every_beat() {
-        let beats = [0, 1, 299, 300, 599, 600, usize::MAX].map(|open| pause(open).as_nanos() / BEAT.as_nanos());
+        let beats = [0, 1, 63, 64, 599, 600, usize::MAX].map(|open| pause(open).as_nanos() / BEAT.as_nanos());
         assert_eq!(beats, [1, 1, 1, 2, 2, 3, 3]);
     }
 }
