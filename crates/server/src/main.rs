@@ -66,7 +66,7 @@ fn run() -> anyhow::Result<()> {
     telemetry::start(&config);
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     runtime.enable_all().thread_keep_alive(threads::KEPT).build()?.block_on(async {
-        let listener = http::listen(config.listen).await?;
+        let listener = http::listen(config.listen)?;
         let app = App::start(config, listener.local_addr()?).await?;
         // 1. Serve until the system asks to stop.  2. Open streams end and connections drain.
         http::serve(app.clone(), listener, telemetry::stop_signal()).await;

@@ -86,7 +86,7 @@ impl Builder {
             source = source.with(&name, value);
         }
         let config = Config::from_source(source).unwrap();
-        let listener = server::http::listen(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
+        let listener = server::http::listen(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let address = listener.local_addr().unwrap();
         let clock: Arc<dyn Clock> = self.clock.map_or_else(|| Arc::new(SystemClock) as _, |clock| clock as _);
         let told = if self.is_exposed { SocketAddr::from(([0, 0, 0, 0], address.port())) } else { address };

@@ -13,8 +13,13 @@ pub struct Background {
 
 impl Background {
     /// Serves `routes` on a free port.
+    #[expect(
+        clippy::unused_async,
+        reason = "it must be called on a runtime, as whoever starts one of the other servers"
+    )]
     pub async fn serve(routes: Router) -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        // As many may come at the same moment as to the program.
+        let listener = server::http::listen(([127, 0, 0, 1], 0).into()).unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
         let stopped = stop.clone().cancelled_owned();

@@ -18,7 +18,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
@@ -32,6 +32,10 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 const DRAIN: Duration = Duration::from_secs(4);
 /// How long to wait after a failed accept (too many open files): at once would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Connections that the system takes before we do. Those that find no place there try again after a second, then two: the usual 128 are too few for
+/// hundreds of people whose pages come back at the same moment. The system bounds it, too (Linux at `net.core.somaxconn`, 4,096).
+const WAITING: u32 = 4096;
 
 /// How long a client may take to read what was sent to it, or its system to say that it came. One that is back resumes
 /// where it was.
@@ -47,8 +51,15 @@ Content-Type: application/json\r\nContent-Length: 101\r\n\r\n\
 {\"error\":{\"code\":\"overloaded\",\"message\":\"the server has as many visitors as it can; try again soon\"}}";
 
 /// Takes the address, or says who might have it.
-pub async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.with_context(|| {
+pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    let take = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // A server that starts again is not to wait for what the system still holds of the last one. Elsewhere it means more than that.
+        socket.set_reuseaddr(cfg!(unix))?;
+        socket.bind(address)?;
+        socket.listen(WAITING)
+    };
+    take().with_context(|| {
         format!("cannot listen on {address}; set CHAT_LISTEN to another address, or stop what uses it")
     })
 }
@@ -134,4 +145,18 @@ async fn turn_away(mut stream: TcpStream, farewell: OwnedSemaphorePermit) {
     };
     drop(tokio::time::timeout(FAREWELL, told).await);
     drop(farewell);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn hundreds_may_come_before_the_first_is_let_in() {
+        let listener = listen(([127, 0, 0, 1], 0).into()).unwrap();
+        let address = listener.local_addr().unwrap();
+        let all = futures_util::future::try_join_all((0..300).map(|_| TcpStream::connect(address)));
+        let connected = tokio::time::timeout(Duration::from_secs(30), all).await;
+        assert_eq!(connected.expect("none waits for a place").unwrap().len(), 300);
+    }
 }

@@ -41,7 +41,8 @@ pub async fn relay(model: String) {
         }
     };
     let routes = axum::Router::new().route("/", axum::routing::post(handler));
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    // As many may come at the same moment as to the program.
+    let listener = server::http::listen(([127, 0, 0, 1], 0).into()).unwrap();
     println!("http://{}", listener.local_addr().unwrap());
     axum::serve(axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true))), routes)
         .await
