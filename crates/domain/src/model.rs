@@ -5,11 +5,13 @@
 
 mod error;
 mod file;
+mod response_format;
 
 use std::sync::Arc;
 
 pub use error::ModelError;
 pub use file::{FileKind, ModelFile, picture_type};
+pub use response_format::{OutputSchema, ResponseFormat};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -33,6 +35,13 @@ pub struct Request {
     /// Pictures are welcome in the answer. Some wires have to be asked for them, and only a model that is known to make
     /// them is.
     pub draws: bool,
+    /// Texts that end the answer before they appear in it. Providers that have no such parameter ignore them, so the
+    /// caller cuts the answer as well.
+    #[serde(default)]
+    pub stop: Vec<String>,
+    /// Form of the answer's text. A provider that does not have the form refuses the request.
+    #[serde(default)]
+    pub response_format: ResponseFormat,
 }
 
 /// How a model is to answer; what is `None` is the model's own.

@@ -87,6 +87,8 @@ pub struct Concessions {
     pub plain_results: bool,
     /// Do not ask for pictures.
     pub without_drawing: bool,
+    /// Do not send stop texts.
+    pub without_stop: bool,
 }
 
 /// How a model is asked to show its thoughts.

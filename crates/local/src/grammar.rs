@@ -67,6 +67,19 @@ impl Grammars {
         self.compile(&call_grammar(tools, &schemas))
     }
 
+    /// Returns a matcher that accepts one JSON text that fits `schema`.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the schema cannot become a grammar.
+    pub(crate) fn json(&self, schema: &Value) -> Result<Matcher, String> {
+        let mut schema = schema.clone();
+        if let Value::Object(fields) = &mut schema {
+            fields.insert("x-guidance".to_owned(), spacing());
+        }
+        self.compile(&format!("start: %json {schema}\n"))
+    }
+
     fn compile(&self, grammar: &str) -> Result<Matcher, String> {
         let grammar = TopLevelGrammar::from_lark(grammar.to_owned());
         let matcher = Matcher::new(self.factory.create_parser(grammar));
@@ -100,10 +113,13 @@ fn arguments_schema(schema: &Value) -> Value {
     if named {
         schema.entry("additionalProperties").or_insert(false.into());
     }
-    let spacing =
-        json!({ "whitespace_flexible": false, "item_separator": ", ", "key_separator": ": ", "lenient": true });
-    schema.insert("x-guidance".to_owned(), spacing);
+    schema.insert("x-guidance".to_owned(), spacing());
     Value::Object(schema)
+}
+
+/// Returns the grammar's options: the spaces that models write, and no error for keywords without a grammar.
+fn spacing() -> Value {
+    json!({ "whitespace_flexible": false, "item_separator": ", ", "key_separator": ": ", "lenient": true })
 }
 
 #[cfg(test)]

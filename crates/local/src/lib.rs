@@ -18,6 +18,7 @@ mod facts;
 mod forward;
 mod grammar;
 mod head;
+mod json_output;
 mod linear;
 mod outlet;
 mod pattern;

@@ -21,6 +21,7 @@ use crate::facts::Facts;
 use crate::forward::Model;
 use crate::grammar::Grammars;
 use crate::head::{CallPrompt, Prompt, about_tools};
+use crate::json_output;
 use crate::outlet::Outlet;
 use crate::pattern;
 use crate::prompt::Question;
@@ -85,6 +86,8 @@ impl Runner {
 
 impl Answers for Runner {
     fn answer(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
+        let noted = json_output::with_schema_in_instructions(request);
+        let request = noted.as_ref().unwrap_or(request);
         let question = Question::of(request)?;
         if question.has_results() {
             return self.go_on(&question, request, out);
@@ -103,9 +106,7 @@ impl Answers for Runner {
             Way::Words => question.chat(&self.tokenizer),
             Way::AboutTools => question.about_tools(&self.tokenizer),
         };
-        let mut turn = self.begin(&prompt, false, out)?;
-        turn.usage += spent;
-        turn.speak(request, &Facts::default())
+        self.write_answer(&prompt, request, spent, &Facts::default(), out)
     }
 
     fn prepare(&mut self, request: &Request, out: &Outlet) -> Result<(), Halt> {
@@ -222,9 +223,26 @@ impl Runner {
             spent = turn.usage;
         }
         let prompt = question.answer(&self.tokenizer, &shown);
-        let mut turn = self.begin(&prompt, false, out)?;
+        self.write_answer(&prompt, request, spent, &Facts::of(question.results()), out)
+    }
+
+    /// Writes the answer's text in the form that the request wants.
+    fn write_answer(
+        &mut self,
+        prompt: &Prompt,
+        request: &Request,
+        spent: Usage,
+        facts: &Facts,
+        out: &Outlet,
+    ) -> Result<(), Halt> {
+        let schema = json_output::output_schema(&request.response_format);
+        let matcher = schema.map(|schema| json_output::compile(&self.grammars, &schema)).transpose()?;
+        let mut turn = self.begin(prompt, false, out)?;
         turn.usage += spent;
-        turn.speak(request, &Facts::of(question.results()))
+        match matcher {
+            Some(matcher) => turn.write_json(matcher, request),
+            None => turn.speak(request, facts),
+        }
     }
 
     /// The tools that come into question after those that have run; none where all is done.

@@ -98,7 +98,7 @@ impl Turn<'_> {
     }
 
     /// Reads tokens that were just written.
-    fn read(&mut self, written: &[u32]) -> Result<(), Halt> {
+    pub(crate) fn read(&mut self, written: &[u32]) -> Result<(), Halt> {
         self.out.check()?;
         self.usage.output_tokens += written.len() as u64;
         let state = self.model.read(written, self.cache)?;
@@ -108,7 +108,7 @@ impl Turn<'_> {
 
     /// Writes words to the model's own end or to a limit.
     pub(crate) fn speak(mut self, request: &Request, facts: &Facts) -> Result<(), Halt> {
-        let most = request.max_tokens.map_or(ANSWER_TOKENS, |most| most as usize).clamp(1, self.room);
+        let most = answer_limit(request, self.room);
         let mut decoder = TextDecoder::default();
         let mut written = Vec::new();
         let mut said = String::new();
@@ -183,15 +183,20 @@ impl Turn<'_> {
         self.finish(FinishReason::ToolCalls)
     }
 
-    fn finish(&mut self, reason: FinishReason) -> Result<(), Halt> {
+    pub(crate) fn finish(&mut self, reason: FinishReason) -> Result<(), Halt> {
         self.out.send(ModelEvent::PartEnd { part: 0 })?;
         self.out.send(ModelEvent::Usage(self.usage))?;
         self.out.send(ModelEvent::Finish(reason))
     }
 }
 
+/// Returns the most tokens of an answer to `request`, where `room` tokens are left.
+pub(crate) fn answer_limit(request: &Request, room: usize) -> usize {
+    request.max_tokens.map_or(ANSWER_TOKENS, |most| most as usize).clamp(1, room)
+}
+
 /// Whether the last words are one phrase over and over, as small models sometimes end.
-fn is_going_round(tokens: &[u32]) -> bool {
+pub(crate) fn is_going_round(tokens: &[u32]) -> bool {
     (1..=32).any(|period| {
         let span = (period * 4).max(48);
         let Some(start) = tokens.len().checked_sub(span + period) else { return false };

@@ -1,7 +1,9 @@
 //! The door for other programs: a conversation that they keep themselves, answered by the person's models and, where the
 //! program asks for it, with the person's tools. Nothing of it is stored but the list of calls.
 
+mod answer_text;
 mod limits;
+mod stop_filter;
 mod tools;
 
 use std::time::Duration;
@@ -19,6 +21,7 @@ use crate::models::{ModelId, Models};
 use crate::tools::Toolset;
 use crate::tools::discovery::Offer;
 
+use answer_text::AnswerText;
 pub use limits::{Limits, Refused, Turn};
 
 /// How often the model may be asked in one answer.
@@ -181,17 +184,20 @@ impl Talk<'_> {
         let sight = Sight::new(Takes::of(self.app, user, &model).await);
         let offered = if with_tools { Some(self.offer(user, &model, &request).await?) } else { None };
         let mut usage = Usage::default();
+        let mut text = AnswerText::new(&request);
         for round in 0..ROUNDS {
             if let Some((toolset, offer)) = &offered {
                 request.tools = offer.specs(toolset);
             }
             // Once tools have run, to begin anew would run them twice.
             let patience = if round == 0 { PATIENCE } else { Duration::MAX };
-            let reply = self.ask(&model, &request, user, offered.is_none(), patience).await?;
+            let reply = self.ask(&model, &request, user, offered.is_none(), patience, &mut text).await?;
             usage += reply.usage;
             let Some((toolset, offer)) = offered.as_ref().filter(|_| !reply.calls.is_empty()) else {
+                self.say(text.finish()).await;
                 return Ok((reply.finish.unwrap_or(FinishReason::Truncated), usage));
             };
+            self.say(text.end_step()).await;
             let results = tools::call(self.app, user, (toolset, offer), &reply.calls, &sight, &self.cancel).await?;
             let Reply { text, thoughts, calls, .. } = reply;
             request.messages.push(ModelMessage::Assistant { thoughts, text, calls, files: Vec::new() });
@@ -219,6 +225,7 @@ impl Talk<'_> {
         user: UserId,
         tells_calls: bool,
         patience: Duration,
+        text_out: &mut AnswerText,
     ) -> Result<Reply, Failure> {
         let bill = Bill::of_question(user);
         let mut events = meter::ask(self.app, &bill, model, request.clone(), self.cancel.child_token());
@@ -231,6 +238,8 @@ impl Talk<'_> {
                     let index = u32::try_from(open.iter().filter(|open| open.is_call()).count()).unwrap_or(u32::MAX);
                     let said = match &kind {
                         PartKind::ToolCall { id, name } if tells_calls => {
+                            // Text before a call is complete.
+                            self.say(text_out.flush()).await;
                             Some(Said::Call { index, id: id.clone(), name: name.clone() })
                         }
                         _ => None,
@@ -242,7 +251,13 @@ impl Talk<'_> {
                     let Some(open) = open.iter_mut().find(|open| open.part == part) else { continue };
                     open.gathered.push_str(&text);
                     match open.kind {
-                        PartKind::Text => Some(Said::Text(text)),
+                        PartKind::Text => {
+                            self.say(text_out.push(&text)).await;
+                            if text_out.is_stopped() {
+                                return Ok(stopped_reply(request, &open.gathered, reply.usage));
+                            }
+                            None
+                        }
                         PartKind::Reasoning => Some(Said::Thought(text)),
                         PartKind::ToolCall { .. } => tells_calls.then_some(Said::Arguments { index: open.index, text }),
                     }
@@ -276,8 +291,7 @@ impl Talk<'_> {
                 | ModelEvent::PartEnd { .. } => None,
             };
             if let Some(said) = said {
-                // When nobody listens any more, this is cancelled.
-                drop(self.tell.send(said).await);
+                self.tell(said).await;
             }
         }
         drop(events);
@@ -287,6 +301,25 @@ impl Talk<'_> {
         }
         Ok(reply)
     }
+
+    /// Sends text, if there is any.
+    async fn say(&self, text: String) {
+        if !text.is_empty() {
+            self.tell(Said::Text(text)).await;
+        }
+    }
+
+    /// Sends an item of the answer. A client that has gone away cancels this by itself.
+    async fn tell(&self, said: Said) {
+        drop(self.tell.send(said).await);
+    }
+}
+
+/// Returns the end of an answer that was cut at a stop text after `written`. A model that is cut off reports no usage, so
+/// that it is estimated.
+fn stopped_reply(request: &Request, written: &str, reported: Usage) -> Reply {
+    let usage = meter::estimate(request, written.len() as u64, reported);
+    Reply { finish: Some(FinishReason::Stop), usage, ..Reply::default() }
 }
 
 /// A part of an answer.

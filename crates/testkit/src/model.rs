@@ -46,6 +46,8 @@ pub enum Step {
         /// What it says or calls then.
         then: Box<Step>,
     },
+    /// Writes text, and then takes another step in the same answer.
+    TextThen(String, Box<Step>),
     /// It refuses.
     Status(u16, String),
     /// It has been asked too often, and wants to be left alone for so many seconds.
@@ -240,6 +242,10 @@ fn spoken(step: Step) -> Result<(Vec<Said>, Duration, End), (u16, String)> {
             let (mut said, pace, end) = spoken(*then)?;
             said.insert(0, Said::Thought { text: thought, seal });
             (said, pace, end)
+        }
+        Step::TextThen(text, then) => {
+            let (said, pace, end) = spoken(*then)?;
+            (pieces(&text).into_iter().chain(said).collect(), pace, end)
         }
         Step::BreakOff(text) => (pieces(&text), Duration::ZERO, End::Close),
         Step::Hang(text) => (pieces(&text), Duration::ZERO, End::Never),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use domain::model::{Effort, ModelMessage, Parameters, Request};
+use domain::model::{Effort, ModelMessage, OutputSchema, Parameters, Request};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -62,8 +62,8 @@ pub(super) fn without_tools(request: &Request) -> Request {
             (_, message) => messages.push(message),
         }
     }
-    let Request { model, system, max_tokens, parameters, .. } = request.clone();
-    Request { model, system, messages, max_tokens, parameters, ..Request::default() }
+    let Request { model, system, max_tokens, parameters, stop, response_format, .. } = request.clone();
+    Request { model, system, messages, max_tokens, parameters, stop, response_format, ..Request::default() }
 }
 
 /// The choice of words, as most wires have it.
@@ -94,6 +94,27 @@ pub(super) fn effort(request: &Request, concessions: Concessions) -> Option<&'st
     request.parameters.effort.filter(|_| !concessions.without_effort).map(Effort::as_str)
 }
 
+/// Returns the stop texts to send, none once the model has refused the parameter: the caller cuts the answer as well.
+/// At most `most` of those that `is_accepted` are sent.
+pub(super) fn stop_sequences(
+    request: &Request,
+    concessions: Concessions,
+    most: usize,
+    is_accepted: impl Fn(&str) -> bool,
+) -> Vec<&str> {
+    let stop = request.stop.iter().filter(|_| !concessions.without_stop).map(String::as_str);
+    stop.filter(|text| is_accepted(text)).take(most).collect()
+}
+
+/// Returns a schema with its name, as OpenAI's APIs have it, and with its description and strictness where they are set.
+pub(super) fn named_output_schema(output: &OutputSchema) -> Map<String, Value> {
+    let OutputSchema { name, description, schema, strict } = output;
+    let mut described = Map::from_iter([("name".to_owned(), json!(name)), ("schema".to_owned(), schema.clone())]);
+    described.extend(description.as_ref().map(|description| ("description".to_owned(), json!(description))));
+    described.extend(strict.map(|strict| ("strict".to_owned(), json!(strict))));
+    described
+}
+
 /// What to leave out after a refusal that names a parameter.
 pub(super) fn without_parameters(refusal: &str, made: Concessions) -> Option<Concessions> {
     let refusal = refusal.to_ascii_lowercase();
@@ -103,6 +124,11 @@ pub(super) fn without_parameters(refusal: &str, made: Concessions) -> Option<Con
     }
     if !made.without_drawing && names(&["modalities", "image_generation"]) {
         return Some(Concessions { without_drawing: true, ..made });
+    }
+    // The bare word is part of many refusals that are about something else.
+    let names_stop = names(&["'stop'", "\"stop\"", "`stop`", "stop_sequences", "stopsequences", "stop sequence"]);
+    if !made.without_stop && names_stop {
+        return Some(Concessions { without_stop: true, ..made });
     }
     let names_effort = names(&["effort", "thinking_level", "thinkinglevel", "thinking level", "output_config"]);
     (!made.without_effort && names_effort).then_some(Concessions { without_effort: true, ..made })

@@ -1,5 +1,7 @@
 //! Every fixture is read whole and cut anywhere, and what comes out stands beside it.
 
+mod output_form;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! The product's own weights. They take a gigabyte and a good part of the machine, so that there is one story.
 
-use domain::model::{ModelCall, ToolSpec};
+use domain::model::{ModelCall, OutputSchema, ResponseFormat, ToolSpec};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -116,4 +116,39 @@ fn nothing_that_was_read_in_the_background_is_read_again_for_a_call() {
     });
     // The request in three questions, and the ends of the turns it stands in.
     assert!(read(usage.unwrap()) < 80, "{usage:?}");
+}
+
+#[tokio::test]
+async fn writes_json_that_follows_a_schema() {
+    let engine = start(weights::DEFAULT.file_name);
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "name": { "type": "string" },
+            "age": { "type": "integer" },
+            "role": { "type": "string", "enum": ["engineer", "cook"] },
+        },
+        "required": ["name", "age", "role"],
+        "additionalProperties": false,
+    });
+    let output = OutputSchema { name: "person".to_owned(), description: None, schema, strict: Some(true) };
+    let message = "Extract the person: Maria Rossi, 41 years old, cooks at a restaurant in Rome.";
+    let asked = |response_format, tools| Request {
+        messages: vec![user(message)],
+        tools,
+        response_format,
+        ..Request::default()
+    };
+    for tools in [Vec::new(), toolbox()] {
+        let answer = ask(&engine, asked(ResponseFormat::JsonSchema(output.clone()), tools)).await;
+        let person: Value = serde_json::from_str(&answer.text).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
+        assert_eq!(person, json!({ "name": "Maria Rossi", "age": 41, "role": "cook" }), "{answer:?}");
+        assert_eq!(answer.finish, Some(FinishReason::Stop), "{answer:?}");
+    }
+    let answer = ask(&engine, asked(ResponseFormat::JsonObject, Vec::new())).await;
+    assert!(serde_json::from_str::<Value>(&answer.text).is_ok_and(|value| value.is_object()), "{answer:?}");
+
+    let schema = json!({ "$ref": "https://example.com/person.json" });
+    let refused = ask(&engine, asked(ResponseFormat::JsonSchema(OutputSchema { schema, ..output }), Vec::new())).await;
+    assert!(matches!(refused.error, Some(ModelError::Refused(_))), "{refused:?}");
 }

@@ -100,7 +100,7 @@ async fn respond(State(app): State<App>, caller: Caller, Body(body): Body<Respon
     let (mut request, given) = body.read(asked.with_tools)?;
     let takes = Takes::of(&app, caller.user, &asked.model).await;
     given.into_messages(&app, &mut request.messages, "input", takes).await?;
-    let shape = responses::answer::Answer::new(asked.told(), app.clock.now());
+    let shape = responses::answer::Answer::new(asked.told(), app.clock.now(), &request.response_format);
     let place = if streams { Some(sse::place(&app, caller.user)?) } else { None };
     let said = asked.put(&app, &caller, request)?;
     match place {

@@ -171,9 +171,7 @@ impl Meter {
         if is_told {
             return Some((self.told, false));
         }
-        let input_tokens = if self.told.input_tokens > 0 { self.told.input_tokens } else { self.read.div_ceil(TOKEN) };
-        let output_tokens = self.told.output_tokens.max(self.written.div_ceil(TOKEN));
-        Some((Usage { input_tokens, output_tokens, ..self.told }, true))
+        Some((estimated(self.told, self.read, self.written), true))
     }
 }
 
@@ -210,6 +208,17 @@ async fn write(app: &App, user: UserId, cost: &Cost) {
             () = app.tasks.stopping().cancelled() => {}
         }
     }
+}
+
+/// Estimates the usage of a call that was cut off after `written_bytes` of its answer, from what was `reported` by then.
+pub fn estimate(request: &Request, written_bytes: u64, reported: Usage) -> Usage {
+    estimated(reported, bytes(request), written_bytes)
+}
+
+fn estimated(reported: Usage, read_bytes: u64, written_bytes: u64) -> Usage {
+    let input_tokens = if reported.input_tokens > 0 { reported.input_tokens } else { read_bytes.div_ceil(TOKEN) };
+    let output_tokens = reported.output_tokens.max(written_bytes.div_ceil(TOKEN));
+    Usage { input_tokens, output_tokens, ..reported }
 }
 
 /// What a request holds, in bytes.

@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
-use domain::model::{FileKind, ModelError, ModelFile, ModelMessage, Request, ToolChoice, ToolSpec};
+use domain::model::{FileKind, ModelError, ModelFile, ModelMessage, Request, ResponseFormat, ToolChoice, ToolSpec};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::WIRE;
 use crate::wire::files::{self, Aside};
-use crate::wire::request::{Sampling, arguments_object, effort, plain_id, plain_object_schema, result_text};
+use crate::wire::request::{
+    Sampling, arguments_object, effort, plain_id, plain_object_schema, result_text, stop_sequences,
+};
 use crate::wire::{Concessions, Encoded, Thoughts};
 
 /// The tokens of an answer when nobody set a limit: what the current models can write. The wire has no "as much as you
@@ -40,14 +42,22 @@ struct Body<'a> {
     sampling: Sampling,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_config: Option<OutputConfig>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stop_sequences: Vec<&'a str>,
 }
+
+/// Maximum number of stop texts that are sent; the API names no limit.
+const MAX_STOP_SEQUENCES: usize = 16;
 
 /// The highest temperature of this wire.
 const HOTTEST: f64 = 1.0;
 
 #[derive(Serialize)]
 struct OutputConfig {
-    effort: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -163,9 +173,47 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
         messages: messages(request, concessions),
         thinking: thinks.then(|| thinking(concessions.thoughts, max_tokens)).flatten(),
         sampling,
-        output_config: effort(request, concessions).map(|effort| OutputConfig { effort }),
+        output_config: output_config(effort(request, concessions), output_format(&request.response_format)?),
+        // The API refuses texts of white space alone.
+        stop_sequences: stop_sequences(request, concessions, MAX_STOP_SEQUENCES, |text| !text.trim().is_empty()),
     };
     Encoded::new("v1/messages", &body)
+}
+
+fn output_config(effort: Option<&'static str>, format: Option<Value>) -> Option<OutputConfig> {
+    (effort.is_some() || format.is_some()).then_some(OutputConfig { effort, format })
+}
+
+/// Returns the form of the answer in this API, which has JSON schemas and no other JSON mode.
+fn output_format(format: &ResponseFormat) -> Result<Option<Value>, ModelError> {
+    match format {
+        ResponseFormat::Text => Ok(None),
+        ResponseFormat::JsonObject => Err(ModelError::Refused(
+            "Anthropic has no JSON mode without a schema. Use the response format json_schema.".to_owned(),
+        )),
+        ResponseFormat::JsonSchema(output) => {
+            let mut schema = output.schema.clone();
+            close_objects(&mut schema);
+            Ok(Some(json!({ "type": "json_schema", "schema": schema })))
+        }
+    }
+}
+
+/// Forbids properties that an object schema does not name, which this API requires. What fits the closed schema fits
+/// the open one as well.
+fn close_objects(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            // These hold values, not schemas.
+            let schemas = fields.iter_mut().filter(|(name, _)| !matches!(name.as_str(), "const" | "default" | "enum"));
+            schemas.for_each(|(_, schema)| close_objects(schema));
+            if fields.get("type").is_some_and(|kind| kind == "object") {
+                fields.entry("additionalProperties").or_insert(json!(false));
+            }
+        }
+        Value::Array(schemas) => schemas.iter_mut().for_each(close_objects),
+        _ => {}
+    }
 }
 
 fn tool_choice(request: &Request) -> Option<Value> {

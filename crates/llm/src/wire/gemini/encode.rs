@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
-use domain::model::{FileKind, ModelError, ModelFile, ModelMessage, Request, Thought, ToolChoice, ToolSpec};
+use domain::model::{
+    FileKind, ModelError, ModelFile, ModelMessage, Request, ResponseFormat, Thought, ToolChoice, ToolSpec,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::WIRE;
 use crate::wire::files::{self, Aside};
-use crate::wire::request::{arguments_object, effort, object_schema, result_text};
+use crate::wire::request::{arguments_object, effort, object_schema, result_text, stop_sequences};
 use crate::wire::{Concessions, Encoded, Thoughts};
 
 #[derive(Serialize)]
@@ -21,12 +23,12 @@ struct Body<'a> {
     tools: Vec<Tools<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_config: Option<Value>,
-    generation_config: Generation,
+    generation_config: Generation<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Generation {
+struct Generation<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,7 +39,16 @@ struct Generation {
     top_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_modalities: Option<[&'static str; 2]>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stop_sequences: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_mime_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_json_schema: Option<&'a Value>,
 }
+
+/// Maximum number of stop texts of this API.
+const MAX_STOP_SEQUENCES: usize = 5;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -127,6 +138,12 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
             temperature: request.parameters.temperature.filter(|_| takes_sampling),
             top_p: request.parameters.top_p.filter(|_| takes_sampling),
             response_modalities: (request.draws && !concessions.without_drawing).then_some(["TEXT", "IMAGE"]),
+            stop_sequences: stop_sequences(request, concessions, MAX_STOP_SEQUENCES, |_| true),
+            response_mime_type: (request.response_format != ResponseFormat::Text).then_some("application/json"),
+            response_json_schema: match &request.response_format {
+                ResponseFormat::JsonSchema(output) => Some(&output.schema),
+                ResponseFormat::Text | ResponseFormat::JsonObject => None,
+            },
         },
     };
     // The list of models names them with the folder; people write either.

@@ -2,12 +2,16 @@
 
 use std::borrow::Cow;
 
-use domain::model::{FileKind, ModelCall, ModelError, ModelFile, ModelMessage, Request, ToolChoice, ToolSpec};
+use domain::model::{
+    FileKind, ModelCall, ModelError, ModelFile, ModelMessage, Request, ResponseFormat, ToolChoice, ToolSpec,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::wire::files::{self, Aside};
-use crate::wire::request::{Sampling, arguments, effort, object_schema, result_text};
+use crate::wire::request::{
+    Sampling, arguments, effort, named_output_schema, object_schema, result_text, stop_sequences,
+};
 use crate::wire::{Concessions, Encoded};
 
 #[derive(Serialize)]
@@ -32,7 +36,14 @@ struct Body<'a> {
     /// As OpenRouter wants it of a model that draws.
     #[serde(skip_serializing_if = "Option::is_none")]
     modalities: Option<[&'static str; 2]>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stop: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<Value>,
 }
+
+/// Maximum number of stop texts of this API.
+const MAX_STOP_SEQUENCES: usize = 4;
 
 /// The highest temperature of this wire.
 const HOTTEST: f64 = 2.0;
@@ -132,6 +143,8 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
         sampling: Sampling::of(request, concessions, HOTTEST),
         reasoning_effort: effort(request, concessions),
         modalities: (request.draws && !concessions.without_drawing).then_some(["image", "text"]),
+        stop: stop_sequences(request, concessions, MAX_STOP_SEQUENCES, |_| true),
+        response_format: response_format(&request.response_format),
     };
     Encoded::new("chat/completions", &body)
 }
@@ -142,6 +155,16 @@ fn tool_choice(request: &Request) -> Option<Value> {
         ToolChoice::Auto => None,
         ToolChoice::Required => Some(json!("required")),
         ToolChoice::Named(name) => Some(json!({ "type": "function", "function": { "name": name } })),
+    }
+}
+
+fn response_format(format: &ResponseFormat) -> Option<Value> {
+    match format {
+        ResponseFormat::Text => None,
+        ResponseFormat::JsonObject => Some(json!({ "type": "json_object" })),
+        ResponseFormat::JsonSchema(schema) => {
+            Some(json!({ "type": "json_schema", "json_schema": named_output_schema(schema) }))
+        }
     }
 }
 

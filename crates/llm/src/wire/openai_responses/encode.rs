@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
-use domain::model::{FileKind, ModelError, ModelFile, ModelMessage, Request, ToolChoice, ToolSpec};
+use domain::model::{FileKind, ModelError, ModelFile, ModelMessage, Request, ResponseFormat, ToolChoice, ToolSpec};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::WIRE;
 use crate::wire::files::{self, Aside};
-use crate::wire::request::{Sampling, arguments, effort, plain_id, plain_object_schema, result_text};
+use crate::wire::request::{
+    Sampling, arguments, effort, named_output_schema, plain_id, plain_object_schema, result_text,
+};
 use crate::wire::{Concessions, Encoded, Thoughts};
 
 #[derive(Serialize)]
@@ -32,6 +34,8 @@ struct Body<'a> {
     include: Vec<&'static str>,
     #[serde(flatten)]
     sampling: Sampling,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Value>,
 }
 
 /// The highest temperature of this wire.
@@ -122,8 +126,21 @@ pub fn encode(request: &Request, concessions: Concessions) -> Result<Encoded, Mo
         reasoning: (summary.is_some() || effort.is_some()).then_some(Reasoning { summary, effort }),
         include: if thoughts == Thoughts::Off { Vec::new() } else { vec!["reasoning.encrypted_content"] },
         sampling: Sampling::of(request, concessions, HOTTEST),
+        text: text_format(&request.response_format).map(|format| json!({ "format": format })),
     };
     Encoded::new("responses", &body)
+}
+
+fn text_format(format: &ResponseFormat) -> Option<Value> {
+    match format {
+        ResponseFormat::Text => None,
+        ResponseFormat::JsonObject => Some(json!({ "type": "json_object" })),
+        ResponseFormat::JsonSchema(schema) => {
+            let mut format = named_output_schema(schema);
+            format.insert("type".to_owned(), json!("json_schema"));
+            Some(Value::Object(format))
+        }
+    }
 }
 
 fn tool_choice(request: &Request) -> Option<Value> {

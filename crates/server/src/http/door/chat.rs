@@ -4,12 +4,11 @@ use std::collections::HashMap;
 
 use domain::model::{ModelCall, ModelMessage, Request};
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::body::{self, Content, Piece};
 use super::files::AllGiven;
 use super::functions::{self, Function};
-use super::parameters::{self, Format};
+use super::parameters::{self, ChatFormat, Stop};
 use super::refusal::Refusal;
 
 /// The fields that are read; all others are ignored.
@@ -29,8 +28,8 @@ pub struct ChatBody {
     temperature: Option<f64>,
     top_p: Option<f64>,
     reasoning_effort: Option<String>,
-    stop: Option<Value>,
-    response_format: Option<Format>,
+    stop: Option<Stop>,
+    response_format: Option<ChatFormat>,
 }
 
 /// In what form the answer is wanted.
@@ -91,8 +90,8 @@ impl ChatBody {
         if self.n.is_some_and(|n| n != 1) {
             return Err(Refusal::bad("n", "there is one answer to a question; leave n out"));
         }
-        parameters::refuse_stop(self.stop.as_ref())?;
-        parameters::refuse_format("response_format", self.response_format.as_ref())?;
+        let stop = parameters::stop(self.stop)?;
+        let response_format = parameters::chat_format(self.response_format)?;
         let effort = parameters::effort("reasoning_effort", self.reasoning_effort.as_deref())?;
         let parameters = parameters::read(self.temperature, self.top_p, effort)?;
         let own = self.tools.unwrap_or_default().into_iter();
@@ -108,8 +107,17 @@ impl ChatBody {
             streams: self.stream.unwrap_or(false),
             tells_usage: self.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
         };
-        let model = String::new();
-        let request = Request { model, system, messages, tools, tool_choice, max_tokens, parameters, draws: false };
+        let request = Request {
+            system,
+            messages,
+            tools,
+            tool_choice,
+            max_tokens,
+            parameters,
+            stop,
+            response_format,
+            ..Request::default()
+        };
         Ok((request, given, form))
     }
 }
@@ -159,8 +167,8 @@ fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>, Al
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::model::{Effort, Parameters, ToolChoice};
-    use serde_json::json;
+    use domain::model::{Effort, OutputSchema, Parameters, ResponseFormat, ToolChoice};
+    use serde_json::{Value, json};
 
     fn read(body: Value, with_tools: bool) -> Result<Request, Value> {
         let body: ChatBody = serde_json::from_value(body).unwrap();
@@ -189,6 +197,28 @@ mod tests {
         assert!(matches!(&request.messages[2], ModelMessage::ToolResult { name, .. } if name == "clock"));
     }
 
+    fn schema_format(name: &str, schema: &Value) -> Value {
+        json!({ "type": "json_schema", "json_schema": { "name": name, "schema": schema, "strict": true } })
+    }
+
+    #[test]
+    fn reads_stop_texts_and_the_response_format() {
+        let asked = |more: Value| {
+            let mut body = json!({ "model": "a/b", "messages": [{ "role": "user", "content": "x" }] });
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            read(body, false).unwrap()
+        };
+        assert_eq!(asked(json!({ "stop": "END" })).stop, ["END"]);
+        assert_eq!(asked(json!({ "stop": ["END", "###"] })).stop, ["END", "###"]);
+        assert!(asked(json!({ "stop": [] })).stop.is_empty());
+        let object = asked(json!({ "response_format": { "type": "json_object" } }));
+        assert_eq!(object.response_format, ResponseFormat::JsonObject);
+        let schema = json!({ "type": "object" });
+        let format = asked(json!({ "response_format": schema_format("answer", &schema) })).response_format;
+        let (name, strict) = ("answer".to_owned(), Some(true));
+        assert_eq!(format, ResponseFormat::JsonSchema(OutputSchema { name, description: None, schema, strict }));
+    }
+
     #[test]
     fn what_cannot_be_done_is_refused_by_field() {
         let user = json!([{ "role": "user", "content": "x" }]);
@@ -199,9 +229,17 @@ mod tests {
             (json!({ "temperature": -0.1 }), "temperature"),
             (json!({ "top_p": 0 }), "top_p"),
             (json!({ "reasoning_effort": "none" }), "reasoning_effort"),
-            (json!({ "stop": "END" }), "stop"),
-            (json!({ "stop": ["END"] }), "stop"),
-            (json!({ "response_format": { "type": "json_object" } }), "response_format"),
+            (json!({ "stop": "" }), "stop"),
+            (json!({ "stop": ["a", "b", "c", "d", "e"] }), "stop"),
+            (json!({ "stop": "x".repeat(257) }), "stop"),
+            (json!({ "response_format": { "type": "grammar" } }), "response_format"),
+            (json!({ "response_format": { "type": "json_schema" } }), "response_format"),
+            (json!({ "response_format": schema_format("a b", &json!({})) }), "response_format"),
+            (json!({ "response_format": schema_format("a", &json!([])) }), "response_format"),
+            (
+                json!({ "response_format": schema_format("a", &json!({ "enum": ["x".repeat(65_536)] })) }),
+                "response_format",
+            ),
             (json!({ "messages": [] }), "messages"),
             (json!({ "messages": [{ "role": "robot", "content": "x" }] }), "messages"),
             (json!({ "messages": [{ "role": "tool", "tool_call_id": "c", "content": "x" }] }), "messages"),

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::body::{self, Content};
 use super::files::{AllGiven, Given};
 use super::functions::{self, Function};
-use super::parameters::{self, Format};
+use super::parameters::{self, ChatFormat, Stop, TextFormat};
 use super::refusal::Refusal;
 
 /// The fields that are read; all others are ignored.
@@ -31,8 +31,9 @@ pub struct ResponsesBody {
     top_p: Option<f64>,
     reasoning: Option<Reasoning>,
     text: Option<Text>,
-    stop: Option<Value>,
-    response_format: Option<Format>,
+    /// OpenAI has it for chat completions alone; it costs nothing to have it here.
+    stop: Option<Stop>,
+    response_format: Option<ChatFormat>,
     previous_response_id: Option<String>,
     conversation: Option<Value>,
     background: Option<bool>,
@@ -46,7 +47,7 @@ struct Reasoning {
 /// Of what kind the text of the answer is.
 #[derive(Debug, Deserialize)]
 struct Text {
-    format: Option<Format>,
+    format: Option<TextFormat>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -97,9 +98,11 @@ impl ResponsesBody {
         if self.background == Some(true) {
             return Err(Refusal::bad("background", "an answer lasts as long as its request; leave background out"));
         }
-        parameters::refuse_stop(self.stop.as_ref())?;
-        parameters::refuse_format("response_format", self.response_format.as_ref())?;
-        parameters::refuse_format("text.format", self.text.and_then(|text| text.format).as_ref())?;
+        if self.response_format.is_some() {
+            return Err(Refusal::bad("response_format", "a response has its format in text.format"));
+        }
+        let stop = parameters::stop(self.stop)?;
+        let response_format = parameters::text_format(self.text.and_then(|text| text.format))?;
         let effort = self.reasoning.and_then(|reasoning| reasoning.effort);
         let effort = parameters::effort("reasoning.effort", effort.as_deref())?;
         let parameters = parameters::read(self.temperature, self.top_p, effort)?;
@@ -123,8 +126,18 @@ impl ResponsesBody {
         }
         let max_tokens = self.max_output_tokens.filter(|most| *most > 0);
         let system = talk.system.join("\n\n");
-        let (model, messages) = (String::new(), talk.said);
-        let request = Request { model, system, messages, tools, tool_choice, max_tokens, parameters, draws: false };
+        let messages = talk.said;
+        let request = Request {
+            system,
+            messages,
+            tools,
+            tool_choice,
+            max_tokens,
+            parameters,
+            stop,
+            response_format,
+            ..Request::default()
+        };
         Ok((request, talk.given))
     }
 }
@@ -273,9 +286,10 @@ mod tests {
             (json!({ "temperature": 3 }), "temperature"),
             (json!({ "top_p": 1.1 }), "top_p"),
             (json!({ "reasoning": { "effort": "utmost" } }), "reasoning.effort"),
-            (json!({ "stop": ["END"] }), "stop"),
+            (json!({ "stop": [""] }), "stop"),
             (json!({ "response_format": { "type": "json_schema" } }), "response_format"),
-            (json!({ "text": { "format": { "type": "json_schema", "name": "x", "schema": {} } } }), "text.format"),
+            (json!({ "text": { "format": { "type": "json_schema", "schema": {} } } }), "text.format"),
+            (json!({ "text": { "format": { "type": "grammar" } } }), "text.format"),
             (json!({ "input": [] }), "input"),
             (item(json!({ "role": "assistant", "content": "x" })), "input"),
             (item(json!({ "role": "robot", "content": "x" })), "input"),

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use domain::Timestamp;
-use domain::model::{FinishReason, Usage};
+use domain::model::{FinishReason, OutputSchema, ResponseFormat, Usage};
 use futures_util::stream::{self, Stream, StreamExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -21,6 +21,8 @@ pub struct Answer {
     id: String,
     model: String,
     created: i64,
+    /// Form of the text, as the client asked for it.
+    text_format: Value,
     items: Vec<Item>,
     /// The number of the next event.
     next: u64,
@@ -111,10 +113,17 @@ const OF_THOUGHTS: Names = Names {
 };
 
 impl Answer {
-    /// By `model`, beginning now.
-    pub fn new(model: String, now: Timestamp) -> Self {
+    /// By `model`, beginning now, with the text in the form `format`.
+    pub fn new(model: String, now: Timestamp, format: &ResponseFormat) -> Self {
         let id = format!("resp_{}", domain::ids::fresh().simple());
-        Self { id, model, created: now.as_seconds(), items: Vec::new(), next: 0 }
+        let text_format = match format {
+            ResponseFormat::Text => json!({ "type": "text" }),
+            ResponseFormat::JsonObject => json!({ "type": "json_object" }),
+            ResponseFormat::JsonSchema(OutputSchema { name, description, schema, strict }) => json!({
+                "type": "json_schema", "name": name, "description": description, "schema": schema, "strict": strict,
+            }),
+        };
+        Self { id, model, created: now.as_seconds(), text_format, items: Vec::new(), next: 0 }
     }
 
     fn view(&self, status: &str, usage: Option<Usage>) -> Value {
@@ -124,7 +133,7 @@ impl Answer {
             "output": output, "usage": usage.map(usage_of), "error": null, "incomplete_details": null,
             "instructions": null, "metadata": {}, "parallel_tool_calls": true, "previous_response_id": null,
             "store": false, "temperature": null, "top_p": null, "tool_choice": "auto", "tools": [],
-            "text": { "format": { "type": "text" } }, "truncation": "auto",
+            "text": { "format": self.text_format }, "truncation": "auto",
         })
     }
 

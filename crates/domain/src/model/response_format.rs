@@ -1,0 +1,29 @@
+//! The form in which the text of an answer is wanted.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Form of the text of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub enum ResponseFormat {
+    /// Free text.
+    #[default]
+    Text,
+    /// Any JSON object.
+    JsonObject,
+    /// JSON that follows a schema.
+    JsonSchema(OutputSchema),
+}
+
+/// JSON Schema that the text of an answer follows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutputSchema {
+    /// Name of the schema, `[A-Za-z0-9_-]{1,64}`; some provider APIs require one.
+    pub name: String,
+    /// Purpose of the answer, for the model.
+    pub description: Option<String>,
+    /// The JSON Schema, an object.
+    pub schema: Value,
+    /// Asks OpenAI-compatible providers to enforce the whole schema; `None` leaves their default.
+    pub strict: Option<bool>,
+}

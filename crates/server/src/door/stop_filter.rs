@@ -1,0 +1,90 @@
+//! Cuts the text of an answer at its first stop text.
+
+/// Text of an answer up to the first of some stop texts, however the text is split on its way.
+#[derive(Debug)]
+pub struct StopFilter {
+    stop: Vec<String>,
+    /// The end of the text so far, as long as it can be the beginning of a stop text.
+    held: String,
+    is_stopped: bool,
+}
+
+impl StopFilter {
+    /// Creates a filter for `stop`; empty texts stop nothing.
+    pub fn new(mut stop: Vec<String>) -> Self {
+        stop.retain(|text| !text.is_empty());
+        Self { stop, held: String::new(), is_stopped: false }
+    }
+
+    /// Whether a stop text was found. Nothing follows it.
+    pub fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
+    /// Adds text and returns what is certain to stand before any stop text; may be empty.
+    pub fn push(&mut self, text: &str) -> String {
+        if self.is_stopped {
+            return String::new();
+        }
+        self.held.push_str(text);
+        if let Some(end) = self.stop.iter().filter_map(|stop| self.held.find(stop.as_str())).min() {
+            self.is_stopped = true;
+            self.held.truncate(end);
+            return std::mem::take(&mut self.held);
+        }
+        let certain = self.held.len() - self.open_match_bytes();
+        let rest = self.held.split_off(certain);
+        std::mem::replace(&mut self.held, rest)
+    }
+
+    /// Returns the text that was held back; the answer is over, or something else than text follows.
+    pub fn flush(&mut self) -> String {
+        std::mem::take(&mut self.held)
+    }
+
+    /// Returns the length of the longest end of the text that a stop text begins with.
+    fn open_match_bytes(&self) -> usize {
+        let longest = |stop: &String| {
+            let beginnings = stop.char_indices().map(|(index, _)| index).filter(|index| *index > 0);
+            beginnings.filter(|index| self.held.ends_with(&stop[..*index])).max()
+        };
+        self.stop.iter().filter_map(longest).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn filtered(stop: &[String], pieces: &[String]) -> String {
+        let mut filter = StopFilter::new(stop.to_vec());
+        let mut text: String = pieces.iter().map(|piece| filter.push(piece)).collect();
+        text.push_str(&filter.flush());
+        text
+    }
+
+    #[test]
+    fn returns_text_as_soon_as_it_is_certain() {
+        let mut filter = StopFilter::new(vec!["END".to_owned(), String::new()]);
+        assert_eq!(filter.push("one E"), "one ");
+        assert_eq!(filter.push("N"), "");
+        assert_eq!(filter.push("Z E"), "ENZ ");
+        assert_eq!(filter.push("ND two"), "");
+        assert!(filter.is_stopped());
+        assert_eq!((filter.push("three"), filter.flush()), (String::new(), String::new()));
+    }
+
+    proptest! {
+        #[test]
+        fn cuts_at_the_first_stop_text_however_split(
+            stop in prop::collection::vec("[abé]{1,4}", 0..4),
+            pieces in prop::collection::vec("[abcé]{0,5}", 0..12),
+        ) {
+            let whole = pieces.concat();
+            let end = stop.iter().filter_map(|stop| whole.find(stop.as_str())).min().unwrap_or(whole.len());
+            prop_assert_eq!(filtered(&stop, &pieces), &whole[..end]);
+        }
+    }
+}
