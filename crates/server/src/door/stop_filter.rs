@@ -27,9 +27,9 @@ impl StopFilter {
             return String::new();
         }
         self.held.push_str(text);
-        if let Some(end) = self.stop.iter().filter_map(|stop| self.held.find(stop.as_str())).min() {
+        if let Some(start) = first_match(&self.stop, &self.held) {
             self.is_stopped = true;
-            self.held.truncate(end);
+            self.held.truncate(start);
             return std::mem::take(&mut self.held);
         }
         let certain = self.held.len() - self.open_match_bytes();
@@ -50,6 +50,12 @@ impl StopFilter {
         };
         self.stop.iter().filter_map(longest).max().unwrap_or(0)
     }
+}
+
+/// Returns where the stop text begins that is complete first, as a model that writes letter by letter would be stopped.
+fn first_match(stop: &[String], text: &str) -> Option<usize> {
+    let matches = stop.iter().filter_map(|stop| text.find(stop.as_str()).map(|start| (start + stop.len(), start)));
+    matches.min().map(|(_, start)| start)
 }
 
 #[cfg(test)]
@@ -83,8 +89,12 @@ mod tests {
             pieces in prop::collection::vec("[abcé]{0,5}", 0..12),
         ) {
             let whole = pieces.concat();
-            let end = stop.iter().filter_map(|stop| whole.find(stop.as_str())).min().unwrap_or(whole.len());
-            prop_assert_eq!(filtered(&stop, &pieces), &whole[..end]);
+            let complete = whole.char_indices().find_map(|(index, letter)| {
+                let written = &whole[..index + letter.len_utf8()];
+                let ended = stop.iter().filter(|stop| written.ends_with(stop.as_str()));
+                ended.map(|stop| written.len() - stop.len()).min()
+            });
+            prop_assert_eq!(filtered(&stop, &pieces), &whole[..complete.unwrap_or(whole.len())]);
         }
     }
 }
