@@ -100,7 +100,7 @@ test("a long call outlives a kill of the program and is not made again", async (
 
 /** More tools than a model reads at once, and one that is told apart. */
 function manyTools(): ScriptedTool[] {
-  const widgets = Array.from({ length: 400 }, (_, number) => ({
+  const widgets = Array.from({ length: 1000 }, (_, number) => ({
     name: `widget_${number}`,
     description: "Turns one of many widgets, as far as it can be turned, and says how far that was.",
   }));

@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::files::sight::{Sight, Takes};
+use crate::models::ModelId;
 use crate::models::meter::{self, Bill};
-use crate::models::{ModelId, Models};
 use crate::tools::Toolset;
 use crate::tools::discovery::Offer;
 
@@ -209,11 +209,12 @@ impl Talk<'_> {
     /// The person's tools, and what the model gets to read of them.
     async fn offer(&self, user: UserId, model: &ModelId, request: &Request) -> Result<(Toolset, Offer), Failure> {
         let toolset = tools::all(self.app, user).await?;
+        let capacity = self.app.models.capacity(user, model).await;
         let words = request.messages.iter().rev().find_map(|message| match message {
             ModelMessage::User { text, .. } => Some(text.as_str()),
             _ => None,
         });
-        let offer = Offer::new(&toolset, Models::capacity(model), words.unwrap_or_default(), &request.messages);
+        let offer = Offer::new(&toolset, capacity, words.unwrap_or_default(), &request.messages);
         Ok((toolset, offer))
     }
 

@@ -38,6 +38,13 @@ pub use advice::{advise, with_advice};
 /// The name of the provider that is built in.
 const BUILT_IN: &str = "built-in";
 
+/// Tokens that the built-in model reads at once.
+const BUILT_IN_CONTEXT_TOKENS: u64 = 8_192;
+
+/// Tokens that a model is taken to read at once where the catalogue does not know it. Such models are mostly local ones,
+/// and what does not fit the smallest of them is cut off without a word.
+const UNKNOWN_CONTEXT_TOKENS: usize = 32_000;
+
 /// Characters of a model's name.
 const NAME: usize = 300;
 
@@ -274,13 +281,11 @@ impl Models {
         }
     }
 
-    /// What a model can do with tools. What providers' models read at once is not known from them; nearly all of today's
-    /// read this much, and those that read more lose nothing but a search.
-    pub fn capacity(model: &ModelId) -> Capacity {
-        match model.provider.as_str() {
-            BUILT_IN => Capacity { context: 8_192, searches: false },
-            _ => Capacity { context: 128_000, searches: true },
-        }
+    /// Returns how many tokens a model reads at once, by the catalogue, and whether it can search for tools.
+    pub async fn capacity(&self, owner: UserId, model: &ModelId) -> Capacity {
+        let context = self.facts(owner, model).await.and_then(|facts| facts.context);
+        let context = context.and_then(|tokens| usize::try_from(tokens).ok()).unwrap_or(UNKNOWN_CONTEXT_TOKENS);
+        Capacity { context, searches: model.provider != BUILT_IN }
     }
 
     /// The models of a provider, or the provider itself where it has none to show.
@@ -382,9 +387,8 @@ fn view(provider: &str, provider_name: Option<&str>, name: String, reason: Optio
 
 /// It runs here and costs nothing but time.
 fn built_in_facts() -> Facts {
-    let context = Models::capacity(&ModelId::new(BUILT_IN, "")).context as u64;
     Facts {
-        context: Some(context),
+        context: Some(BUILT_IN_CONTEXT_TOKENS),
         tools: Some(true),
         images: Some(false),
         pdf: Some(false),

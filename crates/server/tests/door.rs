@@ -196,8 +196,8 @@ async fn tools_for_apps_alone_are_not_offered_and_do_not_shift_the_others() {
 async fn more_tools_than_a_model_reads_are_found_and_then_called_under_their_permissions() {
     let about = "Turns one of many widgets, as far as it can be turned, and says how far that was.";
     let mut tools: Vec<Value> =
-        (0..500).map(|number| json!({ "name": format!("widget_{number}"), "description": about })).collect();
-    tools.insert(250, json!({ "name": "open_ticket", "description": "Opens a ticket." }));
+        (0..1_000).map(|number| json!({ "name": format!("widget_{number}"), "description": about })).collect();
+    tools.insert(500, json!({ "name": "open_ticket", "description": "Opens a ticket." }));
     let server = ScriptedMcp::start(tools).await;
     let one = |name: &str, arguments: Value| Step::Calls(vec![(name.into(), arguments)]);
     let finds = || one("search_tools", json!({ "query": "ticket" }));

@@ -25,9 +25,14 @@ struct Scene {
 
 impl Scene {
     async fn new(database: Database, count: usize, steps: Vec<Step>) -> Self {
+        Self::with_settings(database, count, steps, &[]).await
+    }
+
+    async fn with_settings(database: Database, count: usize, steps: Vec<Step>, settings: &[(&str, &str)]) -> Self {
         let model = ScriptedModel::start(steps).await;
         let server = ScriptedMcp::start(tools(count)).await;
-        let app = TestApp::builder().database(database).set("OPENAI_BASE_URL", &model.base_url).start().await;
+        let app = TestApp::builder().database(database).set("OPENAI_BASE_URL", &model.base_url);
+        let app = settings.iter().fold(app, |app, (name, value)| app.set(name, *value)).start().await;
         let person = app.person().await;
         let connection = person.connect_to("factory", &server.url).await;
         let chat = person.new_chat().await;
@@ -59,7 +64,7 @@ async fn a_model_searches_asks_for_details_and_calls_what_it_found_with_permissi
             one("open_ticket", json!({})),
             Step::Text("Opened.".into()),
         ];
-        let scene = Scene::new(database, 500, steps).await;
+        let scene = Scene::new(database, 1_000, steps).await;
         let (_, waiting) = scene.person.ask(&scene.chat, "The door is broken", scene.choice.clone()).await;
         assert_eq!(waiting["status"], "waiting", "what was found asks as everything does: {waiting}");
         assert!(scene.server.calls().is_empty());
@@ -94,7 +99,7 @@ async fn a_model_searches_asks_for_details_and_calls_what_it_found_with_permissi
 #[tokio::test]
 async fn a_tool_that_the_person_names_is_offered_at_once_and_a_forbidden_one_does_not_run() {
     let steps = vec![one("widget_321", json!({})), Step::Text("It may not.".into())];
-    let scene = Scene::new(Database::of_environment(), 500, steps).await;
+    let scene = Scene::new(Database::of_environment(), 1_000, steps).await;
     assert_eq!(scene.person.allow(&scene.connection, "widget_321", "never").await.0, 200);
     let (_, answer) = scene.person.ask(&scene.chat, "Use the widget_321 tool to turn it", scene.choice.clone()).await;
     assert_eq!(scene.offered()[0][2..], ["widget_321"]);
@@ -122,4 +127,23 @@ async fn ten_thousand_tools_are_chosen_from_in_one_turn() {
     let said = answer["toolCalls"][0]["result"]["content"][0]["text"].as_str().unwrap();
     assert!(said.starts_with("1 of 10001 tools fit"), "{said}");
     scene.app.stop().await;
+}
+
+#[tokio::test]
+async fn searches_only_where_definitions_exceed_the_context() {
+    for (context, searches) in [(200_000, false), (8_000, true)] {
+        let folder = tempfile::TempDir::new().unwrap();
+        let file = folder.path().join("models.json");
+        let facts = json!({ "name": "scripted", "context": context, "tools": true });
+        let known = json!({ "date": "2026-11-20", "providers": [{ "hosts": ["127.0.0.1"], "models": [facts] }] });
+        std::fs::write(&file, known.to_string()).unwrap();
+        let settings = [("CHAT_MODEL_CATALOGUE", file.to_str().unwrap())];
+        // Some 10,000 tokens of definitions.
+        let steps = vec![Step::Text("Hello.".into())];
+        let scene = Scene::with_settings(Database::of_environment(), 300, steps, &settings).await;
+        scene.person.ask(&scene.chat, "Hello", scene.choice.clone()).await;
+        let expected = if searches { 2 } else { 301 };
+        assert_eq!(scene.offered()[0].len(), expected, "context of {context} tokens");
+        scene.app.stop().await;
+    }
 }

@@ -21,7 +21,7 @@ use super::{Run, history};
 use crate::app::App;
 use crate::files::results::Keeper;
 use crate::files::sight::{Sight, Takes};
-use crate::models::{ModelId, Models};
+use crate::models::ModelId;
 use crate::tools::discovery::Offer;
 use crate::tools::permission::{Audited, Changed, Verdict, pin, place};
 use crate::tools::{BoundTool, CallEnd, Selection, Toolset, Watcher};
@@ -92,7 +92,8 @@ impl<'a> Caller<'a> {
                 ModelMessage::User { text, .. } => Some(text.as_str()),
                 _ => None,
             });
-            let offer = Offer::new(toolset, Models::capacity(model), words.unwrap_or_default(), conversation);
+            let capacity = self.app.models.capacity(self.run.owner, model).await;
+            let offer = Offer::new(toolset, capacity, words.unwrap_or_default(), conversation);
             if let Some(text) = offer.notice(toolset) {
                 self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text } });
             }

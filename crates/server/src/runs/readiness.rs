@@ -5,7 +5,6 @@ use domain::model::Request;
 
 use super::engine::SYSTEM;
 use crate::app::App;
-use crate::models::Models;
 use crate::tools::discovery::Offer;
 
 /// Has the model that answers by default read the tools of a person, if that is the built-in one and nobody waits for it:
@@ -18,7 +17,7 @@ pub async fn prepare(app: &App, user: UserId) {
     }
     let Ok(servers) = app.store.list_servers(user).await else { return };
     let toolset = app.tools.known(&servers);
-    let offer = Offer::new(&toolset, Models::capacity(&model), "", &[]);
+    let offer = Offer::new(&toolset, app.models.capacity(user, &model).await, "", &[]);
     // Which tools fit depends on the words where they are too many.
     if matches!(offer, Offer::Whole) && !toolset.tools().is_empty() {
         app.models.prepare(Request { system: SYSTEM.to_owned(), tools: offer.specs(&toolset), ..Request::default() });

@@ -1,8 +1,8 @@
 //! Which of a turn's tools a model gets to read: all of them, or the means to find them.
 //!
-//! A long list costs a model more than it is worth: it is read with every call, and the choice gets worse. Beyond a share
-//! of what the model can read, it gets two tools of ours in the place of the list, and what it finds joins them, behind what
-//! was there, so that the beginning of the request stays the same for the providers' caches.
+//! Definitions that fit the context of the model beside a conversation are given as they are. Where they do not fit, the
+//! model gets two tools of ours in the place of the list, and what it finds joins them, behind what was there, so that the
+//! beginning of the request stays the same for the providers' caches.
 
 mod search;
 
@@ -23,11 +23,14 @@ pub const SEARCH: &str = "search_tools";
 /// The tool that describes tools.
 pub const DETAILS: &str = "get_tool_details";
 
-/// The share of what a model can read that a list of tools may take: 5 %, the upper end of what the protocol's advice to
-/// clients names (1 to 5 %).
-const SHARE: usize = 20;
-/// A list of fewer tokens is always given whole: searching it would cost more.
-const FLOOR: usize = 4_000;
+/// Share of the context that tool definitions may take, as a divisor: the other half is for the conversation. It is fixed,
+/// so that a growing conversation does not change the list, which providers cache.
+const DEFINITIONS_SHARE: usize = 2;
+/// Share of the context that tools found by a search may take, as a divisor: 5 %, the upper end of what the protocol's
+/// advice to clients names (1 to 5 %).
+const FOUND_SHARE: usize = 20;
+/// Minimum tokens for tools found by a search, where that much fits.
+const MIN_FOUND_TOKENS: usize = 4_000;
 /// Tokens of the tools that a model gets that cannot search.
 const FITTING: usize = 1_000;
 /// Bytes of JSON that come to a token, roughly.
@@ -74,10 +77,11 @@ impl Offer {
     /// For a message of a person in a conversation.
     pub fn new(toolset: &Toolset, capacity: Capacity, message: &str, conversation: &[ModelMessage]) -> Self {
         let tools = toolset.tools();
-        let room = FLOOR.max(capacity.context / SHARE) * TOKEN;
-        if !is_heavier(tools, room) {
+        let fitting_tokens = capacity.context / DEFINITIONS_SHARE;
+        if !is_heavier(tools, fitting_tokens * TOKEN) {
             return Self::Whole;
         }
+        let room = MIN_FOUND_TOKENS.max(capacity.context / FOUND_SHARE).min(fitting_tokens) * TOKEN;
         let mut given = called(toolset, conversation);
         for index in named(tools, message) {
             if !given.contains(&index) {

@@ -9,7 +9,7 @@ use store::servers::Server;
 use super::*;
 use crate::tools::{Opened, Origin, Selection, Wanted};
 
-const ROOMY: Capacity = Capacity { context: 128_000, searches: true };
+const ROOMY: Capacity = Capacity { context: 32_000, searches: true };
 
 /// The tools of these connections, as a turn has them.
 fn toolset(servers: &[(&str, Vec<ToolDefinition>)]) -> Toolset {
@@ -65,9 +65,9 @@ fn search_names(toolset: &Toolset, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_small_list_is_given_whole_however_little_a_model_reads() {
+fn a_list_that_fits_is_given_whole() {
     let toolset = many(20);
-    for context in [0, 8_192, 1_000_000] {
+    for context in [4_096, 8_192, 1_000_000] {
         let offer = Offer::new(&toolset, Capacity { context, ..ROOMY }, "hello", &[]);
         assert_eq!(names(&offer, &toolset).len(), toolset.tools().len(), "{context}");
         assert!(offer.call(&toolset, SEARCH, Map::new()).is_none(), "there is nothing to search");
@@ -78,8 +78,8 @@ fn a_small_list_is_given_whole_however_little_a_model_reads() {
 fn what_is_long_depends_on_what_the_model_reads() {
     let toolset = many(300);
     let is_whole = |context| matches!(Offer::new(&toolset, Capacity { context, ..ROOMY }, "", &[]), Offer::Whole);
-    assert!(!is_whole(128_000));
-    assert!(is_whole(1_000_000));
+    assert!(!is_whole(16_000));
+    assert!(is_whole(128_000));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_search_gives_no_more_than_there_is_room_for() {
     let heavy = (0..60).map(|number| tool(&format!("widget_{number}"), &"Turns a widget. ".repeat(40)));
     let ticket = tool("create_issue", "Opens a new ticket in the tracker.");
     let toolset = toolset(&[("factory", heavy.chain([ticket]).collect())]);
-    let offer = Offer::new(&toolset, Capacity { context: 0, searches: true }, "please", &[]);
+    let offer = Offer::new(&toolset, Capacity { context: 8_192, searches: true }, "please", &[]);
     let said = call(&offer, &toolset, SEARCH, json!({ "query": "widget", "limit": 50 }));
     assert!(
         said.contains("by their names:\n- widget_0") && said.contains("before you call them:\n- widget_2"),
@@ -117,7 +117,7 @@ fn a_search_gives_no_more_than_there_is_room_for() {
     );
     let given = offer.specs(&toolset);
     let bytes: usize = given[2..].iter().map(|spec| spec.description.len()).sum();
-    assert!(given.len() > 20 && bytes <= FLOOR * TOKEN, "{} tools of {bytes} bytes", given.len());
+    assert!(given.len() > 20 && bytes <= MIN_FOUND_TOKENS * TOKEN, "{} tools of {bytes} bytes", given.len());
     call(&offer, &toolset, DETAILS, json!({ "names": ["widget_49"] }));
     assert_eq!(names(&offer, &toolset).last().unwrap(), "widget_49", "what is asked for by name is given");
 }
