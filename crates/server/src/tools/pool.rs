@@ -22,10 +22,11 @@ use store::servers::Server;
 use super::view::{ConnectionStatus, ConnectionView};
 use super::{Opened, Tools};
 use crate::app::App;
+use crate::config::Limit;
 use crate::events::Event;
 use crate::runs::readiness;
 use attempt::{WANTS_MORE, WANTS_SIGN_IN, connect, may_sign_in, random_byte, settle};
-use slot::{Slot, made_from};
+use slot::{OpeningPermit, Slot, made_from};
 
 pub use slot::InUse;
 pub(super) use slot::Known;
@@ -103,15 +104,17 @@ impl Pool {
         }
         self.recall_one(app, server, slot).await;
         let began = app.clock.now();
-        if let Some(reason) = self.is_full(app, user) {
-            slot.set(|known| known.fail(reason.clone(), began));
-            if is_told {
-                self.tell(app, user, server);
+        let permit = match self.reserve(app.config.limits.connections, slot, began) {
+            Ok(permit) => permit,
+            Err(reason) => {
+                slot.set(|known| known.fail(reason.clone(), began));
+                if is_told {
+                    self.tell(app, user, server);
+                }
+                return Err(reason);
             }
-            return Err(reason);
-        }
+        };
         slot.set(|known| {
-            known.connecting_since = Some(began);
             // Whoever is about to sign in is not disturbed by another look.
             if is_told && known.status != Some(ConnectionStatus::NeedsSignIn) {
                 known.status = Some(ConnectionStatus::Connecting);
@@ -122,8 +125,9 @@ impl Pool {
         }
         let outcome = connect(app, user, server, &slot.gone).await;
         let now = app.clock.now();
-        slot.set(|known| known.connecting_since = None);
         let result = settle(app, slot, outcome, now.millis_since(began), now);
+        // An open connection counts by itself.
+        drop(permit);
         self.tell_anew(app, slot).await;
         if let Some(connection) = slot.known().connection {
             watch::keep_listing(app, slot).await;
@@ -134,19 +138,27 @@ impl Pool {
         result
     }
 
-    /// Why no more connections may be opened for a person; reads on from the server's name.
-    fn is_full(&self, app: &App, user: UserId) -> Option<String> {
-        let limit = app.config.limits.connections;
-        let open: Vec<UserId> = self.slots().values().filter(|slot| slot.is_open()).map(|slot| slot.owner).collect();
-        if open.iter().filter(|owner| **owner == user).count() >= limit.each {
-            let each = limit.each;
-            return Some(format!(
+    /// Marks a connection as being opened, which counts towards the limits as an open one does. Counting and marking are one
+    /// step, so that attempts at the same moment cannot exceed the limits together.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the connection may not be opened; continues a sentence that begins with the server's name.
+    fn reserve<'a>(&self, limit: Limit, slot: &'a Slot, now: Timestamp) -> Result<OpeningPermit<'a>, String> {
+        let slots = self.slots();
+        let counted = slots.values().filter(|other| other.server != slot.server && other.is_open_or_opening());
+        let owners: Vec<UserId> = counted.map(|other| other.owner).collect();
+        let each = limit.each;
+        if owners.iter().filter(|owner| **owner == slot.owner).count() >= each {
+            return Err(format!(
                 "is not asked: {each} of your connections are open, which is as many as may be; those that nobody uses \
                  are closed after 15 minutes"
             ));
         }
-        (open.len() >= limit.all)
-            .then(|| "is not asked: the server keeps as many connections open as it can; try again soon".to_owned())
+        if owners.len() >= limit.all {
+            return Err("is not asked: the server keeps as many connections open as it can; try again soon".to_owned());
+        }
+        Ok(OpeningPermit::new(slot, now))
     }
 
     /// The open connection of a row, also to a server without tools, for what it offers beside them. The error reads on

@@ -110,3 +110,22 @@ async fn a_person_has_some_connections_open() {
     assert_eq!(refresh(&other, &theirs).await["status"], "connected");
     app.stop().await;
 }
+
+#[tokio::test]
+async fn counts_connections_that_are_being_opened() {
+    let (limit, count) = (3, 12);
+    let app = TestApp::builder().set("CHAT_MAX_CONNECTIONS_PER_USER", limit.to_string()).start().await;
+    let server = ScriptedMcp::start([json!({ "name": "one" })]).await;
+    let person = app.person().await;
+    let mut ids = Vec::new();
+    for number in 0..count {
+        ids.push(person.connect_to(&format!("server {number}"), &server.url).await);
+    }
+    let opened = ids.iter().map(async |id| {
+        let (_, view) = person.post(&format!("/api/connections/{id}/refresh"), &json!({})).await;
+        view["status"] == "connected"
+    });
+    let opened = futures_util::future::join_all(opened).await;
+    assert_eq!(opened.iter().filter(|is_open| **is_open).count(), limit);
+    app.stop().await;
+}

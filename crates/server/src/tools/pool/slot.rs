@@ -109,6 +109,24 @@ impl Known {
     }
 }
 
+/// Marks a connection as being opened for as long as it lives.
+#[derive(Debug)]
+pub struct OpeningPermit<'a>(&'a Slot);
+
+impl<'a> OpeningPermit<'a> {
+    /// Marks the connection of `slot` as being opened since `now`.
+    pub fn new(slot: &'a Slot, now: Timestamp) -> Self {
+        slot.set(|known| known.connecting_since = Some(now));
+        Self(slot)
+    }
+}
+
+impl Drop for OpeningPermit<'_> {
+    fn drop(&mut self) {
+        self.0.set(|known| known.connecting_since = None);
+    }
+}
+
 /// Keeps a connection from being closed as idle.
 #[derive(Debug)]
 pub struct InUse(Arc<Slot>);
@@ -149,9 +167,12 @@ impl Slot {
         change(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether a connection is open.
-    pub fn is_open(&self) -> bool {
-        self.set(|known| known.connection.as_ref().is_some_and(|connection| !connection.is_closed()))
+    /// Whether a connection is open, or is being opened.
+    pub fn is_open_or_opening(&self) -> bool {
+        self.set(|known| {
+            known.connecting_since.is_some()
+                || known.connection.as_ref().is_some_and(|connection| !connection.is_closed())
+        })
     }
 
     /// Somebody needs it.
