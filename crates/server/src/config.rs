@@ -1,5 +1,6 @@
 //! Every setting, its default and its meaning. Read once, at start; a name or value that is not understood is refused.
 
+mod host_name;
 mod limits;
 mod origin;
 mod providers;
@@ -17,6 +18,7 @@ use url::Url;
 
 use crate::auth::address::TrustedProxy;
 
+pub use host_name::{HostName, InvalidHostName};
 pub use limits::{Limit, Limits};
 pub use origin::{NotAnOrigin, Origin};
 pub use providers::OPENAI_HOST;
@@ -65,6 +67,8 @@ pub struct Config {
     pub network_allow: Vec<Allow>,
     /// `CHAT_CORS_ORIGINS`: pages of other origins that may use the auth, data and functions APIs. Default: none.
     pub cors_origins: Vec<Origin>,
+    /// `CHAT_ALLOWED_HOSTS`: names under which this server is reached, beside that of the site URL. Default: none.
+    pub allowed_hosts: Vec<HostName>,
     /// `CHAT_FALLBACK_TOOLS`: `google-drive` (default) or `off`.
     pub fallback_tools: bool,
     /// `GOOGLE_CLIENT_ID`, `GOOGLE_CLIENT_SECRET`: with both, people can link their Google Drive.
@@ -196,6 +200,7 @@ impl Config {
             network_allow: source
                 .list("CHAT_NETWORK_ALLOW", "hosts, host:port pairs or networks such as 10.0.0.0/8")?,
             cors_origins: source.list("CHAT_CORS_ORIGINS", "origins such as https://app.example.com")?,
+            allowed_hosts: source.list("CHAT_ALLOWED_HOSTS", "names of hosts such as chat.internal")?,
             fallback_tools: source
                 .choice("CHAT_FALLBACK_TOOLS", &[("google-drive", true), ("off", false)])?
                 .unwrap_or(true),

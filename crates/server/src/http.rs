@@ -21,6 +21,7 @@ pub mod google_drive;
 pub mod headers;
 pub mod health;
 pub mod history;
+mod host_check;
 pub mod import;
 mod intake;
 pub mod mcp_servers;
@@ -46,6 +47,7 @@ use axum::middleware::from_fn_with_state;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::app::App;
+use host_check::AllowedHosts;
 use intake::Intake;
 use route::Access::{Anyone, Owner, SignedIn};
 use route::{Entry, Section, delete, get, patch, post, put};
@@ -183,5 +185,7 @@ pub fn routes(app: &App) -> Router {
         .layer(from_fn_with_state(Intake::new(app.config.limits.bodies_bytes), intake::bound))
         .layer(CatchPanicLayer::custom(error::after_panic))
         .with_state(app.clone());
-    headers::security(cors::allow(routes, &app.config.cors_origins))
+    let routes = cors::allow(routes, &app.config.cors_origins);
+    let hosts = AllowedHosts::new(&app.site_url, &app.config.allowed_hosts);
+    headers::security(host_check::check(routes, hosts))
 }

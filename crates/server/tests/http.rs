@@ -10,7 +10,7 @@ async fn who_sends_nothing_more_is_let_go() {
     let app = TestApp::start().await;
     let person = app.person().await;
     let half_sent = format!(
-        "POST /api/tools/run HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {}\r\nContent-Length: 9\r\n\r\n{{",
+        "POST /api/tools/run HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nContent-Length: 9\r\n\r\n{{",
         person.token
     );
     // The beginnings of HTTP/1 and HTTP/2 look alike.
@@ -110,5 +110,36 @@ async fn without_configured_origins_no_answer_is_shared() {
     let ask = app.http.request(reqwest::Method::OPTIONS, format!("{}/rest/v1/ai_chat_sessions", app.url));
     let ask = ask.header("origin", "https://app.example.com").header("access-control-request-method", "GET");
     assert!(shared(&ask.send().await.unwrap()).is_empty());
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn refuses_foreign_names_on_every_route() {
+    let app = TestApp::builder().set("CHAT_ALLOWED_HOSTS", "chat.internal").start().await;
+    let status = async |path: &str, host: &str| {
+        let request = app.http.get(format!("{}{path}", app.url)).header("host", host);
+        request.send().await.unwrap().status().as_u16()
+    };
+    for path in ["/", "/auth", "/auth/v1/settings", "/api/openapi.json", "/rest/v1/mcp_servers", "/v1/models"] {
+        assert_eq!(status(path, "evil.example").await, 403, "{path}");
+        assert_eq!(status(path, "evil.example:3000").await, 403, "{path}");
+        for host in ["localhost:3000", "127.0.0.1", "[::1]:3000", "chat.internal:8080"] {
+            assert_ne!(status(path, host).await, 403, "{path} at {host}");
+        }
+    }
+    let sign_up = app.http.post(format!("{}/auth/v1/signup", app.url)).header("host", "evil.example");
+    let body = serde_json::json!({ "email": "a@b.example", "password": "correct horse" });
+    assert_eq!(sign_up.json(&body).send().await.unwrap().status(), 403);
+    assert_eq!(status("/health/live", "probe.internal").await, 200);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn is_reached_by_the_name_of_the_site() {
+    let app = TestApp::builder().set("CHAT_SITE_URL", "https://chat.example").start().await;
+    for (host, expected) in [("chat.example", 200), ("chat.example:3000", 200), ("other.example", 403)] {
+        let response = app.http.get(format!("{}/api/openapi.json", app.url)).header("host", host).send().await.unwrap();
+        assert_eq!(response.status(), expected, "{host}");
+    }
     app.stop().await;
 }

@@ -34,6 +34,9 @@ pub enum ApiError {
     /// A sign-in without the second factor that its person has.
     #[error("sign in with your second factor first")]
     NeedsFactor,
+    /// The request names a host that is not this server.
+    #[error("this server is not known by this name; add the name to CHAT_ALLOWED_HOSTS, or set CHAT_SITE_URL")]
+    UnknownHost,
     /// No such thing, or it belongs to somebody else.
     #[error("{0} not found")]
     NotFound(&'static str),
@@ -110,7 +113,7 @@ impl ApiError {
             Self::TooLarge | Self::TooLargeFor { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedKind(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::NeedsFactor => StatusCode::FORBIDDEN,
+            Self::NeedsFactor | Self::UnknownHost => StatusCode::FORBIDDEN,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Conflict { .. } => StatusCode::CONFLICT,
@@ -130,6 +133,7 @@ impl ApiError {
             Self::UnsupportedKind(_) => "unsupported_media_type",
             Self::Unauthorized => "unauthorized",
             Self::NeedsFactor => "insufficient_aal",
+            Self::UnknownHost => "unknown_host",
             Self::NotFound("session") => "session_not_found",
             Self::NotFound(_) => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",

@@ -53,7 +53,7 @@ async fn crowds_that_do_not_read_or_end_nothing_cost_little_and_hold_up_nobody()
         told.push_str(&String::from_utf8_lossy(&watched.chunk().await.unwrap().unwrap()));
     }
     let before = program.memory();
-    let head = |rest: &str| format!("{rest} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {}\r\n", crowd.token);
+    let head = |rest: &str| format!("{rest} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n", crowd.token);
     let beginnings = [
         // Viewers that never read.
         format!("{}\r\n", head(&format!("GET /api/sessions/{chat}/stream"))),
@@ -101,7 +101,7 @@ async fn who_finds_no_place_is_told_and_finds_one_later() {
     for _ in 0..5 {
         open.push(connect(&app.url).await);
     }
-    let request = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let request = "GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     let ask = async || {
         let mut socket = connect(&app.url).await;
         socket.write_all(request.as_bytes()).await.unwrap();
@@ -130,7 +130,7 @@ async fn bodies_together_take_so_much_memory_and_no_more() {
     let mut hoarder = connect(&app.url).await;
     let token = &person.token;
     let head = format!(
-        "POST /functions/v1/ai-chat HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {token}\r\nContent-Length: 2000000\r\n\r\n"
+        "POST /functions/v1/ai-chat HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Length: 2000000\r\n\r\n"
     );
     hoarder.write_all(head.as_bytes()).await.unwrap();
     hoarder.write_all(&vec![b' '; MEBIBYTE - 1000]).await.unwrap();

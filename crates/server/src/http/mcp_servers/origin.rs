@@ -1,5 +1,4 @@
-//! Which web pages may call. A page elsewhere could point its own name at this machine (DNS rebinding) and would then look
-//! like one of ours, but for the name.
+//! Which web pages may call. Foreign names of this server are refused before, on every route.
 
 use axum::http::header;
 use axum::http::request::Parts;
@@ -9,15 +8,12 @@ use url::{Host, Url};
 use super::refusal::Refusal;
 use crate::app::App;
 
-/// Refuses what a browser sends for a page that is not ours, and names that cannot be this server's.
+/// Refuses what a browser sends for a page that is not ours.
 pub fn check(app: &App, parts: &Parts) -> Result<(), Refusal> {
     let header = |name| parts.headers.get(name).map(|value| value.to_str().unwrap_or_default());
     // HTTP/2 has the host in the address.
     let host = parts.uri.authority().map(Authority::as_str).or_else(|| header(header::HOST));
     let host = host.unwrap_or_default();
-    if app.config.listen.ip().is_loopback() && !is_fixed(host) && !is_host_of(host, &app.site_url) {
-        return Err(Refusal::forbidden("this server has no such name unless CHAT_SITE_URL says so"));
-    }
     match header(header::ORIGIN) {
         Some(origin) if !is_ours(origin, host, &app.site_url) => {
             Err(Refusal::forbidden("pages of other origins may not call this server"))

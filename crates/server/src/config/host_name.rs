@@ -1,0 +1,47 @@
+//! Names of hosts.
+
+use std::str::FromStr;
+
+use url::Host;
+
+/// Name of a host, in lower case and without a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostName(String);
+
+impl HostName {
+    /// Returns the name, such as `chat.example.com`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The text is not the name of a host.
+#[derive(Debug, thiserror::Error)]
+#[error("not the name of a host")]
+pub struct InvalidHostName;
+
+impl FromStr for HostName {
+    type Err = InvalidHostName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidHostName> {
+        match Host::parse(text).map_err(|_| InvalidHostName)? {
+            Host::Domain(name) if !name.contains(['*', '/', ':']) => Ok(Self(name)),
+            // An address needs no permission.
+            _ => Err(InvalidHostName),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_names_without_port_or_path() {
+        assert_eq!("Chat.Example".parse::<HostName>().unwrap().as_str(), "chat.example");
+        for text in ["", "chat.example:80", "https://chat.example", "chat.example/x", "*.example", "10.0.0.1", "[::1]"]
+        {
+            assert!(text.parse::<HostName>().is_err(), "{text}");
+        }
+    }
+}
