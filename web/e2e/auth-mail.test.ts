@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { databases, startApp, type TestApp } from "./app.ts";
-import { another, browser, newEmail, ok, password, sessionOf } from "./auth-browser.ts";
+import { another, browser, type Client, newEmail, ok, password, sessionOf } from "./auth-browser.ts";
 import { confirmed, deadLink, follow, fragmentOf, landingOf, methodOf, refusalOf } from "./mailed.ts";
 import { Mailbox } from "./mailbox.ts";
 
@@ -117,18 +117,58 @@ for (const database of databases) {
       assert.equal(await follow(browser(app), link), "signup");
     });
 
-    test("signing up again mails again, and leaves the first password", async () => {
+    test("a later sign-up replaces an unconfirmed one", async () => {
       const email = newEmail();
-      const first = ok(await browser(app).signUp({ email, password }));
-      const second = ok(await browser(app).signUp({ email, password: "another horse" }));
+      const stranger = { email, password: "stranger's horse", options: { data: { name: "Eve" } } };
+      const first = ok(await browser(app).signUp(stranger));
+      const owner = { email, password, options: { data: { nickname: "Ann" } } };
+      const second = ok(await browser(app).signUp(owner));
       assert.equal(second.user?.id, first.user?.id);
+      assert.equal(second.user?.user_metadata["name"], undefined, "the answer shows nothing of the first");
+      assert.equal(second.user?.user_metadata["nickname"], "Ann");
       const [old, newer] = [await mailbox.next(email), await mailbox.next(email)];
       assert.deepEqual(fragmentOf(await landingOf(old.link)), deadLink);
-      await follow(browser(app), newer.link);
+      const client = browser(app);
+      await follow(client, newer.link);
+      const { user } = ok(await client.getUser());
+      assert.equal(user.user_metadata["name"], undefined);
+      assert.equal(user.user_metadata["sub"], user.id);
       await another(app, email);
-      const wrong = await browser(app).signInWithPassword({ email, password: "another horse" });
-      assert.equal(wrong.error?.code, "invalid_credentials");
+      assert.equal(await strangersSignIn(email), "invalid_credentials");
     });
+
+    test("a mailed code drops the password and metadata of a stranger's sign-up", async () => {
+      const proofs = [
+        async (client: Client, email: string) => {
+          ok(await client.signInWithOtp({ email }));
+          const { code } = await mailbox.next(email);
+          ok(await client.verifyOtp({ email, token: code, type: "email" }));
+        },
+        async (client: Client, email: string) => {
+          ok(await client.resetPasswordForEmail(email));
+          await follow(client, (await mailbox.next(email)).link);
+        },
+      ];
+      for (const prove of proofs) {
+        const email = newEmail();
+        const data = { name: "Eve" };
+        ok(await browser(app).signUp({ email, password: "stranger's horse", options: { data } }));
+        await mailbox.next(email);
+        const client = browser(app);
+        await prove(client, email);
+        const { user } = ok(await client.getUser());
+        assert.equal(user.user_metadata["name"], undefined);
+        assert.equal(user.user_metadata["email_verified"], true);
+        assert.equal(await strangersSignIn(email), "invalid_credentials");
+        ok(await client.updateUser({ password }));
+        await another(app, email);
+      }
+    });
+
+    async function strangersSignIn(email: string): Promise<string | undefined> {
+      const { error } = await browser(app).signInWithPassword({ email, password: "stranger's horse" });
+      return error?.code;
+    }
 
     test("an address with an account is answered like a new one, and its owner told", async () => {
       const email = await confirmed(app, mailbox);
@@ -141,7 +181,7 @@ for (const database of databases) {
       assert.equal(known.session, null);
       assert.deepEqual(keys(known.user), keys(fresh.user));
       assert.deepEqual(keys(known.user?.user_metadata ?? null), keys(fresh.user?.user_metadata ?? null));
-      assert.deepEqual(known.user?.identities, [], "the one difference that the protocol has");
+      assert.equal(known.user?.identities?.length, 1, "also where the reference server tells them apart");
       const again = ok(await browser(app).signUp({ email, password: "another horse" }));
       assert.notEqual(again.user?.id, known.user?.id, "a person who does not exist");
       const mail = await mailbox.next(email);

@@ -63,6 +63,8 @@ pub struct OneTimeToken {
     pub challenge: Option<Challenge>,
     /// From when on it is void.
     pub expires_at: Timestamp,
+    /// Whether it was mailed for the latest sign-up of the account.
+    pub from_sign_up: bool,
 }
 
 #[derive(sqlx::FromRow)]
@@ -76,6 +78,7 @@ struct TokenRow {
     challenge: Option<String>,
     challenge_method: Option<String>,
     expires_at: i64,
+    from_sign_up: bool,
 }
 
 impl TryFrom<TokenRow> for OneTimeToken {
@@ -95,28 +98,30 @@ impl TryFrom<TokenRow> for OneTimeToken {
             code_hash: row.code_hash,
             challenge,
             expires_at: Timestamp(row.expires_at),
+            from_sign_up: row.from_sign_up,
         })
     }
 }
 
 pub(crate) const REPLACE: &str = "INSERT INTO one_time_tokens
-      (id, user_id, kind, email, link_hash, code_hash, tries, challenge, challenge_method, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9)
+      (id, user_id, kind, email, link_hash, code_hash, tries, challenge, challenge_method, expires_at, from_sign_up)
+    VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10)
     ON CONFLICT (user_id, kind) DO UPDATE SET id = excluded.id, email = excluded.email, link_hash = excluded.link_hash,
       code_hash = excluded.code_hash, tries = 0, challenge = excluded.challenge,
-      challenge_method = excluded.challenge_method, expires_at = excluded.expires_at";
+      challenge_method = excluded.challenge_method, expires_at = excluded.expires_at,
+      from_sign_up = excluded.from_sign_up";
 
 pub(crate) const SPEND: &str = "DELETE FROM one_time_tokens WHERE user_id = $1 AND id = $2";
 
 pub(crate) const VOID: &str = "DELETE FROM one_time_tokens WHERE user_id = $1";
 
 const GET_BY_LINK: &str =
-    "SELECT id, user_id, kind, email, link_hash, code_hash, challenge, challenge_method, expires_at
+    "SELECT id, user_id, kind, email, link_hash, code_hash, challenge, challenge_method, expires_at, from_sign_up
     FROM one_time_tokens WHERE link_hash = $1";
 
 const TRY: &str = "UPDATE one_time_tokens SET tries = tries + 1
     WHERE email = $1 AND (kind = $2 OR kind = $3) AND tries < $4
-    RETURNING id, user_id, kind, email, link_hash, code_hash, challenge, challenge_method, expires_at";
+    RETURNING id, user_id, kind, email, link_hash, code_hash, challenge, challenge_method, expires_at, from_sign_up";
 
 /// Writes a token in the place of an older one of its kind; for a transaction's body.
 macro_rules! replace_token {
@@ -132,6 +137,7 @@ macro_rules! replace_token {
             .bind(token.challenge.as_ref().map(|challenge| challenge.text.as_str()))
             .bind(token.challenge.as_ref().map(|challenge| challenge.method.word()))
             .bind(token.expires_at.0)
+            .bind(token.from_sign_up)
             .execute(&mut *$tx)
             .await?
     }};

@@ -10,7 +10,6 @@ use url::Url;
 use uuid::Uuid;
 
 use super::changes::{self, confirm, taken};
-use super::confirmation::Waiting;
 use super::email_change::{self, Way};
 use super::letters::Landing;
 
@@ -47,8 +46,8 @@ pub struct NewAccount {
 pub enum SignedUp {
     /// The person is signed in.
     In(SignIn),
-    /// The account waits for its address to be confirmed.
-    Waiting(Waiting),
+    /// The account waits for its address to be confirmed. It may describe no account: see [`Auth::sign_up`].
+    Waiting(User),
 }
 
 /// What is to be changed; what is `None` stays.

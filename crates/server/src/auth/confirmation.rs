@@ -4,6 +4,7 @@
 //! neither the answer nor its time tells, and a mail server that is away is told alike. The account is stored after the
 //! letter was taken: a sign-up that fails leaves nothing behind.
 
+use serde_json::json;
 use store::one_time_tokens::{OneTimeToken, TokenKind};
 use store::users::{Along, User};
 
@@ -16,25 +17,18 @@ use super::{Auth, AuthError};
 use crate::app::App;
 use crate::mail::{Letter, Subject};
 
-/// What became of a sign-up that waits for its confirmation.
-#[derive(Debug)]
-pub enum Waiting {
-    /// The account, which is new or was not confirmed before.
-    Account(User),
-    /// What a stranger may see: an account of nobody, because the address has a confirmed one already, or one that an
-    /// administrator made.
-    Hidden(User),
-}
-
 impl Auth {
-    /// Makes the account `new` and mails its owner. The caller's going away changes nothing.
+    /// Stores the account `new` and emails its owner. The caller's going away changes nothing.
+    ///
+    /// Returns the account as a stranger may see it. Where the address has a confirmed account already, or an invited one,
+    /// the answer looks the same and describes no account.
     pub(super) async fn sign_up_by_mail(
         &self,
         app: &App,
         new: User,
         email: &str,
         landing: Landing,
-    ) -> Result<Waiting, AuthError> {
+    ) -> Result<User, AuthError> {
         self.pauses.begin(Purpose::Confirmation, email)?;
         let work = settle(app.clone(), new, email.to_owned(), landing);
         let settled = app.tasks.complete("sign-up", work).await.unwrap_or(Err(CONFLICT.into()));
@@ -50,7 +44,9 @@ impl Auth {
         let worker = app.clone();
         in_background(app, async move {
             match worker.store.get_user_by_email(&email).await? {
-                Some(user) if user.email_confirmed_at.is_none() => mail_again(&worker, user, &email, &landing).await,
+                Some(user) if user.email_confirmed_at.is_none() => {
+                    mail_again(&worker, user, &email, &landing, true).await
+                }
                 _ => Ok(()),
             }
         });
@@ -74,30 +70,31 @@ impl Auth {
     }
 }
 
-async fn settle(app: App, mut new: User, email: String, landing: Landing) -> Result<Waiting, AuthError> {
+async fn settle(app: App, mut new: User, email: String, landing: Landing) -> Result<User, AuthError> {
     let found = app.store.get_user_by_email(&email).await?;
     let id = found.as_ref().map_or(new.id, |user| user.id);
+    note(&mut new, TokenKind::Confirmation, app.clock.now());
     if found.is_some_and(|user| user.email_confirmed_at.is_some()) {
         let link = Some(app.site_url.to_string());
         deliver(&app, &email, Letter { subject: Subject::AlreadyRegistered, link, code: None }).await?;
-        return Ok(nobody(new, &app));
+        return Ok(new);
     }
     let mut issued = app.auth.issue(&app, id, TokenKind::Confirmation, &email, landing.challenge.clone())?;
+    issued.token.from_sign_up = true;
     send(&app, &issued, &landing).await?;
-    note(&mut new, TokenKind::Confirmation, app.clock.now());
     for _ in 0..ATTEMPTS {
         // The account may have come to be, or may have been confirmed or deleted, while the letter was on its way.
         match app.store.get_user_by_email(&email).await? {
-            Some(user) if user.email_confirmed_at.is_some() => return Ok(nobody(new, &app)),
+            Some(user) if user.email_confirmed_at.is_some() => return Ok(new),
             Some(user) => {
                 issued.token.user = user.id;
-                let user = keep(&app, user, &issued.token).await?;
-                return Ok(if user.invited_at.is_some() { nameless(user) } else { Waiting::Account(user) });
+                let user = replace_sign_up(&app, user, &new, &issued.token).await?;
+                return Ok(if user.invited_at.is_some() { new } else { user });
             }
             None => {
                 issued.token.user = new.id;
                 match app.store.insert_user_with(&new, std::slice::from_ref(&issued.token)).await {
-                    Ok(()) => return Ok(Waiting::Account(new)),
+                    Ok(()) => return Ok(new),
                     Err(store::Error::Conflict(_)) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -107,9 +104,33 @@ async fn settle(app: App, mut new: User, email: String, landing: Landing) -> Res
     Err(CONFLICT.into())
 }
 
-/// Gives an unconfirmed account a new token and mails it.
-pub(super) async fn mail_again(app: &App, user: User, email: &str, landing: &Landing) -> Result<(), AuthError> {
-    let issued = app.auth.issue(app, user.id, TokenKind::Confirmation, email, landing.challenge.clone())?;
+/// Replaces an earlier sign-up of an unconfirmed account: nobody has shown yet whose address it is, and whoever signed up
+/// first may not be its owner. The metadata of an invited account was written by an administrator and stays.
+async fn replace_sign_up(app: &App, user: User, new: &User, token: &OneTimeToken) -> Result<User, AuthError> {
+    let now = app.clock.now();
+    change(app, user, CONFLICT, |user| {
+        user.password_hash.clone_from(&new.password_hash);
+        if user.invited_at.is_none() {
+            user.user_metadata.clone_from(&new.user_metadata);
+            user.user_metadata.insert("sub".to_owned(), json!(user.id));
+        }
+        note(user, token.kind, now);
+        Ok(Along { issue: std::slice::from_ref(token), ..Along::default() })
+    })
+    .await
+}
+
+/// Gives an unconfirmed account a new token and emails it. `from_sign_up` says whether it confirms the latest sign-up, with
+/// its password, or the address alone.
+pub(super) async fn mail_again(
+    app: &App,
+    user: User,
+    email: &str,
+    landing: &Landing,
+    from_sign_up: bool,
+) -> Result<(), AuthError> {
+    let mut issued = app.auth.issue(app, user.id, TokenKind::Confirmation, email, landing.challenge.clone())?;
+    issued.token.from_sign_up = from_sign_up;
     keep(app, user, &issued.token).await?;
     send(app, &issued, landing).await
 }
@@ -118,7 +139,7 @@ async fn send(app: &App, issued: &Issued, landing: &Landing) -> Result<(), AuthE
     app.auth.send_link(app, Subject::Confirmation, issued, LinkType::Signup, &landing.redirect).await
 }
 
-/// The password of whoever signed up first stays: nobody has shown yet whose address it is.
+/// Stores a token that was issued for an account.
 pub(super) async fn keep(app: &App, user: User, token: &OneTimeToken) -> Result<User, AuthError> {
     let now = app.clock.now();
     change(app, user, CONFLICT, |user| {
@@ -126,14 +147,4 @@ pub(super) async fn keep(app: &App, user: User, token: &OneTimeToken) -> Result<
         Ok(Along { issue: std::slice::from_ref(token), ..Along::default() })
     })
     .await
-}
-
-fn nobody(mut user: User, app: &App) -> Waiting {
-    note(&mut user, TokenKind::Confirmation, app.clock.now());
-    Waiting::Hidden(user)
-}
-
-/// What an administrator wrote about an invited person is not a stranger's to read.
-fn nameless(user: User) -> Waiting {
-    Waiting::Hidden(User { user_metadata: serde_json::Map::new(), ..user })
 }

@@ -69,6 +69,7 @@ impl OneTime {
             code_hash: hmac::sign(&self.key, &said(kind, email, &code)).as_ref().to_vec(),
             challenge,
             expires_at: now.plus_seconds(LIFETIME),
+            from_sign_up: false,
         };
         Ok(Issued { token, link_token, code })
     }

@@ -57,7 +57,7 @@ impl Auth {
             let (app, landing) = (&worker, &visitor.landing);
             match app.store.get_user_by_email(&visitor.email).await? {
                 Some(user) if user.email_confirmed_at.is_none() && !app.config.autoconfirm => {
-                    mail_again(app, user, &visitor.email, landing).await
+                    mail_again(app, user, &visitor.email, landing, false).await
                 }
                 Some(user) => mail(app, user, Subject::MagicLink, LinkType::MagicLink, landing).await,
                 None if create => mail_new(app, unconfirmed, &visitor.email, landing).await,
@@ -82,7 +82,8 @@ async fn mail_new(app: &App, mut user: User, email: &str, landing: &Landing) -> 
     } else {
         (TokenKind::Confirmation, Subject::Confirmation, LinkType::Signup)
     };
-    let issued = app.auth.issue(app, user.id, kind, email, landing.challenge.clone())?;
+    let mut issued = app.auth.issue(app, user.id, kind, email, landing.challenge.clone())?;
+    issued.token.from_sign_up = kind == TokenKind::Confirmation;
     note(&mut user, kind, app.clock.now());
     app.store.insert_user_with(&user, std::slice::from_ref(&issued.token)).await?;
     let sent = app.auth.send_link(app, subject, &issued, link, &landing.redirect).await;

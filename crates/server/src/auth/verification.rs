@@ -15,6 +15,9 @@ use super::sessions::SignIn;
 use super::{Auth, AuthError};
 use crate::app::App;
 
+/// Fields of the metadata that the server writes itself.
+const OWN_METADATA: [&str; 4] = ["sub", "email", "email_verified", "phone_verified"];
+
 /// What was mailed, as somebody shows it.
 #[derive(Debug, Clone)]
 pub enum Shown {
@@ -110,13 +113,26 @@ impl Auth {
             if user.is_banned(now) {
                 return Err(USER_BANNED.into());
             }
+            let is_first = user.email.is_some() && user.email_confirmed_at.is_none() && !user.is_anonymous;
+            if is_first && !token.from_sign_up {
+                drop_unproven(user);
+            }
             let whole = apply(user, token.kind, now).ok_or(gone)?;
-            Ok(Along { spend: Some(token.id), void: whole, ..Along::default() })
+            Ok(Along { spend: Some(token.id), void: whole, sign_out: is_first, ..Along::default() })
         })
         .await?;
         let change = matches!(token.kind, TokenKind::EmailChangeCurrent | TokenKind::EmailChangeNew);
         let half = change && user.email_change_confirmed.is_some();
         Ok((!half).then_some(user))
+    }
+}
+
+/// Drops what a sign-up chose that may not have been its address's owner's: the password, and the metadata unless an
+/// administrator wrote it.
+fn drop_unproven(user: &mut User) {
+    user.password_hash = None;
+    if user.invited_at.is_none() {
+        user.user_metadata.retain(|name, _| OWN_METADATA.contains(&name.as_str()));
     }
 }
 

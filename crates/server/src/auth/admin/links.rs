@@ -148,7 +148,8 @@ impl Auth {
             _ => None,
         };
         let sent_to = if purpose == Purpose::EmailChangeNew { new_email.as_ref() } else { None }.unwrap_or(&email);
-        let issued = self.issue(app, user.id, purpose.kind(), sent_to, None)?;
+        let mut issued = self.issue(app, user.id, purpose.kind(), sent_to, None)?;
+        issued.token.from_sign_up = purpose == Purpose::Signup;
         let link = self.action_link(app, &issued, purpose.link(), &redirect)?;
         let data =
             if purpose.makes_accounts() && (is_new || purpose == Purpose::Signup) { wish.data } else { Map::new() };
@@ -183,7 +184,11 @@ impl Auth {
         let redirect = self.redirect_target(redirect);
         self.send_link(app, Subject::Invite, &issued, LinkType::Invite, &redirect).await?;
         let edit = |user: &mut User| {
-            if is_new {
+            // What an earlier sign-up of the address wrote is not the administrator's.
+            if !is_new && user.invited_at.is_none() {
+                user.user_metadata = Map::new();
+            }
+            if is_new || user.invited_at.is_none() {
                 merge(&mut user.user_metadata, &data);
             }
         };

@@ -11,7 +11,6 @@ use super::body::{SessionBody, UserBody};
 use super::extract::{Address, Caller, JsonBody, UserAgent, landing, query_value};
 use crate::app::App;
 use crate::auth::accounts::{Change, NewAccount, SignedUp};
-use crate::auth::confirmation::Waiting;
 use crate::auth::limits::Limit;
 use crate::auth::password;
 use crate::auth::refusal::{ANONYMOUS_DISABLED, CONFLICT, PHONE_SIGNUP_DISABLED, Refusal, SIGNUP_DISABLED};
@@ -64,8 +63,7 @@ pub async fn sign_up(
     let account = read_new_account(&app, &uri, body)?;
     Ok(match app.auth.sign_up(&app, account, user_agent).await? {
         SignedUp::In(sign_in) => Json(SessionBody::from(sign_in)).into_response(),
-        SignedUp::Waiting(Waiting::Account(user)) => Json(UserBody::from(user)).into_response(),
-        SignedUp::Waiting(Waiting::Hidden(user)) => Json(UserBody::without_identities(user)).into_response(),
+        SignedUp::Waiting(user) => Json(UserBody::from(user)).into_response(),
     })
 }
 

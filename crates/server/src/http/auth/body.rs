@@ -157,13 +157,6 @@ impl From<User> for UserBody {
     }
 }
 
-impl UserBody {
-    /// What a stranger may see of a person.
-    pub fn without_identities(user: User) -> Self {
-        Self { identities: Vec::new(), ..user.into() }
-    }
-}
-
 fn e_mail_identity(user: &User) -> Option<IdentityBody> {
     let email = user.email.clone()?;
     Some(IdentityBody {
