@@ -165,6 +165,18 @@ for (const database of databases) {
       }
     });
 
+    test("a failed sign-in leaves a line with its address and reason in the log", async () => {
+      const email = await confirmed(app, mailbox);
+      assert.ok((await browser(app).signInWithPassword({ email, password: "wrong horse" })).error);
+      const lines = app.log().split("\n");
+      const line = lines.find((one) => one.includes("sign-in failed") && one.includes("wrong password"));
+      assert.match(
+        line ?? "",
+        /"message":"sign-in failed","client_address":"127\.0\.0\.1","reason":"wrong password"/,
+      );
+      assert.ok(!app.log().includes(email));
+    });
+
     async function strangersSignIn(email: string): Promise<string | undefined> {
       const { error } = await browser(app).signInWithPassword({ email, password: "stranger's horse" });
       return error?.code;

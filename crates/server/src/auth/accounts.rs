@@ -73,6 +73,8 @@ pub struct Change {
     pub redirect: Url,
     /// What the request says of PKCE, and the method.
     pub challenge: (Option<String>, Option<String>),
+    /// Network address of the request.
+    pub from: IpAddr,
 }
 
 impl Auth {
@@ -158,7 +160,7 @@ impl Auth {
             return Err(PHONE_CHANGE_DISABLED.into());
         }
         let spend = match change.password {
-            Some(_) => self.check_reauthentication(app, &user, claims, change.nonce.as_deref()).await?,
+            Some(_) => self.check_reauthentication(app, &user, claims, change.nonce.as_deref(), change.from).await?,
             None => None,
         };
         let password_hash = self.hash_of_new(&user, change.password, change.current_password).await?;

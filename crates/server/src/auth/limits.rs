@@ -16,7 +16,7 @@ use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
 use super::error::AuthError;
-use attempts::Attempts;
+use attempts::{Attempts, log_failure};
 
 pub use attempts::{Attempt, Proof};
 pub use steady::SteadyClock;
@@ -117,10 +117,10 @@ impl Limits {
     /// Counts a try to prove that one is the person of `account`, or refuses it: see [`Attempts`]. Whoever passes says so
     /// with [`Attempt::succeeded`]; anything else stays counted as a failure.
     pub fn attempt(&self, proof: Proof, account: &str, address: IpAddr) -> Result<Attempt<'_>, AuthError> {
-        match &self.0 {
-            Some(counters) => counters.attempts.begin(proof, account, one_subscriber(address)),
-            None => Ok(Attempt::uncounted()),
-        }
+        let from = address.to_canonical();
+        let counted = self.0.as_ref().map(|counters| counters.attempts.begin(proof, account, one_subscriber(address)));
+        let counted = counted.transpose().inspect_err(|_| log_failure(from, "too many attempts"))?;
+        Ok(Attempt::new(proof, from, counted))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Showing once more that one is oneself, with a mailed code, before a new password counts.
 
+use std::net::IpAddr;
+
 use domain::Timestamp;
 use store::one_time_tokens::TokenKind;
 use store::users::User;
@@ -7,6 +9,7 @@ use uuid::Uuid;
 
 use super::confirmation::keep;
 use super::letters::deliver;
+use super::limits::Proof;
 use super::one_time::TRIES;
 use super::pauses::Purpose;
 use super::refusal::{
@@ -47,9 +50,16 @@ impl Auth {
         user: &User,
         claims: Claims,
         nonce: Option<&str>,
+        from: IpAddr,
     ) -> Result<Option<Uuid>, AuthError> {
         match nonce {
-            Some(nonce) => self.token_of_nonce(app, user, nonce).await.map(Some),
+            Some(nonce) => {
+                let account = user.email.as_deref().ok_or(REAUTHENTICATION_NOT_VALID)?;
+                let attempt = self.limits.attempt(Proof::MailedCode, account, from)?;
+                let token = self.token_of_nonce(app, user, nonce).await?;
+                attempt.succeeded();
+                Ok(Some(token))
+            }
             None if app.config.password_reauthentication && !self.is_recent(app, claims).await? => {
                 Err(REAUTHENTICATION_NEEDED.into())
             }

@@ -3,12 +3,15 @@
 //! A token is used up in the transaction that does what it allows. With it go all other tokens of the person, but for the
 //! first half of a change of address.
 
+use std::net::IpAddr;
+
 use domain::Timestamp;
 use store::one_time_tokens::{OneTimeToken, TokenKind};
 use store::users::{Along, EmailHalf, User};
 
 use super::changes::{change, confirm, forget_email_change, set_email};
 use super::letters::LinkType;
+use super::limits::Proof;
 use super::one_time::{TRIES, link_hash};
 use super::refusal::{LINK_EXPIRED, OTP_EXPIRED, Refusal, USER_BANNED};
 use super::sessions::SignIn;
@@ -54,15 +57,25 @@ pub enum Verified {
 }
 
 impl Auth {
-    /// Does what a link or code allows, and signs in.
+    /// Does what a link or code allows, and signs in. A code that is shown from a network address counts as an attempt at
+    /// its account.
     pub async fn verify_shown(
         &self,
         app: &App,
         link: LinkType,
         shown: Shown,
+        from: IpAddr,
         user_agent: Option<String>,
     ) -> Result<Verified, AuthError> {
+        let attempt = match &shown {
+            Shown::Code { email, .. } => Some(self.limits.attempt(Proof::MailedCode, email, from)?),
+            // Nobody guesses what a link carries.
+            Shown::Link(_) => None,
+        };
         let token = self.find(app, link, &shown).await?;
+        if let Some(attempt) = attempt {
+            attempt.succeeded();
+        }
         match self.redeem(app, &token, shown.refusal()).await? {
             Some(user) => Ok(Verified::SignedIn(Box::new(self.open(app, user, "otp", user_agent).await?))),
             None => Ok(Verified::Half),

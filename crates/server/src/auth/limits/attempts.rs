@@ -32,8 +32,21 @@ const MOST: usize = 100_000;
 pub enum Proof {
     /// The password of an account.
     Password,
+    /// A code that was mailed. It is counted like a password: a stranger can try one, too.
+    MailedCode,
     /// The code of a second factor.
     Factor,
+}
+
+impl Proof {
+    /// Returns why an attempt failed, for log lines.
+    fn failure_reason(self) -> &'static str {
+        match self {
+            Self::Password => "wrong password",
+            Self::MailedCode => "wrong mailed code",
+            Self::Factor => "wrong second factor",
+        }
+    }
 }
 
 /// How many failures are free, and the longest wait after that.
@@ -95,30 +108,51 @@ pub struct Attempts {
     records: Mutex<HashMap<Key, Record>>,
 }
 
-/// A try that may be made.
+/// A try that may be made. One that is dropped without [`Attempt::succeeded`] leaves a line in the log.
 #[derive(Debug)]
 #[must_use = "a try that succeeded and does not say so counts as a failure"]
-pub struct Attempt<'a>(Option<Counted<'a>>);
+pub struct Attempt<'a> {
+    proof: Proof,
+    from: IpAddr,
+    has_succeeded: bool,
+    /// `None` where nothing is counted.
+    counted: Option<Counted<'a>>,
+}
 
 #[derive(Debug)]
-struct Counted<'a> {
+pub(super) struct Counted<'a> {
     attempts: &'a Attempts,
     account: u64,
     address: IpAddr,
 }
 
-impl Attempt<'_> {
-    /// Where nothing is counted.
-    pub(super) fn uncounted() -> Self {
-        Self(None)
+impl<'a> Attempt<'a> {
+    /// Begins an attempt from a network address.
+    pub(super) fn new(proof: Proof, from: IpAddr, counted: Option<Counted<'a>>) -> Self {
+        Self { proof, from, has_succeeded: false, counted }
     }
 
     /// It was the person.
-    pub fn succeeded(self) {
-        if let Some(Counted { attempts, account, address }) = self.0 {
-            attempts.succeed(account, address);
+    pub fn succeeded(mut self) {
+        self.has_succeeded = true;
+        if let Some(Counted { attempts, account, address }) = &self.counted {
+            attempts.succeed(*account, *address);
         }
     }
+}
+
+impl Drop for Attempt<'_> {
+    /// Logs a failure, for programs such as fail2ban.
+    fn drop(&mut self) {
+        if !self.has_succeeded {
+            log_failure(self.from, self.proof.failure_reason());
+        }
+    }
+}
+
+/// Logs a failed sign-in. The account is not named: a log must not tell who has one.
+pub(super) fn log_failure(from: IpAddr, reason: &'static str) {
+    tracing::warn!(client_address = %from, reason, "sign-in failed");
 }
 
 impl Attempts {
@@ -128,7 +162,7 @@ impl Attempts {
     }
 
     /// Counts a try as a failure until it says otherwise: many at the same time do not pass all.
-    pub(super) fn begin(&self, proof: Proof, account: &str, address: IpAddr) -> Result<Attempt<'_>, AuthError> {
+    pub(super) fn begin(&self, proof: Proof, account: &str, address: IpAddr) -> Result<Counted<'_>, AuthError> {
         let now = self.clock.moment();
         let account = self.hasher.hash_one((proof, account));
         let mut records = self.lock();
@@ -136,8 +170,8 @@ impl Attempts {
         let (here, everywhere) = (record((account, Some(address))), record((account, None)));
         let wait = match proof {
             Proof::Factor => everywhere.wait(&ONE_FACTOR, now),
-            Proof::Password if here.is_usual(now) => here.wait(&ONE_ADDRESS, now),
-            Proof::Password => here.wait(&ONE_ADDRESS, now).max(everywhere.wait(&ONE_ACCOUNT, now)),
+            Proof::Password | Proof::MailedCode if here.is_usual(now) => here.wait(&ONE_ADDRESS, now),
+            Proof::Password | Proof::MailedCode => here.wait(&ONE_ADDRESS, now).max(everywhere.wait(&ONE_ACCOUNT, now)),
         };
         if wait > 0 {
             let seconds = u64::try_from(wait).unwrap_or(0).div_ceil(1_000_000);
@@ -149,7 +183,7 @@ impl Attempts {
         if records.len() > MOST {
             forget(&mut records, now);
         }
-        Ok(Attempt(Some(Counted { attempts: self, account, address })))
+        Ok(Counted { attempts: self, account, address })
     }
 
     fn succeed(&self, account: u64, address: IpAddr) {

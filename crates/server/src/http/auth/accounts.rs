@@ -121,6 +121,7 @@ pub async fn update(
         sets_app_metadata: body.app_metadata.is_some(),
         redirect: app.auth.redirect_target(query_value(uri.query(), "redirect_to").as_deref()),
         challenge: (body.code_challenge, body.code_challenge_method),
+        from: address,
     };
     let worker = app.clone();
     let work = async move { worker.auth.update_user(&worker, claims, change).await };

@@ -50,7 +50,7 @@ pub async fn show(
     let shown = shown(body)?;
     // A code of a kind that there is not is a wrong code.
     let unknown = if matches!(shown, Shown::Link(_)) { UNKNOWN_TYPE } else { OTP_EXPIRED };
-    let verified = app.auth.verify_shown(&app, link.ok_or(unknown)?, shown, user_agent).await?;
+    let verified = app.auth.verify_shown(&app, link.ok_or(unknown)?, shown, from, user_agent).await?;
     Ok(match verified {
         Verified::SignedIn(sign_in) => Json(SessionBody::from(*sign_in)).into_response(),
         // What a program shows itself never ends with a code.

@@ -22,7 +22,9 @@ impl Door {
     }
 
     fn knock(&self, proof: Proof, account: &str, address: &str) -> Result<Attempt<'_>, u64> {
-        self.attempts.begin(proof, account, address.parse().unwrap()).map_err(|refused| match refused {
+        let address = address.parse().unwrap();
+        let begun = self.attempts.begin(proof, account, address);
+        begun.map(|counted| Attempt::new(proof, address, Some(counted))).map_err(|refused| match refused {
             AuthError::TooMany { retry_after } => retry_after,
             other => panic!("{other}"),
         })
@@ -148,4 +150,15 @@ fn what_is_remembered_is_bounded() {
         door.clock.pass(1);
         assert!(door.attempts.lock().len() <= MOST);
     }
+}
+
+#[test]
+fn mailed_codes_wait_like_passwords_and_apart_from_them() {
+    let tries = Door::new();
+    for _ in 0..10 {
+        assert!(tries.fail(Proof::MailedCode, "a@b.c", "192.0.2.1").is_ok());
+    }
+    assert_eq!(tries.fail(Proof::MailedCode, "a@b.c", "192.0.2.1").err(), Some(1));
+    assert!(tries.fail(Proof::Password, "a@b.c", "192.0.2.1").is_ok());
+    assert!(tries.fail(Proof::MailedCode, "a@b.c", "192.0.2.2").is_ok());
 }
