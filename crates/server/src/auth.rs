@@ -59,12 +59,13 @@ use redirects::Redirects;
 use refresh_token::RefreshTokens;
 
 pub use error::AuthError;
+use token::Issuer;
 pub use token::{Audience, Claims};
 
 /// Signs and verifies.
 #[derive(Debug)]
 pub struct Auth {
-    issuer: String,
+    issuer: Issuer,
     keys: Keys,
     refresh_tokens: RefreshTokens,
     passwords: Passwords,
@@ -93,7 +94,7 @@ impl Auth {
             None => Keys::from_store(store, secrets, clock.now()).await?,
         };
         Ok(Self {
-            issuer: site.join("/auth/v1")?.to_string(),
+            issuer: Issuer::new(site, config.site_url.is_some())?,
             keys,
             refresh_tokens: RefreshTokens::new(&secrets.derive("refresh tokens")?),
             passwords: Passwords::default(),
@@ -115,11 +116,15 @@ impl Auth {
 
     /// The same without the second factor: for the calls with which a person sends it.
     pub async fn verify_first_factor(&self, app: &App, token: &str) -> Result<Claims, AuthError> {
-        let claims = token::read_access(&self.keys, token, app.clock.now())?;
+        let claims = token::read_access(&self.keys, &self.issuer, token, app.clock.now())?;
         let standing = app.store.get_standing(claims.user, claims.session).await?;
         let standing = standing.ok_or(refusal::SESSION_NOT_FOUND)?;
         if standing.banned_until.is_some_and(|until| until > app.clock.now()) {
             return Err(refusal::USER_BANNED.into());
+        }
+        // The answer of the last refresh has arrived. At most once for each refresh.
+        if !standing.is_confirmed && claims.issued_at >= standing.refreshed_at.as_seconds() {
+            app.store.confirm_auth_session(claims.user, claims.session, app.clock.now()).await?;
         }
         self.presence.note(app, claims, standing);
         Ok(Claims { lacks_factor: standing.lacks_factor, ..claims })

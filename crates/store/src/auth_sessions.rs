@@ -27,6 +27,9 @@ pub struct AuthSession {
     pub refresh_counter: i64,
     /// When it was last rotated.
     pub refreshed_at: Timestamp,
+    /// When the sign-in was first used with the answer of a rotation; before [`Self::refreshed_at`] as long as nobody used
+    /// the answer of the last one.
+    pub confirmed_at: Timestamp,
     /// How sure the server is of the person: `aal1`, or `aal2` with a second factor.
     pub aal: String,
     /// What the person proved, newest first.
@@ -61,6 +64,10 @@ pub struct Standing {
     pub banned_until: Option<Timestamp>,
     /// When it was last used, as far as was written down.
     pub used_at: Timestamp,
+    /// When the refresh token was last rotated.
+    pub refreshed_at: Timestamp,
+    /// Whether the answer of the last rotation was used: [`Store::confirm_auth_session`].
+    pub is_confirmed: bool,
 }
 
 #[derive(sqlx::FromRow)]
@@ -69,6 +76,7 @@ pub(crate) struct SessionRow {
     user_id: Uuid,
     refresh_counter: i64,
     refreshed_at: i64,
+    confirmed_at: i64,
     aal: String,
     pub(crate) amr: JsonText<Vec<AuthMethod>>,
     user_agent: Option<String>,
@@ -82,6 +90,7 @@ impl From<SessionRow> for AuthSession {
             user: UserId(row.user_id),
             refresh_counter: row.refresh_counter,
             refreshed_at: Timestamp(row.refreshed_at),
+            confirmed_at: Timestamp(row.confirmed_at),
             aal: row.aal,
             amr: row.amr.0,
             user_agent: row.user_agent,
@@ -96,12 +105,12 @@ const INSERT: &str = "INSERT INTO auth_sessions
 
 const SIGNED_IN: &str = "UPDATE users SET last_sign_in_at = $2 WHERE id = $1";
 
-const GET: &str = "SELECT id, user_id, refresh_counter, refreshed_at, aal, amr, user_agent, created_at
+const GET: &str = "SELECT id, user_id, refresh_counter, refreshed_at, confirmed_at, aal, amr, user_agent, created_at
     FROM auth_sessions WHERE id = $1";
 
 const STANDING: &str = "SELECT s.aal <> 'aal2' AND EXISTS
       (SELECT 1 FROM mfa_factors f WHERE f.user_id = s.user_id AND f.status = 'verified') AS lacks_factor,
-      u.banned_until, s.created_at, s.refreshed_at, s.used_at
+      u.banned_until, s.created_at, s.refreshed_at, s.used_at, s.confirmed_at
     FROM auth_sessions s JOIN users u ON u.id = s.user_id WHERE s.id = $1 AND s.user_id = $2";
 
 const LIST: &str =
@@ -111,6 +120,9 @@ const TOUCH: &str = "UPDATE auth_sessions SET used_at = $3 WHERE id = $1 AND use
 
 const ADVANCE: &str = "UPDATE auth_sessions SET refresh_counter = refresh_counter + 1, refreshed_at = $4
     WHERE id = $1 AND user_id = $2 AND refresh_counter = $3";
+
+const CONFIRM: &str = "UPDATE auth_sessions SET confirmed_at = $3
+    WHERE id = $1 AND user_id = $2 AND confirmed_at < refreshed_at AND refreshed_at <= $3";
 
 const DELETE: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2";
 
@@ -147,15 +159,17 @@ impl Store {
 
     /// How a person's sign-in stands; `None` when it has ended.
     pub async fn get_standing(&self, owner: UserId, session: AuthSessionId) -> Result<Option<Standing>, Error> {
-        let row = read!(self, |c| sqlx::query_as::<_, (bool, Option<i64>, i64, i64, i64)>(STANDING)
+        let row = read!(self, |c| sqlx::query_as::<_, (bool, Option<i64>, i64, i64, i64, i64)>(STANDING)
             .bind(session.0)
             .bind(owner.0)
             .fetch_optional(c)
             .await)?;
-        Ok(row.map(|(lacks_factor, banned_until, created_at, refreshed_at, used_at)| Standing {
+        Ok(row.map(|(lacks_factor, banned_until, created_at, refreshed_at, used_at, confirmed_at)| Standing {
             lacks_factor,
             banned_until: banned_until.map(Timestamp),
             used_at: Timestamp(created_at.max(refreshed_at).max(used_at)),
+            refreshed_at: Timestamp(refreshed_at),
+            is_confirmed: confirmed_at >= refreshed_at,
         }))
     }
 
@@ -201,6 +215,17 @@ impl Store {
             .await
             .map(|done| done.rows_affected()))?;
         Ok(advanced == 1)
+    }
+
+    /// Records that the answer of the last rotation arrived: its access token was used.
+    pub async fn confirm_auth_session(
+        &self,
+        owner: UserId,
+        session: AuthSessionId,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(CONFIRM).bind(session.0).bind(owner.0).bind(now.0).execute(c).await.map(|_| ()))?;
+        Ok(())
     }
 
     /// Ends one sign-in of a person. Answers whether it was open.

@@ -109,7 +109,7 @@ const ANSWER: &str = "UPDATE mfa_challenges SET verified_at = $3
 /// Two rotations at once: the token that proved less is not the one before the newest, and is not answered with it.
 const RAISE: &str = "UPDATE auth_sessions SET aal = 'aal2', factor_id = $3, refresh_counter = refresh_counter + 2
     WHERE id = $1 AND user_id = $2
-    RETURNING id, user_id, refresh_counter, refreshed_at, aal, amr, user_agent, created_at";
+    RETURNING id, user_id, refresh_counter, refreshed_at, confirmed_at, aal, amr, user_agent, created_at";
 
 const SET_AMR: &str = "UPDATE auth_sessions SET amr = $3 WHERE id = $1 AND user_id = $2";
 

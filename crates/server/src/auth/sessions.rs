@@ -1,9 +1,9 @@
 //! Sign-ins: opening one, keeping it alive with refresh tokens, ending it.
 //!
 //! A refresh token carries the counter of its sign-in. The newest one rotates: the counter goes up, the answer carries the
-//! next token. The one before it is answered with the newest again, because a client that never got or never saved the last
-//! answer has nothing else; so is every older one for ten seconds, because tabs that wake together all send what they
-//! remember. Any other is in two hands, and the sign-in ends.
+//! next token. The one before it is answered with the newest again until that answer is used, because a client that never
+//! got it has nothing else. Every older token is answered for ten seconds, because tabs that wake together all send what
+//! they remember. Any other is in two hands, and the sign-in ends.
 
 use domain::{AuthSessionId, Timestamp};
 use store::auth_sessions::{AuthMethod, AuthSession};
@@ -85,6 +85,7 @@ impl Auth {
             user: user.id,
             refresh_counter: 0,
             refreshed_at: now,
+            confirmed_at: now,
             aal: "aal1".to_owned(),
             amr: vec![AuthMethod { method: method.to_owned(), timestamp: now.as_seconds() }],
             user_agent,
@@ -104,7 +105,7 @@ impl Auth {
         let now = app.clock.now();
         for _ in 0..ATTEMPTS {
             let mut session = app.store.get_auth_session(id).await?.ok_or(REFRESH_TOKEN_NOT_FOUND)?;
-            match judge(session.refresh_counter - counter, session.refreshed_at, now) {
+            match judge(session.refresh_counter - counter, &session, now) {
                 Verdict::Rotate => {
                     if !app.store.advance_auth_session(session.user, id, counter, now).await? {
                         continue;
@@ -148,7 +149,7 @@ impl Auth {
     }
 
     pub(super) fn tokens(&self, user: User, session: &AuthSession, now: Timestamp) -> Result<SignIn, AuthError> {
-        let claims = AccessToken::new(&self.issuer, &user, session, now);
+        let claims = AccessToken::new(self.issuer.as_str(), &user, session, now);
         let expires_at = claims.expires_at();
         let access_token = self.keys.sign(&claims).map_err(AuthError::internal)?;
         let refresh_token = self.refresh_tokens.write(session.id, session.refresh_counter);
@@ -168,13 +169,14 @@ enum Verdict {
     Stolen,
 }
 
-fn judge(behind: i64, refreshed_at: Timestamp, now: Timestamp) -> Verdict {
-    let just_now = (now.0 - refreshed_at.0).abs() < REUSE_INTERVAL * 1_000_000;
+fn judge(behind: i64, session: &AuthSession, now: Timestamp) -> Verdict {
+    let just_now = (now.0 - session.refreshed_at.0).abs() < REUSE_INTERVAL * 1_000_000;
+    let has_arrived = session.confirmed_at >= session.refreshed_at;
     match behind {
         0 => Verdict::Rotate,
-        1 => Verdict::Repeat,
         ..0 => Verdict::Foreign,
         _ if just_now => Verdict::Repeat,
+        1 if !has_arrived => Verdict::Repeat,
         _ => Verdict::Stolen,
     }
 }
@@ -186,13 +188,28 @@ mod tests {
     #[test]
     fn every_token_gets_its_verdict() {
         let rotated = Timestamp(1_000_000_000);
-        let verdict = |behind, seconds| judge(behind, rotated, rotated.plus_seconds(seconds));
-        assert_eq!(verdict(0, 0), Verdict::Rotate);
-        assert_eq!(verdict(0, 100_000), Verdict::Rotate);
-        assert_eq!(verdict(1, 100_000), Verdict::Repeat, "a lost answer, however late");
-        assert_eq!(verdict(2, 9), Verdict::Repeat, "tabs that wake together");
-        assert_eq!(verdict(2, 10), Verdict::Stolen);
-        assert_eq!(verdict(2, -11), Verdict::Stolen, "the clock went back");
-        assert_eq!(verdict(-1, 0), Verdict::Foreign);
+        let verdict = |behind, seconds, has_arrived| {
+            let session = AuthSession {
+                id: AuthSessionId::fresh(),
+                user: domain::UserId::fresh(),
+                refresh_counter: 0,
+                refreshed_at: rotated,
+                confirmed_at: if has_arrived { rotated } else { Timestamp(0) },
+                aal: String::new(),
+                amr: Vec::new(),
+                user_agent: None,
+                created_at: rotated,
+            };
+            judge(behind, &session, rotated.plus_seconds(seconds))
+        };
+        assert_eq!(verdict(0, 0, false), Verdict::Rotate);
+        assert_eq!(verdict(0, 100_000, true), Verdict::Rotate);
+        assert_eq!(verdict(1, 100_000, false), Verdict::Repeat, "a lost answer, however late");
+        assert_eq!(verdict(1, 9, true), Verdict::Repeat, "tabs that wake together");
+        assert_eq!(verdict(1, 10, true), Verdict::Stolen, "its successor was used");
+        assert_eq!(verdict(2, 9, true), Verdict::Repeat);
+        assert_eq!(verdict(2, 10, false), Verdict::Stolen);
+        assert_eq!(verdict(2, -11, false), Verdict::Stolen, "the clock went back");
+        assert_eq!(verdict(-1, 0, false), Verdict::Foreign);
     }
 }

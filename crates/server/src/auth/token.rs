@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::auth_sessions::{AuthMethod, AuthSession};
 use store::users::User;
+use url::Url;
 
 use super::keys::{Keys, NotOurs};
 use super::refusal::{BAD_JWT, EXPIRED_JWT, Refusal};
@@ -68,6 +69,8 @@ pub struct Claims {
     pub user: UserId,
     /// The sign-in.
     pub session: AuthSessionId,
+    /// When it was made, in seconds since 1970.
+    pub issued_at: i64,
     /// When it ends, in seconds since 1970.
     pub expires_at: i64,
     /// The person has a verified second factor, and this sign-in was made without it. Taken for true until the sign-in
@@ -78,21 +81,65 @@ pub struct Claims {
 #[derive(Deserialize)]
 struct ReadAccess {
     sub: UserId,
+    iss: String,
     aud: String,
+    role: String,
     exp: i64,
+    iat: i64,
+    nbf: Option<i64>,
     session_id: AuthSessionId,
 }
 
-/// Reads an access token and checks its signature, audience and time.
-pub fn read_access(keys: &Keys, token: &str, now: Timestamp) -> Result<Claims, Refusal> {
+/// The server that signs access tokens.
+#[derive(Debug)]
+pub struct Issuer {
+    url: Url,
+    /// Without a configured site URL the port in the issuer is the one that the server listens on, which another start may
+    /// change.
+    any_port: bool,
+}
+
+impl Issuer {
+    /// Creates the issuer of a site. `is_configured` says whether the operator chose the site URL.
+    ///
+    /// # Errors
+    ///
+    /// The site URL cannot be a base.
+    pub fn new(site: &Url, is_configured: bool) -> Result<Self, url::ParseError> {
+        Ok(Self { url: site.join("/auth/v1")?, any_port: !is_configured })
+    }
+
+    /// Returns the text of `iss`.
+    pub fn as_str(&self) -> &str {
+        self.url.as_str()
+    }
+
+    fn is(&self, iss: &str) -> bool {
+        if !self.any_port {
+            return iss == self.url.as_str();
+        }
+        let own = (self.url.scheme(), self.url.host_str(), self.url.path());
+        Url::parse(iss).is_ok_and(|url| (url.scheme(), url.host_str(), url.path()) == own)
+    }
+}
+
+/// Reads an access token and checks its signature, issuer, audience, role and times.
+pub fn read_access(keys: &Keys, issuer: &Issuer, token: &str, now: Timestamp) -> Result<Claims, Refusal> {
     let read: ReadAccess = keys.verify(token).map_err(|NotOurs| BAD_JWT)?;
-    if read.aud != AUTHENTICATED {
+    let is_ours = issuer.is(&read.iss) && read.aud == AUTHENTICATED && read.role == AUTHENTICATED;
+    if !is_ours || read.nbf.is_some_and(|not_before| not_before > now.as_seconds()) {
         return Err(BAD_JWT);
     }
     if read.exp <= now.as_seconds() {
         return Err(EXPIRED_JWT);
     }
-    Ok(Claims { user: read.sub, session: read.session_id, expires_at: read.exp, lacks_factor: true })
+    Ok(Claims {
+        user: read.sub,
+        session: read.session_id,
+        issued_at: read.iat,
+        expires_at: read.exp,
+        lacks_factor: true,
+    })
 }
 
 /// What a token says about more than one person's sign-in.

@@ -55,6 +55,37 @@ async fn a_lost_answer_is_given_again_however_late() {
 }
 
 #[tokio::test]
+async fn a_token_is_refused_once_its_successor_was_used() {
+    for database in databases() {
+        let clock = MockClock::new();
+        let app = TestApp::builder().database(database).clock(&clock).start().await;
+        let person = app.person().await;
+        let owner = refresh(&app, &person.refresh_token).await;
+        assert_eq!(get_user(&app, &owner.text("/access_token")).await.status, 200);
+        clock.advance_seconds(10);
+        let thief = refresh(&app, &person.refresh_token).await;
+        assert_eq!(thief.refusal(), refused(400, "refresh_token_already_used"));
+        let ended = refresh(&app, &owner.text("/refresh_token")).await;
+        assert_eq!(ended.refusal(), refused(400, "refresh_token_not_found"));
+    }
+}
+
+#[tokio::test]
+async fn an_old_access_token_does_not_confirm_a_lost_answer() {
+    for database in databases() {
+        let clock = MockClock::new();
+        let app = TestApp::builder().database(database).clock(&clock).start().await;
+        let person = app.person().await;
+        clock.advance_seconds(3000);
+        let lost = refresh(&app, &person.refresh_token).await.text("/refresh_token");
+        assert_eq!(get_user(&app, &person.token).await.status, 200);
+        clock.advance_seconds(3000);
+        let answer = refresh(&app, &person.refresh_token).await;
+        assert_eq!((answer.status, answer.text("/refresh_token")), (200, lost));
+    }
+}
+
+#[tokio::test]
 async fn tabs_that_wake_together_are_all_answered_with_the_newest() {
     for database in databases() {
         let clock = MockClock::new();
