@@ -1,8 +1,6 @@
 //! What a handler may use.
 
 use std::net::SocketAddr;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -16,6 +14,7 @@ use crate::auth::Auth;
 use crate::chats::temporary::Temporary;
 use crate::chats::upkeep;
 use crate::config::{Config, Limit};
+use crate::data_folder;
 use crate::door;
 use crate::events::Events;
 use crate::mail::Mailer;
@@ -104,7 +103,7 @@ impl App {
 
     /// The same with a clock of one's own.
     pub async fn start_at(config: Config, address: SocketAddr, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
-        make_private(&config.data_dir)
+        data_folder::prepare(&config.data_dir)
             .with_context(|| format!("cannot make the data folder {}", config.data_dir.display()))?;
         let secrets = match &config.master_key {
             Some(key) => Secrets::from_base64("CHAT_MASTER_KEY", key.expose_secret())?,
@@ -116,6 +115,8 @@ impl App {
             None => Url::parse(&format!("http://localhost:{}", address.port()))?,
         };
         let store = Store::open(&config.database_url).await?;
+        // A new database is as open as the process's file mode mask says.
+        data_folder::restrict(&config.data_dir);
         let tasks = Tasks::default();
         let auth = Auth::start(&config, &site_url, &store, &secrets, &clock).await?;
         let mail =
@@ -197,28 +198,4 @@ async fn watch_database(app: App) {
         tokio::join!(app.store.keep_watch(), tell)
     };
     app.tasks.stopping().run_until_cancelled(watch).await;
-}
-
-/// Makes a folder that only its owner may enter: the database and the keys stand in it. One that exists stays as it is.
-fn make_private(folder: &Path) -> std::io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
-    use super::*;
-
-    #[test]
-    fn a_new_data_folder_is_its_owners_alone_and_an_old_one_stays_as_it_is() {
-        let outer = tempfile::TempDir::new().unwrap();
-        let folder = outer.path().join("data");
-        let mode = || folder.metadata().unwrap().permissions().mode() & 0o777;
-        make_private(&folder).unwrap();
-        assert_eq!(mode(), 0o700);
-        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o750)).unwrap();
-        make_private(&folder).unwrap();
-        assert_eq!(mode(), 0o750);
-    }
 }

@@ -187,5 +187,5 @@ pub fn routes(app: &App) -> Router {
         .with_state(app.clone());
     let routes = cors::allow(routes, &app.config.cors_origins);
     let hosts = AllowedHosts::new(&app.site_url, &app.config.allowed_hosts);
-    headers::security(host_check::check(routes, hosts))
+    headers::security(host_check::check(routes, hosts), app.site_url.scheme() == "https")
 }

@@ -7,6 +7,7 @@ pub mod app;
 pub mod auth;
 pub mod chats;
 pub mod config;
+mod data_folder;
 pub mod door;
 pub mod events;
 pub mod files;

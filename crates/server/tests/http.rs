@@ -143,3 +143,19 @@ async fn is_reached_by_the_name_of_the_site() {
     }
     app.stop().await;
 }
+
+#[tokio::test]
+async fn every_answer_has_the_security_headers() {
+    for (site, is_https) in [("https://chat.example", true), ("http://chat.example", false)] {
+        let app = TestApp::builder().set("CHAT_SITE_URL", site).start().await;
+        for path in ["/", "/api/openapi.json", "/auth/v1/settings", "/api/nothing"] {
+            let response = app.http.get(format!("{}{path}", app.url)).send().await.unwrap();
+            let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+            assert_eq!(header("cross-origin-opener-policy").as_deref(), Some("same-origin-allow-popups"), "{path}");
+            assert_eq!(header("cross-origin-resource-policy").as_deref(), Some("same-origin"), "{path}");
+            assert!(header("permissions-policy").unwrap().contains("payment=()"), "{path}");
+            assert_eq!(header("strict-transport-security").is_some(), is_https, "{path}");
+        }
+        app.stop().await;
+    }
+}

@@ -1,0 +1,68 @@
+//! Permissions of the data folder: the database and the keys stand in it, so only its owner may enter and read.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+
+/// Permissions of the group and of others.
+const SHARED_BITS: u32 = 0o077;
+
+/// Creates the data folder where it is missing, and takes the permissions of the group and of others away from it and from
+/// the files in it. Names in the log what others could read before.
+///
+/// # Errors
+///
+/// The folder cannot be created.
+pub fn prepare(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    for path in restrict(folder) {
+        tracing::warn!(
+            path = %path,
+            "other users of this machine could read this; its permissions were restricted to its owner"
+        );
+    }
+    Ok(())
+}
+
+/// Restricts the folder and its files to their owner, and returns what was open to others. What cannot be restricted, because
+/// it belongs to somebody else, is logged.
+pub fn restrict(folder: &Path) -> Vec<String> {
+    let files = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let files = files.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path());
+    let mut restricted = Vec::new();
+    for path in std::iter::once(folder.to_owned()).chain(files) {
+        let Ok(mode) = fs::metadata(&path).map(|metadata| metadata.permissions().mode()) else { continue };
+        if mode & SHARED_BITS == 0 {
+            continue;
+        }
+        match fs::set_permissions(&path, Permissions::from_mode(mode & !SHARED_BITS)) {
+            Ok(()) => restricted.push(path.display().to_string()),
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "other users of this machine can read this");
+            }
+        }
+    }
+    restricted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn restricts_an_existing_folder_and_its_files() {
+        let outer = tempfile::TempDir::new().unwrap();
+        let folder = outer.path().join("data");
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        prepare(&folder).unwrap();
+        assert_eq!(mode(&folder), 0o700);
+        let file = folder.join("ai-chat-mcp.db");
+        fs::write(&file, "rows").unwrap();
+        fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(restrict(&folder).len(), 2);
+        assert_eq!((mode(&folder), mode(&file)), (0o700, 0o600));
+        assert!(restrict(&folder).is_empty());
+    }
+}
