@@ -94,11 +94,17 @@ impl Events {
 
     /// Tells a person's open pages, wherever they are connected. With none open, nothing happens.
     pub fn publish(&self, user: UserId, event: &Event) {
-        let encode = || serde_json::to_string(event).unwrap_or_default();
-        self.others.tell(|| Told::Event { user, event: encode() });
+        let encoded = match serde_json::to_string(event) {
+            Ok(encoded) => encoded,
+            Err(error) => {
+                tracing::error!(%error, "an event for a user's pages could not be encoded");
+                return;
+            }
+        };
         if self.is_followed(user) {
-            self.publish_here(user, &encode().into());
+            self.publish_here(user, &encoded.as_str().into());
         }
+        self.others.tell(|| Told::Event { user, event: encoded });
     }
 
     /// Tells the pages that are connected to this node.

@@ -5,6 +5,7 @@ mod identity;
 mod others;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use domain::{ChatId, ServerId, UserId};
@@ -29,8 +30,9 @@ const RETRY: Duration = Duration::from_secs(1);
 const KEEP_LOGS: i64 = 60;
 /// Rounds after which old logs are removed.
 const PURGE: u32 = 30;
-/// News that wait to be told. More is dropped: pages load afresh when they come back.
-const BACKLOG: usize = 1024;
+/// Maximum number of page events that wait to be sent to the other nodes. Beyond it they are dropped, and the other nodes
+/// have their pages load everything afresh.
+const MAX_WAITING_EVENTS: usize = 1024;
 
 /// What nodes tell each other beside what the store tells.
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,6 +52,8 @@ pub enum Told {
         /// Which.
         chat: ChatId,
     },
+    /// Events for pages were lost: every page loads afresh.
+    Lost,
     /// A person has signed in to the server of a connection.
     SignedIn {
         /// Who.
@@ -59,27 +63,64 @@ pub enum Told {
     },
 }
 
-/// Where news for the other nodes go in.
+/// Where messages for the other nodes go in.
 #[derive(Debug, Clone, Default)]
-pub struct Post(Option<mpsc::Sender<Told>>);
+pub struct Post(Option<Outgoing>);
+
+#[derive(Debug, Clone)]
+struct Outgoing {
+    sender: mpsc::UnboundedSender<Told>,
+    backlog: Arc<Backlog>,
+}
+
+/// What is known of the messages that wait to be sent.
+#[derive(Debug, Default)]
+pub struct Backlog {
+    events: AtomicUsize,
+    /// Whether something was lost since the other nodes last heard that.
+    has_lost: AtomicBool,
+}
+
+/// Messages for the other nodes, as they are taken to be sent.
+#[derive(Debug)]
+pub struct Outbox {
+    receiver: mpsc::UnboundedReceiver<Told>,
+    backlog: Arc<Backlog>,
+}
 
 impl Post {
     /// A way to the others, and its other end for [`start`].
-    pub fn new() -> (Self, mpsc::Receiver<Told>) {
-        let (sender, outbox) = mpsc::channel(BACKLOG);
-        (Self(Some(sender)), outbox)
+    pub fn new() -> (Self, Outbox) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let backlog = Arc::<Backlog>::default();
+        (Self(Some(Outgoing { sender, backlog: Arc::clone(&backlog) })), Outbox { receiver, backlog })
     }
 
-    /// Tells them, if there can be any.
+    /// Tells them, if there can be any. Events for pages are dropped when too many wait, which the others are told; all else
+    /// always waits.
     pub fn tell(&self, told: impl FnOnce() -> Told) {
-        if let Some(sender) = self.0.as_ref().filter(|sender| !sender.is_closed()) {
-            drop(sender.try_send(told()));
+        let Some(Outgoing { sender, backlog }) = self.0.as_ref().filter(|outgoing| !outgoing.sender.is_closed()) else {
+            return;
+        };
+        let told = told();
+        if matches!(told, Told::Event { .. }) {
+            if backlog.events.load(Ordering::Relaxed) >= MAX_WAITING_EVENTS {
+                if !backlog.has_lost.swap(true, Ordering::Relaxed) {
+                    tracing::error!(
+                        limit = MAX_WAITING_EVENTS,
+                        "too many events wait for the other nodes; their pages will load afresh"
+                    );
+                }
+                return;
+            }
+            backlog.events.fetch_add(1, Ordering::Relaxed);
         }
+        drop(sender.send(told));
     }
 }
 
 /// Lives with the other nodes from now on. On a database that cannot be shared there are none.
-pub fn start(app: &App, outbox: mpsc::Receiver<Told>) {
+pub fn start(app: &App, outbox: Outbox) {
     if app.store.is_shared() {
         app.tasks.spawn("nodes", keep(app.clone()));
         app.tasks.spawn("news", hear(app.clone()));
@@ -192,18 +233,34 @@ async fn look_afresh(app: &App) -> Result<(), store::Error> {
 fn take(app: &App, told: Told) {
     match told {
         Told::Event { user, event } => app.events.publish_here(user, &Arc::from(event)),
+        Told::Lost => app.events.begin_anew(),
         Told::Deleted { user, chat } => app.runs.end_here(user, chat),
         Told::SignedIn { user, server } => app.tools.heard_of_sign_in(user, server),
     }
 }
 
-async fn deliver(app: App, mut outbox: mpsc::Receiver<Told>) {
+async fn deliver(app: App, mut outbox: Outbox) {
     let stopping = app.tasks.stopping().clone();
-    while let Some(Some(told)) = stopping.run_until_cancelled(outbox.recv()).await {
-        let Ok(text) = serde_json::to_string(&told) else { continue };
-        if let Err(error) = app.store.tell_nodes(&text, app.clock.now()).await {
-            tracing::warn!(%error, "the other nodes could not be told");
+    while let Some(Some(told)) = stopping.run_until_cancelled(outbox.receiver.recv()).await {
+        if matches!(told, Told::Event { .. }) {
+            outbox.backlog.events.fetch_sub(1, Ordering::Relaxed);
         }
+        send(&app, &told, &outbox.backlog).await;
+        // Once the backlog is sent, so that nothing older comes behind it.
+        if outbox.receiver.is_empty() && outbox.backlog.has_lost.swap(false, Ordering::Relaxed) {
+            send(&app, &Told::Lost, &outbox.backlog).await;
+        }
+    }
+}
+
+async fn send(app: &App, told: &Told, backlog: &Backlog) {
+    let sent = match serde_json::to_string(told) {
+        Ok(text) => app.store.tell_nodes(&text, app.clock.now()).await.map_err(anyhow::Error::from),
+        Err(error) => Err(error.into()),
+    };
+    if let Err(error) = sent {
+        tracing::error!(error = format!("{error:#}"), "a message for the other nodes was lost");
+        backlog.has_lost.store(true, Ordering::Relaxed);
     }
 }
 

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::dispatch::{read, transaction, write};
 use crate::permissions::{Rule, make_rule};
+use crate::unreadable::readable;
 use crate::{Error, JsonText, Store};
 
 const INSERT: &str = "INSERT INTO tool_approvals
@@ -140,7 +141,7 @@ impl Store {
     pub async fn list_approvals(&self, owner: UserId, run: RunId) -> Result<Vec<Approval>, Error> {
         let rows =
             read!(self, |c| sqlx::query_as::<_, ApprovalRow>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
-        rows.into_iter().map(Approval::try_from).collect()
+        Ok(readable("tool_approvals", rows, |row| row.id.to_string()))
     }
 
     /// The questions about one tool of a connection that nobody has answered, in all chats of the person.

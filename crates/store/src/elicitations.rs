@@ -6,6 +6,7 @@ use domain::{ChatId, ElicitationId, RunId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::dispatch::{read, write};
+use crate::unreadable::readable;
 use crate::{Error, Store};
 
 const INSERT: &str = "INSERT INTO elicitations (id, run_id, user_id, tool_call_id, about, created_at)
@@ -114,7 +115,7 @@ impl Store {
     /// The questions of a run, in the order in which they were asked.
     pub async fn list_elicitations(&self, owner: UserId, run: RunId) -> Result<Vec<Elicitation>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, Row>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
-        rows.into_iter().map(Elicitation::try_from).collect()
+        Ok(readable("elicitations", rows, |row| row.id.to_string()))
     }
 
     /// Answers a question. `false` when it was answered before, or its run has ended: then nothing changes.

@@ -15,6 +15,9 @@ pub enum Error {
     /// A stored value is not what the house wrote.
     #[error("a stored value could not be read: {0}")]
     Corrupt(String),
+    /// A message was not sent to the other processes.
+    #[error("too many messages for the other processes wait to be sent")]
+    BacklogFull,
 }
 
 impl Error {

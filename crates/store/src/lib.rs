@@ -46,6 +46,7 @@ pub mod shares;
 pub mod signing_keys;
 mod temporary;
 pub mod tool_tasks;
+mod unreadable;
 pub mod usage;
 pub mod users;
 mod writer;

@@ -112,8 +112,7 @@ impl Store {
         }
         let payload = format!("text {} {text}", self.node);
         if payload.len() <= MOST {
-            self.tell_payload(payload);
-            return Ok(());
+            return if self.tell_payload(payload) { Ok(()) } else { Err(Error::BacklogFull) };
         }
         let id = domain::ids::fresh();
         write!(self, |c| sqlx::query(KEEP)
@@ -123,8 +122,7 @@ impl Store {
             .execute(c)
             .await
             .map(|done| done.rows_affected()))?;
-        self.tell_payload(format!("row {} {id}", self.node));
-        Ok(())
+        if self.tell_payload(format!("row {} {id}", self.node)) { Ok(()) } else { Err(Error::BacklogFull) }
     }
 
     async fn get_news(&self, id: Uuid) -> Result<Option<String>, Error> {

@@ -14,8 +14,8 @@ use crate::{Db, Store, news};
 
 /// Between two notifications. One that comes alone does not wait; of a crowd's, none can see so little.
 const PAUSE: Duration = Duration::from_millis(25);
-/// Pieces of news beside those of runs that wait at most. The rest is dropped.
-const MOST: usize = 4_096;
+/// Maximum number of messages, beside those about runs, that wait to be sent.
+const MAX_WAITING_MESSAGES: usize = 4_096;
 
 /// What waits to be told.
 #[derive(Debug, Clone, Default)]
@@ -52,13 +52,17 @@ impl Store {
         self.tell(|waiting| waiting.runs.extend(runs));
     }
 
-    /// Tells the other processes this, as it stands: one line.
-    pub(crate) fn tell_payload(&self, payload: String) {
+    /// Sends the other processes one line. Returns whether it waits to be sent: `false` when too many do.
+    #[must_use]
+    pub(crate) fn tell_payload(&self, payload: String) -> bool {
+        let mut has_room = true;
         self.tell(|waiting| {
-            if waiting.others.len() < MOST {
+            has_room = waiting.others.len() < MAX_WAITING_MESSAGES;
+            if has_room {
                 waiting.others.push(payload);
             }
         });
+        has_room
     }
 
     fn tell(&self, put: impl FnOnce(&mut Waiting)) {

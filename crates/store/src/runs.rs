@@ -240,7 +240,8 @@ impl Store {
             sqlx::query(ORDER).bind(chat.0).bind(owner.0).bind(&what).execute(&mut *tx).await?;
             Ok(found)
         })?;
-        self.tell_payload(news::ORDERS.to_owned());
+        // The others look by themselves once a second.
+        let _is_sent = self.tell_payload(news::ORDERS.to_owned());
         Ok(found)
     }
 
@@ -253,7 +254,8 @@ impl Store {
             .execute(c)
             .await
             .map(|done| done.rows_affected()))?;
-        self.tell_payload(news::ORDERS.to_owned());
+        // The others look by themselves once a second.
+        let _is_sent = self.tell_payload(news::ORDERS.to_owned());
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use domain::{RunId, ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::dispatch::{read, write};
+use crate::unreadable::readable;
 use crate::{Error, Store};
 
 const UPSERT: &str = "INSERT INTO tool_tasks
@@ -104,6 +105,6 @@ impl Store {
     /// The calls of a run that run as tasks, oldest first.
     pub async fn list_tool_tasks(&self, owner: UserId, run: RunId) -> Result<Vec<ToolTask>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, TaskRow>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
-        rows.into_iter().map(ToolTask::try_from).collect()
+        Ok(readable("tool_tasks", rows, |row| format!("{run}/{}", row.tool_call_id)))
     }
 }

@@ -90,7 +90,7 @@ async fn asked_elsewhere(
 ) -> Result<Option<Option<Form>>, store::Error> {
     let mut transcript = Transcript::default();
     let mut request = None;
-    for (_, event) in events_of(&app.store.list_chunks(owner, run).await?) {
+    for (_, event) in events_of(run, &app.store.list_chunks(owner, run).await?).events {
         transcript.apply(&event);
         match event {
             RunEvent::DataElicitation { id: asked, data } if asked == id && data.request.is_some() => {

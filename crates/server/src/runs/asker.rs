@@ -110,7 +110,7 @@ impl About {
 
 /// Seals what was filled in.
 pub fn seal_content(app: &App, id: ElicitationId, content: &Map<String, Value>) -> Result<Vec<u8>, secrets::Error> {
-    app.secrets.seal(&sealed_at("content", id), &serde_json::to_vec(content).unwrap_or_default())
+    app.secrets.seal(&sealed_at("content", id), Value::Object(content.clone()).to_string().as_bytes())
 }
 
 /// An answer as it stands in the database.
@@ -282,7 +282,13 @@ impl CallAsker {
 
 impl Asker for CallAsker {
     fn ask(&self, question: Question, from: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
-        let request = serde_json::to_value(&question).unwrap_or_default();
+        let request = match serde_json::to_value(&question) {
+            Ok(request) => request,
+            Err(error) => {
+                tracing::error!(%error, "a question of a server could not be encoded");
+                return Box::pin(std::future::ready(Answer::Cancel));
+            }
+        };
         let (form, done) = match question {
             Question::Form(form) => (Some(form), CancellationToken::new()),
             Question::Url(visit) => (None, visit.done),

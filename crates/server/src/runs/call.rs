@@ -141,7 +141,7 @@ impl<'a> Caller<'a> {
 
     /// Goes on with a call that waited when the program was stopped.
     pub async fn make_waiting(&self, approval: &Approval, record: ToolCall) {
-        let definition = serde_json::from_str(&approval.definition).unwrap_or_default();
+        let definition = read_definition(&approval.definition);
         let descriptor = ApprovalDescriptor {
             server_name: record.server_name.clone(),
             definition,
@@ -189,7 +189,7 @@ impl<'a> Caller<'a> {
             tracing::error!(%error, run = %self.run.id, "the person could not be asked");
             return Ended::refused("The person could not be asked, so the call was not made.");
         }
-        let definition = serde_json::from_str(&definition).unwrap_or_default();
+        let definition = read_definition(&definition);
         let descriptor = ApprovalDescriptor {
             server_name: record.server_name.clone(),
             definition,
@@ -379,6 +379,14 @@ pub fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
         Ok(_) => Err("it is another kind of value".to_owned()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// Reads the definition of a tool as an approval shows it; nothing where it cannot be read.
+fn read_definition(definition: &str) -> Value {
+    serde_json::from_str(definition).unwrap_or_else(|error| {
+        tracing::error!(%error, "the definition of a tool could not be read for its approval");
+        Value::Null
+    })
 }
 
 #[cfg(test)]

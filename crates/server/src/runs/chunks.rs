@@ -33,24 +33,47 @@ pub fn with_end(pieces: Option<&Chunk>, run: RunId, seq: u64, json: String) -> C
 
 /// The lines of a chunk.
 pub fn lines(chunk: &str) -> impl Iterator<Item = (u64, &str)> {
-    chunk.lines().filter_map(|line| {
-        let (seq, json) = line.split_once('\t')?;
-        Some((seq.parse().ok()?, json))
-    })
+    chunk.lines().filter_map(read_line)
 }
 
-/// The events of a journal, with their numbers. A line that cannot be read (of another version) costs itself, not the
-/// others. One that stands there twice counts once: what was said to have failed may have been written, and was written
-/// again.
-pub fn events_of(chunks: &[String]) -> Vec<(u64, RunEvent)> {
+/// Events of a turn as its journal has them.
+#[derive(Debug, Default)]
+pub struct Journal {
+    /// The events that could be read, with their numbers, in order.
+    pub events: Vec<(u64, RunEvent)>,
+    /// Number of entries that could not be read.
+    pub unreadable: usize,
+}
+
+/// Reads the journal of a turn. An entry that cannot be read (of another version, say) is logged and left out. One that
+/// stands there twice counts once: a write that failed may have succeeded, and was repeated.
+pub fn events_of(run: RunId, chunks: &[String]) -> Journal {
+    let mut journal = Journal::default();
     let mut last = 0;
-    let is_new = |(seq, _): &(u64, &str)| {
-        let is_new = *seq > last;
-        last = last.max(*seq);
-        is_new
-    };
-    let event = |(seq, json): (u64, &str)| Some((seq, serde_json::from_str(json).ok()?));
-    chunks.iter().flat_map(|chunk| lines(chunk)).filter(is_new).filter_map(event).collect()
+    for line in chunks.iter().flat_map(|chunk| chunk.lines()) {
+        let entry = read_line(line);
+        if entry.is_some_and(|(seq, _)| seq <= last) {
+            continue;
+        }
+        last = entry.map_or(last, |(seq, _)| seq);
+        match entry.map(|(seq, json)| (seq, serde_json::from_str(json))) {
+            Some((seq, Ok(event))) => journal.events.push((seq, event)),
+            Some((seq, Err(error))) => {
+                tracing::error!(turn_id = %run, seq, %error, "an entry of a journal could not be read");
+                journal.unreadable += 1;
+            }
+            None => {
+                tracing::error!(turn_id = %run, after = last, "an entry of a journal could not be read");
+                journal.unreadable += 1;
+            }
+        }
+    }
+    journal
+}
+
+fn read_line(line: &str) -> Option<(u64, &str)> {
+    let (seq, json) = line.split_once('\t')?;
+    Some((seq.parse().ok()?, json))
 }
 
 #[cfg(test)]
@@ -61,7 +84,17 @@ mod tests {
     fn what_was_written_twice_counts_once() {
         let line = |seq: u64| format!("{seq}\t{{\"type\":\"abort\",\"reason\":\"{seq}\"}}\n");
         let chunks = [line(1) + &line(2), line(1) + &line(2) + &line(3), line(5)];
-        let numbers: Vec<u64> = events_of(&chunks).into_iter().map(|(seq, _)| seq).collect();
-        assert_eq!(numbers, [1, 2, 3, 5]);
+        let journal = events_of(RunId::fresh(), &chunks);
+        let numbers: Vec<u64> = journal.events.iter().map(|(seq, _)| *seq).collect();
+        assert_eq!((numbers.as_slice(), journal.unreadable), (&[1, 2, 3, 5][..], 0));
+    }
+
+    #[test]
+    fn counts_entries_that_cannot_be_read() {
+        let good = |seq: u64| format!("{seq}\t{{\"type\":\"abort\",\"reason\":\"{seq}\"}}\n");
+        let chunks = [good(1), "2\t{\"type\":\"of-a-newer-version\"}\n".to_owned(), "torn\n".to_owned(), good(3)];
+        let journal = events_of(RunId::fresh(), &chunks);
+        let numbers: Vec<u64> = journal.events.iter().map(|(seq, _)| *seq).collect();
+        assert_eq!((numbers.as_slice(), journal.unreadable), (&[1, 3][..], 2));
     }
 }

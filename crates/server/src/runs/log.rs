@@ -11,6 +11,8 @@ use bytes::Bytes;
 use serde::Serialize;
 use tokio::sync::watch;
 
+use super::event::encode_event;
+
 /// The line that ends a stream.
 const DONE: &[u8] = b"data: [DONE]\n\n";
 
@@ -112,7 +114,7 @@ impl RunLog {
     }
 
     fn push(&self, event: &impl Serialize, held: bool) -> (u64, String) {
-        let json = serde_json::to_string(event).unwrap_or_default();
+        let json = encode_event(event);
         let mut frames = self.frames();
         let number = frames.last + 1;
         let before = frames.bytes;

@@ -16,9 +16,9 @@ use store::tool_tasks::ToolTask;
 use store::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
 
-use super::chunks::{chunk_of, events_of};
+use super::chunks::{Journal, chunk_of, events_of};
 use super::engine::{Resumed, Turn, drive};
-use super::event::{RunEvent, StartMetadata};
+use super::event::{RunEvent, StartMetadata, encode_event};
 use super::log::GAP;
 use super::long_calls::LiveCalls;
 use super::questions::Questions;
@@ -31,6 +31,10 @@ use crate::tools::Selection;
 
 /// What the person reads under an answer that the end of a process cut off.
 pub const INTERRUPTED: &str = "The server stopped before the answer was complete.";
+
+/// Error of an interrupted answer of which some events could not be read.
+const INTERRUPTED_WITH_LOSS: &str =
+    "The server stopped before the answer was complete, and parts of what was written could not be read.";
 
 /// A turn that waits for its person, or for a task at a server.
 #[derive(Debug)]
@@ -54,43 +58,60 @@ pub async fn close_unfinished(
     let mut suspended = Vec::new();
     let mut closed = 0;
     for run in runs {
-        let events = events_of(&store.list_chunks(run.owner, run.id).await?);
-        let mut transcript = Transcript::default();
-        for (_, event) in &events {
-            transcript.apply(event);
+        match close_or_suspend(store, run, now).await {
+            Ok(Some(turn)) => suspended.push(turn),
+            Ok(None) => closed += 1,
+            Err(error) if error.is_outage() => return Err(error),
+            // One turn that cannot be read must not keep all others, and the program, from starting.
+            Err(error) => {
+                tracing::error!(turn_id = %run.id, chat_id = %run.chat, %error, "an unfinished turn could not be recovered");
+            }
         }
-        let waiting = waiting(store.list_approvals(run.owner, run.id).await?, &transcript);
-        let tasks = tasks(store.list_tool_tasks(run.owner, run.id).await?, &transcript);
-        let asked = store.list_elicitations(run.owner, run.id).await?;
-        let asks = transcript.asking().iter().any(|call| asked.iter().any(|asked| asked.tool_call == call.id));
-        let is_over = waiting.is_empty() && tasks.is_empty() && !asks;
-        if let (false, Some(model)) = (is_over, ModelId::parse(&run.model)) {
-            suspended.push(Suspended { run: run.clone(), model, events, transcript, waiting, tasks, asked });
-            continue;
-        }
-        let answer = Answer {
-            id: run.answer,
-            parts: transcript.into_parts(),
-            status: MessageStatus::Interrupted,
-            error: Some(INTERRUPTED.to_owned()),
-            model: run.model.clone(),
-            costs: Vec::new(),
-        };
-        let mut rest = vec![RunEvent::Error { error_text: INTERRUPTED.to_owned() }];
-        if events.is_empty() {
-            // Its process had no time to write even that it began, and viewers elsewhere are to know what broke off.
-            rest.insert(0, start_of(run));
-        }
-        let rest: Vec<String> = rest.iter().map(|event| serde_json::to_string(event).unwrap_or_default()).collect();
-        let number = events.last().map_or(0, |(number, _)| *number) + GAP;
-        let chunk = chunk_of(run.id, number, &rest);
-        store.finish_turn(run.owner, run.chat, run.id, &answer, Some(&chunk), now).await?;
-        closed += 1;
     }
     if closed > 0 {
         tracing::warn!(runs = closed, "answers that another process left open are marked as interrupted");
     }
     Ok(suspended)
+}
+
+/// Returns a turn that waits for its user or for a task; any other is closed.
+async fn close_or_suspend(
+    store: &Store,
+    run: &UnfinishedRun,
+    now: Timestamp,
+) -> Result<Option<Suspended>, store::Error> {
+    let Journal { events, unreadable } = events_of(run.id, &store.list_chunks(run.owner, run.id).await?);
+    let mut transcript = Transcript::default();
+    for (_, event) in &events {
+        transcript.apply(event);
+    }
+    let waiting = waiting(store.list_approvals(run.owner, run.id).await?, &transcript);
+    let tasks = tasks(store.list_tool_tasks(run.owner, run.id).await?, &transcript);
+    let asked = store.list_elicitations(run.owner, run.id).await?;
+    let asks = transcript.asking().iter().any(|call| asked.iter().any(|asked| asked.tool_call == call.id));
+    let is_over = waiting.is_empty() && tasks.is_empty() && !asks;
+    if let (false, Some(model)) = (is_over, ModelId::parse(&run.model)) {
+        return Ok(Some(Suspended { run: run.clone(), model, events, transcript, waiting, tasks, asked }));
+    }
+    let reason = if unreadable > 0 { INTERRUPTED_WITH_LOSS } else { INTERRUPTED };
+    let answer = Answer {
+        id: run.answer,
+        parts: transcript.into_parts(),
+        status: MessageStatus::Interrupted,
+        error: Some(reason.to_owned()),
+        model: run.model.clone(),
+        costs: Vec::new(),
+    };
+    let mut rest = vec![RunEvent::Error { error_text: reason.to_owned() }];
+    if events.is_empty() {
+        // Its process had no time to write even that it began, and viewers elsewhere are to know what broke off.
+        rest.insert(0, start_of(run));
+    }
+    let rest: Vec<String> = rest.iter().map(encode_event).collect();
+    let number = events.last().map_or(0, |(number, _)| *number) + GAP;
+    let chunk = chunk_of(run.id, number, &rest);
+    store.finish_turn(run.owner, run.chat, run.id, &answer, Some(&chunk), now).await?;
+    Ok(None)
 }
 
 fn start_of(run: &UnfinishedRun) -> RunEvent {
@@ -124,7 +145,7 @@ pub fn resume(app: &App, suspended: Suspended) {
     let Suspended { run: row, model, events, transcript, waiting, tasks, asked } = suspended;
     let asking = resuming::asking(app, &asked, &transcript);
     let rounds = events.iter().filter(|(_, event)| matches!(event, RunEvent::StartStep)).count();
-    let frames = events.iter().map(|(number, event)| (*number, serde_json::to_string(event).unwrap_or_default()));
+    let frames = events.iter().map(|(number, event)| (*number, encode_event(event)));
     let run = Arc::new(Run {
         id: row.id,
         chat: row.chat,

@@ -1,5 +1,7 @@
 //! A run that waits: looked at again, stopped, and found again when the program runs again.
 
+use std::process::Command;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{Step, StreamEvent, TestApp, databases, events_of};
@@ -49,12 +51,20 @@ async fn who_comes_later_sees_the_question() {
 
 /// The app again, on the data of the one that was stopped.
 async fn again(scene: Scene) -> (Scene, Vec<StreamEvent>) {
+    again_after(scene, &[]).await
+}
+
+/// The same after statements changed the data in between.
+async fn again_after(scene: Scene, statements: &[&str]) -> (Scene, Vec<StreamEvent>) {
     let Scene { model, server, app, mut person, connection, chat } = scene;
     let path = format!("/api/sessions/{chat}/stream");
     let viewer = person.request(Method::GET, &path).send().await.unwrap();
     let (folder, database) = app.stop().await;
     let seen = viewer.text().await.unwrap();
     assert!(!seen.contains("[DONE]"), "its viewers are not told that it is over");
+    for statement in statements {
+        run_sql(&database, statement);
+    }
     let settings = TestApp::builder().on_data_of(&folder, &database).set("OPENAI_BASE_URL", &model.base_url);
     let app = settings.start().await;
     person.move_to(&app);
@@ -95,6 +105,44 @@ async fn a_question_survives_the_end_of_the_program_and_can_be_answered_afterwar
         let roles: Vec<&str> =
             asked.as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap()).collect();
         assert_eq!(roles, ["system", "user", "assistant", "tool", "tool"], "the model reads what it would have read");
+        scene.app.stop().await;
+    }
+}
+
+/// Runs a statement on a database that no app has open.
+fn run_sql(url: &str, statement: &str) {
+    const SQLITE: &str = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute(sys.argv[2]); db.commit()";
+    let mut command = if let Some(file) = url.strip_prefix("sqlite://") {
+        let mut python = Command::new("python3");
+        python.args(["-c", SQLITE, file, statement]);
+        python
+    } else {
+        let mut psql = Command::new("psql");
+        psql.args([url, "--quiet", "--no-psqlrc", "-c", statement]);
+        psql
+    };
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_does_not_stop_the_start() {
+    for database in databases() {
+        let scene = Scene::new(database, [call_of_send()]).await;
+        scene.ask().await;
+        // A decision, and an entry of the journal, that only a newer version knows.
+        let statements = [
+            "UPDATE tool_approvals SET decision = 'postpone'",
+            "INSERT INTO run_chunks (run_id, seq, payload) SELECT run_id, MAX(seq) + 1, 'torn' FROM run_chunks GROUP BY run_id",
+        ];
+        let (scene, _) = again_after(scene, &statements).await;
+        let answer = scene.answered().await;
+        assert_eq!(answer["status"], "interrupted");
+        assert!(answer["error"].as_str().unwrap().contains("could not be read"), "{answer}");
+        assert!(scene.server.calls().is_empty());
+        scene.model.push(Step::Text("Here again.".into()));
+        let (_, next) = scene.person.ask(&scene.chat, "Are you there?", json!([])).await;
+        assert_eq!(next["content"], "Here again.");
         scene.app.stop().await;
     }
 }
