@@ -130,7 +130,7 @@ test("of many tools a model finds the one that it needs, and the page says that 
   await search.getByText("Built in", { exact: true }).waitFor();
   assert.equal(await visitor.toolCall("open_ticket").getAttribute("data-state"), "done");
   await search.getByRole("button").click();
-  await search.getByText(/^1 of 401 tools fit/u).waitFor();
+  await search.getByText(/^1 of 1001 tools fit/u).waitFor();
   await visitor.page.reload();
   await search.getByText("Built in", { exact: true }).waitFor();
   await eventually(async () => assert.equal(await visitor.toolCall("search_tools").count(), 1));
