@@ -18,6 +18,7 @@ mod dev;
 mod failure;
 mod json;
 mod node;
+mod requirements;
 mod run;
 mod steps;
 mod suites;
@@ -36,22 +37,36 @@ use workspace::Workspace;
 const HELP: &str = "\
 The developer's commands:
 
-  cargo xtask run [args]          build everything, fetch the built-in model, serve on http://localhost:3000;
-                                  arguments and environment go to the program
-  cargo xtask test [--only WHAT]  install what the tests need and run them all;
-                                  WHAT is one of check, web, rust, conformance, api, e2e
-  cargo xtask check               format, lints, the rules of the house, types
-  cargo xtask tidy                the rules of the house alone, without network
-  cargo xtask bench [WHAT]        figures of the server and of the page; WHAT is one of page, streams, tools, history
-  cargo xtask bench local         figures of the built-in model beside llama.cpp
-  cargo xtask eval [args]         how often the built-in model is right: questions of crates/local/eval;
-                                  --filter TEXT, --sample N, --half tune|held, --tools 14|38
-  cargo xtask crash [--kills N] [--seed N] [--nodes N]
-                                  kill the program in the middle of turns, and look whether anything was lost or done twice
-  cargo xtask dev [args]          the server and the page with hot reload, until Ctrl-C
-  cargo xtask model [--test]      fetch the built-in model's weights, and check the ones that are there;
-                                  --test: the small weights that the tests use
-  cargo xtask help                this text
+  cargo xtask run [ARGS]     build everything, fetch the built-in model, serve on http://localhost:3000;
+                             ARGS and the environment go to the program
+  cargo xtask test           install what the tests need and run all suites
+      --only SUITE           run one suite: check, web, rust, crash, conformance, api or e2e
+  cargo xtask check          check format, lints, repository rules and types
+  cargo xtask tidy           check the repository rules alone, without network
+  cargo xtask bench [WHAT]   measure the server and the page; WHAT is one of
+      streams                streaming beside a bare relay, with its parts `open` and `resume`
+      open, resume           open streams alone; replaying a stream alone
+      tools                  tool calls beside the bare protocol library
+      history [N [FOLDER]]   long histories of N chats (100,000), in databases that are kept in FOLDER
+      nodes                  several nodes on one PostgreSQL
+      page                   the page in Chromium
+      local                  the built-in model beside llama.cpp
+  cargo xtask eval           measure how often the built-in model is right, with the questions of crates/local/eval
+      --filter TEXT          only questions with TEXT in their name
+      --sample N             only every Nth question
+      --half tune|held       only the questions for tuning, or those that are held back
+      --tools 14|38          only one set of tools
+      --least N              fail below N percent
+  cargo xtask crash          kill the program in the middle of turns and check that nothing was lost or done twice
+      --kills N              number of kills (200)
+      --seed N               seed of an earlier run
+      --nodes N              processes on one PostgreSQL, of which one is killed each time (1)
+      --programs N           clients at the same time
+      --life MS              longest time between two kills
+  cargo xtask dev [ARGS]     serve the server and the page with hot reload, until Ctrl-C
+  cargo xtask model          fetch the weights of the built-in model, and check those that are there
+      --test                 the small weights that the tests use
+  cargo xtask help           print this text
 ";
 
 fn main() -> ExitCode {
@@ -95,5 +110,41 @@ fn no_more(rest: &[String]) -> Outcome {
         Some(extra) => {
             Err(Failure::new(format!("`{extra}` is not understood here; `cargo xtask help` shows the usage")))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sources that read the options of these commands.
+    const OPTION_READERS: [&str; 4] = [
+        include_str!("test.rs"),
+        include_str!("weights.rs"),
+        include_str!("../../crates/testkit/src/bin/crash/main.rs"),
+        include_str!("../../crates/local/examples/eval/main.rs"),
+    ];
+    /// Options that a command passes by itself.
+    const PASSED_BY_COMMANDS: [&str; 3] = ["--program", "--weights", "--release"];
+
+    /// Returns the options that a source matches against: `"--kills" =>` and `["--only", "web"]`.
+    fn options(source: &str) -> impl Iterator<Item = &str> {
+        let lines = source.lines().filter(|line| line.contains("=>"));
+        lines.flat_map(|line| line.split('"')).filter(|word| word.starts_with("--") && word.len() > 2)
+    }
+
+    #[test]
+    fn help_names_every_option() {
+        for option in OPTION_READERS.iter().flat_map(|source| options(source)) {
+            assert!(PASSED_BY_COMMANDS.contains(&option) || HELP.contains(option), "{option} is missing in the help");
+        }
+        assert_eq!(OPTION_READERS.iter().flat_map(|source| options(source)).count(), 7 + 1 + 6 + 6);
+    }
+
+    #[test]
+    fn help_names_every_suite() {
+        let suites = ["check", "web", "rust", "crash", "conformance", "api", "e2e"];
+        let line = HELP.lines().find(|line| line.contains("--only SUITE")).unwrap();
+        assert!(suites.iter().all(|suite| line.contains(suite)), "{line}");
     }
 }

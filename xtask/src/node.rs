@@ -38,7 +38,7 @@ pub fn program(folder: &Path, name: &str) -> Outcome<Command> {
 
 fn npm(folder: &Path) -> Outcome<Command> {
     if find_program("npm").is_none() {
-        return Err(Failure::new("npm is missing: install Node.js 20 or newer with npm (nodejs.org)"));
+        return Err(Failure::new("npm is missing: install Node.js 24 with its npm (nodejs.org)"));
     }
     in_folder(folder, Path::new("npm"))
 }

@@ -9,10 +9,11 @@ use crate::command::{forget_cargo, run_shown};
 use crate::failure::{Failure, Outcome};
 use crate::steps::step;
 use crate::workspace::Workspace;
-use crate::{web, weights};
+use crate::{requirements, web, weights};
 
 /// Builds everything, with the weights coming down beside it, and becomes the program.
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Outcome {
+    requirements::check()?;
     let built = thread::scope(|scope| {
         let weights = scope.spawn(fetch_weights);
         let built = build(workspace);

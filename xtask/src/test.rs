@@ -15,7 +15,7 @@ use crate::steps::step;
 use crate::system::{chromium, openssl, postgres, python};
 use crate::weights::{self, Weights};
 use crate::workspace::Workspace;
-use crate::{built_in, crash, node, web};
+use crate::{built_in, crash, node, requirements, web};
 use report::{Report, check, suite, suite_of};
 
 /// The MCP servers of other makers that the tests of `mcp` talk to.
@@ -61,6 +61,7 @@ impl Only {
 /// Runs the suites. The last line printed is "N passed, N failed".
 pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     let only = Only::read(arguments)?;
+    requirements::check()?;
     let mut report = Report::default();
     let mut needs = None;
     report.unless_done("what the tests need", || {

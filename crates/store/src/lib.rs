@@ -92,7 +92,7 @@ pub(crate) enum Db {
 }
 
 impl Store {
-    /// The word for the database in logs and in `doctor`: `sqlite` or `postgres`.
+    /// Returns the name of the database for logs: `sqlite` or `postgres`.
     pub fn kind(&self) -> &'static str {
         match self.db {
             Db::Sqlite { .. } => "sqlite",
