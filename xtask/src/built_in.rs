@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::command::{run_quiet, run_shown};
-use crate::failure::Outcome;
-use crate::json::Value;
+use crate::failure::{Context, Outcome};
 use crate::steps::step;
 use crate::system::python;
 use crate::weights;
@@ -69,14 +70,11 @@ pub fn bench(workspace: &Workspace) -> Outcome {
 fn figures(command: &mut Command) -> Outcome<Value> {
     let output = run_quiet(command)?;
     let line = output.lines().rev().find(|line| line.starts_with('{')).unwrap_or_default();
-    Value::read(line)
+    serde_json::from_str(line).context("the program's last line is not JSON")
 }
 
 fn number(figures: &Value, field: &str) -> f64 {
-    match figures.get(field) {
-        Some(Value::Number(number)) => number.parse().unwrap_or(f64::NAN),
-        _ => f64::NAN,
-    }
+    figures[field].as_f64().unwrap_or(f64::NAN)
 }
 
 fn example(workspace: &Workspace, name: &str) -> Outcome<Command> {

@@ -1,4 +1,4 @@
-//! The developer's commands, on the standard library alone, so that a bare clone can run them at once.
+//! The developer's commands. They use few and small libraries, so that a fresh clone can run them soon.
 //!
 //! Every command says what it is doing and how long it took, installs only what is missing, and fails
 //! with one line that says what to do.
@@ -16,7 +16,6 @@ mod command;
 mod crash;
 mod dev;
 mod failure;
-mod json;
 mod node;
 mod requirements;
 mod run;

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::{Map, Value};
+
 use crate::command::{find_program, forget_cargo, run_quiet};
 use crate::failure::{Context, Failure, Outcome};
-use crate::json::Value;
 use crate::steps::{nothing_to_do, step};
 
 /// Installs the packages of a folder exactly as its lock file says; nothing when they are all there.
@@ -22,7 +23,7 @@ pub fn install(name: &str, folder: &Path) -> Outcome {
 /// A script of a folder's `package.json`, with the folder's own Node first when it brings one.
 pub fn script(folder: &Path, script: &str) -> Outcome<Command> {
     let file = folder.join("package.json");
-    let package = Value::read(&read(&file)?).context(file.display())?;
+    let package = read_json(&file)?;
     if package.get("scripts").and_then(|scripts| scripts.get(script)).is_none() {
         return Err(Failure::new(format!("{} has no script `{script}`: add it", file.display())));
     }
@@ -59,29 +60,30 @@ fn in_folder(folder: &Path, program: &Path) -> Outcome<Command> {
 
 fn is_installed(folder: &Path) -> bool {
     // npm writes the second file at the end of an installation: what it lists is on the disk.
-    let lock = read(&folder.join("package-lock.json")).and_then(|text| Value::read(&text));
-    let installed = read(&folder.join("node_modules/.package-lock.json")).and_then(|text| Value::read(&text));
+    let lock = read_json(&folder.join("package-lock.json"));
+    let installed = read_json(&folder.join("node_modules/.package-lock.json"));
     matches!((lock, installed), (Ok(lock), Ok(installed)) if same_packages(&lock, &installed))
 }
 
-/// Whether the packages that are installed are the ones of the lock file. Optional ones may be missing:
-/// they are for other machines.
+/// Returns true if the installed packages are those of the lock file. Optional ones may be missing: they are for other
+/// machines.
 fn same_packages(lock: &Value, installed: &Value) -> bool {
-    let (Some(wanted), Some(there)) = (lock.get("packages"), installed.get("packages")) else { return false };
-    let version = |packages: &Value, path: &str| packages.get(path).map(|package| package.get("version").cloned());
-    let missing = wanted.entries().iter().filter(|(path, package)| {
+    let packages = |lock: &Value| lock.get("packages").and_then(Value::as_object).cloned();
+    let (Some(wanted), Some(installed)) = (packages(lock), packages(installed)) else { return false };
+    let version =
+        |packages: &Map<String, Value>, path: &str| packages.get(path).map(|package| package["version"].clone());
+    let is_missing = wanted.iter().any(|(path, package)| {
         let may_miss = path.is_empty() || package.get("optional").is_some() || package.get("devOptional").is_some();
-        !may_miss && version(there, path).as_ref() != Some(&package.get("version").cloned())
+        !may_miss && version(&installed, path).as_ref() != Some(&package["version"])
     });
-    let foreign = there
-        .entries()
-        .iter()
-        .filter(|(path, package)| version(wanted, path).as_ref() != Some(&package.get("version").cloned()));
-    missing.chain(foreign).next().is_none()
+    let is_foreign =
+        installed.iter().any(|(path, package)| version(&wanted, path).as_ref() != Some(&package["version"]));
+    !is_missing && !is_foreign
 }
 
-fn read(file: &Path) -> Outcome<String> {
-    fs::read_to_string(file).context(format!("cannot read {}", file.display()))
+fn read_json(file: &Path) -> Outcome<Value> {
+    let text = fs::read_to_string(file).context(format!("cannot read {}", file.display()))?;
+    serde_json::from_str(&text).context(file.display())
 }
 
 #[cfg(test)]
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     fn same(lock: &str, installed: &str) -> bool {
-        let read = |packages: &str| Value::read(&format!("{{\"packages\": {{{packages}}}}}")).unwrap();
+        let read = |packages: &str| serde_json::from_str(&format!("{{\"packages\": {{{packages}}}}}")).unwrap();
         same_packages(&read(lock), &read(installed))
     }
 

@@ -1,7 +1,7 @@
 //! Who may say what, and who may know whom.
 
 use super::Source;
-use super::manifests::{Dependency, dependencies, package_name};
+use super::manifests::{Dependency, Manifest};
 
 /// A word, the folders where it may stand, and why only there.
 const WORDS: [(&str, &[&str], &str); 3] = [
@@ -64,12 +64,14 @@ pub fn words(files: &[Source]) -> Vec<String> {
 pub fn crates(files: &[Source]) -> Vec<String> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
-        let name = package_name(&file.text);
+        // The rule for manifests names what cannot be read.
+        let Ok(manifest) = Manifest::read(&file.text) else { continue };
+        let name = manifest.package_name();
         let Some((_, always, in_tests)) = KNOWS.iter().find(|(known, ..)| *known == name) else {
             findings.push(format!("{}: `{name}` has no place in the house yet: add it to KNOWS", file.path));
             continue;
         };
-        for Dependency { name: other, for_tests, .. } in dependencies(&file.text) {
+        for Dependency { name: other, for_tests, .. } in manifest.dependencies() {
             let allowed = always.contains(&other) || (for_tests && in_tests.contains(&other));
             if HOUSE.contains(&other) && !allowed {
                 findings.push(format!(

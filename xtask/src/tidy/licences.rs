@@ -1,10 +1,11 @@
-//! Licence expressions (SPDX), read as far as the question "may we ship this" needs.
+//! Which licences the crates of the binary may have.
+
+use spdx::{Expression, ParseMode};
 
 /// Licences that ask for no more than a notice.
-const PERMISSIVE: [&str; 16] = [
+const PERMISSIVE: [&str; 15] = [
     "0BSD",
     "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
     "BSD-1-Clause",
     "BSD-2-Clause",
     "BSD-3-Clause",
@@ -20,59 +21,10 @@ const PERMISSIVE: [&str; 16] = [
     "Zlib",
 ];
 
-/// Whether an expression can be met with permissive licences alone.
+/// Returns true if permissive licences alone satisfy a licence expression (SPDX). An exception (`WITH`) only adds rights.
 pub fn is_permissive(expression: &str) -> bool {
-    // The old way to write OR.
-    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
-    let words: Vec<&str> = spaced.split_whitespace().collect();
-    let mut reader = Reader { words: &words };
-    let permissive = reader.any();
-    permissive && reader.words.is_empty()
-}
-
-struct Reader<'a> {
-    words: &'a [&'a str],
-}
-
-impl Reader<'_> {
-    fn take(&mut self, word: &str) -> bool {
-        let found = self.words.first() == Some(&word);
-        if found {
-            self.words = &self.words[1..];
-        }
-        found
-    }
-
-    fn any(&mut self) -> bool {
-        let mut permissive = self.all();
-        while self.take("OR") {
-            permissive |= self.all();
-        }
-        permissive
-    }
-
-    fn all(&mut self) -> bool {
-        let mut permissive = self.one();
-        while self.take("AND") {
-            permissive &= self.one();
-        }
-        permissive
-    }
-
-    fn one(&mut self) -> bool {
-        if self.take("(") {
-            let inner = self.any();
-            return self.take(")") && inner;
-        }
-        let Some((licence, rest)) = self.words.split_first() else { return false };
-        self.words = rest;
-        if self.take("WITH") {
-            let Some((exception, rest)) = self.words.split_first() else { return false };
-            self.words = rest;
-            return PERMISSIVE.contains(&format!("{licence} WITH {exception}").as_str());
-        }
-        PERMISSIVE.contains(licence)
-    }
+    let Ok(expression) = Expression::parse_mode(expression, ParseMode::LAX) else { return false };
+    expression.evaluate(|licence| licence.license.id().is_some_and(|id| PERMISSIVE.contains(&id.name)))
 }
 
 #[cfg(test)]
@@ -80,8 +32,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_side_of_or_is_enough_and_both_of_and_are_needed() {
-        for fine in [
+    fn accepts_expressions_that_permissive_licences_satisfy() {
+        for expression in [
             "MIT",
             "MIT/Apache-2.0",
             "GPL-3.0 OR MIT",
@@ -90,9 +42,13 @@ mod tests {
             "Apache-2.0 WITH LLVM-exception OR MIT",
             "MPL-2.0 AND GPL-3.0 OR MIT",
         ] {
-            assert!(is_permissive(fine), "{fine}");
+            assert!(is_permissive(expression), "{expression}");
         }
-        for not in [
+    }
+
+    #[test]
+    fn rejects_other_licences_and_invalid_expressions() {
+        for expression in [
             "",
             "GPL-3.0",
             "MIT AND GPL-3.0",
@@ -102,7 +58,7 @@ mod tests {
             "MIT)",
             "MIT GPL-3.0",
         ] {
-            assert!(!is_permissive(not), "{not}");
+            assert!(!is_permissive(expression), "{expression}");
         }
     }
 }

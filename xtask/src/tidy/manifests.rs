@@ -1,14 +1,31 @@
-//! Every crate says the same about itself, and no version stands twice.
+//! Every crate inherits the same settings, and every version is in the root manifest alone.
+
+use serde::Deserialize;
+use toml::{Table, Value};
 
 use super::Source;
 
-/// What each manifest takes from the root, and why.
+/// Settings that each manifest inherits from the root, and why.
 const INHERITED: [(&str, &str); 4] = [
-    ("publish.workspace = true", "nothing here is for a registry"),
-    ("license.workspace = true", "the project has one licence"),
-    ("edition.workspace = true", "the project has one edition"),
-    ("rust-version.workspace = true", "the project has one oldest compiler"),
+    ("publish", "nothing here is for a registry"),
+    ("license", "the project has one licence"),
+    ("edition", "the project has one edition"),
+    ("rust-version", "the project has one oldest compiler"),
 ];
+
+/// What the rules read of a manifest.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct Manifest {
+    package: Table,
+    lints: Table,
+    workspace: Table,
+    dependencies: Table,
+    dev_dependencies: Table,
+    build_dependencies: Table,
+    /// Dependencies of some platforms only.
+    target: Table,
+}
 
 /// A dependency as a manifest names it.
 pub struct Dependency<'a> {
@@ -17,57 +34,78 @@ pub struct Dependency<'a> {
     from_workspace: bool,
 }
 
-pub fn check(files: &[Source]) -> Vec<String> {
-    files.iter().flat_map(|file| if file.path.ends_with("/Cargo.toml") { member(file) } else { root(file) }).collect()
+impl Manifest {
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, and where.
+    pub fn read(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// Returns the name of the package, which is empty for the root.
+    pub fn package_name(&self) -> &str {
+        self.package.get("name").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Returns all dependencies, those for some platforms included.
+    pub fn dependencies(&self) -> Vec<Dependency<'_>> {
+        let mut sections =
+            vec![(&self.dependencies, false), (&self.dev_dependencies, true), (&self.build_dependencies, false)];
+        for platform in self.target.values() {
+            for (section, for_tests) in
+                [("dependencies", false), ("dev-dependencies", true), ("build-dependencies", false)]
+            {
+                sections.extend(platform.get(section).and_then(Value::as_table).map(|table| (table, for_tests)));
+            }
+        }
+        let all = sections.into_iter().flat_map(|(table, for_tests)| {
+            table.iter().map(move |(name, value)| Dependency { name, for_tests, from_workspace: inherits(value) })
+        });
+        all.collect()
+    }
 }
 
-fn root(file: &Source) -> Vec<String> {
-    let says = |line: &str| file.text.lines().any(|own| own == line);
-    if file.path != "Cargo.toml" || (says("publish = false") && says("license = \"Apache-2.0\"")) {
+pub fn check(files: &[Source]) -> Vec<String> {
+    let manifests = files.iter().filter(|file| file.path == "Cargo.toml" || file.path.ends_with("/Cargo.toml"));
+    manifests
+        .flat_map(|file| match Manifest::read(&file.text) {
+            Ok(manifest) if file.path == "Cargo.toml" => check_root(&manifest),
+            Ok(manifest) => check_member(&file.path, &manifest),
+            Err(error) => vec![format!("{}: {error}", file.path)],
+        })
+        .collect()
+}
+
+fn check_root(manifest: &Manifest) -> Vec<String> {
+    let package = manifest.workspace.get("package").and_then(Value::as_table);
+    let is = |key: &str, expected: Value| package.and_then(|package| package.get(key)) == Some(&expected);
+    if is("publish", false.into()) && is("license", "Apache-2.0".into()) {
         return Vec::new();
     }
     vec!["Cargo.toml: [workspace.package] says `publish = false` and `license = \"Apache-2.0\"`".to_owned()]
 }
 
-fn member(file: &Source) -> Vec<String> {
+fn check_member(path: &str, manifest: &Manifest) -> Vec<String> {
     let mut findings = Vec::new();
-    for (line, why) in INHERITED {
-        if !file.text.lines().any(|own| own == line) {
-            findings.push(format!("{}: `{line}` is missing: {why}", file.path));
+    for (key, why) in INHERITED {
+        if !manifest.package.get(key).is_some_and(inherits) {
+            findings.push(format!("{path}: `{key}.workspace = true` is missing: {why}"));
         }
     }
-    if !file.text.contains("[lints]\nworkspace = true") {
-        findings.push(format!("{}: `[lints] workspace = true` is missing: one set of lints for all", file.path));
+    if manifest.lints.get("workspace") != Some(&Value::Boolean(true)) {
+        findings.push(format!("{path}: `[lints] workspace = true` is missing: one set of lints for all"));
     }
-    for dependency in dependencies(&file.text).filter(|dependency| !dependency.from_workspace) {
-        let name = dependency.name;
-        findings.push(format!("{}: `{name}` is not from the workspace: versions stand in the root alone", file.path));
+    for dependency in manifest.dependencies().iter().filter(|dependency| !dependency.from_workspace) {
+        findings
+            .push(format!("{path}: `{}` is not from the workspace: versions are in the root alone", dependency.name));
     }
     findings
 }
 
-/// The name of the package in a manifest.
-pub fn package_name(manifest: &str) -> &str {
-    let name = manifest.lines().find_map(|line| line.strip_prefix("name = "));
-    name.unwrap_or_default().trim_matches('"')
-}
-
-/// All dependencies of a manifest, one a line, in all its sections.
-pub fn dependencies(manifest: &str) -> impl Iterator<Item = Dependency<'_>> {
-    let mut section = "";
-    manifest.lines().filter_map(move |line| {
-        if let Some(header) = line.strip_prefix('[') {
-            section = header.trim_end_matches(']');
-            return None;
-        }
-        let (key, value) = line.split_once('=')?;
-        if !section.ends_with("dependencies") || line.starts_with('#') {
-            return None;
-        }
-        let name = key.trim().split('.').next()?;
-        let from_workspace = key.trim().ends_with(".workspace") || value.contains("workspace = true");
-        Some(Dependency { name, for_tests: section.ends_with("dev-dependencies"), from_workspace })
-    })
+fn inherits(value: &Value) -> bool {
+    value.get("workspace") == Some(&Value::Boolean(true))
 }
 
 #[cfg(test)]
@@ -80,26 +118,29 @@ mod tests {
         a.workspace = true\nb = { workspace = true, optional = true }\n";
 
     #[test]
-    fn members_inherit() {
+    fn members_inherit_settings_and_versions() {
         let findings = |text: &str| check(&[source("crates/x/Cargo.toml", text)]).len();
         assert_eq!(findings(GOOD), 0);
         assert_eq!(findings(&GOOD.replace("publish.workspace = true\n", "")), 1);
         assert_eq!(findings(&GOOD.replace("[lints]\nworkspace = true\n", "")), 1);
         assert_eq!(findings(&format!("{GOOD}c = \"1\"\n")), 1);
         assert_eq!(findings(&format!("{GOOD}\n[target.'cfg(unix)'.dependencies]\nd = {{ version = \"1\" }}\n")), 1);
+        assert_eq!(findings(&format!("{GOOD}\n[target.'cfg(unix)'.dependencies]\nd.workspace = true\n")), 0);
+        assert_eq!(findings("[package\n"), 1);
     }
 
     #[test]
-    fn the_root_has_the_licence_and_is_not_published() {
+    fn root_has_the_licence_and_is_not_published() {
         let findings = |text| check(&[source("Cargo.toml", text)]).len();
         assert_eq!(findings("[workspace.package]\nlicense = \"Apache-2.0\"\npublish = false\n"), 0);
         assert_eq!(findings("[workspace.package]\nlicense = \"Apache-2.0\"\n"), 1);
     }
 
     #[test]
-    fn the_kind_of_a_dependency_is_known() {
-        let manifest = "[dependencies]\na.workspace = true\n[dev-dependencies]\nb.workspace = true\n";
-        let kinds: Vec<_> = dependencies(manifest).map(|found| (found.name, found.for_tests)).collect();
+    fn dependencies_for_tests_are_told_apart() {
+        let manifest =
+            Manifest::read("[dependencies]\na.workspace = true\n[dev-dependencies]\nb.workspace = true\n").unwrap();
+        let kinds: Vec<_> = manifest.dependencies().iter().map(|found| (found.name, found.for_tests)).collect();
         assert_eq!(kinds, [("a", false), ("b", true)]);
     }
 }

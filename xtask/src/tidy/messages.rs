@@ -1,33 +1,58 @@
-//! Every text a user reads stands once, in one file.
+//! Every text that users read is in one file, under one key.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::Source;
-use crate::json::Value;
 
 const FILE: &str = "web/messages/en.json";
 
 pub fn check(files: &[Source]) -> Vec<String> {
     let Some(file) = files.iter().find(|file| file.path == FILE) else { return Vec::new() };
-    match Value::read(&file.text) {
-        Ok(value) => {
-            let twice = repeated(&value, "");
-            twice.iter().map(|key| format!("{FILE}: `{key}` is there twice: only the last one would be used")).collect()
-        }
-        Err(failure) => vec![format!("{FILE}: {failure}")],
+    match serde_json::from_str::<Messages>(&file.text) {
+        Ok(_) => Vec::new(),
+        Err(error) => vec![format!("{FILE}: {error}")],
     }
 }
 
-/// The keys, with their path, that an object has more than once.
-fn repeated(value: &Value, path: &str) -> Vec<String> {
-    let entries = value.entries();
-    let mut found = Vec::new();
-    for (index, (key, inner)) in entries.iter().enumerate() {
-        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        found.extend(repeated(inner, &path));
-        if entries[..index].iter().any(|(earlier, _)| earlier == key) {
-            found.push(path);
-        }
+/// A text, or an object of texts whose keys are unique. JSON itself lets the last of several equal keys win.
+enum Messages {
+    Text,
+    Group,
+}
+
+impl<'de> Deserialize<'de> for Messages {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(MessagesVisitor)
     }
-    found
+}
+
+struct MessagesVisitor;
+
+impl<'de> Visitor<'de> for MessagesVisitor {
+    type Value = Messages;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or an object of texts")
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Messages, E> {
+        Ok(Messages::Text)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Messages, A::Error> {
+        let mut seen = HashMap::new();
+        while let Some((key, value)) = entries.next_entry::<String, Messages>()? {
+            if seen.contains_key(&key) {
+                return Err(A::Error::custom(format!("the key `{key}` is there twice")));
+            }
+            seen.insert(key, value);
+        }
+        Ok(Messages::Group)
+    }
 }
 
 #[cfg(test)]
@@ -36,10 +61,11 @@ mod tests {
     use crate::tidy::source;
 
     #[test]
-    fn messages_are_read_and_keys_are_single() {
+    fn rejects_repeated_keys_and_invalid_json() {
         let findings = |text| check(&[source(FILE, text)]);
         assert!(findings(r#"{"a": {"x": "1"}, "b": {"x": "1"}}"#).is_empty());
-        assert!(findings(r#"{"a": {"x": "1", "x": "2"}}"#)[0].contains("`a.x` is there twice"));
+        assert!(findings(r#"{"a": {"x": "1", "x": "2"}}"#)[0].contains("`x` is there twice"));
         assert!(findings("{\n\"a\": }")[0].contains("line 2"));
+        assert!(findings(r#"{"a": 1}"#)[0].contains("a text or an object of texts"));
     }
 }
