@@ -78,11 +78,11 @@ fn number(figures: &Value, field: &str) -> f64 {
 }
 
 fn example(workspace: &Workspace, name: &str) -> Outcome<Command> {
-    let build = ["build", "--release", "--package", "local", "--example", name];
+    let build = ["build", "--profile", "dist", "--package", "local", "--example", name];
     step("compile", || run_shown(&mut workspace.cargo(&build)))?;
     Ok(Command::new(program(workspace, name)))
 }
 
 fn program(workspace: &Workspace, name: &str) -> PathBuf {
-    workspace.release_binary().with_file_name("examples").join(name)
+    workspace.dist_binary().with_file_name("examples").join(name)
 }
