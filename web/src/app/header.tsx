@@ -1,5 +1,5 @@
 import { SlidersHorizontal } from "lucide-react";
-import { dropSession, type SignedInUser } from "@/lib/session";
+import { type SignedInUser, signOut } from "@/lib/session";
 import { t } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";
 import { Mark } from "@/ui/mark";
@@ -51,7 +51,7 @@ export function Header({ user, tab, onSelectTab, toolCount, onOpenSettings }: He
             aria-haspopup="dialog"
             onClick={onOpenSettings}
           />
-          <Button variant="quiet" className="px-2.5 max-wide:px-2" onClick={() => void signOut()}>
+          <Button variant="quiet" className="px-2.5 max-wide:px-2" onClick={() => void leave()}>
             {t("app.signOut")}
           </Button>
         </div>
@@ -83,7 +83,7 @@ function ToolsTabLabel({ count }: { count: number }) {
   );
 }
 
-async function signOut(): Promise<void> {
+async function leave(): Promise<void> {
   forgetPlace();
-  await dropSession();
+  await signOut();
 }

@@ -3,6 +3,7 @@ import { useConnections } from "@/features/servers/use-connections";
 import { availableTools } from "@/features/servers/server-connection";
 import type { SignedInUser } from "@/lib/session";
 import { t } from "@/lib/t";
+import { UserQueries } from "@/lib/user-queries";
 import { panelProps } from "@/ui/tabs";
 import { ErrorBoundary } from "./error-boundary";
 import { Header } from "./header";
@@ -15,7 +16,16 @@ interface HomePageProps {
   user: SignedInUser;
 }
 
+/** The main screen of a signed-in user. */
 export function HomePage({ user }: HomePageProps) {
+  return (
+    <UserQueries>
+      <Home user={user} />
+    </UserQueries>
+  );
+}
+
+function Home({ user }: HomePageProps) {
   const [tab, selectTab] = useHomeTab();
   const [settingsOpen, openSettings] = useSettings();
   const connections = useConnections(user.id);

@@ -1,9 +1,9 @@
 import { AuthClient, isAuthRetryableFetchError, type Session } from "@supabase/auth-js";
 import { useSyncExternalStore } from "react";
-import { clearDrafts } from "./drafts";
 import { landing } from "./landing";
 import { rememberPasswordDue } from "./password-due";
 import { claimsOf, type SignInStep, stepOf } from "./sign-in-step";
+import { endLifetime } from "./user-data";
 
 /** Names this page to the API; it opens nothing, what counts is the session's bearer token. */
 export const publicApiKey = "sb_publishable_ai_chat_mcp";
@@ -57,11 +57,20 @@ auth.onAuthStateChange((event, session) => {
   const next = stateOf(session);
   // The client repeats SIGNED_IN whenever the tab comes back; the same user is not news.
   if (sameState(state, next)) return;
-  if ("user" in next) {
-    if (lastUserId !== next.user.id) clearDrafts();
-    lastUserId = next.user.id;
-  }
+  const userId = userIdOf(next);
+  const left = userIdOf(state);
   state = next;
+  if (left !== undefined && left !== userId) endLifetime("session");
+  // Before the server is told: that may take its time, and another may sit down here meanwhile.
+  if (isLeaving && userId === undefined) {
+    endLifetime("user");
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A channel has no target origin.
+    departures.postMessage(null);
+  }
+  if (userId !== undefined) {
+    if (userId !== lastUserId) endLifetime("user");
+    lastUserId = userId;
+  }
   for (const listener of listeners) listener();
 });
 
@@ -92,6 +101,18 @@ export async function renewedToken(refused: string | undefined): Promise<string 
   return data.session?.access_token;
 }
 
+/** Tells the other tabs that the user leaves: the auth client reports any end of a session alike. */
+const departures = new BroadcastChannel("ai-chat-mcp.sign-out");
+let isLeaving = false;
+departures.addEventListener("message", () => endLifetime("user"));
+
+/** Signs the user out at their own wish, in all tabs of this browser, and forgets what they had begun to write. */
+export async function signOut(): Promise<void> {
+  isLeaving = true;
+  await dropSession();
+  isLeaving = false;
+}
+
 /** Ends the session of this browser, in all its tabs, whether or not the server can be asked. Others go on. */
 export async function dropSession(): Promise<void> {
   await auth.signOut({ scope: "local" });
@@ -107,6 +128,10 @@ function stateOf(session: Session | null): SessionState {
   const { id, email = "", user_metadata } = session.user;
   const name: unknown = user_metadata?.["display_name"];
   return { status: stepOf(session), user: { id, email, name: typeof name === "string" ? name : "" } };
+}
+
+function userIdOf(from: SessionState): string | undefined {
+  return "user" in from ? from.user.id : undefined;
 }
 
 function sameState(a: SessionState, b: SessionState): boolean {

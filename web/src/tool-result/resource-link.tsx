@@ -1,8 +1,8 @@
+import { useMutation } from "@tanstack/react-query";
 import { use, useState } from "react";
 import { callApi, jsonBody } from "@/lib/api-client";
 import type { Connection } from "@/lib/connection";
 import { isObject, type JsonObject } from "@/lib/json";
-import { useMutation } from "@/lib/query/use-mutation";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button, buttonClass } from "@/ui/button";
 import { EmbeddedResource } from "./embedded-resource";

@@ -1,3 +1,4 @@
+import { forgetAfter } from "@/lib/user-data";
 import type { Tone } from "./badge";
 
 export interface Toast {
@@ -35,6 +36,8 @@ export function toast(content: Omit<Toast, "id" | "tone"> & { tone?: Tone }): vo
   );
   change([...others, added].slice(-shownAtOnce));
 }
+
+forgetAfter("session", () => change([]));
 
 export function dismissToast(id: number): void {
   change(toasts.filter((item) => item.id !== id));

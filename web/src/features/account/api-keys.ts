@@ -1,5 +1,5 @@
+import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
-import { queryOptions } from "@/lib/query/use-query";
 
 /** A key with which a program asks in the person's name. */
 export interface ApiKey {

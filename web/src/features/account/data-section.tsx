@@ -1,8 +1,8 @@
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { t } from "@/lib/account-text";
-import { useMutation } from "@/lib/query/use-mutation";
 import { saveFile } from "@/lib/save-file";
-import { dropSession, type SignedInUser } from "@/lib/session";
+import { type SignedInUser, signOut } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
@@ -64,7 +64,7 @@ function DeleteForm({ user, onLeave }: DataSectionProps) {
     onSuccess: async () => {
       onLeave();
       forgetWhatIsKept();
-      await dropSession();
+      await signOut();
       toast({ title: t("account.delete.done"), description: t("account.delete.done.text"), tone: "ok" });
     },
   });

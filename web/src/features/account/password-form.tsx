@@ -1,3 +1,4 @@
+import { useMutation } from "@tanstack/react-query";
 import type { AuthError } from "@supabase/auth-js";
 import { useState } from "react";
 import { CodeField } from "@/account-parts/code-field";
@@ -6,7 +7,6 @@ import { PasswordField } from "@/account-parts/password-field";
 import { ResendButton } from "@/account-parts/resend-button";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
-import { useMutation } from "@/lib/query/use-mutation";
 import { auth, type SignedInUser } from "@/lib/session";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";

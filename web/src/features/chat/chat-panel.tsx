@@ -1,4 +1,4 @@
-import { useQueryClient } from "@/lib/query/use-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";

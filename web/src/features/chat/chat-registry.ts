@@ -1,5 +1,6 @@
-import type { QueryClient } from "@/lib/query/query-client";
+import type { QueryClient } from "@tanstack/react-query";
 import { t } from "@/lib/t";
+import { forgetAfter } from "@/lib/user-data";
 import { toast } from "@/ui/toast";
 import { chatBackend } from "./api/backend";
 import { type ChatSession, sessionsQuery } from "./api/sessions";
@@ -16,6 +17,10 @@ export class ChatRegistry {
   constructor(queries: QueryClient, userId: string) {
     this.#queries = queries;
     this.#userId = userId;
+    const unregister = forgetAfter("session", () => {
+      for (const store of this.#stores.values()) store.close();
+      unregister();
+    });
   }
 
   /** The store of a chat, made when it is first asked for. */

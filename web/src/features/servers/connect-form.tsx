@@ -1,5 +1,4 @@
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQueryClient } from "@/lib/query/use-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type KeyboardEvent, useRef } from "react";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";

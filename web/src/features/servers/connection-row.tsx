@@ -1,5 +1,4 @@
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQueryClient } from "@/lib/query/use-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ChevronRight, Server, Trash2 } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { t as common } from "@/lib/t";

@@ -1,9 +1,9 @@
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { focusNow } from "@/account-parts/focus-now";
 import { ResendButton } from "@/account-parts/resend-button";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
-import { useMutation } from "@/lib/query/use-mutation";
 import { auth } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { EmailField } from "@/ui/email-field";

@@ -1,10 +1,10 @@
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { focusNow } from "@/account-parts/focus-now";
 import { PasswordField } from "@/account-parts/password-field";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
-import { useMutation } from "@/lib/query/use-mutation";
-import { auth, dropSession, type SignedInUser } from "@/lib/session";
+import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Form, SubmitButton } from "@/ui/form";
@@ -43,7 +43,7 @@ export function PasswordStep({ user }: { user: SignedInUser }) {
           error={change.data ? authErrorWords(change.data) : undefined}
         />
         <SubmitButton busy={change.isPending}>{t("account.newPassword.save")}</SubmitButton>
-        <Button variant="quiet" className="-mb-2" onClick={() => void dropSession()}>
+        <Button variant="quiet" className="-mb-2" onClick={() => void signOut()}>
           {t("account.otherAccount")}
         </Button>
       </Form>

@@ -1,3 +1,4 @@
+import { UserQueries } from "@/lib/user-queries";
 import type { AuthStep, StepProps } from "../auth-step";
 import { CodeStep } from "./code-step";
 import { ForgotStep } from "./forgot-step";
@@ -10,7 +11,15 @@ interface Props extends StepProps {
 }
 
 /** Whatever the card of the sign-in screen shows beside the two forms. */
-export function Step({ step, ...shared }: Props) {
+export function Step(props: Props) {
+  return (
+    <UserQueries key={"user" in props.step ? props.step.user.id : ""}>
+      <StepCard {...props} />
+    </UserQueries>
+  );
+}
+
+function StepCard({ step, ...shared }: Props) {
   switch (step.kind) {
     case "welcome":
       return null;

@@ -1,7 +1,7 @@
+import { useMutation } from "@tanstack/react-query";
 import { PencilLine } from "lucide-react";
 import { use, useId, useLayoutEffect, useRef, useState } from "react";
 import { isObject, parseJson, stringifyJson } from "@/lib/json";
-import { useMutation } from "@/lib/query/use-mutation";
 import { showInvisible } from "@/lib/show-invisible";
 import { TextBlock } from "@/tool-result/text-block";
 import { Button } from "@/ui/button";

@@ -1,8 +1,8 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Star } from "lucide-react";
 import { type KeyboardEvent, useRef, useState } from "react";
 import { cn } from "@/lib/cn";
 import { t } from "@/lib/models-text";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { t as common } from "@/lib/t";
 import { IconButton } from "@/ui/button";
 import { Input } from "@/ui/field";

@@ -1,7 +1,7 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { ApiError } from "@/lib/api-error";
-import { useQueryClient } from "@/lib/query/use-query";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import { addWaiting } from "../api/queue";

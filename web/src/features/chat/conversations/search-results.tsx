@@ -1,7 +1,6 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { t } from "@/lib/history-text";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQuery } from "@/lib/query/use-query";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";

@@ -1,6 +1,6 @@
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { t } from "@/lib/history-text";
-import { useMutation } from "@/lib/query/use-mutation";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";

@@ -1,6 +1,5 @@
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
-import { useState } from "react";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import { type ChatSession, createSession, sessionsQuery } from "../api/sessions";
@@ -40,7 +39,7 @@ const NONE: readonly ChatSession[] = [];
 export function useChats(userId: string, registry: ChatRegistry): Chats {
   const queries = useQueryClient();
   const sessions = sessionsQuery(userId);
-  const { data: all = NONE } = useQuery(sessions);
+  const { data: all = NONE, isSuccess, dataUpdatedAt } = useQuery(sessions);
   const [chosen, setChosen] = useState(chatInUrl);
   const list = all.filter(({ archived }) => !archived);
   const [temporary, setTemporary] = useState<TemporaryChat | null>(null);
@@ -71,6 +70,23 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
     },
     onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
   });
+
+  // There is always a chat to be in: one is made when all others are put away.
+  const emptyListAt = isSuccess && list.length === 0 ? dataUpdatedAt : undefined;
+  const makesFirst = useRef(false);
+  const { mutate: makeFirst } = useMutation({
+    mutationFn: () => createSession(userId),
+    retry: 2,
+    onSuccess: (created) => change((current) => [created, ...current]),
+    onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
+    onSettled: () => (makesFirst.current = false),
+  });
+  useEffect(() => {
+    // Each list that came is a new try, in case the one before has failed.
+    if (emptyListAt === undefined || makesFirst.current) return;
+    makesFirst.current = true;
+    makeFirst();
+  }, [emptyListAt, makeFirst]);
 
   return {
     list,

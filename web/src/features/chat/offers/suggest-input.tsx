@@ -1,6 +1,6 @@
+import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useId, useState } from "react";
 import { isComposing } from "@/lib/is-composing";
-import { useQuery } from "@/lib/query/use-query";
 import { showInvisible } from "@/lib/show-invisible";
 import { type FieldIds, Input } from "@/ui/field";
 import { type Blank, complete } from "./offers";

@@ -1,8 +1,8 @@
+import { useMutation } from "@tanstack/react-query";
 import { Paperclip, Pencil, SendHorizontal, X } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { isComposing } from "@/lib/is-composing";
 import { showInvisible } from "@/lib/show-invisible";
-import { useMutation } from "@/lib/query/use-mutation";
 import { Button, IconButton } from "@/ui/button";
 import { Textarea } from "@/ui/field";
 import { toast } from "@/ui/toast";

@@ -1,4 +1,4 @@
-import { useQuery } from "@/lib/query/use-query";
+import { useQuery } from "@tanstack/react-query";
 import { ArrowDown } from "lucide-react";
 import { type KeyboardEvent, lazy, Suspense, useCallback, useRef } from "react";
 import { t } from "@/lib/t";
@@ -66,7 +66,7 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
         className="relative h-full overflow-y-auto overscroll-contain px-5 pt-7 pb-8 [mask-image:linear-gradient(#000_calc(100%-28px),transparent)] [overflow-anchor:none] max-wide:px-3.5 max-wide:pt-5"
       >
         {isEmpty &&
-          (status.loaded || error !== undefined ? (
+          (status.loaded || error !== null ? (
             <Suspense fallback={<LoadingRows />}>
               <EmptyState {...empty} />
             </Suspense>
