@@ -23,11 +23,11 @@ use crate::models::catalogue::Catalogue;
 use crate::nodes::{self, Identity, Post};
 use crate::places::Places;
 use crate::runs::Runs;
-use crate::secrets::Secrets;
-use crate::tasks::Tasks;
 use crate::threads;
 use crate::tools::google_drive::GoogleDrive;
 use crate::tools::{Tools, sign_in};
+use platform::BackgroundTasks;
+use platform::SecretSealer;
 
 /// The app: everything a handler may use. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -45,9 +45,9 @@ pub struct Parts {
     /// The database.
     pub store: Store,
     /// Seals what is stored and must not be read.
-    pub secrets: Arc<Secrets>,
+    pub secrets: Arc<SecretSealer>,
     /// Background work.
-    pub tasks: Tasks,
+    pub tasks: BackgroundTasks,
     /// Where letters are handed in, if there is a mail server.
     pub mail: Option<Mailer>,
     /// Accounts and access tokens.
@@ -106,8 +106,8 @@ impl App {
         data_folder::prepare(&config.data_dir)
             .with_context(|| format!("cannot make the data folder {}", config.data_dir.display()))?;
         let secrets = match &config.master_key {
-            Some(key) => Secrets::from_base64("CHAT_MASTER_KEY", key.expose_secret())?,
-            None => Secrets::from_file(&config.data_dir.join("master.key"))?,
+            Some(key) => SecretSealer::from_base64("CHAT_MASTER_KEY", key.expose_secret())?,
+            None => SecretSealer::from_file(&config.data_dir.join("master.key"))?,
         };
         let secrets = Arc::new(secrets);
         let site_url = match &config.site_url {
@@ -117,7 +117,7 @@ impl App {
         let store = Store::open(&config.database_url).await?;
         // A new database is as open as the process's file mode mask says.
         data_folder::restrict(&config.data_dir);
-        let tasks = Tasks::default();
+        let tasks = BackgroundTasks::default();
         let auth = Auth::start(&config, &site_url, &store, &secrets, &clock).await?;
         let mail =
             config.smtp.as_ref().map(|smtp| Mailer::new(&smtp.url, smtp.from.as_ref(), &site_url)).transpose()?;
@@ -197,5 +197,5 @@ async fn watch_database(app: App) {
         };
         tokio::join!(app.store.keep_watch(), tell)
     };
-    app.tasks.stopping().run_until_cancelled(watch).await;
+    app.tasks.shutdown_token().run_until_cancelled(watch).await;
 }

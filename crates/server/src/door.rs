@@ -131,7 +131,7 @@ pub fn answer(app: &App, question: Question, turn: Turn) -> impl Stream<Item = S
         let end = tokio::select! {
             biased;
             () = cancel.cancelled() => return,
-            () = inner.tasks.stopping().cancelled() => Err(Failure::Stopping),
+            () = inner.tasks.shutdown_token().cancelled() => Err(Failure::Stopping),
             () = revoked(&inner, question.user, question.key) => {
                 cancel.cancel();
                 Err(Failure::Revoked)

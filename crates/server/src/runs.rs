@@ -47,8 +47,8 @@ use crate::app::App;
 use crate::config::Limits;
 use crate::events::{Event, RunState};
 use crate::models::meter::Bill;
-use crate::tasks::Tasks;
 use crate::tools::Selection;
+use platform::BackgroundTasks;
 
 use long_calls::LiveCalls;
 use questions::Questions;
@@ -186,7 +186,7 @@ impl Runs {
     /// for [`Runs::resume`]. `former` is a node that is known to be gone.
     pub async fn start(
         store: &Store,
-        tasks: &Tasks,
+        tasks: &BackgroundTasks,
         clock: &dyn Clock,
         former: Option<NodeId>,
         limits: Limits,
@@ -196,7 +196,7 @@ impl Runs {
             store.remove_node(former).await?;
         }
         let suspended = recovery::close_unfinished(store, &store.claim_runs().await?, clock.now()).await?;
-        let (journal, writer) = Journal::new(store.clone(), tasks.stopping().clone());
+        let (journal, writer) = Journal::new(store.clone(), tasks.shutdown_token().clone());
         tasks.spawn("journal", writer);
         let held = Arc::default();
         Ok((Self { active: Mutex::default(), journal, limits, held, replicas: Replicas::default() }, suspended))

@@ -215,7 +215,7 @@ impl Tools {
             let inner = app.clone();
             app.tasks.spawn("connect", async move {
                 tokio::select! {
-                    () = inner.tasks.stopping().cancelled() => {}
+                    () = inner.tasks.shutdown_token().cancelled() => {}
                     _ = inner.tools.pool.open(&inner, user, &server) => {}
                 }
             });

@@ -10,7 +10,7 @@ use store::api_keys::{ApiKey, Bearer};
 
 use super::error::AuthError;
 use crate::app::App;
-use crate::secrets::random;
+use platform::secret_sealing::random_bytes;
 
 /// What a key begins with, so that people and programs that look for leaked secrets know one when they see it.
 pub const PREFIX: &str = "sk-chat-";
@@ -28,7 +28,7 @@ pub async fn make(
     name: String,
     scopes: Vec<Scope>,
 ) -> Result<Option<(ApiKey, String)>, AuthError> {
-    let secret = format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&random::<32>().map_err(AuthError::internal)?));
+    let secret = format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&random_bytes::<32>().map_err(AuthError::internal)?));
     let key = ApiKey {
         id: ApiKeyId::fresh(),
         name,

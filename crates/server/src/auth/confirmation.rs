@@ -31,7 +31,7 @@ impl Auth {
     ) -> Result<User, AuthError> {
         self.pauses.begin(Purpose::Confirmation, email)?;
         let work = settle(app.clone(), new, email.to_owned(), landing);
-        let settled = app.tasks.complete("sign-up", work).await.unwrap_or(Err(CONFLICT.into()));
+        let settled = app.tasks.spawn_and_wait("sign-up", work).await.unwrap_or(Err(CONFLICT.into()));
         if settled.is_err() {
             self.pauses.forget(Purpose::Confirmation, email);
         }

@@ -115,7 +115,7 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
         });
     }
     drop(listener);
-    app.tasks.stopping().cancel();
+    app.tasks.shutdown_token().cancel();
     if tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_err() {
         tracing::warn!("some connections did not end in time");
     }

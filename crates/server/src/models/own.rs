@@ -17,7 +17,7 @@ use store::model_providers::ModelProvider;
 use url::Url;
 
 use super::listing::Listing;
-use crate::secrets::{self, Secrets};
+use platform::secret_sealing::{SealError, SecretSealer};
 
 pub use kind::Kind;
 
@@ -50,7 +50,7 @@ pub struct OwnProvider {
 #[derive(Debug)]
 pub struct OwnProviders {
     store: Store,
-    secrets: Arc<Secrets>,
+    secrets: Arc<SecretSealer>,
     guard: GuardedHttp,
     /// As they were when they were changed last. The rows say whose they are.
     open: Mutex<HashMap<ModelProviderId, Arc<OwnProvider>>>,
@@ -58,12 +58,12 @@ pub struct OwnProviders {
 
 impl OwnProviders {
     /// Over the guarded client.
-    pub fn new(store: Store, secrets: Arc<Secrets>, guard: GuardedHttp) -> Self {
+    pub fn new(store: Store, secrets: Arc<SecretSealer>, guard: GuardedHttp) -> Self {
         Self { store, secrets, guard, open: Mutex::default() }
     }
 
     /// Seals a key for its row.
-    pub fn seal(&self, owner: UserId, id: ModelProviderId, key: &str) -> Result<Vec<u8>, secrets::Error> {
+    pub fn seal(&self, owner: UserId, id: ModelProviderId, key: &str) -> Result<Vec<u8>, SealError> {
         self.secrets.seal(&place(owner, id), key.as_bytes())
     }
 

@@ -38,7 +38,7 @@ pub enum AnswerError {
     Closed,
     /// What was filled in could not be sealed.
     #[error(transparent)]
-    Seal(#[from] crate::secrets::Error),
+    Seal(#[from] platform::secret_sealing::SealError),
     /// The database.
     #[error(transparent)]
     Store(#[from] store::Error),

@@ -24,9 +24,9 @@ use super::event::{ElicitationData, ElicitationState, RunEvent};
 use super::questions::Asked;
 use super::recorder::Recorder;
 use crate::app::App;
-use crate::secrets;
 use crate::tools::permission::{pin, place};
 use crate::tools::{BoundTool, Inquirer, SignInWish, answer};
+use platform::secret_sealing::SealError;
 
 /// What has to be the same when a call goes on after a restart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,7 +109,7 @@ impl About {
 }
 
 /// Seals what was filled in.
-pub fn seal_content(app: &App, id: ElicitationId, content: &Map<String, Value>) -> Result<Vec<u8>, secrets::Error> {
+pub fn seal_content(app: &App, id: ElicitationId, content: &Map<String, Value>) -> Result<Vec<u8>, SealError> {
     app.secrets.seal(&sealed_at("content", id), Value::Object(content.clone()).to_string().as_bytes())
 }
 
@@ -317,7 +317,7 @@ struct Open<'a> {
 impl Drop for Open<'_> {
     fn drop(&mut self) {
         // When the program stops, the question stays open.
-        if self.asker.0.app.tasks.stopping().is_cancelled() {
+        if self.asker.0.app.tasks.shutdown_token().is_cancelled() {
             return;
         }
         let run = self.asker.run();

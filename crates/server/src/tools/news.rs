@@ -62,7 +62,7 @@ impl Tools {
         let (inner, server) = (app.clone(), server.clone());
         app.tasks.spawn("watch resource", async move {
             tokio::select! {
-                () = inner.tasks.stopping().cancelled() => {}
+                () = inner.tasks.shutdown_token().cancelled() => {}
                 () = lease.end.cancelled() => {}
                 () = keep(&inner, &key, &server, first, &lease) => {}
             }

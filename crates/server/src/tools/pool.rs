@@ -83,11 +83,11 @@ impl Pool {
     async fn attempt(&self, app: &App, server: &Server, slot: Arc<Slot>, is_told: bool) -> Result<Opened, String> {
         let (inner, server) = (app.clone(), server.clone());
         let attempt = async move {
-            let stopping = inner.tasks.stopping().clone();
+            let stopping = inner.tasks.shutdown_token().clone();
             stopping.run_until_cancelled_owned(inner.tools.pool.attempt_once(&inner, &server, &slot, is_told)).await
         };
         let stopped = || Err("is not asked: the program is being stopped".to_owned());
-        app.tasks.complete("connect", attempt).await.flatten().unwrap_or_else(stopped)
+        app.tasks.spawn_and_wait("connect", attempt).await.flatten().unwrap_or_else(stopped)
     }
 
     async fn attempt_once(

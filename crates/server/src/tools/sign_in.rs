@@ -21,10 +21,10 @@ use url::{Host, Url};
 
 use super::Tools;
 use crate::app::App;
-use crate::secrets::{Secrets, random};
-use crate::tasks::Tasks;
 use client::EnteredClient;
 use credentials::SealedCredentials;
+use platform::BackgroundTasks;
+use platform::secret_sealing::{SecretSealer, random_bytes};
 
 /// How long a person may take at the authorization server's, in seconds.
 pub const LIFETIME: i64 = 600;
@@ -76,9 +76,9 @@ pub fn start(
     guard: GuardedHttp,
     site: &Url,
     store: &Store,
-    secrets: &Arc<Secrets>,
+    secrets: &Arc<SecretSealer>,
     clock: &Arc<dyn Clock>,
-    tasks: &Tasks,
+    tasks: &BackgroundTasks,
 ) -> anyhow::Result<OAuth> {
     let app = oauth::App {
         name: "AI Chat MCP".to_owned(),
@@ -128,7 +128,7 @@ impl Tools {
         }
         let browser = match browser.filter(|text| URL_SAFE_NO_PAD.decode(text).is_ok_and(|bytes| bytes.len() == 32)) {
             Some(browser) => browser.to_owned(),
-            None => URL_SAFE_NO_PAD.encode(random::<32>().map_err(anyhow::Error::from)?),
+            None => URL_SAFE_NO_PAD.encode(random_bytes::<32>().map_err(anyhow::Error::from)?),
         };
         let waiting = Waiting { pending: started.pending, browser };
         let plain = serde_json::to_vec(&waiting).map_err(anyhow::Error::from)?;
@@ -155,7 +155,7 @@ impl Tools {
         let (inner, owner) = (app.clone(), Owner { user, server: id });
         // The code is good once: a browser that goes away must not cost what it is exchanged for.
         let exchange = async move { inner.tools.oauth.complete(owner, pending, answer).await };
-        let exchanged = app.tasks.complete("exchange code", exchange).await;
+        let exchanged = app.tasks.spawn_and_wait("exchange code", exchange).await;
         exchanged.unwrap_or(Err(mcp::Error::Cancelled.into()))?;
         ask_again(app, user, server, true);
         Ok(())
@@ -178,7 +178,7 @@ impl Tools {
         let owner = Owner { user, server: server.id };
         let inner = app.clone();
         let ended = async move { inner.tools.oauth.sign_out(owner).await };
-        let ended = app.tasks.complete("sign out of server", ended).await;
+        let ended = app.tasks.spawn_and_wait("sign out of server", ended).await;
         if !ended.unwrap_or(Err(mcp::Error::Cancelled.into()))? {
             tracing::info!("an authorization server did not confirm that tokens were ended");
         }
@@ -249,7 +249,7 @@ fn ask_again(app: &App, user: UserId, server: Server, signed_in: bool) {
             tools.reconcile(&inner, user).await
         };
         let asked = tokio::select! {
-            () = inner.tasks.stopping().cancelled() => Ok(()),
+            () = inner.tasks.shutdown_token().cancelled() => Ok(()),
             asked = asked => asked,
         };
         if let Err(error) = asked {

@@ -126,6 +126,6 @@ pub async fn update(
     let worker = app.clone();
     let work = async move { worker.auth.update_user(&worker, claims, change).await };
     // A letter that is on its way promises what is stored after it, also when the caller has gone away meanwhile.
-    let user = app.tasks.complete("change of an account", work).await.unwrap_or(Err(CONFLICT.into()))?;
+    let user = app.tasks.spawn_and_wait("change of an account", work).await.unwrap_or(Err(CONFLICT.into()))?;
     Ok(Json(user.into()))
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::domains;
-use crate::secrets::Secrets;
+use platform::SecretSealer;
 
 /// Where the seal is good for.
 const PLACE: &str = "apps/frame";
@@ -123,12 +123,12 @@ impl Frame {
     }
 
     /// As a piece of an address.
-    pub fn seal(&self, secrets: &Secrets) -> anyhow::Result<String> {
+    pub fn seal(&self, secrets: &SecretSealer) -> anyhow::Result<String> {
         Ok(URL_SAFE_NO_PAD.encode(secrets.seal(PLACE, &serde_json::to_vec(self)?)?))
     }
 
     /// What [`Frame::seal`] has made; nothing else.
-    pub fn open(secrets: &Secrets, text: &str) -> Option<Self> {
+    pub fn open(secrets: &SecretSealer, text: &str) -> Option<Self> {
         let sealed = URL_SAFE_NO_PAD.decode(text).ok()?;
         serde_json::from_slice(&secrets.open(PLACE, &sealed).ok()?).ok()
     }
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_is_sealed_is_read_back_and_what_is_changed_is_not() {
-        let secrets = Secrets::from_base64("test", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=").unwrap();
+        let secrets = SecretSealer::from_base64("test", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=").unwrap();
         let frame = Frame { connect_domains: vec!["https://a.example".into()], ..Frame::default() };
         let sealed = frame.seal(&secrets).unwrap();
         assert_eq!(Frame::open(&secrets, &sealed), Some(frame));

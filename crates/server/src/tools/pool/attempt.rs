@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 use super::health::Health;
 use super::slot::{Known, Slot};
 use crate::app::App;
-use crate::secrets::random;
 use crate::tools::view::ConnectionStatus;
 use crate::tools::{Opened, Origin, ProbeError, has_authorization, headers, sign_in};
+use platform::secret_sealing::random_bytes;
 
 /// What is said of a server that turns everybody away who is not signed in; reads on from its name.
 pub const WANTS_SIGN_IN: &str = "wants you to sign in; you can do that in the MCP Servers tab";
@@ -168,5 +168,5 @@ fn stand_in(app: &App, known: &mut Known, reason: String) -> Result<Opened, Stri
 
 /// For spreading attempts; no attempt is worth an error when there is no randomness.
 pub fn random_byte() -> u8 {
-    random::<1>().map_or(u8::MAX, |[byte]| byte)
+    random_bytes::<1>().map_or(u8::MAX, |[byte]| byte)
 }

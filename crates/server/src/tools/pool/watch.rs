@@ -19,7 +19,7 @@ pub fn follow(app: &App, slot: Arc<Slot>, connection: &mcp::Connection) {
         let mut end = std::pin::pin!(end);
         loop {
             let is_over = tokio::select! {
-                () = inner.tasks.stopping().cancelled() => return,
+                () = inner.tasks.shutdown_token().cancelled() => return,
                 () = slot.gone.cancelled() => return,
                 () = &mut end => true,
                 Ok(()) = changed.changed() => false,

@@ -12,8 +12,8 @@ use store::Store;
 use store::server_sign_ins::{Lease, ServerCredential};
 use uuid::Uuid;
 
-use crate::secrets::Secrets;
-use crate::tasks::Tasks;
+use platform::BackgroundTasks;
+use platform::SecretSealer;
 
 /// A node that holds the lock longer is gone, in seconds. A renewal takes 10 s at most.
 const LEASE: i64 = 30;
@@ -25,9 +25,9 @@ const LOOKS: usize = 700;
 /// The sealed credentials of everybody.
 pub struct SealedCredentials {
     store: Store,
-    secrets: Arc<Secrets>,
+    secrets: Arc<SecretSealer>,
     clock: Arc<dyn Clock>,
-    tasks: Tasks,
+    tasks: BackgroundTasks,
 }
 
 impl fmt::Debug for SealedCredentials {
@@ -38,7 +38,7 @@ impl fmt::Debug for SealedCredentials {
 
 impl SealedCredentials {
     /// Keeps them in `store`.
-    pub fn new(store: Store, secrets: Arc<Secrets>, clock: Arc<dyn Clock>, tasks: Tasks) -> Self {
+    pub fn new(store: Store, secrets: Arc<SecretSealer>, clock: Arc<dyn Clock>, tasks: BackgroundTasks) -> Self {
         Self { store, secrets, clock, tasks }
     }
 
@@ -92,7 +92,7 @@ impl CredentialStore for SealedCredentials {
 /// The lock; given back when it is dropped.
 struct Held {
     store: Store,
-    tasks: Tasks,
+    tasks: BackgroundTasks,
     owner: Owner,
     holder: Uuid,
 }
@@ -109,7 +109,7 @@ impl Drop for Held {
 }
 
 /// Opens a sealed set.
-pub fn open(secrets: &Secrets, owner: Owner, sealed: &ServerCredential) -> Result<Credentials, StoreError> {
+pub fn open(secrets: &SecretSealer, owner: Owner, sealed: &ServerCredential) -> Result<Credentials, StoreError> {
     let plain = secrets.open(&place(owner, &sealed.issuer), &sealed.secret).map_err(|_| unreadable())?;
     serde_json::from_slice(&plain).map_err(|_| unreadable())
 }
