@@ -201,7 +201,7 @@ test("a new address holds when both mails have been answered, in every tab", asy
     .waitFor();
 
   await other.open((await mailbox.next(next)).link);
-  await other.toast("One more link to follow", /confirm link sent to the other email/u);
+  await other.toast("One more link to follow", /open the link that we sent to the other address/u);
   await other.sees(email);
   await other.open((await mailbox.next(email)).link);
   await other.toast("Email changed", `You now sign in with ${next}.`);

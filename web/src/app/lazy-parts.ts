@@ -1,4 +1,5 @@
 import { lazy } from "react";
+import { endLanding } from "@/lib/session";
 
 const loadHome = () => import("./home-page");
 const loadChat = () => import("@/features/chat/chat-panel");
@@ -11,7 +12,7 @@ export function preloadHome(): void {
 
 /** Says what a link or another site that led here has done. */
 export function tellLandings(): void {
-  void import("./landings").then((landings) => landings.tellLandings());
+  void import("./landings").then((landings) => landings.tellLandings(), endLanding);
 }
 
 export const HomePage = lazy(async () => ({ default: (await loadHome()).HomePage }));

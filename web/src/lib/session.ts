@@ -1,6 +1,6 @@
 import { AuthClient, isAuthRetryableFetchError, type Session } from "@supabase/auth-js";
 import { useSyncExternalStore } from "react";
-import { landing } from "./landing";
+import { landingOffersSession } from "./landing";
 import { rememberPasswordDue } from "./password-due";
 import { claimsOf, type SignInStep, stepOf } from "./sign-in-step";
 import { endLifetime } from "./user-data";
@@ -24,15 +24,19 @@ export type SessionState =
 /** How long the auth service asked to wait in its latest answer, in seconds; 0 when it did not. */
 export let retryAfterSeconds = 0;
 
+/** Key of the session in local storage. */
+export const storageKey = `sb-${location.hostname.split(".")[0]}-auth-token`;
+
 /** The official auth client: it keeps the session in local storage, refreshes it, and tells the other tabs. */
 export const auth = new AuthClient({
   url: `${location.origin}/auth/v1`,
   headers: { apikey: publicApiKey },
-  storageKey: `sb-${location.hostname.split(".")[0]}-auth-token`,
+  storageKey,
   persistSession: true,
   autoRefreshToken: true,
-  detectSessionInUrl: true,
-  flowType: "implicit",
+  // A session in the address may be anybody's: `linked-session.ts` asks before it is taken.
+  detectSessionInUrl: false,
+  flowType: "pkce",
   fetch: async (input, init) => {
     const response = await fetch(input, init);
     // The client's errors do not carry it.
@@ -41,11 +45,10 @@ export const auth = new AuthClient({
   },
 });
 
-// Whoever comes to choose a password must not see the main screen for a moment first.
-if (/recovery|invite/u.test(landing.get("type") ?? ""))
-  rememberPasswordDue(claimsOf(landing.get("access_token") ?? "").session_id);
-
-let state: SessionState = { status: "checking" };
+const checking: SessionState = { status: "checking" };
+/** Whether the link that opened this page still has to be dealt with. */
+let isLandingPending = landingOffersSession;
+let state: SessionState = checking;
 let lastUserId: string | undefined;
 const listeners = new Set<() => void>();
 
@@ -80,7 +83,13 @@ export function useSession(): SessionState {
 }
 
 export function readSession(): SessionState {
-  return state;
+  return isLandingPending ? checking : state;
+}
+
+/** Shows the page after the session of a link was taken or left. */
+export function endLanding(): void {
+  isLandingPending = false;
+  for (const listener of listeners) listener();
 }
 
 /** The bearer token for a call, refreshed first if it is about to end; undefined without a session. */

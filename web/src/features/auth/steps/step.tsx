@@ -1,7 +1,9 @@
 import { UserQueries } from "@/lib/user-queries";
 import type { AuthStep, StepProps } from "../auth-step";
 import { CodeStep } from "./code-step";
+import { ConfirmedStep } from "./confirmed-step";
 import { ForgotStep } from "./forgot-step";
+import { LinkElsewhereStep } from "./link-elsewhere-step";
 import { LinkFailedStep } from "./link-failed-step";
 import { PasswordStep } from "./password-step";
 import { UnconfirmedStep } from "./unconfirmed-step";
@@ -27,6 +29,10 @@ function StepCard({ step, ...shared }: Props) {
       return <ForgotStep {...shared} />;
     case "unconfirmed":
       return <UnconfirmedStep mailed={step.mailed} {...shared} />;
+    case "confirmed":
+      return <ConfirmedStep {...shared} />;
+    case "link-elsewhere":
+      return <LinkElsewhereStep {...shared} />;
     case "link-failed":
       return <LinkFailedStep {...shared} />;
     case "needs-code":
