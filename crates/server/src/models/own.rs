@@ -135,11 +135,11 @@ impl OwnProviders {
         self.check(&base_url, row.secret.is_some()).map_err(|reason| of(&reason))?;
         let client = self.guard.client_for(&base_url).map_err(|error| of(&error.to_string()))?;
         let key = row.secret.as_deref().map(|sealed| self.key(owner, row, sealed)).transpose()?;
-        let provider = Provider { name: row.slug.clone(), wire: kind.wire(&base_url), base_url, key };
+        let provider = Provider { name: row.slug.clone(), api: kind.api(&base_url), base_url, key };
         let opened = Arc::new(OwnProvider {
             name: row.name.clone(),
             listing: Listing::new(provider),
-            client: Client::over(client),
+            client: Client::with_http_client(client),
             as_of: row.changed_at,
         });
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
