@@ -124,9 +124,9 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
 }
 
 /// Quick to build, with overflow checks and debug assertions.
-const EVERYTHING_ELSE: [&str; 3] = ["--workspace", "--exclude", "local"];
+const EVERYTHING_ELSE: [&str; 3] = ["--workspace", "--exclude", "local-model"];
 /// Unoptimised arithmetic would take minutes for a word.
-const BUILT_IN_MODEL: [&str; 3] = ["--package", "local", "--release"];
+const BUILT_IN_MODEL: [&str; 3] = ["--package", "local-model", "--release"];
 
 fn rust_tests(workspace: &Workspace, which: &[&str]) -> Command {
     let runner: &[&str] = if find_program("cargo-nextest").is_some() { &["nextest", "run"] } else { &["test"] };

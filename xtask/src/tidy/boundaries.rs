@@ -18,17 +18,18 @@ const WORDS: [(&str, &[&str], &str); 3] = [
 const KNOWS: [(&str, &[&str], &[&str]); 9] = [
     ("domain", &[], &[]),
     ("llm", &["domain"], &[]),
-    ("local", &["domain"], &[]),
+    ("local-model", &["domain"], &[]),
     ("mcp", &["domain"], &[]),
     ("store", &["domain"], &[]),
     ("platform", &["domain", "store"], &[]),
-    ("ai-chat-mcp", &["domain", "llm", "local", "mcp", "platform", "store"], &["testkit"]),
-    ("testkit", &["domain", "llm", "local", "mcp", "store", "server"], &[]),
+    ("ai-chat-mcp", &["domain", "llm", "local-model", "mcp", "platform", "store"], &["testkit"]),
+    ("testkit", &["domain", "llm", "local-model", "mcp", "store", "server"], &[]),
     ("xtask", &[], &[]),
 ];
 
 /// The names that the house's crates have in a manifest.
-const HOUSE: [&str; 9] = ["domain", "llm", "local", "mcp", "platform", "store", "server", "ai-chat-mcp", "testkit"];
+const HOUSE: [&str; 9] =
+    ["domain", "llm", "local-model", "mcp", "platform", "store", "server", "ai-chat-mcp", "testkit"];
 
 /// The parts of the server that work without its HTTP door.
 const BEHIND_THE_DOOR: [&str; 3] = ["auth", "runs", "tools"];
