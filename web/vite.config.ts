@@ -1,14 +1,26 @@
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { fileURLToPath } from "node:url";
+import { defineConfig, type Plugin } from "vite";
 import { splitTexts } from "./scripts/split-texts.ts";
 
 /** Where the program listens while the page is served by Vite. */
 const backend = process.env["CHAT_BACKEND"] ?? "http://127.0.0.1:3000";
 const backendPaths = ["/auth/v1", "/rest", "/functions", "/api", "/mcp", "/health"];
 
+/** Names of characters are decoded with the help of the document in pages; a worker has none, and needs the table. */
+const decodeWithoutDocument: Plugin = {
+  name: "decode-without-document",
+  enforce: "pre",
+  resolveId: (source) =>
+    source === "decode-named-character-reference"
+      ? fileURLToPath(new URL("node_modules/decode-named-character-reference/index.js", import.meta.url))
+      : null,
+};
+
 export default defineConfig({
   plugins: [splitTexts(), react(), tailwindcss()],
+  worker: { format: "es", plugins: () => [decodeWithoutDocument] },
   resolve: { tsconfigPaths: true },
   build: {
     // Everything in use (light-dark(), popover, dialog) is in these; older browsers would only cost bytes.

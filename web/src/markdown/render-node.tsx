@@ -2,6 +2,7 @@ import type { List, ListItem, Nodes, Parents, Table } from "mdast";
 import type { ReactNode } from "react";
 import { t } from "@/lib/t";
 import { CodeBlock } from "./code-block";
+import { drawable } from "./drawable-text";
 import type { Definitions } from "./incremental";
 import { RemoteImage } from "./remote-image";
 import { hostOf, safeUrl } from "./safe-url";
@@ -47,9 +48,16 @@ export function NodeView({ node, definitions }: NodeProps): ReactNode {
       );
     }
     case "text":
-      return node.value;
+      return drawable(node.value);
     case "html":
-      return BREAK_TAG.test(node.value) ? <br /> : <span className="whitespace-pre-wrap">{node.value}</span>;
+      return BREAK_TAG.test(node.value) ? (
+        <br />
+      ) : (
+        <span className="whitespace-pre-wrap">{drawable(node.value)}</span>
+      );
+    case "math":
+    case "plainText":
+      return <span className="whitespace-pre-wrap wrap-anywhere">{drawable(node.value)}</span>;
     case "strong":
       return <strong className="font-semibold">{childrenOf(node, definitions)}</strong>;
     case "emphasis":
@@ -58,7 +66,9 @@ export function NodeView({ node, definitions }: NodeProps): ReactNode {
       return <del>{childrenOf(node, definitions)}</del>;
     case "inlineCode":
       return (
-        <code className="rounded-[5px] bg-sunken px-1.25 py-0.5 font-mono text-[0.875em]">{node.value}</code>
+        <code className="rounded-[5px] bg-sunken px-1.25 py-0.5 font-mono text-[0.875em]">
+          {drawable(node.value)}
+        </code>
       );
     case "break":
       return <br />;

@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import { lazy, type RefObject, Suspense, useCallback, useEffect, useRef, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
 import { type ChatSession, sessionsQuery, titleOf } from "./api/sessions";
@@ -12,6 +12,11 @@ import type { TurnRequest } from "./stream/chat-contract";
 import type { Jump } from "./transcript/jump";
 import { Transcript } from "./transcript/transcript";
 import { useShortcuts } from "./use-shortcuts";
+
+/** Hardly ever needed. */
+const UnfinishedOpening = lazy(async () => ({
+  default: (await import("./conversations/unfinished-opening")).UnfinishedOpening,
+}));
 
 interface ChatPanelProps {
   user: { id: string; email: string };
@@ -88,6 +93,11 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
       className="grid h-full min-h-0 grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto]"
     >
       <ChatHead chats={chats} onNew={create} onJump={jumpTo} />
+      {chats.unfinished && (
+        <Suspense>
+          <UnfinishedOpening chats={chats} chat={chats.unfinished} onJump={jumpTo} />
+        </Suspense>
+      )}
       {chats.active && (
         <OpenChat
           key={chats.active.id}

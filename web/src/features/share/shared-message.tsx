@@ -1,4 +1,5 @@
 import { Activity as Pulse } from "lucide-react";
+import { drawable } from "@/markdown/drawable-text";
 import { Markdown } from "@/markdown/markdown";
 import { showInvisible } from "@/lib/show-invisible";
 import { OutputView } from "@/tool-result/output-view";
@@ -34,7 +35,7 @@ export function SharedMessageView({ message: { role, parts } }: { message: Share
           dir="auto"
           className="max-w-[85%] rounded-[18px_18px_6px_18px] bg-accent-soft px-4 py-[9px] whitespace-pre-wrap wrap-anywhere"
         >
-          {text}
+          {drawable(text)}
         </p>
       </article>
     );

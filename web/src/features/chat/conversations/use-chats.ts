@@ -5,6 +5,7 @@ import { toast } from "@/ui/toast";
 import { type ChatSession, createSession, sessionsQuery } from "../api/sessions";
 import type { ChatRegistry } from "../chat-registry";
 import { chatInUrl, writeChatToUrl } from "./chat-url";
+import { forgetUnfinishedOpening, unfinishedOpening } from "./opening-marker";
 
 /** A chat that is never written down. */
 export interface TemporaryChat extends ChatSession {
@@ -18,6 +19,8 @@ export interface Chats {
   /** Those that are. */
   readonly archived: readonly ChatSession[];
   readonly active: ChatSession | undefined;
+  /** The chat that is not opened by itself, because its last opening did not finish. */
+  readonly unfinished: ChatSession | undefined;
   /** The open chat, if it is one that is not kept. */
   readonly temporary: TemporaryChat | null;
   /** A chat is being made. */
@@ -43,6 +46,7 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
   const [chosen, setChosen] = useState(chatInUrl);
   const list = all.filter(({ archived }) => !archived);
   const [temporary, setTemporary] = useState<TemporaryChat | null>(null);
+  const [unfinishedId, setUnfinishedId] = useState(unfinishedOpening);
   const kept = all.find(({ id }) => id === chosen) ?? list[0];
   // The open chat stays open when another one becomes the latest.
   if (kept && kept.id !== chosen) setChosen(kept.id);
@@ -56,8 +60,12 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
   const change = (edit: (list: readonly ChatSession[]) => readonly ChatSession[]) =>
     queries.setQueryData(sessions.queryKey, (current) => edit(current ?? NONE));
 
+  const unfinished = temporary ? undefined : all.find(({ id }) => id === unfinishedId && id === kept?.id);
+
   const select = (id: string) => {
     goTo(null);
+    forgetUnfinishedOpening();
+    setUnfinishedId(null);
     setChosen(id);
     writeChatToUrl(id);
   };
@@ -91,7 +99,8 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
   return {
     list,
     archived: all.filter(({ archived }) => archived),
-    active: temporary ?? kept,
+    active: temporary ?? (unfinished ? undefined : kept),
+    unfinished,
     temporary,
     creating: creation.isPending,
     registry,

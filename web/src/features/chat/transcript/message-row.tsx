@@ -1,5 +1,6 @@
 import { lazy, memo, Suspense, useCallback, useSyncExternalStore } from "react";
 import { t } from "@/lib/t";
+import { drawable } from "@/markdown/drawable-text";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
 import { attachmentsOf, type ChatMessage, type Part, textOf } from "../stream/message";
@@ -88,7 +89,7 @@ function Words({
             dir="auto"
             className="max-w-[85%] rounded-[18px_18px_6px_18px] bg-accent-soft px-4 py-[9px] whitespace-pre-wrap wrap-anywhere"
           >
-            {text}
+            {drawable(text)}
           </p>
           <div className="-my-[7px] flex min-h-[30px] items-center gap-1 touch:-my-[3px] touch:min-h-11">
             <Suspense>

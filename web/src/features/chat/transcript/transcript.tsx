@@ -12,6 +12,7 @@ import type { EmptyStateProps } from "./empty-state";
 import type { Jump } from "./jump";
 import { MessageRow } from "./message-row";
 import { TurnStatus } from "./turn-status";
+import { useOpeningMarker } from "./use-opening-marker";
 import { useScroll } from "./use-scroll";
 
 /** Most chats that are opened have something in them. */
@@ -34,6 +35,7 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
     queryFn: () => store.open().then(() => true),
     staleTime: 0,
   });
+  useOpeningMarker(chatId, status.loaded || error !== undefined);
   const loadingOlder = useRef(false);
   const loadOlder = () => {
     if (loadingOlder.current) return;
