@@ -72,6 +72,8 @@ const hostile = ["*a_ ", "[a](", "]", "_a__ ", "a*b", "--\n", "- ", "1. ", ">", 
 
 test("texts that take the parser long are told before it begins", () => {
   for (const pattern of hostile) expect(isCheapToParse(pattern.repeat(4_000))).toBe(false);
+  const lists = Array.from({ length: 150 }, (_, at) => `${"  ".repeat(at)}- a`);
+  expect(isCheapToParse(lists.join("\n"))).toBe(false);
   expect(isCheapToParse(`|${"a|".repeat(3_000)}`)).toBe(false);
   const answer =
     "## Part\n\nSome **bold** and *soft* words, `code_of_it` and [a link](https://example.com).\n\n- one\n- two\n\n```ts\nconst list = [1, 2];\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n";

@@ -14,6 +14,9 @@ const MARK_PAIR_COST = 0.15;
 /** Three marks for quotes and lists that stand behind each other at the start of one line. */
 const CONTAINER_CUBE_COST = 0.001;
 
+/** Two levels of lists around an item, as its indentation tells: each item looks at all of them, and copies them. */
+const LEVEL_PAIR_COST = 0.5;
+
 /** What may be parsed at once: the page answers nobody meanwhile. */
 const MAX_COST = 200_000;
 
@@ -49,6 +52,7 @@ export function isCheapToParse(text: string): boolean {
     const containers = count(CONTAINER_MARKS.exec(line)?.[0] ?? "", CONTAINER_MARK);
     const found = count(line, MARKS) + (RULE.test(line) ? 4 : 0);
     cost += LINE_COST + (containers > 0 ? ITEM_COST : 0) + CONTAINER_CUBE_COST * containers ** 3;
+    if (containers > 0) cost += LEVEL_PAIR_COST * (line.search(/[^ \t]/u) / 2) ** 2;
     cost += MARK_PAIR_COST * count(line, CELLS) ** 2;
     // The square of the sum, piece by piece.
     cost += MARK_PAIR_COST * found * (found + 2 * marks);
