@@ -6,7 +6,8 @@ import { Popover } from "@/ui/popover";
 import type { Jump } from "../transcript/jump";
 import type { Chats } from "./use-chats";
 
-const ChatList = lazy(async () => ({ default: (await import("./chat-list")).ChatList }));
+/** Imported here alone: a second import of its own would move the list into what all parts of the page load. */
+export const ChatList = lazy(async () => ({ default: (await import("./chat-list")).ChatList }));
 
 /** Names what the keys open. */
 export const chatsMenuId = "chats";

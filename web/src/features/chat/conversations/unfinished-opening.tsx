@@ -1,9 +1,10 @@
 import { TriangleAlert } from "lucide-react";
+import { Suspense } from "react";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
 import type { ChatSession } from "../api/sessions";
 import type { Jump } from "../transcript/jump";
-import { ChatList } from "./chat-list";
+import { ChatList } from "./chats-menu";
 import type { Chats } from "./use-chats";
 
 interface UnfinishedOpeningProps {
@@ -30,7 +31,9 @@ export function UnfinishedOpening({ chats, chat, onJump }: UnfinishedOpeningProp
           </div>
         </div>
         <div className="rounded-md border border-line bg-surface p-1">
-          <ChatList chats={chats} onJump={onJump} />
+          <Suspense>
+            <ChatList chats={chats} onJump={onJump} />
+          </Suspense>
         </div>
       </div>
     </div>
