@@ -104,6 +104,12 @@ export class Visitor {
     await this.button("Connect to MCP Server").click();
   }
 
+  /** Removes a connection, and says so when asked. */
+  async removeConnection(name: string): Promise<void> {
+    await this.button(`Remove ${name}`).click();
+    await this.button("Remove connection").click();
+  }
+
   card(title: "Connect to MCP Server" | "Active Connections" | "Available Tools"): Locator {
     return this.page.getByRole("region", { name: title });
   }

@@ -7,7 +7,7 @@ import { Badge } from "@/ui/badge";
 import { toast } from "@/ui/toast";
 import { type ApiKey, apiKeysQuery, endApiKey } from "./api-keys";
 import { ApiKeyForm } from "./api-key-form";
-import { ConfirmButton } from "./confirm-button";
+import { ConfirmButton } from "@/ui/confirm-button";
 import { dayOf, whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
 import { focusSection, Section } from "./section";

@@ -8,7 +8,7 @@ import { t as common } from "@/lib/t";
 import { Badge } from "@/ui/badge";
 import { toast } from "@/ui/toast";
 import { type Device, devicesQuery, endDevice } from "./api";
-import { ConfirmButton } from "./confirm-button";
+import { ConfirmButton } from "@/ui/confirm-button";
 import { describeDevice } from "./device-name";
 import { whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";

@@ -7,7 +7,7 @@ import { authErrorWords } from "@/lib/auth-error-words";
 import { auth, type SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { toast } from "@/ui/toast";
-import { ConfirmButton } from "./confirm-button";
+import { ConfirmButton } from "@/ui/confirm-button";
 import { EnrolForm } from "./enrol-form";
 import { dayOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";

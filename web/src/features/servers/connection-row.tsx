@@ -3,7 +3,7 @@ import { ChevronRight, Server, Trash2 } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { t as common } from "@/lib/t";
 import { Badge, Dot } from "@/ui/badge";
-import { IconButton } from "@/ui/button";
+import { ConfirmButton } from "@/ui/confirm-button";
 import { ServerIcon } from "@/ui/server-icon";
 import { toast } from "@/ui/toast";
 import { deleteServer } from "./api";
@@ -62,12 +62,14 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
       </div>
       <div className="flex items-center gap-1 self-center">
         <Badge tone={tone}>{status.replaceAll("-", " ")}</Badge>
-        <IconButton
+        <ConfirmButton
+          trigger={<Trash2 />}
           label={t("servers.remove", { name })}
-          icon={<Trash2 />}
-          size="sm"
-          disabled={remove.isPending}
-          onClick={() => remove.mutate()}
+          question={t("servers.remove.question", { name })}
+          confirm={t("servers.remove.confirm")}
+          onConfirm={() => {
+            if (!remove.isPending) remove.mutate();
+          }}
         />
       </div>
       {(needsSignIn || connection.signedIn) && (

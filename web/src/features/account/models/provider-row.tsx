@@ -6,7 +6,7 @@ import type { SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";
 import { toast } from "@/ui/toast";
-import { ConfirmButton } from "../confirm-button";
+import { ConfirmButton } from "@/ui/confirm-button";
 import { focusSection } from "../section";
 import { ProviderForm } from "./provider-form";
 import {
