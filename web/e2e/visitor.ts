@@ -93,7 +93,7 @@ export class Visitor {
   }
 
   get toasts(): Locator {
-    return this.page.getByRole("region", { name: "Notifications" }).locator("[role=status] > *");
+    return this.page.getByRole("region", { name: "Notifications" }).locator("> [role=dialog]:visible");
   }
 
   // Servers and tools.
@@ -173,6 +173,11 @@ export class Visitor {
     // What is in it comes when it is opened.
     await dropdown.getByRole("listitem").first().waitFor();
     return dropdown;
+  }
+
+  /** An action of the menu that is open. */
+  menuItem(name: string): Locator {
+    return this.page.getByRole("menuitem", { name, exact: true });
   }
 
   get chatsButton(): Locator {

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { Button, buttonClass } from "@/ui/button";
-import { closePopover, Popover } from "@/ui/popover";
+import { Popover, useClosePopover } from "@/ui/popover";
 
 interface ConfirmButtonProps {
   /** What the button shows. */
@@ -26,18 +26,31 @@ export function ConfirmButton({ trigger, label, outlined = false, ...ask }: Conf
       label={ask.question}
       className="w-[min(280px,calc(100vw-40px))] p-3.5"
     >
-      <p className="text-sm wrap-anywhere">{ask.question}</p>
+      <Question {...ask} />
+    </Popover>
+  );
+}
+
+function Question({
+  question,
+  confirm,
+  onConfirm,
+}: Pick<ConfirmButtonProps, "question" | "confirm" | "onConfirm">) {
+  const close = useClosePopover();
+  return (
+    <>
+      <p className="text-sm wrap-anywhere">{question}</p>
       <Button
         variant="danger"
         size="sm"
         className="mt-2.5 border-line-strong!"
-        onClick={(event) => {
-          closePopover(event.currentTarget);
-          ask.onConfirm();
+        onClick={() => {
+          close();
+          onConfirm();
         }}
       >
-        {ask.confirm}
+        {confirm}
       </Button>
-    </Popover>
+    </>
   );
 }

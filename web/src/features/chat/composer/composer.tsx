@@ -1,7 +1,16 @@
 import { ArrowUp, ListPlus, Square } from "lucide-react";
-import { type KeyboardEvent, lazy, type Ref, Suspense, useImperativeHandle, useState } from "react";
+import {
+  type KeyboardEvent,
+  lazy,
+  type Ref,
+  Suspense,
+  useImperativeHandle,
+  useLayoutEffect,
+  useState,
+} from "react";
 import { isComposing } from "@/lib/is-composing";
 import { t } from "@/lib/t";
+import { growWithText } from "@/ui/grow-with-text";
 import type { ChatStore } from "../stream/chat-store";
 import type { TurnRequest } from "../stream/chat-contract";
 import { useChatStatus } from "../use-chat-store";
@@ -40,6 +49,7 @@ function isPasted(event: Event): boolean {
 export function Composer({ ref, ...options }: ComposerProps) {
   const { store, tools } = options;
   const { field, text, write, fill, submit, take, attached } = useComposer(options);
+  useLayoutEffect(() => growWithText(field.current));
   const offers = useOffers({ field, text, write, attached });
   useImperativeHandle(ref, () => ({ fill, take, focus: () => field.current?.focus() }));
   const { phase } = useChatStatus(store);
@@ -73,7 +83,10 @@ export function Composer({ ref, ...options }: ComposerProps) {
           <Queue chatId={options.chatId} store={store} />
         </Suspense>
         <QuickTools tools={tools} onFill={fill} />
-        <div className="relative rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 shadow-raised transition-colors duration-150 focus-within:border-ink-3">
+        <div
+          data-composer=""
+          className="relative rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 shadow-raised transition-colors duration-150 focus-within:border-ink-3"
+        >
           {offers.host}
           <div ref={setSlot} />
           <textarea

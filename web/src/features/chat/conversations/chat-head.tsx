@@ -17,7 +17,7 @@ const TemporaryBar = lazy(async () => ({ default: (await import("./temporary-bar
 /** The head of the chat: its title, the other chats, and a way to begin a new one. */
 export function ChatHead({ chats, onNew, onJump }: ChatHeadProps) {
   return (
-    <div>
+    <div data-head="">
       <div className="flex items-center gap-1.5 border-b border-line px-5 py-2 max-wide:py-1 max-wide:pr-1.5 max-wide:pl-3.5">
         <h2 className="mr-auto flex min-w-0 items-center gap-2.5 text-[15px]">
           <span className="whitespace-nowrap">{t("chat.title")}</span>

@@ -1,5 +1,5 @@
 import { ChevronDown } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense } from "react";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import { Popover } from "@/ui/popover";
@@ -19,11 +19,9 @@ interface ChatsMenuProps {
 
 /** "Chats (n)": the recent chats, to find, to open, to put in order and to delete. */
 export function ChatsMenu({ chats, onJump }: ChatsMenuProps) {
-  const [open, setOpen] = useState(false);
   return (
     <Popover
       id={chatsMenuId}
-      onToggle={setOpen}
       trigger={
         <>
           <span className="tabular-nums">{t("chat.chats", { n: chats.list.length })}</span>
@@ -34,11 +32,9 @@ export function ChatsMenu({ chats, onJump }: ChatsMenuProps) {
       label={t("chat.recent")}
       className="w-[min(380px,calc(100vw-20px))]"
     >
-      {open && (
-        <Suspense>
-          <ChatList chats={chats} onJump={onJump} />
-        </Suspense>
-      )}
+      <Suspense>
+        <ChatList chats={chats} onJump={onJump} />
+      </Suspense>
     </Popover>
   );
 }
