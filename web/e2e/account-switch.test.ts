@@ -110,9 +110,11 @@ test("an answer that comes after the sign-out is told to nobody", async (t) => {
 
 test("a user whose session ran out finds their draft again", async (t) => {
   const { account, visitor } = await stage.member(t);
+  await account.fill(await account.newChat(), ["A question", "An answer"]);
   await visitor.open("/?tab=servers");
   await visitor.field("Server Name").fill("A long name");
   await visitor.openTab("Chat");
+  await visitor.answers.first().waitFor();
   await visitor.composer.fill("Half a thought");
   await account.endSessions();
   await visitor.button("New Chat").click();

@@ -70,7 +70,7 @@ async function journey(t: TestContext, start: () => Promise<Engine>): Promise<vo
     await page.isInside("[role=menu]", "More for Write to Ada");
     await page.focusMoves("End", "JSON");
     await page.focusMoves("Home", "Rename");
-    await engine.type("ma");
+    await engine.type("m");
     await eventually(async () => assert.equal(await page.focused(), "Markdown"));
     await engine.press("Escape");
     await eventually(async () => assert.equal(await page.focused(), "More for Write to Ada"));

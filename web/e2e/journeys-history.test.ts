@@ -162,10 +162,10 @@ test("chats are renamed, pinned and archived with the keyboard, and stand in gro
     await dropdown.getByRole("button", { name, exact: true }).focus();
     await visitor.page.keyboard.press("Enter");
   };
-  /** Finds an action by its first letters, as a menu's keyboard allows. */
+  /** Finds an action by its first letter, as a menu's keyboard allows. */
   const choose = async (name: string) => {
     await visitor.menuItem(name).waitFor();
-    await visitor.page.keyboard.type(name.slice(0, 2));
+    await visitor.page.keyboard.type(name.slice(0, 1));
     await eventually(async () => assert.equal(await focusedName(visitor), name));
     await visitor.page.keyboard.press("Enter");
   };

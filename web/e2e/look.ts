@@ -121,10 +121,11 @@ function atTheEdge({ page }: Visitor): Promise<string[]> {
 /** What is being used, and has a toast over it: what is open, what is written in, and the buttons at the foot of a dialog. */
 function covered({ page }: Visitor): Promise<string[]> {
   return page.evaluate(() => {
+    const controls = "button, a, input, textarea, select, summary";
     const composer = "body:not(:has(dialog[open])) div:has(> textarea[aria-label=Message])";
     const used = [
       ...document.querySelectorAll(
-        `[data-open]:is([role=dialog], [role=menu]), dialog[open] footer, header, [data-head], :focus, ${composer}`,
+        `[data-open]:is([role=dialog], [role=menu]), dialog[open] footer, header, [data-head], :is(${controls}):focus, ${composer}`,
       ),
     ];
     const toasts = [...document.querySelectorAll("[data-toasts] > [role=dialog]")];

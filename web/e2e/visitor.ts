@@ -143,9 +143,16 @@ export class Visitor {
     return this.button("Stop");
   }
 
+  /** Sends what is written, with the keyboard. */
+  async submit(): Promise<void> {
+    // On a touch screen Enter alone makes a line.
+    const isTouch = await this.page.evaluate(() => matchMedia("(pointer: coarse)").matches);
+    await this.composer.press(isTouch ? "Control+Enter" : "Enter");
+  }
+
   async ask(text: string): Promise<void> {
     await this.composer.fill(text);
-    await this.composer.press("Enter");
+    await this.submit();
   }
 
   get questions(): Locator {

@@ -139,6 +139,8 @@ function note(target: EventTarget | null): void {
 /** What toasts never cover, beside the control that is or was just used: heads, the composer, and a dialog's edges. */
 const KEPT_FREE =
   "body:not(:has(dialog[open])) :is(header, [data-head], [data-composer]), dialog[open] > * > :is(header, footer)";
+/** The focus may also be on something large, such as an open menu or what scrolls. */
+const FOCUSED = ":is(button, a, input, textarea, select, summary):focus";
 /** What they avoid as long as there is room elsewhere. */
 const AVOIDED = "[data-open]:is([role=dialog], [role=menu], [role=listbox])";
 
@@ -156,11 +158,10 @@ function usePlace(viewport: RefObject<HTMLElement | null>, host: HTMLElement | n
 function moveAside(toasts: HTMLElement, host: HTMLElement | null): void {
   const boxesOf = (elements: readonly (Element | null)[]): Box[] =>
     elements
-      .filter((one): one is Element => one !== null && one !== document.body && !toasts.contains(one))
-      // The focus may be on something large, such as an open menu.
+      .filter((one): one is Element => one !== null && !toasts.contains(one))
       .filter((one) => isInSight(one) && !one.matches(AVOIDED))
       .map((one) => one.getBoundingClientRect());
-  const kept = boxesOf([...document.querySelectorAll(KEPT_FREE), document.activeElement, used]);
+  const kept = boxesOf([...document.querySelectorAll(KEPT_FREE), document.querySelector(FOCUSED), used]);
   const avoided = [...document.querySelectorAll(AVOIDED)]
     .filter((one) => !toasts.contains(one))
     .map((one) => one.getBoundingClientRect());

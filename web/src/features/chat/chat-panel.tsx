@@ -1,8 +1,18 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { lazy, type RefObject, Suspense, useCallback, useEffect, useRef, useState } from "react";
+import {
+  lazy,
+  type RefObject,
+  Suspense,
+  useCallback,
+  useEffect,
+  useEffectEvent,
+  useRef,
+  useState,
+} from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
 import { type ChatSession, sessionsQuery, titleOf } from "./api/sessions";
+import type { ChatCommand } from "./chat-command";
 import { ChatRegistry } from "./chat-registry";
 import { Composer, type ComposerHandle } from "./composer/composer";
 import { ChatHead } from "./conversations/chat-head";
@@ -11,7 +21,6 @@ import { useChats } from "./conversations/use-chats";
 import type { TurnRequest } from "./stream/chat-contract";
 import type { Jump } from "./transcript/jump";
 import { Transcript } from "./transcript/transcript";
-import { useShortcuts } from "./use-shortcuts";
 
 /** Hardly ever needed. */
 const UnfinishedOpening = lazy(async () => ({
@@ -24,12 +33,12 @@ interface ChatPanelProps {
   /** Whether any tool is connected; undefined while that is not known yet. */
   toolsConnected: boolean | undefined;
   onOpenServers: () => void;
-  /** A text that another part of the page puts into the composer. */
-  prefill: { text: string; nonce: number } | null;
+  /** What another part of the page asks of the chat; each object is carried out once. */
+  command: ChatCommand | null;
 }
 
 /** The chat: the open conversation, the others, and the composer. */
-export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
+export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   const queries = useQueryClient();
   const [registry] = useState(() => new ChatRegistry(queries, user.id));
   const chats = useChats(user.id, registry);
@@ -44,24 +53,30 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
       },
     });
   const composer = useRef<ComposerHandle>(null);
-  const prefilled = useRef<number | null>(null);
+  const done = useRef<ChatCommand | null>(null);
   const startsChat = useRef(false);
   const create = () => {
-    startsChat.current = true;
-    chats.create();
+    // An empty chat is a new one.
+    if (chatId !== undefined && chats.temporary === null && registry.isEmpty(chatId))
+      composer.current?.focus();
+    else {
+      startsChat.current = true;
+      chats.create();
+    }
   };
-  useShortcuts({
-    onNew: create,
-    onFocus: () => composer.current?.focus(),
-    onFind: () => document.getElementById(chatsMenuId)?.click(),
+  const carryOut = useEffectEvent((wanted: ChatCommand) => {
+    if (wanted.type === "new") create();
+    else if (wanted.type === "find") document.getElementById(chatsMenuId)?.click();
+    else if (wanted.type === "focus") composer.current?.focus();
+    else composer.current?.fill(wanted.text);
   });
 
   useEffect(() => {
-    // Effects run again when the tab comes back; a text is put into the field once.
-    if (chatId === undefined || !prefill || !composer.current || prefilled.current === prefill.nonce) return;
-    prefilled.current = prefill.nonce;
-    composer.current.fill(prefill.text);
-  }, [prefill, chatId]);
+    // Effects run again when the tab comes back; a command is carried out once.
+    if (chatId === undefined || !command || !composer.current || done.current === command) return;
+    done.current = command;
+    carryOut(command);
+  }, [command, chatId]);
 
   useEffect(() => {
     // Who begins a chat wants to write in it.
@@ -112,7 +127,7 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
   );
 }
 
-interface OpenChatProps extends Omit<ChatPanelProps, "user" | "prefill"> {
+interface OpenChatProps extends Omit<ChatPanelProps, "user" | "command"> {
   chat: ChatSession;
   registry: ChatRegistry;
   composer: RefObject<ComposerHandle | null>;

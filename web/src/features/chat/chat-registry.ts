@@ -42,6 +42,12 @@ export class ChatRegistry {
     return store;
   };
 
+  /** Whether a chat that was opened is known to have no messages. */
+  isEmpty(chatId: string): boolean {
+    const status = this.#stores.get(chatId)?.status();
+    return status !== undefined && status.loaded && status.phase === "idle" && status.ids.length === 0;
+  }
+
   /** A chat that is deleted is no longer followed. */
   forget(chatId: string): void {
     this.#stores.get(chatId)?.close();

@@ -30,7 +30,8 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
   const tone = statusTone(status);
   const needsSignIn = status === "needs-sign-in";
   return (
-    <li className="grid grid-cols-[auto_minmax(0,1fr)_auto] gap-x-3 gap-y-0.5 px-5 py-3.5">
+    // On a phone the state stands below the address, so that there is room for the whole name.
+    <li className="grid grid-cols-[auto_minmax(0,1fr)_auto_auto] gap-x-3 gap-y-0.5 px-5 py-3.5 max-phone:gap-x-2">
       <span className="grid h-6 items-center touch:h-11">
         <Dot tone={tone} />
       </span>
@@ -49,7 +50,7 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
             {connection.icons && (
               <ServerIcon connectionId={connection.id} icons={connection.icons} fallback={<Server />} />
             )}
-            <span className="truncate">{name}</span>
+            <span className="min-w-0 text-left wrap-anywhere">{name}</span>
             <ChevronRight
               aria-hidden="true"
               className="size-4 shrink-0 text-ink-3 transition-transform duration-150 group-hover:translate-x-0.5"
@@ -60,8 +61,13 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
           {url}
         </p>
       </div>
-      <div className="flex items-center gap-1 self-center">
-        <Badge tone={tone}>{status.replaceAll("-", " ")}</Badge>
+      <Badge
+        tone={tone}
+        className="self-center max-phone:col-start-2 max-phone:row-start-2 max-phone:mt-1 max-phone:justify-self-start"
+      >
+        {status.replaceAll("-", " ")}
+      </Badge>
+      <div className="self-center max-phone:col-start-3 max-phone:row-start-1">
         <ConfirmButton
           trigger={<Trash2 />}
           label={t("servers.remove", { name })}
@@ -73,19 +79,19 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
         />
       </div>
       {(needsSignIn || connection.signedIn) && (
-        <div className="col-start-2 col-end-4">
+        <div className="col-start-2 -col-end-1">
           <Suspense>
             <ServerSignIn key={status} connection={connection} />
           </Suspense>
         </div>
       )}
       {reason !== undefined && !needsSignIn && (
-        <div className="col-start-2 col-end-4">
+        <div className="col-start-2 -col-end-1">
           <Trouble userId={userId} connection={connection} reason={reason} />
         </div>
       )}
       {connection.usesFallback && (
-        <div className="col-start-2 col-end-4 text-sm text-ink-2">
+        <div className="col-start-2 -col-end-1 text-sm text-ink-2">
           <p>{t("servers.standIn")}</p>
           <DriveLink userId={userId} />
         </div>

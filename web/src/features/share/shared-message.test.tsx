@@ -62,3 +62,8 @@ test("sounds and pictures that a tool gave back are read from the link", async (
     "<audio",
   );
 });
+
+test("headings of an answer follow those of the page without a gap", async () => {
+  const markup = await drawn("assistant", [{ type: "text", text: "# First\n\n### Second\n\n##### Third" }]);
+  expect([...markup.matchAll(/<(h\d)/gu)].map((found) => found[1])).toEqual(["h2", "h3", "h4", "h5"]);
+});

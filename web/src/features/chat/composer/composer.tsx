@@ -8,7 +8,7 @@ import {
   useLayoutEffect,
   useState,
 } from "react";
-import { isComposing } from "@/lib/is-composing";
+import { isComposing, isSending } from "@/lib/is-composing";
 import { t } from "@/lib/t";
 import { growWithText } from "@/ui/grow-with-text";
 import type { ChatStore } from "../stream/chat-store";
@@ -71,13 +71,13 @@ export function Composer({ ref, ...options }: ComposerProps) {
     }
     if (event.key === "Escape" && busy && !composing) stop();
     if (event.key === "ArrowUp" && text === "" && !busy) store.edited.set(lastWords(store));
-    if (event.key !== "Enter" || event.shiftKey || composing) return;
+    if (!isSending(event)) return;
     event.preventDefault();
     void submit();
   }
 
   return (
-    <div className="px-5 pb-4 max-wide:px-2.5 max-wide:pb-2.5">
+    <div className="px-5 pb-4 max-wide:px-2.5 max-wide:pb-2.5 short:pb-1.5">
       <div className="mx-auto max-w-measure">
         <Suspense>
           <Queue chatId={options.chatId} store={store} />
@@ -85,7 +85,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
         <QuickTools tools={tools} onFill={fill} />
         <div
           data-composer=""
-          className="relative rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 shadow-raised transition-colors duration-150 focus-within:border-ink-3"
+          className="relative rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 short:pt-2 short:pb-1 shadow-raised transition-colors duration-150 focus-within:border-ink-3"
         >
           {offers.host}
           <div ref={setSlot} />
@@ -103,9 +103,9 @@ export function Composer({ ref, ...options }: ComposerProps) {
             }}
             onSelect={() => offers.onWrite()}
             onKeyDown={onKeyDown}
-            className="block field-sizing-content max-h-[40dvh] min-h-7 w-full resize-none bg-transparent outline-none"
+            className="block field-sizing-content max-h-[40dvh] short:max-h-[20dvh] min-h-7 w-full resize-none bg-transparent outline-none"
           />
-          <div className="mt-1 -ml-2 flex items-center gap-1.5 max-phone:gap-0">
+          <div className="mt-1 -ml-2 flex flex-wrap short:mt-0 items-center gap-1.5 max-phone:gap-0">
             <Suspense fallback={<span className="size-[30px] touch:size-11" />}>
               <FileHost {...{ field, text, write, attached, slot }} chatId={options.chatId} />
             </Suspense>

@@ -32,6 +32,7 @@ export function useOffers({ field, text, write, attached }: OffersOptions) {
       size="sm"
       label={label}
       icon={<span className="font-mono text-base">{sign}</span>}
+      className="tight:hidden"
       // The focus stays in the field, which hands its keys to the list.
       onMouseDown={(event) => event.preventDefault()}
       onClick={() => {

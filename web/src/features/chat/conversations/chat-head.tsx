@@ -18,9 +18,9 @@ const TemporaryBar = lazy(async () => ({ default: (await import("./temporary-bar
 export function ChatHead({ chats, onNew, onJump }: ChatHeadProps) {
   return (
     <div data-head="">
-      <div className="flex items-center gap-1.5 border-b border-line px-5 py-2 max-wide:py-1 max-wide:pr-1.5 max-wide:pl-3.5">
-        <h2 className="mr-auto flex min-w-0 items-center gap-2.5 text-[15px]">
-          <span className="whitespace-nowrap">{t("chat.title")}</span>
+      <div className="flex items-center gap-1.5 border-b border-line px-5 py-2 short:py-0 max-wide:py-1 max-wide:pr-1.5 max-wide:pl-3.5">
+        <h2 className="mr-auto flex min-w-0 items-center gap-2.5 overflow-hidden text-[0.9375rem]">
+          <span className="truncate">{t("chat.title")}</span>
           <span dir="auto" className="truncate font-normal text-ink-2 max-wide:sr-only">
             {chats.active?.title}
           </span>

@@ -24,7 +24,9 @@ export function ChatsMenu({ chats, onJump }: ChatsMenuProps) {
       id={chatsMenuId}
       trigger={
         <>
-          <span className="tabular-nums">{t("chat.chats", { n: chats.list.length })}</span>
+          <span className="tabular-nums">
+            {chats.loading ? t("chat.chats.loading") : t("chat.chats", { n: chats.list.length })}
+          </span>
           <ChevronDown aria-hidden="true" />
         </>
       }

@@ -144,11 +144,11 @@ function Hit({ title, excerpt, when, onClick }: HitProps) {
         <span className="flex items-baseline gap-2.5">
           <span dir="auto" className={`min-w-0 flex-1 truncate ${excerpt ? "text-sm text-ink-2" : ""}`}>
             <Marked excerpt={title} />
-          </span>
+          </span>{" "}
           <time dateTime={when} className="text-sm text-ink-2 tabular-nums">
             {dayOf(when)}
           </time>
-        </span>
+        </span>{" "}
         {excerpt && (
           <span dir="auto" className="line-clamp-2 wrap-anywhere">
             <Marked excerpt={excerpt} />

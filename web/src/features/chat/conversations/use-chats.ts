@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useEffectEvent, useRef, useState } from "react";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import { type ChatSession, createSession, sessionsQuery } from "../api/sessions";
@@ -21,6 +21,8 @@ export interface Chats {
   readonly active: ChatSession | undefined;
   /** The chat that is not opened by itself, because its last opening did not finish. */
   readonly unfinished: ChatSession | undefined;
+  /** Whether the list is still on its way. */
+  readonly loading: boolean;
   /** The open chat, if it is one that is not kept. */
   readonly temporary: TemporaryChat | null;
   /** A chat is being made. */
@@ -42,7 +44,7 @@ const NONE: readonly ChatSession[] = [];
 export function useChats(userId: string, registry: ChatRegistry): Chats {
   const queries = useQueryClient();
   const sessions = sessionsQuery(userId);
-  const { data: all = NONE, isSuccess, dataUpdatedAt } = useQuery(sessions);
+  const { data: all = NONE, isPending, isSuccess, dataUpdatedAt } = useQuery(sessions);
   const [chosen, setChosen] = useState(chatInUrl);
   const list = all.filter(({ archived }) => !archived);
   const [temporary, setTemporary] = useState<TemporaryChat | null>(null);
@@ -67,8 +69,20 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
     forgetUnfinishedOpening();
     setUnfinishedId(null);
     setChosen(id);
-    writeChatToUrl(id);
+    writeChatToUrl(id, kept?.id);
   };
+
+  const onBack = useEffectEvent(() => {
+    const named = chatInUrl();
+    if (named === null || named === chosen) return;
+    goTo(null);
+    setChosen(named);
+  });
+  useEffect(() => {
+    const listener = () => onBack();
+    addEventListener("popstate", listener);
+    return () => removeEventListener("popstate", listener);
+  }, []);
 
   const creation = useMutation({
     mutationFn: () => createSession(userId),
@@ -101,6 +115,7 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
     archived: all.filter(({ archived }) => archived),
     active: temporary ?? (unfinished ? undefined : kept),
     unfinished,
+    loading: isPending,
     temporary,
     creating: creation.isPending,
     registry,
