@@ -1,5 +1,6 @@
 import { Activity as Pulse, ChevronDown } from "lucide-react";
 import { lazy, memo, Suspense, useId, useState } from "react";
+import { cn } from "@/lib/cn";
 import { formatDuration } from "@/lib/format";
 import { t } from "@/lib/t";
 import { keptHeight } from "@/tool-app/app-height";
@@ -17,6 +18,9 @@ const RunningTask = lazy(async () => ({ default: (await import("./running-task")
 const CallApp = lazy(async () => ({ default: (await import("./call-app")).CallApp }));
 const Approval = lazy(async () => ({ default: (await import("../approval/approval")).Approval }));
 
+const ClaimBadge = lazy(async () => ({ default: (await import("../approval/approval-group")).ClaimBadge }));
+const FailedCall = lazy(async () => ({ default: (await import("./failed-call")).FailedCall }));
+
 const UnknownCall = lazy(async () => ({
   default: (await import("../steering/unknown-call")).UnknownCall,
 }));
@@ -25,10 +29,12 @@ const Questions = lazy(async () => ({ default: (await import("../elicitation/que
 interface ToolCardProps {
   part: ToolPart;
   messageStatus: MessageStatus;
+  /** Whether it stands in a group of calls that wait, which asks for all of them. */
+  isGrouped?: boolean;
 }
 
 /** A tool call: one line that opens. It is left alone while the words after it stream in. */
-export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
+export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCardProps) => {
   const [open, setOpen] = useState(false);
   const bodyId = useId();
   const state = callState(part, messageStatus);
@@ -39,11 +45,20 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
   const progress = state === "running" ? part.progress : undefined;
   const origin = isBuiltIn(part) ? t("chat.tool.builtIn") : part.serverName;
   const startedAt = part.task?.startedAt ?? part.startedAt;
+  const isWaiting = state === "waiting" && part.approval !== undefined;
+  const isChanged = part.approval?.before !== undefined || part.approval?.instructions !== undefined;
+  // In a group the details wait behind the row, so that all its calls are in sight.
+  const isFolded = isGrouped && isWaiting && !isChanged;
   return (
     <div
       data-tool={part.toolName}
       data-state={state}
-      className="rounded-md border border-line bg-surface text-md"
+      className={cn(
+        "border bg-surface text-md",
+        isGrouped
+          ? "-mt-2 border-y-0 border-warn-dot [[data-tool]+&]:border-t [[data-tool]+&]:border-t-line"
+          : "rounded-md border-line",
+      )}
     >
       <button
         type="button"
@@ -75,7 +90,13 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
             />
           </span>
         )}
-        <CallStateView state={state} />
+        {isFolded && part.approval !== undefined ? (
+          <Suspense>
+            <ClaimBadge question={part.approval} />
+          </Suspense>
+        ) : (
+          <CallStateView state={state} />
+        )}
         <span className="text-sm whitespace-nowrap text-ink-3 tabular-nums">
           {state === "running" && startedAt !== undefined && <Elapsed since={startedAt} />}
           {part.durationMs !== undefined && formatDuration(part.durationMs)}
@@ -85,12 +106,17 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
           className={`size-4 shrink-0 transition-transform duration-150 ${open ? "rotate-180" : ""}`}
         />
       </button>
+      {isFolded && argumentsLine(part) !== "" && (
+        <p className="-mt-1.5 truncate pr-3 pb-2 pl-[38px] font-mono text-xs text-ink-2 wide:hidden">
+          {argumentsLine(part)}
+        </p>
+      )}
       {state === "running" && part.task !== undefined && (
         <Suspense>
           <RunningTask part={part} task={part.task} />
         </Suspense>
       )}
-      {state === "waiting" && part.approval !== undefined && (
+      {isWaiting && part.approval !== undefined && (!isFolded || open) && (
         <Suspense>
           <Approval part={part} question={part.approval} />
         </Suspense>
@@ -98,6 +124,11 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
       {state === "waiting" && part.questions !== undefined && (
         <Suspense>
           <Questions part={part} />
+        </Suspense>
+      )}
+      {state === "failed" && (
+        <Suspense>
+          <FailedCall part={part} showsReason={!open} isEnded={messageStatus !== "streaming"} />
         </Suspense>
       )}
       {state === "unknown" && (
@@ -111,7 +142,7 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
         </Suspense>
       )}
       <div id={bodyId} hidden={!open}>
-        {open && (
+        {open && !isFolded && (
           <Suspense>
             <ToolBody part={part} state={state} />
           </Suspense>

@@ -3,7 +3,7 @@ import { lazy, type ReactNode, Suspense } from "react";
 import { Markdown } from "@/markdown/markdown";
 import { hostOf, safeUrl } from "@/markdown/safe-url";
 import type { ChatMessage, Part, SourcePart, ToolPart } from "../stream/message";
-import { ToolCard } from "../tool-call/tool-card";
+import { ToolGroup } from "../tool-call/tool-group";
 import { Reasoning } from "./reasoning";
 
 /** Few answers hold a picture. */
@@ -15,11 +15,7 @@ export function AnswerParts({ message }: { message: ChatMessage }) {
   return grouped(message.parts).map((group, index) =>
     // Parts only ever join at the end, so their place is their name.
     Array.isArray(group) ? (
-      <div key={index} className="grid grid-cols-[minmax(0,1fr)] gap-2">
-        {group.map((part) => (
-          <ToolCard key={part.toolCallId} part={part} messageStatus={message.status} />
-        ))}
-      </div>
+      <ToolGroup key={index} parts={group} messageStatus={message.status} />
     ) : (
       <PartView key={index} part={group} live={live} />
     ),
