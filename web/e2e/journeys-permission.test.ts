@@ -379,3 +379,65 @@ for (const [name, look] of looks) {
     await inspect(visitor, "permission-calls", look);
   });
 }
+
+test("six chats that wait for permission leave the page free for a seventh", async (t) => {
+  const { visitor, sent } = await withPost(t);
+  await visitor.open();
+  for (let n = 1; n <= 6; n++) {
+    if (n > 1) await newChat(visitor);
+    stage.model.answer(call("send", { to: "Ada" }));
+    await visitor.ask(`Letter ${n}`);
+    await question(visitor).waitFor();
+  }
+  await newChat(visitor);
+  await visitor.composer.fill("Hello");
+  const rows = await visitor.openChats();
+  await eventually(async () => assert.equal(await rows.getByText(/Waiting for you|Answering/u).count(), 6));
+  await rows.getByRole("button", { name: /^Letter 3/u }).click();
+  await question(visitor).waitFor();
+  stage.model.answer(say("Sent."));
+  await visitor.button("Allow once").click();
+  await visitor.answered();
+  assert.deepEqual(sent, [{ to: "Ada" }]);
+  await visitor.openChats();
+  await eventually(async () => assert.equal(await rows.getByText(/Waiting for you|Answering/u).count(), 5));
+});
+
+test("seven tabs with chats that wait leave the browser a connection", async (t) => {
+  const { visitor, sent } = await withPost(t);
+  await visitor.open();
+  const tabs = [visitor];
+  for (let n = 1; n <= 7; n++) {
+    const tab = n === 1 ? visitor : await visitor.anotherTab();
+    if (n > 1) {
+      tabs.push(tab);
+      await tab.open();
+      await newChat(tab);
+    }
+    stage.model.answer(call("send", { to: `tab ${n}` }));
+    await tab.ask(`Letter ${n}`);
+    await question(tab).waitFor();
+    await hide(tab);
+  }
+  await show(visitor);
+  stage.model.answer(say("Sent."));
+  await visitor.button("Allow once").click();
+  await visitor.answered();
+  assert.deepEqual(sent, [{ to: "tab 1" }]);
+});
+
+async function newChat(visitor: Visitor): Promise<void> {
+  await visitor.button("New Chat").click();
+  await question(visitor).waitFor({ state: "hidden" });
+}
+
+/** Puts a tab into the background; headless browsers take every tab for one in sight. */
+const hide = (visitor: Visitor) => setVisibility(visitor, "hidden");
+const show = (visitor: Visitor) => setVisibility(visitor, "visible");
+
+async function setVisibility({ page }: Visitor, visibility: DocumentVisibilityState): Promise<void> {
+  await page.evaluate((value) => {
+    Object.defineProperty(document, "visibilityState", { value, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, visibility);
+}

@@ -21,6 +21,7 @@ import { useChats } from "./conversations/use-chats";
 import type { TurnRequest } from "./stream/chat-contract";
 import type { Jump } from "./transcript/jump";
 import { Transcript } from "./transcript/transcript";
+import { useInSight } from "./use-in-sight";
 
 /** Hardly ever needed. */
 const UnfinishedOpening = lazy(async () => ({
@@ -90,6 +91,7 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
       subscribeEvents((event) => {
         if (event.type === "run" && event.state === "started")
           registry.onRunStarted(event.sessionId, event.runId);
+        if (event.type === "run" && event.state === "ended") registry.onRunEnded(event.sessionId);
         if (event.type === "queue") void queries.invalidateQueries({ queryKey: ["queue", event.sessionId] });
         if (event.type === "branch") registry.onBranch(event.sessionId);
         if (event.type === "session" || event.type === "open")
@@ -136,6 +138,7 @@ interface OpenChatProps extends Omit<ChatPanelProps, "user" | "command"> {
 
 function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServers, jumpTo }: OpenChatProps) {
   const store = registry.get(chat.id);
+  useInSight(chat.id, store);
   const fill = useCallback((text: string) => composer.current?.fill(text), [composer]);
   const take = useCallback(
     async (turn: TurnRequest) => (await composer.current?.take(turn)) === true,

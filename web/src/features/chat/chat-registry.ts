@@ -70,6 +70,11 @@ export class ChatRegistry {
     else this.#late.set(chatId, runId);
   }
 
+  /** A turn has ended in a chat that may be open here without being followed. */
+  onRunEnded(chatId: string): void {
+    void this.#stores.get(chatId)?.catchUp();
+  }
+
   #followLate(chatId: string): void {
     const runId = this.#late.get(chatId);
     this.#late.delete(chatId);

@@ -10,11 +10,13 @@ import {
   Share2,
   Trash2,
 } from "lucide-react";
-import { useRef } from "react";
+import { useRef, useSyncExternalStore } from "react";
+import { runOf, subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/history-text";
 import { t as common } from "@/lib/t";
 import { IconButton } from "@/ui/button";
 import { ActionMenu } from "@/ui/menu";
+import { Spinner } from "@/ui/spinner";
 import type { ChatSession } from "../api/sessions";
 import { dayOf } from "../format-time";
 import type { ChatActions } from "./chat-actions";
@@ -56,6 +58,7 @@ export function ChatRow({ chat, active, deletable, actions, form, onForm, onOpen
           <span dir="auto" className="min-w-0 flex-1 truncate">
             {chat.title}
           </span>{" "}
+          <RunMark chatId={chat.id} />{" "}
           <time dateTime={chat.updated_at} className="pr-1 text-sm text-ink-2 tabular-nums">
             {dayOf(chat.updated_at)}
           </time>
@@ -136,6 +139,25 @@ export function ChatRow({ chat, active, deletable, actions, form, onForm, onOpen
       )}
     </li>
   );
+}
+
+/** Shows that an answer is being written in a chat, or waits for the person. */
+function RunMark({ chatId }: { chatId: string }) {
+  const state = useSyncExternalStore(subscribeEvents, () => runOf(chatId));
+  if (state === "waiting")
+    return (
+      <span className="shrink-0 rounded-full bg-warn-soft px-2 text-xs font-medium text-warn">
+        {t("history.waiting")}
+      </span>
+    );
+  if (state === "started")
+    return (
+      <span className="shrink-0 text-ink-2">
+        <Spinner />
+        <span className="sr-only">{t("history.running")}</span>
+      </span>
+    );
+  return null;
 }
 
 /** Hands the focus to a chat beside the one that goes away, so that the keyboard does not lose its place. */

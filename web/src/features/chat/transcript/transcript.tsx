@@ -110,7 +110,7 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
           {busy ? t("chat.jumpBusy") : t("chat.jump")}
         </button>
       )}
-      <Announcer phase={status.phase} waiting={status.waiting} asked={status.asked} />
+      <Announcer chatId={chatId} phase={status.phase} waiting={status.waiting} asked={status.asked} />
     </div>
   );
 }
