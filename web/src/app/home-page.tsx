@@ -1,4 +1,4 @@
-import { Activity, type ReactNode, Suspense, useMemo, useState } from "react";
+import { Activity, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import type { ChatCommand } from "@/features/chat/chat-command";
 import { useConnections } from "@/features/servers/use-connections";
 import { availableTools } from "@/features/servers/server-connection";
@@ -8,9 +8,10 @@ import { UserQueries } from "@/lib/user-queries";
 import { panelProps } from "@/ui/tabs";
 import { ErrorBoundary } from "./error-boundary";
 import { Header } from "./header";
-import { ChatPanel, ServersPanel, SettingsSheet, ToolsPanel } from "./lazy-parts";
+import { ChatPanel, prefetchParts, ServersPanel, SettingsSheet, ToolsPanel } from "./lazy-parts";
 import { homeTabsId, type HomeTab, useHomeTab } from "./home-tab";
 import { forgetPlace } from "./return-place";
+import { StatusBar } from "./status-bar";
 import { useSettings } from "./use-settings";
 import { useShortcuts } from "./use-shortcuts";
 
@@ -28,6 +29,7 @@ export function HomePage({ user }: HomePageProps) {
 }
 
 function Home({ user }: HomePageProps) {
+  useEffect(prefetchParts, []);
   const [tab, selectTab] = useHomeTab();
   const [settingsOpen, openSettings] = useSettings();
   const connections = useConnections(user.id);
@@ -41,7 +43,7 @@ function Home({ user }: HomePageProps) {
   useShortcuts(commandChat);
 
   return (
-    <div className="@container-size/screen grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)]">
+    <div className="@container-size/screen grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_auto_minmax(0,1fr)]">
       <Header
         user={user}
         tab={tab}
@@ -49,6 +51,7 @@ function Home({ user }: HomePageProps) {
         toolCount={connections.loading ? undefined : tools.length}
         onOpenSettings={() => openSettings(true)}
       />
+      <StatusBar />
       <main className="grid min-h-0 grid-cols-[minmax(0,1fr)]">
         <TabPanel value="chat" selected={tab}>
           <ChatPanel

@@ -1,7 +1,8 @@
-import { createContext, lazy, type ReactNode, Suspense, use, useCallback, useRef, useState } from "react";
+import { createContext, type ReactNode, Suspense, use, useCallback, useRef, useState } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 
 const loadPopup = () => import("./popover-popup");
-const PopoverPopup = lazy(async () => ({ default: (await loadPopup()).PopoverPopup }));
+const PopoverPopup = lazyPart(async () => (await loadPopup()).PopoverPopup);
 
 interface PopoverProps {
   /** Id of the trigger, for code that opens the popover from elsewhere. */

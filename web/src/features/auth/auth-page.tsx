@@ -1,5 +1,6 @@
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { type LandingResult, readLandingResult, setLandingResult } from "@/lib/landing";
+import { lazyPart } from "@/lib/lazy-part";
 import type { SessionState } from "@/lib/session";
 import { Card } from "@/ui/card";
 import { Mark } from "@/ui/mark";
@@ -8,7 +9,7 @@ import type { AuthStep } from "./auth-step";
 import { Welcome } from "./welcome";
 
 /** What comes before and after the two forms is loaded when it is needed. */
-const Step = lazy(async () => ({ default: (await import("./steps/step")).Step }));
+const Step = lazyPart(async () => (await import("./steps/step")).Step);
 
 interface AuthPageProps {
   session: SessionState;

@@ -1,16 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
-import {
-  lazy,
-  type RefObject,
-  Suspense,
-  useCallback,
-  useEffect,
-  useEffectEvent,
-  useRef,
-  useState,
-} from "react";
+import { type RefObject, Suspense, useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
+import { lazyPart } from "@/lib/lazy-part";
 import { type ChatSession, sessionsQuery, titleOf } from "./api/sessions";
 import type { ChatCommand } from "./chat-command";
 import { ChatRegistry } from "./chat-registry";
@@ -24,9 +16,9 @@ import { Transcript } from "./transcript/transcript";
 import { useInSight } from "./use-in-sight";
 
 /** Hardly ever needed. */
-const UnfinishedOpening = lazy(async () => ({
-  default: (await import("./conversations/unfinished-opening")).UnfinishedOpening,
-}));
+const UnfinishedOpening = lazyPart(
+  async () => (await import("./conversations/unfinished-opening")).UnfinishedOpening,
+);
 
 interface ChatPanelProps {
   user: { id: string; email: string };
@@ -145,9 +137,12 @@ function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServe
     [composer],
   );
   const onSend = (message: string) => {
-    // The server names the chat by the same rule; the name shows without waiting for it.
+    // The server names the chat by the same rule; the name shows without waiting for its event.
     const { loaded, ids } = store.status();
-    if (loaded && ids.length === 0) registry.rename(chat.id, titleOf(message.trim()));
+    const isFirst = loaded && ids.length === 0;
+    return () => {
+      if (isFirst) registry.rename(chat.id, titleOf(message.trim()));
+    };
   };
   return (
     <>

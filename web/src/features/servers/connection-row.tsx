@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ChevronRight, Server, Trash2 } from "lucide-react";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t as common } from "@/lib/t";
 import { Badge, Dot } from "@/ui/badge";
 import { ConfirmButton } from "@/ui/confirm-button";
@@ -16,7 +17,7 @@ import { Trouble } from "./trouble";
 import { reloadConnections } from "./use-connections";
 
 /** Few servers want it. */
-const ServerSignIn = lazy(async () => ({ default: (await import("./server-sign-in")).ServerSignIn }));
+const ServerSignIn = lazyPart(async () => (await import("./server-sign-in")).ServerSignIn);
 
 interface ConnectionRowProps {
   userId: string;

@@ -1,4 +1,5 @@
-import { lazy, Suspense, useRef, useState } from "react";
+import { Suspense, useRef, useState } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
@@ -11,7 +12,7 @@ import { SkeletonRows } from "./skeleton-rows";
 import { useConnect } from "./use-connect";
 import type { Connections } from "./use-connections";
 
-const ConnectionSheet = lazy(async () => ({ default: (await loadSheet()).ConnectionSheet }));
+const ConnectionSheet = lazyPart(async () => (await loadSheet()).ConnectionSheet);
 
 interface ConnectionsCardProps {
   userId: string;

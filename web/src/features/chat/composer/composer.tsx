@@ -1,13 +1,13 @@
 import { ArrowUp, ListPlus, Square } from "lucide-react";
 import {
   type KeyboardEvent,
-  lazy,
   type Ref,
   Suspense,
   useImperativeHandle,
   useLayoutEffect,
   useState,
 } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { isComposing, isSending } from "@/lib/is-composing";
 import { t } from "@/lib/t";
 import { growWithText } from "@/ui/grow-with-text";
@@ -34,8 +34,8 @@ interface ComposerProps extends ComposerOptions {
 }
 
 // Little waits, and what there is to read comes first.
-const FileHost = lazy(async () => ({ default: (await import("../files/file-host")).FileHost }));
-const Queue = lazy(async () => ({ default: (await import("../queue/queue")).Queue }));
+const FileHost = lazyPart(async () => (await import("../files/file-host")).FileHost);
+const Queue = lazyPart(async () => (await import("../queue/queue")).Queue);
 
 const BUTTON =
   "grid size-9 shrink-0 place-items-center rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 max-phone:[button+&]:ml-1 [&_svg]:size-4";

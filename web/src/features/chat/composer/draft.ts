@@ -21,6 +21,8 @@ if ("user" in readSession()) forgetOthersDrafts();
 
 /** Removes the stored drafts of all but the signed-in user. */
 function forgetOthersDrafts(): void {
+  // Whose they are is not known yet.
+  if (readSession().status === "checking") return;
   try {
     for (const stored of Object.keys(localStorage))
       if (stored.startsWith(prefix) && !stored.startsWith(userPrefix())) localStorage.removeItem(stored);

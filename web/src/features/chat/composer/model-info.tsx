@@ -1,11 +1,12 @@
 import { ChevronDown } from "lucide-react";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import { Popover } from "@/ui/popover";
 import { useChatModel } from "./use-chat-model";
 
-const ModelDetails = lazy(async () => ({ default: (await import("./model-details")).ModelDetails }));
+const ModelDetails = lazyPart(async () => (await import("./model-details")).ModelDetails);
 
 /** The model that answers, by name; opens what there is to know about it. */
 export function ModelInfo({ chatId, toolCount }: { chatId: string; toolCount: number }) {

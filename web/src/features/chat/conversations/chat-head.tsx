@@ -1,5 +1,6 @@
 import { Plus } from "lucide-react";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
 import type { Jump } from "../transcript/jump";
@@ -12,7 +13,7 @@ interface ChatHeadProps {
   onJump: (jump: Jump) => void;
 }
 
-const TemporaryBar = lazy(async () => ({ default: (await import("./temporary-bar")).TemporaryBar }));
+const TemporaryBar = lazyPart(async () => (await import("./temporary-bar")).TemporaryBar);
 
 /** The head of the chat: its title, the other chats, and a way to begin a new one. */
 export function ChatHead({ chats, onNew, onJump }: ChatHeadProps) {

@@ -1,5 +1,6 @@
 import { ChevronDown } from "lucide-react";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import { Popover } from "@/ui/popover";
@@ -7,7 +8,7 @@ import type { Jump } from "../transcript/jump";
 import type { Chats } from "./use-chats";
 
 /** Imported here alone: a second import of its own would move the list into what all parts of the page load. */
-export const ChatList = lazy(async () => ({ default: (await import("./chat-list")).ChatList }));
+export const ChatList = lazyPart(async () => (await import("./chat-list")).ChatList);
 
 /** Names what the keys open. */
 export const chatsMenuId = "chats";

@@ -1,5 +1,6 @@
 import { Activity as Pulse, ChevronDown } from "lucide-react";
-import { lazy, memo, Suspense, useId, useState } from "react";
+import { memo, Suspense, useId, useState } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { cn } from "@/lib/cn";
 import { formatDuration } from "@/lib/format";
 import { t } from "@/lib/t";
@@ -13,18 +14,16 @@ import { Elapsed } from "./elapsed";
 
 // Most cards stay closed; whoever is about to open one finds it loaded.
 const loadBody = () => import("./tool-body");
-const ToolBody = lazy(async () => ({ default: (await loadBody()).ToolBody }));
-const RunningTask = lazy(async () => ({ default: (await import("./running-task")).RunningTask }));
-const CallApp = lazy(async () => ({ default: (await import("./call-app")).CallApp }));
-const Approval = lazy(async () => ({ default: (await import("../approval/approval")).Approval }));
+const ToolBody = lazyPart(async () => (await loadBody()).ToolBody);
+const RunningTask = lazyPart(async () => (await import("./running-task")).RunningTask);
+const CallApp = lazyPart(async () => (await import("./call-app")).CallApp);
+const Approval = lazyPart(async () => (await import("../approval/approval")).Approval);
 
-const ClaimBadge = lazy(async () => ({ default: (await import("../approval/approval-group")).ClaimBadge }));
-const FailedCall = lazy(async () => ({ default: (await import("./failed-call")).FailedCall }));
+const ClaimBadge = lazyPart(async () => (await import("../approval/approval-group")).ClaimBadge);
+const FailedCall = lazyPart(async () => (await import("./failed-call")).FailedCall);
 
-const UnknownCall = lazy(async () => ({
-  default: (await import("../steering/unknown-call")).UnknownCall,
-}));
-const Questions = lazy(async () => ({ default: (await import("../elicitation/questions")).Questions }));
+const UnknownCall = lazyPart(async () => (await import("../steering/unknown-call")).UnknownCall);
+const Questions = lazyPart(async () => (await import("../elicitation/questions")).Questions);
 
 interface ToolCardProps {
   part: ToolPart;

@@ -1,11 +1,12 @@
-import { Fragment, lazy, Suspense } from "react";
+import { Fragment, Suspense } from "react";
 import type { MessageStatus, ToolPart } from "../stream/message";
 import { callState } from "./call-state";
 import { ToolCard } from "./tool-card";
+import { lazyPart } from "@/lib/lazy-part";
 
 const loadGroup = () => import("../approval/approval-group");
-const ApprovalGroupHead = lazy(async () => ({ default: (await loadGroup()).ApprovalGroupHead }));
-const ApprovalGroupFoot = lazy(async () => ({ default: (await loadGroup()).ApprovalGroupFoot }));
+const ApprovalGroupHead = lazyPart(async () => (await loadGroup()).ApprovalGroupHead);
+const ApprovalGroupFoot = lazyPart(async () => (await loadGroup()).ApprovalGroupFoot);
 
 interface ToolGroupProps {
   parts: readonly ToolPart[];

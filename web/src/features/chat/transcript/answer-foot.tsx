@@ -1,5 +1,6 @@
 import { CircleAlert, Gauge, RotateCcw, Square, Unplug } from "lucide-react";
-import { lazy, type ReactNode, Suspense } from "react";
+import { type ReactNode, Suspense } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button, IconButton, iconButtonClass } from "@/ui/button";
@@ -7,7 +8,7 @@ import { Popover } from "@/ui/popover";
 import { type ChatMessage, textOf } from "../stream/message";
 import { TimeOfDay } from "./time-of-day";
 
-const AnswerUsage = lazy(async () => ({ default: (await import("./answer-usage")).AnswerUsage }));
+const AnswerUsage = lazyPart(async () => (await import("./answer-usage")).AnswerUsage);
 
 interface AnswerFootProps {
   message: ChatMessage;

@@ -1,5 +1,6 @@
 import { Info } from "lucide-react";
-import { lazy, type ReactNode, Suspense } from "react";
+import { type ReactNode, Suspense } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { Markdown } from "@/markdown/markdown";
 import { hostOf, safeUrl } from "@/markdown/safe-url";
 import type { ChatMessage, Part, SourcePart, ToolPart } from "../stream/message";
@@ -7,7 +8,7 @@ import { ToolGroup } from "../tool-call/tool-group";
 import { Reasoning } from "./reasoning";
 
 /** Few answers hold a picture. */
-const FileView = lazy(async () => ({ default: (await import("@/file-parts/file-view")).FileView }));
+const FileView = lazyPart(async () => (await import("@/file-parts/file-view")).FileView);
 
 /** What an answer is made of, in order; calls that follow each other stand close together. */
 export function AnswerParts({ message }: { message: ChatMessage }) {

@@ -1,4 +1,5 @@
-import { lazy, memo, Suspense, useCallback, useSyncExternalStore } from "react";
+import { memo, Suspense, useCallback, useSyncExternalStore } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { drawable } from "@/markdown/drawable-text";
 import type { TurnRequest } from "../stream/chat-contract";
@@ -10,9 +11,9 @@ import { AnswerParts } from "./answer-parts";
 import { TimeOfDay } from "./time-of-day";
 
 // What is there to read comes first.
-const WordsActions = lazy(async () => ({ default: (await import("../steering/actions")).WordsActions }));
-const AnswerActions = lazy(async () => ({ default: (await import("../steering/actions")).AnswerActions }));
-const EditWords = lazy(async () => ({ default: (await import("../steering/edit-words")).EditWords }));
+const WordsActions = lazyPart(async () => (await import("../steering/actions")).WordsActions);
+const AnswerActions = lazyPart(async () => (await import("../steering/actions")).AnswerActions);
+const EditWords = lazyPart(async () => (await import("../steering/edit-words")).EditWords);
 
 interface MessageRowProps {
   id: string;
@@ -23,9 +24,7 @@ interface MessageRowProps {
 }
 
 /** Few messages carry something. */
-const SentAttachments = lazy(async () => ({
-  default: (await import("../offers/sent-attachments")).SentAttachments,
-}));
+const SentAttachments = lazyPart(async () => (await import("../offers/sent-attachments")).SentAttachments);
 
 /** One message. It alone is drawn again when it grows. */
 export const MessageRow = memo(({ id, store, isLast, onTurn }: MessageRowProps) => {

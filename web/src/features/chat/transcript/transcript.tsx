@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDown } from "lucide-react";
-import { type KeyboardEvent, lazy, Suspense, useCallback, useRef } from "react";
+import { type KeyboardEvent, Suspense, useCallback, useRef } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import type { TurnRequest } from "../stream/chat-contract";
@@ -16,7 +17,7 @@ import { useOpeningMarker } from "./use-opening-marker";
 import { useScroll } from "./use-scroll";
 
 /** Most chats that are opened have something in them. */
-const EmptyState = lazy(async () => ({ default: (await import("./empty-state")).EmptyState }));
+const EmptyState = lazyPart(async () => (await import("./empty-state")).EmptyState);
 
 interface TranscriptProps extends EmptyStateProps {
   chatId: string;
