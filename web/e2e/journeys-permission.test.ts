@@ -412,6 +412,8 @@ test("seven tabs with chats that wait leave the browser a connection", async (t)
     if (n > 1) {
       tabs.push(tab);
       await tab.open();
+      // The latest chat is open first, and a message typed now would wait in it.
+      await question(tab).waitFor();
       await newChat(tab);
     }
     stage.model.answer(call("send", { to: `tab ${n}` }));
