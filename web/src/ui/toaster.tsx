@@ -22,13 +22,11 @@ const colours: Record<Tone, string> = {
   neutral: "text-ink-2",
 };
 
-const manager = Toast.createToastManager<Content>();
-
 /** Shows the toasts, and has them read out. */
 export function Toaster() {
   const host = useSyncExternalStore(subscribeToastHost, readToastHost);
   return (
-    <Toast.Provider toastManager={manager} timeout={LIFETIME_MS} limit={MAX_SHOWN}>
+    <Toast.Provider timeout={LIFETIME_MS} limit={MAX_SHOWN}>
       <Outlet />
       <Toast.Portal container={host ?? undefined}>
         <Viewport host={host} />
@@ -37,13 +35,23 @@ export function Toaster() {
   );
 }
 
-/** Connects `toast()` to the toasts that are shown. The same message is shown once at a time. */
+/**
+ * Connects `toast()` to the toasts that are shown. The same message is shown once at a time.
+ *
+ * It adds to the provider itself: a manager from outside drops what it is given before the provider has subscribed to it,
+ * which happens after the effects in here.
+ */
 function Outlet() {
+  const { add, close } = Toast.useToastManager<Content>();
+  const latest = useRef({ add, close });
+  useLayoutEffect(() => {
+    latest.current = { add, close };
+  });
   useEffect(
     () =>
       connectToasts({
         show: (data) => {
-          manager.add({
+          latest.current.add({
             id: toastId(data),
             title: data.title,
             description: data.description,
@@ -51,7 +59,7 @@ function Outlet() {
             data,
           });
         },
-        clear: () => manager.close(),
+        clear: () => latest.current.close(),
       }),
     [],
   );
