@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lettre::message::Mailbox;
-use mcp::net::Allow;
+use mcp::net::AllowlistEntry;
 use secrecy::SecretString;
 use url::Url;
 
@@ -64,7 +64,7 @@ pub struct Config {
     /// The folder where `cargo xtask run` puts weights: `$XDG_CACHE_HOME` or `~/.cache`, then `ai-chat-mcp/models`.
     pub model_cache: Option<PathBuf>,
     /// `CHAT_NETWORK_ALLOW`: what URLs given by people may reach although it is private.
-    pub network_allow: Vec<Allow>,
+    pub network_allow: Vec<AllowlistEntry>,
     /// `CHAT_CORS_ORIGINS`: pages of other origins that may use the auth, data and functions APIs. Default: none.
     pub cors_origins: Vec<Origin>,
     /// `CHAT_ALLOWED_HOSTS`: names under which this server is reached, beside that of the site URL. Default: none.

@@ -6,7 +6,7 @@ mod wires;
 
 use std::time::Duration;
 
-use mcp::{CallError, CallOptions, Limits, Target};
+use mcp::{CallError, CallOptions, ConnectionLimits, ConnectionTarget};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -115,12 +115,12 @@ const MISDEEDS: &[Misdeed] = &[
 /// Does not wait long for a call.
 fn impatient() -> CallOptions {
     let (idle, total) = (Duration::from_millis(500), Duration::from_millis(500));
-    CallOptions { idle, total, ..CallOptions::default() }
+    CallOptions { idle_timeout: idle, total_timeout: total, ..CallOptions::default() }
 }
 
 async fn misbehave(wire: Wire) {
-    let client = client(Limits { connect: PATIENCE, ..Limits::default() });
-    let connect = async |url| client.connect(Target::new(url), &CancellationToken::new()).await.unwrap();
+    let client = client(ConnectionLimits { connect_timeout: PATIENCE, ..ConnectionLimits::default() });
+    let connect = async |url| client.connect(ConnectionTarget::new(url), &CancellationToken::new()).await.unwrap();
     let good = serve(wire, |id| once(answer(&id)), Then::Stay).await;
     let bystander = connect(good.url.clone()).await;
     let mut wrong = Vec::new();

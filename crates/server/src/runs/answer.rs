@@ -2,7 +2,7 @@
 
 use domain::elicitation::Action;
 use domain::{ChatId, ElicitationId, RunId, UserId};
-use mcp::Form;
+use mcp::ElicitationForm;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use store::elicitations::Answered;
@@ -87,7 +87,7 @@ async fn asked_elsewhere(
     owner: UserId,
     run: RunId,
     id: ElicitationId,
-) -> Result<Option<Option<Form>>, store::Error> {
+) -> Result<Option<Option<ElicitationForm>>, store::Error> {
     let mut transcript = Transcript::default();
     let mut request = None;
     for (_, event) in events_of(run, &app.store.list_chunks(owner, run).await?).events {

@@ -6,7 +6,7 @@ use domain::ApprovalId;
 use domain::model::{ModelCall, ModelMessage};
 use domain::permission::{AllowedBy, Decision};
 use domain::tool::{Outcome, ToolCall, ToolResult};
-use mcp::Resumed;
+use mcp::ResumedCall;
 use serde_json::{Map, Value};
 use store::approvals::Approval;
 use tokio::sync::OnceCell;
@@ -267,7 +267,7 @@ impl<'a> Caller<'a> {
         record: &ToolCall,
         bound: &Bound,
         arguments: Map<String, Value>,
-        resume: Option<Resumed>,
+        resume: Option<ResumedCall>,
     ) -> Ended {
         match self.still(bound).await {
             Ok(tool) => self.call(record, &tool, arguments, bound.by, resume).await,
@@ -299,7 +299,7 @@ impl<'a> Caller<'a> {
         tool: &BoundTool,
         arguments: Map<String, Value>,
         by: AllowedBy,
-        resume: Option<Resumed>,
+        resume: Option<ResumedCall>,
     ) -> Ended {
         let (app, owner, began) = (self.app, self.run.owner, self.app.clock.now());
         let made = Made { record, server: tool.server.id, url: &tool.server.url, by, began };

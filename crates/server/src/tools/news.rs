@@ -104,7 +104,7 @@ impl Watches {
 }
 
 /// Listens until the lease is over, over a new connection when the old one goes.
-async fn keep(app: &App, key: &Key, server: &Server, first: mcp::ResourceWatch, lease: &Lease) {
+async fn keep(app: &App, key: &Key, server: &Server, first: mcp::ResourceSubscription, lease: &Lease) {
     let (user, id, uri) = key;
     let _in_use = app.tools.pool.in_use(*user, server);
     let mut watch = first;
@@ -124,12 +124,12 @@ async fn keep(app: &App, key: &Key, server: &Server, first: mcp::ResourceWatch, 
     }
 }
 
-async fn begin(app: &App, user: UserId, server: &Server, uri: &str) -> Result<mcp::ResourceWatch, OfferError> {
-    let watch = |connection: mcp::Connection| async move { connection.watch_resource(uri).await }.boxed();
+async fn begin(app: &App, user: UserId, server: &Server, uri: &str) -> Result<mcp::ResourceSubscription, OfferError> {
+    let watch = |connection: mcp::Connection| async move { connection.subscribe_resource(uri).await }.boxed();
     app.tools.ask(app, user, server, watch).await
 }
 
-async fn listen(app: &App, key: &Key, watch: &mut mcp::ResourceWatch, lease: &Lease) -> Over {
+async fn listen(app: &App, key: &Key, watch: &mut mcp::ResourceSubscription, lease: &Lease) -> Over {
     loop {
         let until = tokio::time::sleep(LEASE);
         tokio::pin!(until);

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use domain::tool::ToolDefinition;
 use domain::{ServerId, Timestamp, UserId};
-use mcp::oauth::Challenge;
+use mcp::oauth::AuthChallenge;
 use serde::Serialize;
 use serde_json::Value;
 use store::listings::Listing;
@@ -293,7 +293,7 @@ impl Pool {
     }
 
     /// What the server of a row said that it wants before it goes on.
-    pub fn challenge(&self, server: &Server) -> Option<Challenge> {
+    pub fn challenge(&self, server: &Server) -> Option<AuthChallenge> {
         self.known_slot(server)?.known().challenge
     }
 
@@ -304,7 +304,7 @@ impl Pool {
         app: &App,
         user: UserId,
         server: &Server,
-        challenge: &Challenge,
+        challenge: &AuthChallenge,
         for_more_rights: bool,
     ) -> Option<String> {
         let slot = self.known_slot(server)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use domain::tool::ToolDefinition;
 use domain::{Timestamp, UserId};
-use mcp::oauth::Challenge;
+use mcp::oauth::AuthChallenge;
 use store::servers::Server;
 use tokio_util::sync::CancellationToken;
 
@@ -40,7 +40,7 @@ pub struct Unconnected {
     /// Reads on from the server's name.
     reason: String,
     /// What the server wants first, where the person can sign in.
-    challenge: Option<Challenge>,
+    challenge: Option<AuthChallenge>,
 }
 
 impl From<String> for Unconnected {
@@ -66,7 +66,8 @@ pub async fn connect(
         Some(challenge) => Unconnected { reason: WANTS_SIGN_IN.to_owned(), challenge: Some(challenge.clone()) },
         None => error.to_string().into(),
     };
-    let connection = app.tools.client.connect(target.with_session(session.clone()), gone).await.map_err(refused)?;
+    let connection =
+        app.tools.client.connect(target.with_token_source(session.clone()), gone).await.map_err(refused)?;
     match connection.list_tools().await {
         Ok(tools) => {
             let signed_in = session.token().await.is_ok_and(|token| token.is_some());

@@ -14,7 +14,7 @@ use crate::app::App;
 pub fn follow(app: &App, slot: Arc<Slot>, connection: &mcp::Connection) {
     let inner = app.clone();
     let mut changed = connection.tools_changed();
-    let end = connection.end();
+    let end = connection.closed_owned();
     app.tasks.spawn("watch connection", async move {
         let mut end = std::pin::pin!(end);
         loop {
