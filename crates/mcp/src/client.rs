@@ -219,6 +219,7 @@ fn is_informative(error: &Error) -> bool {
             | Error::Forbidden
             | Error::Protocol(_)
             | Error::TooLarge(_)
+            | Error::TooComplex
             | Error::Server { .. }
     )
 }

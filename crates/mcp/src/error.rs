@@ -70,6 +70,12 @@ pub enum Error {
     /// More than the limit, in bytes.
     #[error("sent more than {}", size(*.0))]
     TooLarge(usize),
+    /// A message whose values would take too much memory, or that is nested too deep.
+    #[error(
+        "sent more values than can be held in memory, or nested them too deep; ask it for less at a time, or for the same as \
+         text or a file"
+    )]
+    TooComplex,
     /// It speaks MCP, but breaks its rules; the text says how.
     #[error("broke the protocol: {0}")]
     Protocol(String),
@@ -108,6 +114,7 @@ impl Error {
     /// A stable name of the kind, for interfaces and statistics.
     pub fn kind(&self) -> &'static str {
         match self {
+            Self::TooComplex => "too-complex",
             Self::Blocked(_) => "blocked",
             Self::NameNotFound => "name-not-found",
             Self::ConnectionRefused => "connection-refused",
@@ -189,6 +196,7 @@ impl Error {
             Self::NotMcp(_)
             | Self::Timeout(_)
             | Self::TooLarge(_)
+            | Self::TooComplex
             | Self::Protocol(_)
             | Self::Server { .. }
             | Self::Version

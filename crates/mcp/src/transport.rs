@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 
 use crate::Error;
 
+mod admission;
 pub(crate) mod capability_shim;
 pub(crate) mod http_response;
 pub(crate) mod http_sse;

@@ -7,6 +7,7 @@ use http::header::ACCEPT;
 use rmcp::service::RoleClient;
 use url::Url;
 
+use super::admission::admit;
 use super::http_response::{self, ContentType};
 use super::sse_events::{EventStream, explain_error, read_events};
 use super::{Incoming, Outgoing, TransportErrorSlot, parse_message};
@@ -110,6 +111,13 @@ impl rmcp::transport::Transport<RoleClient> for HttpSseTransport {
             if !matches!(event.event.as_deref(), None | Some("" | "message")) {
                 continue;
             }
+            let _admission = match admit(&data).await {
+                Ok(admission) => admission,
+                Err(error) => {
+                    self.transport_errors.set(error);
+                    return None;
+                }
+            };
             match parse_message(&data) {
                 Ok(message) => return Some(message),
                 Err(error) => {

@@ -8,6 +8,7 @@ use futures_util::{Stream, StreamExt};
 use sse_stream::{Error as SseError, Sse, SseStream};
 
 use super::TransportErrorSlot;
+use super::admission::admit;
 use super::capability_shim::preserve_task_support;
 use crate::Error;
 
@@ -30,11 +31,12 @@ pub(super) fn read_events(
         if counter.count_chunk(&chunk) > limit { Err(Error::TooLarge(limit)) } else { Ok(chunk) }
     });
     SseStream::from_bytes_stream(bounded)
-        .map(move |event| {
-            let mut event = event.inspect_err(|error| transport_errors.set(explain_error(error)))?;
-            event.retry = event.retry.map(|retry| retry.max(MIN_RETRY_TIME.as_millis() as u64));
-            event.data = event.data.map(|data| preserve_task_support(&data).into_owned());
-            Ok(event)
+        .then(move |event| {
+            let transport_errors = transport_errors.clone();
+            async move {
+                let event = prepare_event(event).await;
+                event.inspect_err(|error| transport_errors.set(explain_error(error)))
+            }
         })
         // After invalid bytes the parser returns an error for every further chunk: end at the first.
         .scan(false, |broken, event| {
@@ -43,6 +45,17 @@ pub(super) fn read_events(
             std::future::ready(item)
         })
         .boxed()
+}
+
+/// Prepares an event for the protocol library, which parses its message at once.
+async fn prepare_event(event: Result<Sse, SseError>) -> Result<Sse, SseError> {
+    let mut event = event?;
+    event.retry = event.retry.map(|retry| retry.max(MIN_RETRY_TIME.as_millis() as u64));
+    if let Some(data) = event.data.take() {
+        let _admission = admit(&data).await.map_err(|error| SseError::Body(Box::new(error)))?;
+        event.data = Some(preserve_task_support(&data).into_owned());
+    }
+    Ok(event)
 }
 
 /// Translates the error of an event stream.

@@ -21,6 +21,7 @@ use rmcp::transport::worker::WorkerTransport;
 use tokio_util::sync::CancellationToken;
 
 use super::TransportErrorSlot;
+use super::admission::admit;
 use super::capability_shim::preserve_task_support;
 use super::http_response::{self, ContentType};
 use super::sse_events::{self, read_events};
@@ -175,7 +176,7 @@ impl RequestSender {
             (_, None) => Ok(StreamableHttpPostResponse::Accepted),
             (ContentType::Json, Some(id)) => {
                 let body = http_response::read_body(response, self.limit).await.map_err(Failure::Client)?;
-                let message = parse_response_body(&body, &id).map_err(Failure::Client)?;
+                let message = parse_response_body(&body, &id).await.map_err(Failure::Client)?;
                 Ok(StreamableHttpPostResponse::Json(message, session))
             }
             (ContentType::Other(what), Some(_)) => Err(Failure::Client(Error::NotMcp(what.to_owned()))),
@@ -199,9 +200,10 @@ impl RequestSender {
             return Err(Failure::Client(status_error));
         }
         let answer = match content {
-            ContentType::Json => {
-                http_response::read_body(response, self.limit).await.ok().and_then(|body| parse_error_body(&body))
-            }
+            ContentType::Json => match http_response::read_body(response, self.limit).await {
+                Ok(body) => parse_error_body(&body).await,
+                Err(_) => None,
+            },
             _ => None,
         };
         let is_discovery = matches!(request.request, ClientRequest::DiscoverRequest(_)) && !has_session;
@@ -259,17 +261,20 @@ fn error_response(error: ErrorData, id: &RequestId) -> StreamableHttpPostRespons
 }
 
 /// Returns the JSON-RPC error in a body, if it is one.
-fn parse_error_body(body: &[u8]) -> Option<ErrorData> {
-    match serde_json::from_slice(body).ok()? {
+async fn parse_error_body(body: &[u8]) -> Option<ErrorData> {
+    let text = std::str::from_utf8(body).ok()?;
+    let _admission = admit(text).await.ok()?;
+    match serde_json::from_str(text).ok()? {
         ServerJsonRpcMessage::Error(error) => Some(error.error),
         _ => None,
     }
 }
 
 /// Returns the response to request `id` in a JSON body. Another message is an error: the caller would wait forever.
-fn parse_response_body(body: &[u8], id: &RequestId) -> Result<ServerJsonRpcMessage, Error> {
+async fn parse_response_body(body: &[u8], id: &RequestId) -> Result<ServerJsonRpcMessage, Error> {
     let unreadable = || Error::NotMcp("it answered JSON that is not a JSON-RPC message".to_owned());
     let text = std::str::from_utf8(body).map_err(|_| unreadable())?;
+    let _admission = admit(text).await?;
     let message = serde_json::from_str(&preserve_task_support(text)).map_err(|_| unreadable())?;
     match message {
         ServerJsonRpcMessage::Response(response) if response.id.to_string() == id.to_string() => {

@@ -17,6 +17,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
 
+use super::admission::admit;
 use super::capability_shim::preserve_task_support;
 use super::http_response::{self, ContentType};
 use super::{Incoming, Outgoing, TransportErrorSlot, parse_message};
@@ -210,6 +211,10 @@ impl rmcp::transport::Transport<RoleClient> for WebSocketTransport {
                     let error = explain_error(&error, self.limit);
                     return self.fail(error);
                 }
+            };
+            let _admission = match admit(&text).await {
+                Ok(admission) => admission,
+                Err(error) => return self.fail(error),
             };
             return match parse_message(&preserve_task_support(&text)) {
                 Ok(message) => Some(message),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use domain::ApprovalId;
+use domain::json_shape::JsonShape;
 use domain::model::{ModelCall, ModelMessage};
 use domain::permission::{AllowedBy, Decision};
 use domain::tool::{Outcome, ToolCall, ToolResult};
@@ -374,6 +375,9 @@ pub fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
     if text.trim().is_empty() {
         return Ok(Map::new());
     }
+    if !JsonShape::measure(text).is_acceptable() {
+        return Err("it has too many values, or is nested too deep".to_owned());
+    }
     match serde_json::from_str(text) {
         Ok(Value::Object(arguments)) => Ok(arguments),
         Ok(_) => Err("it is another kind of value".to_owned()),
@@ -398,6 +402,9 @@ mod tests {
         assert_eq!(parse_arguments("  ").unwrap(), Map::new());
         assert_eq!(parse_arguments("{\"a\":1}").unwrap()["a"], 1);
         assert!(parse_arguments("[1]").is_err());
+        assert!(
+            parse_arguments(&format!("{{\"a\":[{}1]}}", "{},".repeat(1_500_000))).unwrap_err().contains("too many")
+        );
         assert!(parse_arguments("{\"a\":").is_err());
     }
 }
