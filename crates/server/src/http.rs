@@ -182,7 +182,10 @@ pub fn routes(app: &App) -> Router {
     let routes = table().into_iter().fold(Router::new(), |routes, section| section.add_to(routes));
     let routes = routes
         .fallback(assets::serve)
-        .layer(from_fn_with_state(Intake::new(app.config.limits.bodies_bytes), intake::bound))
+        .layer(from_fn_with_state(
+            Intake::new(app.config.limits.bodies_bytes, &app.config.trusted_proxies),
+            intake::bound,
+        ))
         .layer(CatchPanicLayer::custom(error::after_panic))
         .with_state(app.clone());
     let routes = cors::allow(routes, &app.config.cors_origins);
