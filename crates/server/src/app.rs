@@ -1,6 +1,6 @@
 //! What a handler may use.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -74,6 +74,12 @@ pub struct Parts {
     pub downloads: Places,
     /// What limits programs that ask in a person's name.
     pub door: door::Limits,
+    /// Notices keys that end while answers are given to them.
+    pub key_watch: door::KeyWatch,
+    /// Servers that are asked once for their tools, per user.
+    pub probes: Places,
+    /// The same per network address.
+    pub probes_by_address: Places<IpAddr>,
     /// That this process uses the data folder, where that is known.
     pub identity: Option<Identity>,
     /// To the other nodes on the same database.
@@ -86,6 +92,11 @@ const IMPORTS: usize = 2;
 const UPLOADS: Limit = Limit { each: 4, all: 16 };
 /// Files that are sent at a time: more than a browser asks for in two tabs.
 const DOWNLOADS: Limit = Limit { each: 16, all: 64 };
+
+/// Servers that are asked at a time for their tools without being kept: each is a connection with an answer of up to 16 MiB.
+const PROBES: Limit = Limit { each: 4, all: 64 };
+/// The same for one network address.
+const PROBES_BY_ADDRESS: Limit = Limit { each: 16, all: 64 };
 
 impl std::ops::Deref for App {
     type Target = Parts;
@@ -153,6 +164,9 @@ impl App {
             uploads: Places::new(UPLOADS),
             downloads: Places::new(DOWNLOADS),
             door,
+            key_watch: door::KeyWatch::default(),
+            probes: Places::new(PROBES),
+            probes_by_address: Places::new(PROBES_BY_ADDRESS),
             identity,
             post,
         }));
