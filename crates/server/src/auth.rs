@@ -26,7 +26,7 @@ pub mod phone;
 pub mod pkce;
 pub mod presence;
 pub mod qr;
-mod reauthentication;
+pub mod reauthentication;
 pub mod recovery;
 pub mod redirects;
 pub mod refresh_token;

@@ -61,7 +61,7 @@ impl Redirects {
 }
 
 /// Whether a URL leads to the machine on which it is opened.
-fn is_loopback(url: &Url) -> bool {
+pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         _ => ip_of(url).is_some_and(|address| address.is_loopback()),

@@ -1,5 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
+import { withApiProof } from "@/account-parts/step-up";
 import { t } from "@/lib/account-text";
 import { saveFile } from "@/lib/save-file";
 import { type SignedInUser, signOut } from "@/lib/session";
@@ -60,7 +61,7 @@ function DeleteForm({ user, onLeave }: DataSectionProps) {
   const [typed, setTyped] = useState("");
   const matches = typed.trim().toLowerCase() === user.email.toLowerCase();
   const remove = useMutation({
-    mutationFn: () => deleteAccount(typed.trim()),
+    mutationFn: () => withApiProof(() => deleteAccount(typed.trim())),
     onSuccess: async () => {
       onLeave();
       forgetWhatIsKept();

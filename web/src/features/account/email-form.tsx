@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { withProof } from "@/account-parts/step-up";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { boot } from "@/lib/boot";
@@ -19,7 +20,7 @@ export function EmailForm({ user, onDone }: EmailFormProps) {
   const client = useQueryClient();
   const [email, setEmail] = useState("");
   const change = useMutation({
-    mutationFn: () => auth.updateUser({ email }, { emailRedirectTo: location.origin }),
+    mutationFn: () => withProof(() => auth.updateUser({ email }, { emailRedirectTo: location.origin })),
     onSuccess: async ({ data, error }) => {
       if (error !== null) return;
       await client.invalidateQueries({ queryKey: accountQuery(user.id).queryKey });

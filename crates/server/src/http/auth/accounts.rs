@@ -12,7 +12,6 @@ use super::extract::{Address, Caller, JsonBody, UserAgent, landing, query_value}
 use crate::app::App;
 use crate::auth::accounts::{Change, NewAccount, SignedUp};
 use crate::auth::limits::Limit;
-use crate::auth::password;
 use crate::auth::refusal::{ANONYMOUS_DISABLED, CONFLICT, PHONE_SIGNUP_DISABLED, Refusal, SIGNUP_DISABLED};
 use crate::auth::{AuthError, phone};
 
@@ -77,7 +76,7 @@ fn read_new_account(app: &App, uri: &Uri, body: SignUp) -> Result<NewAccount, Au
     if password.is_empty() {
         return Err(Refusal::invalid("Signup requires a valid password").into());
     }
-    password::check_new(&password)?;
+    app.config.password_rules.check_new(&password, &[&email])?;
     if !email.is_empty() && !phone.is_empty() {
         return Err(Refusal::invalid("Only an email address or phone number should be provided on signup.").into());
     }

@@ -24,3 +24,8 @@ export function sharesQuery(userId: string) {
 export async function endShare(id: string): Promise<void> {
   await callApi(`/api/shares/${encodeURIComponent(id)}`, { method: "DELETE" });
 }
+
+/** Ends all shares of the user. */
+export async function endAllShares(): Promise<void> {
+  await callApi("/api/shares", { method: "DELETE" });
+}

@@ -11,6 +11,8 @@ export interface ApiKey {
   createdAt: string;
   /** Exact to a minute; null while it has not been used. */
   lastUsedAt: string | null;
+  /** From when on it opens nothing; null when it stays good until it is ended. */
+  expiresAt: string | null;
 }
 
 /** The person's keys, newest first. */
@@ -22,10 +24,25 @@ export function apiKeysQuery(userId: string) {
   });
 }
 
+/** Whether a key opens nothing any more. */
+export function isExpired({ expiresAt }: ApiKey): boolean {
+  return expiresAt !== null && Date.parse(expiresAt) <= Date.now();
+}
+
 /** Makes a key; the secret is told here alone. */
-export async function makeApiKey(name: string, tools: boolean): Promise<string> {
+export async function makeApiKey(
+  name: string,
+  tools: boolean,
+  expiresInDays: number | null,
+): Promise<string> {
   const scopes = tools ? ["chat", "tools"] : ["chat"];
-  return (await callApi<{ secret: string }>("/api/keys", jsonBody({ name, scopes }))).secret;
+  const key = jsonBody({ name, scopes, expiresInDays });
+  return (await callApi<{ secret: string }>("/api/keys", key)).secret;
+}
+
+/** Ends all keys of the user. */
+export async function endAllApiKeys(): Promise<void> {
+  await callApi("/api/keys", { method: "DELETE" });
 }
 
 /** Ends a key: its programs are refused from then on. */
