@@ -22,7 +22,7 @@ async fn main() -> Result<()> {
     let words = arguments.next().map_or(Ok(550), |text| text.parse::<usize>())?;
     let tokens = arguments.next().map_or(Ok(128), |text| text.parse())?;
     let engine = Engine::start(EngineSettings {
-        path,
+        weights_path: path,
         subprocess_program: None,
         verify_checksum: false,
         threads: None,

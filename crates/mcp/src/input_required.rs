@@ -24,7 +24,7 @@ const MAX_ELICITATIONS: usize = 16;
 
 /// Answer of a server to a request: its result, or a request for input.
 pub(crate) enum Answer {
-    Complete(ServerResult),
+    Complete(Box<ServerResult>),
     InputRequired(RequiredInput),
 }
 
@@ -46,9 +46,9 @@ impl Answer {
                 Value::Object(raw) if raw.get("resultType").is_some_and(|kind| kind != "complete") => {
                     return Err(Error::Protocol("it answered with a result of an unknown kind".to_owned()));
                 }
-                other => return Ok(Self::Complete(ServerResult::CustomResult(CustomResult(other)))),
+                other => return Ok(Self::Complete(Box::new(ServerResult::CustomResult(CustomResult(other))))),
             },
-            other => return Ok(Self::Complete(other)),
+            other => return Ok(Self::Complete(Box::new(other))),
         };
         let state = match raw.remove("requestState") {
             Some(Value::String(state)) => Some(state),

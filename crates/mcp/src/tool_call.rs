@@ -62,7 +62,7 @@ pub(crate) async fn call_tool(
                 }
                 match Answer::parse(result)? {
                     Answer::InputRequired(required) => required,
-                    Answer::Complete(result) => return tools::parse_result(result).map_err(Into::into),
+                    Answer::Complete(result) => return tools::parse_result(*result).map_err(Into::into),
                 }
             }
             Err(RoundError::VisitsRequired(required)) => required,

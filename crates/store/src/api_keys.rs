@@ -121,11 +121,8 @@ impl Store {
 
     /// Ends all keys of a user and returns how many there were.
     pub async fn delete_api_keys(&self, owner: UserId) -> Result<u64, Error> {
-        let ended = write!(self, |c| sqlx::query(DELETE_ALL)
-            .bind(owner.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
+        let ended =
+            write!(self, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|done| done.rows_affected()))?;
         Ok(ended)
     }
 

@@ -137,11 +137,8 @@ impl Store {
 
     /// Ends all shares of a user and returns how many there were.
     pub async fn delete_shares(&self, owner: UserId) -> Result<u64, Error> {
-        let ended = write!(self, |c| sqlx::query(DELETE_ALL)
-            .bind(owner.0)
-            .execute(c)
-            .await
-            .map(|done| done.rows_affected()))?;
+        let ended =
+            write!(self, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|done| done.rows_affected()))?;
         Ok(ended)
     }
 

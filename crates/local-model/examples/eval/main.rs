@@ -40,7 +40,7 @@ async fn main() -> Result<()> {
         None => in_cache()?,
     };
     let engine = Engine::start(EngineSettings {
-        path,
+        weights_path: path,
         subprocess_program: None,
         verify_checksum: false,
         threads: None,

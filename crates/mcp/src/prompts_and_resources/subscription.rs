@@ -42,7 +42,7 @@ impl ResourceSubscription {
 /// [`Error::NotOffered`] if the server does not report changes.
 pub(crate) async fn subscribe(session: &Session, uri: &str) -> Result<ResourceSubscription, Error> {
     let resources = session.capabilities.resources.as_ref();
-    if !resources.is_some_and(|resources| resources.subscribe == Some(true)) {
+    if resources.is_none_or(|resources| resources.subscribe != Some(true)) {
         return Err(UPDATES_NOT_OFFERED);
     }
     let (sender, changes) = watch::channel(0);

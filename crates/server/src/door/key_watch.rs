@@ -32,7 +32,7 @@ impl KeyWatch {
             }
         }
         // The program stops, which ends the answer by itself.
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     /// Joins the check of a user, or begins it.

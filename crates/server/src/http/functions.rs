@@ -178,15 +178,14 @@ async fn attached(app: &App, caller: &SignedIn, chat: ChatId, ids: &[AttachmentI
             parts.push(Part::File(file));
             continue;
         }
-        let found = match home.get_attachment(caller.user, *id).await? {
-            Some(waiting) => Some(waiting),
-            None => {
-                let earlier = match &mut earlier {
-                    Some(earlier) => earlier,
-                    none => none.insert(app.runs.attachments(app, caller.user, chat).await?),
-                };
-                earlier.iter().find(|attachment| attachment.id == *id).cloned()
-            }
+        let found = if let Some(waiting) = home.get_attachment(caller.user, *id).await? {
+            Some(waiting)
+        } else {
+            let earlier = match &mut earlier {
+                Some(earlier) => earlier,
+                none => none.insert(app.runs.attachments(app, caller.user, chat).await?),
+            };
+            earlier.iter().find(|attachment| attachment.id == *id).cloned()
         };
         let found = found.ok_or_else(|| ApiError::Unprocessable {
             code: "unknown_attachment",

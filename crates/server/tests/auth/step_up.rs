@@ -181,7 +181,7 @@ async fn the_operator_chooses_how_recent_a_proof_must_be() {
 async fn api_keys_expire_and_end_together() {
     for database in databases() {
         let (clock, app) = start(database).await;
-        let (person, other) = (app.person().await, app.person().await);
+        let (mut person, mut other) = (app.person().await, app.person().await);
         let make = |name: &str, days: Value| {
             let body = json!({ "name": name, "scopes": ["chat"], "expiresInDays": days });
             let person = person.clone();
@@ -203,11 +203,11 @@ async fn api_keys_expire_and_end_together() {
         clock.advance_seconds(30 * 24 * 3600);
         assert_eq!((models(&month).await, models(&never).await), (401, 200));
 
-        let person = Person { token: sign_in(&app, &person.email, PASSWORD).await.text("/access_token"), ..person };
+        person.token = sign_in(&app, &person.email, PASSWORD).await.text("/access_token");
         let ended = person.request(Method::DELETE, "/api/keys").send().await.unwrap();
         assert_eq!(ended.json::<Value>().await.unwrap(), json!({ "ended": 2 }));
         assert_eq!(models(&never).await, 401);
-        let other = Person { token: sign_in(&app, &other.email, PASSWORD).await.text("/access_token"), ..other };
+        other.token = sign_in(&app, &other.email, PASSWORD).await.text("/access_token");
         assert_eq!(other.get("/api/keys").await["keys"].as_array().unwrap().len(), 1, "nobody else's");
     }
 }

@@ -42,7 +42,11 @@ async fn crowds_that_do_not_read_or_end_nothing_cost_little_and_hold_up_nobody()
     server.answer_by(move |_| Some(CallAnswer::Result(result.clone())));
     let calls = Step::Calls(vec![("read".into(), json!({})); 50]);
     let model = ScriptedModel::start([calls, Step::Hang("Well".into())]).await;
-    let limits = [("CHAT_MAX_STREAMS_PER_USER", "600"), ("CHAT_NETWORK_ALLOW", "127.0.0.1")];
+    let limits = [
+        ("CHAT_MAX_STREAMS_PER_USER", "600"),
+        ("CHAT_MAX_SOCKETS_PER_ADDRESS", "10000"),
+        ("CHAT_NETWORK_ALLOW", "127.0.0.1"),
+    ];
     let program = Program::start(&model.base_url, &limits);
     program.until_ready(200).await;
     let crowd = Person::sign_up_at(&program.url, &http_client()).await;
