@@ -53,7 +53,7 @@ export async function closeToasts({ page, toasts }: Visitor): Promise<void> {
   // All in one go: a toast also goes by itself, between one look and the next.
   while ((await toasts.count()) > 0) {
     await page.evaluate(() => {
-      for (const toast of document.querySelectorAll("[data-toasts] > [role=dialog]")) {
+      for (const toast of document.querySelectorAll("[popover=manual] [role=status] > *")) {
         toast.querySelector<HTMLElement>("button[aria-label=Close]")?.click();
       }
     });
@@ -102,11 +102,7 @@ function overflows({ page }: Visitor): Promise<string[]> {
 /** What floats over the page and comes too close to a side of the window. */
 function atTheEdge({ page }: Visitor): Promise<string[]> {
   return page.evaluate((least) => {
-    const floating = [
-      ...document.querySelectorAll(
-        "[data-open]:is([role=dialog], [role=menu], [role=listbox]), [data-toasts] > [role=dialog]",
-      ),
-    ];
+    const floating = [...document.querySelectorAll("[popover]:popover-open")];
     return floating
       .map((one) => ({
         name: one.ariaLabel,
@@ -121,22 +117,12 @@ function atTheEdge({ page }: Visitor): Promise<string[]> {
 /** What is being used, and has a toast over it: what is open, what is written in, and the buttons at the foot of a dialog. */
 function covered({ page }: Visitor): Promise<string[]> {
   return page.evaluate(() => {
-    const controls = "button, a, input, textarea, select, summary";
     const composer = "body:not(:has(dialog[open])) div:has(> textarea[aria-label=Message])";
     const used = [
-      ...document.querySelectorAll(
-        `[data-open]:is([role=dialog], [role=menu]), dialog[open] footer, header, [data-head], :is(${controls}):focus, ${composer}`,
-      ),
+      ...document.querySelectorAll(`[popover=auto]:popover-open, dialog[open] footer, :focus, ${composer}`),
     ];
-    const toasts = [...document.querySelectorAll("[data-toasts] > [role=dialog]")];
+    const toasts = [...document.querySelectorAll("[popover=manual] [role=status] > *")];
     return used
-      .filter(
-        (one) =>
-          one.closest("[data-toasts]") === null &&
-          (one.tagName !== "HEADER" ||
-            !document.querySelector("dialog[open]") ||
-            one.closest("dialog") !== null),
-      )
       .filter((one) => one.checkVisibility())
       .filter((one) => {
         const { left, right, top, bottom } = one.getBoundingClientRect();
@@ -152,9 +138,7 @@ function covered({ page }: Visitor): Promise<string[]> {
 function tooSmall({ page }: Visitor): Promise<string[]> {
   return page.evaluate((least) => {
     const controls = [
-      ...document.querySelectorAll<HTMLElement>(
-        "button, input:not([aria-hidden=true]), select, textarea, summary, [role=tab], [role=menuitem], [role=option], [role=gridcell]",
-      ),
+      ...document.querySelectorAll<HTMLElement>("button, input, select, textarea, summary, [role=tab]"),
     ];
     return controls
       .filter((control) => control.checkVisibility({ visibilityProperty: true }))

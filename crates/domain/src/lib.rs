@@ -10,7 +10,6 @@ pub mod elicitation;
 pub mod file;
 pub mod icon;
 pub mod ids;
-pub mod json_shape;
 pub mod message;
 pub mod model;
 pub mod permission;

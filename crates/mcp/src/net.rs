@@ -1,16 +1,17 @@
-//! Network policy for URLs that users, servers or models name, and the HTTP client that enforces it.
+//! Which addresses may be reached for a user, a server or a model, and the HTTP client that keeps to it.
 //!
-//! A product inside a network is a stepping stone into it (server-side request forgery). A URL is therefore refused if
-//! its address is not public, unless the administrator allowed it. Names are resolved once, and the connection goes to
-//! the addresses that were checked: a name that resolves differently the second time (DNS rebinding) gains nothing.
+//! A server inside a network is a good stepping stone into it, so an address that somebody typed is refused when it
+//! is not public, unless the administrator allowed it. Names are resolved once, and the connection goes to exactly the
+//! addresses that were checked: a name that answers differently the second time gains nothing.
 
-mod address_class;
-mod allowlist;
-mod dns;
+mod address;
+mod allow;
+mod guard;
+mod names;
 mod policy;
-mod ssrf_client;
+mod tls;
 
-pub use allowlist::{AllowlistEntry, ParseAllowlistError};
-pub use dns::DnsResolver;
-pub use policy::{NetworkPolicy, PolicyViolation};
-pub use ssrf_client::GuardedHttp;
+pub use allow::{Allow, AllowError};
+pub use guard::GuardedHttp;
+pub use names::Names;
+pub use policy::{Policy, Refused};

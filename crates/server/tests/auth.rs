@@ -16,4 +16,3 @@ mod protocol;
 mod refresh;
 mod sign_in;
 mod sign_up;
-mod step_up;

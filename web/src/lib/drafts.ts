@@ -1,5 +1,4 @@
 import { useState } from "react";
-import { forgetAfter } from "./user-data";
 
 const drafts = new Map<string, unknown>();
 
@@ -16,4 +15,7 @@ export function useDraft<Value>(key: string, initial: Value): [Value, (value: Va
   return [value, change];
 }
 
-forgetAfter("user", () => drafts.clear());
+/** Forgets every draft; they belong to one person. */
+export function clearDrafts(): void {
+  drafts.clear();
+}

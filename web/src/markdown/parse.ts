@@ -2,24 +2,12 @@ import type { Root } from "mdast";
 import { fromMarkdown } from "mdast-util-from-markdown";
 import { gfmFromMarkdown } from "mdast-util-gfm";
 import { gfm } from "micromark-extension-gfm";
-import { boundTree } from "./bound-tree";
-import { math, mathFromMarkdown } from "./math";
-import { plainText } from "./text-nodes";
 
 // A single tilde means "about" far more often than it strikes something out.
-const extensions = [gfm({ singleTilde: false }), math];
-const mdastExtensions = [gfmFromMarkdown(), mathFromMarkdown];
+const extensions = [gfm({ singleTilde: false })];
+const mdastExtensions = [gfmFromMarkdown()];
 
-/**
- * Returns the syntax tree of a text in CommonMark with GitHub's extensions and formulas, its depth and width bounded. Takes
- * as long as the text deserves it: ask [`isCheapToParse`](./parse-cost.ts) first where somebody waits.
- */
+/** The syntax tree of a text in CommonMark with GitHub's extensions. */
 export function parseMarkdown(text: string): Root {
-  try {
-    return boundTree(fromMarkdown(text, { extensions, mdastExtensions }), text);
-  } catch (error) {
-    // Parts of the parser recurse as deep as the text nests.
-    if (error instanceof RangeError) return { type: "root", children: [plainText(text)] };
-    throw error;
-  }
+  return fromMarkdown(text, { extensions, mdastExtensions });
 }

@@ -1,84 +1,74 @@
-//! Errors of a sign-in.
+//! Why somebody cannot be signed in.
 
+use super::credentials::StoreError;
 use crate::Error;
 
-/// Error of a sign-in. Each text is a clause that follows a colon, and holds no secret.
+/// Why somebody cannot be signed in. Each text is a clause that reads on after a colon, and holds no secret.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SignInError {
-    /// A request to the authorization server failed.
+    /// A request did not come through.
     #[error("the sign-in server {0}")]
     Server(#[from] Error),
-    /// The MCP server names no authorization server.
+    /// The server names nobody who could sign somebody in.
     #[error("the server does not say where to sign in")]
     NotOffered,
-    /// The protected resource metadata is that of another server.
+    /// The server's description is that of another server.
     #[error("the server's description of its sign-in is that of another server")]
     Resource,
-    /// The metadata or the callback is that of another authorization server.
+    /// The authorization server's description, or its answer, is that of another one.
     #[error("the sign-in server says that it is another one")]
     Issuer,
-    /// A secret would be sent without encryption.
+    /// A secret would go over the network as it is.
     #[error("the sign-in server is not reached over https")]
     Insecure,
-    /// The authorization server does not declare PKCE with S256.
+    /// The authorization server does not say that it knows PKCE with S256.
     #[error("the sign-in server does not offer PKCE (S256), without which a sign-in can be stolen")]
     Pkce,
-    /// A document cannot be used; the text says why.
+    /// A document cannot be used; the text says what is wrong with it.
     #[error("the sign-in server's description cannot be used: {0}")]
     Document(&'static str),
-    /// The authorization server accepts only clients that were registered manually.
+    /// The authorization server knows only clients that somebody registered there by hand.
     #[error("the sign-in server has to be told of this app by hand; enter the client id that it gave")]
     NeedsClient,
-    /// The server asks again for scopes that were just granted.
+    /// The same rights were asked for and granted, and still are not enough.
     #[error("the server keeps asking for rights that it was given")]
     Repeated,
-    /// The callback belongs to no pending sign-in of this user.
+    /// The answer belongs to no sign-in of this person.
     #[error("the answer does not belong to this sign-in")]
     State,
-    /// The user took too long.
+    /// The person took too long.
     #[error("it took too long; start again")]
     Expired,
-    /// The user or the authorization server denied the sign-in.
+    /// The person, or the authorization server, said no.
     #[error("it was not allowed ({0})")]
     Denied(String),
-    /// The authorization server rejected a request of this client.
+    /// The authorization server refused a request of ours.
     #[error("the sign-in server refused: {description} ({code})")]
     Refused {
-        /// Error code, such as `invalid_grant`.
+        /// The error code, such as `invalid_grant`.
         code: String,
-        /// Description of the server, sanitized.
+        /// The server's words, cut and cleaned.
         description: String,
     },
-    /// The private key is not usable: ES256 (P-256) or RS256, as PKCS#8 in PEM.
+    /// The private key of the client is none that can be used here: ES256 (P-256) or RS256, as PKCS#8 in PEM.
     #[error("the client's private key cannot be used")]
     Key,
-    /// The operating system provides no random numbers.
+    /// The machine gives no random numbers.
     #[error("there are no random numbers")]
     Random,
-    /// The credential store failed.
+    /// The store did not do what it was asked.
     #[error(transparent)]
-    Store(#[from] CredentialStoreError),
+    Store(#[from] StoreError),
 }
 
 impl SignInError {
-    /// Returns whether a code or refresh token is not valid any more.
+    /// Whether the authorization server said that what it was given (a code, a refresh token) is not good any more.
     pub(super) fn is_invalid_grant(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if code == "invalid_grant")
     }
 
-    /// Returns whether the authorization server does not know the client, or not any more.
+    /// Whether the authorization server does not know the client any more.
     pub(super) fn is_invalid_client(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if code == "invalid_client" || code == "unauthorized_client")
-    }
-}
-
-/// Failure of a [`CredentialStore`](super::CredentialStore); the text says why and holds no secret.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the credentials cannot be kept: {0}")]
-pub struct CredentialStoreError(pub String);
-
-impl From<CredentialStoreError> for Error {
-    fn from(error: CredentialStoreError) -> Self {
-        Self::Renewal(error.to_string())
     }
 }

@@ -1,4 +1,4 @@
-//! WebSocket with subprotocol `mcp`, one message per frame. No revision defines it; several gateways speak it.
+//! WebSocket: subprotocol `mcp`, one message per frame. No revision has it, several gateways speak it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,82 +17,72 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
 
-use super::admission::admit;
-use super::capability_shim::preserve_task_support;
-use super::http_response::{self, ContentType};
-use super::{Incoming, Outgoing, TransportErrorSlot, parse_message};
+use super::answer::{self, Content};
+use super::kept::keep;
+use super::{Fault, Incoming, Outgoing, parse};
 use crate::net::GuardedHttp;
-use crate::oauth::{SecretString, bearer_header};
-use crate::{ConnectionLimits, ConnectionTarget, Error};
+use crate::oauth::{Secret, bearer};
+use crate::{Error, Limits, Target};
 
-/// Interval of pings, which keep proxies from dropping an idle connection.
-const PING_INTERVAL: Duration = Duration::from_secs(25);
-/// Time without any frame, pongs included, after which the server counts as gone.
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(80);
-/// Time limit for sending a frame: a server that does not read counts as gone, too.
-const SEND_TIMEOUT: Duration = Duration::from_secs(30);
-/// Time limit for the closing handshake.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Keeps proxies from dropping an idle connection.
+const PING: Duration = Duration::from_secs(25);
+/// A server that sends nothing for this long, no pong either, is gone.
+const SILENCE: Duration = Duration::from_secs(80);
+/// A server that does not read what it is sent is gone, too.
+const SEND: Duration = Duration::from_secs(30);
+/// For the closing handshake.
+const CLOSE: Duration = Duration::from_secs(2);
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// Open WebSocket.
-pub(crate) struct WebSocketTransport {
-    /// Shared by the futures of sends, which may overlap.
+/// An open WebSocket.
+pub(crate) struct Wire {
+    // Sends are futures of their own and may overlap, so that they share the sink.
     sink: Arc<Mutex<SplitSink<Socket, Message>>>,
     stream: SplitStream<Socket>,
     ping: Interval,
-    /// Time of the last frame.
-    last_frame_at: Instant,
+    heard: Instant,
     limit: usize,
-    transport_errors: TransportErrorSlot,
+    fault: Fault,
 }
 
-impl WebSocketTransport {
-    /// Connects. Offers the subprotocol first, and connects again without it if the server does not accept it: servers of
-    /// both kinds exist. A rejected token is replaced once.
+impl Wire {
+    /// Connects and shakes hands. The subprotocol is offered first; a server that does not answer it is asked again
+    /// without, because both kinds exist.
     pub(crate) async fn open(
         guard: &GuardedHttp,
-        target: &ConnectionTarget,
-        limits: ConnectionLimits,
-        transport_errors: TransportErrorSlot,
+        target: &Target,
+        limits: Limits,
+        fault: Fault,
     ) -> Result<Self, Error> {
         let limit = limits.message_bytes;
-        let mut token = match target.token_source() {
-            Some(source) => source.token().await?,
+        let mut token = match target.session() {
+            Some(session) => session.token().await?,
             None => None,
         };
-        let mut socket = Box::pin(connect_with_or_without_subprotocol(guard, target, token.as_ref(), limit)).await;
-        if let (Some(source), Some(rejected), true) = (target.token_source(), &token, is_unauthorized(&socket)) {
-            token = source.replace_rejected(rejected).await?;
+        let mut socket = Box::pin(either_handshake(guard, target, token.as_ref(), limit)).await;
+        if let (Some(session), Some(refused), true) = (target.session(), &token, is_unauthorized(&socket)) {
+            token = session.instead_of(refused).await?;
             if token.is_some() {
-                socket = Box::pin(connect_with_or_without_subprotocol(guard, target, token.as_ref(), limit)).await;
+                socket = Box::pin(either_handshake(guard, target, token.as_ref(), limit)).await;
             }
         }
-        let (sink, stream) = socket.map_err(|error| explain_error(&error, limit))?.split();
-        let mut ping = interval_at(Instant::now() + PING_INTERVAL, PING_INTERVAL);
+        let (sink, stream) = socket.map_err(|error| explain(&error, limit))?.split();
+        let mut ping = interval_at(Instant::now() + PING, PING);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Ok(Self {
-            sink: Arc::new(Mutex::new(sink)),
-            stream,
-            ping,
-            last_frame_at: Instant::now(),
-            limit,
-            transport_errors,
-        })
+        Ok(Self { sink: Arc::new(Mutex::new(sink)), stream, ping, heard: Instant::now(), limit, fault })
     }
 
-    /// Stores the error and ends the transport.
     fn fail(&self, error: Error) -> Option<Incoming> {
-        self.transport_errors.set(error);
+        self.fault.set(error);
         None
     }
 }
 
-async fn connect_with_or_without_subprotocol(
+async fn either_handshake(
     guard: &GuardedHttp,
-    target: &ConnectionTarget,
-    token: Option<&SecretString>,
+    target: &Target,
+    token: Option<&Secret>,
     limit: usize,
 ) -> Result<Socket, WsError> {
     match handshake(guard, target, token, limit, true).await {
@@ -107,18 +97,17 @@ fn is_unauthorized(socket: &Result<Socket, WsError>) -> bool {
     matches!(socket, Err(WsError::Http(response)) if response.status() == StatusCode::UNAUTHORIZED)
 }
 
-/// Opens the connection and completes the WebSocket handshake.
 async fn handshake(
     guard: &GuardedHttp,
-    target: &ConnectionTarget,
-    token: Option<&SecretString>,
+    target: &Target,
+    token: Option<&Secret>,
     limit: usize,
     subprotocol: bool,
 ) -> Result<Socket, WsError> {
     let mut request = target.url.as_str().into_client_request()?;
     request.headers_mut().extend(target.headers.clone());
     if let Some(token) = token {
-        let header = bearer_header(token).map_err(|error| WsError::Io(std::io::Error::other(error)))?;
+        let header = bearer(token).map_err(|error| WsError::Io(std::io::Error::other(error)))?;
         request.headers_mut().insert(AUTHORIZATION, header);
     }
     if subprotocol {
@@ -128,14 +117,13 @@ async fn handshake(
         .read_buffer_size(16 * 1024)
         .max_message_size(Some(limit))
         .max_frame_size(Some(limit));
-    let tcp = guard.connect_tcp(&target.url).await.map_err(|error| WsError::Io(std::io::Error::other(error)))?;
-    let tls = Connector::Rustls(guard.tls_config());
+    let tcp = guard.tcp(&target.url).await.map_err(|error| WsError::Io(std::io::Error::other(error)))?;
+    let tls = Connector::Rustls(guard.tls());
     let (socket, _) = Box::pin(client_async_tls_with_config(request, tcp, Some(config), Some(tls))).await?;
     Ok(socket)
 }
 
-/// Translates an error of the WebSocket library.
-fn explain_error(error: &WsError, limit: usize) -> Error {
+fn explain(error: &WsError, limit: usize) -> Error {
     match error {
         WsError::Io(error) => Error::from_io(error),
         WsError::Tls(TlsError::Rustls(error)) => Error::from_tls(error),
@@ -145,10 +133,10 @@ fn explain_error(error: &WsError, limit: usize) -> Error {
         }
         WsError::Capacity(_) => Error::TooLarge(limit),
         WsError::Utf8(_) => Error::Protocol("it sent text that is not UTF-8".to_owned()),
-        WsError::Http(response) => match http_response::content_type(response.headers()) {
-            ContentType::Other(what) if response.status().is_success() => Error::NotMcp(what.to_owned()),
+        WsError::Http(response) => match answer::content(response.headers()) {
+            Content::Other(what) if response.status().is_success() => Error::NotMcp(what.to_owned()),
             _ if response.status().is_success() => Error::NotMcp("it does not switch to WebSocket".to_owned()),
-            _ => http_response::status_error(response.status(), response.headers()),
+            _ => answer::refusal(response.status(), response.headers()),
         },
         WsError::Protocol(
             ProtocolError::MissingConnectionUpgradeHeader
@@ -164,7 +152,7 @@ fn explain_error(error: &WsError, limit: usize) -> Error {
     }
 }
 
-impl rmcp::transport::Transport<RoleClient> for WebSocketTransport {
+impl rmcp::transport::Transport<RoleClient> for Wire {
     type Error = Error;
 
     fn send(&mut self, message: Outgoing) -> impl Future<Output = Result<(), Error>> + Send + 'static {
@@ -172,10 +160,10 @@ impl rmcp::transport::Transport<RoleClient> for WebSocketTransport {
         async move {
             let text = serde_json::to_string(&message)
                 .map_err(|_| Error::Header("the message cannot be written as JSON".to_owned()))?;
-            match timeout(SEND_TIMEOUT, async { sink.lock().await.send(Message::text(text)).await }).await {
+            match timeout(SEND, async { sink.lock().await.send(Message::text(text)).await }).await {
                 Ok(Ok(())) => Ok(()),
                 Ok(Err(_)) => Err(Error::Closed),
-                Err(_) => Err(Error::Timeout(SEND_TIMEOUT)),
+                Err(_) => Err(Error::Timeout(SEND)),
             }
         }
     }
@@ -185,12 +173,12 @@ impl rmcp::transport::Transport<RoleClient> for WebSocketTransport {
             let frame = tokio::select! {
                 frame = self.stream.next() => frame?,
                 _ = self.ping.tick() => {
-                    if self.last_frame_at.elapsed() > SILENCE_TIMEOUT {
-                        return self.fail(Error::Timeout(SILENCE_TIMEOUT));
+                    if self.heard.elapsed() > SILENCE {
+                        return self.fail(Error::Timeout(SILENCE));
                     }
-                    // A send in progress holds the lock. It keeps the connection in use and has its own timeout.
+                    // A send in progress shows that the connection is in use; it bounds itself.
                     if let Ok(mut sink) = self.sink.try_lock() {
-                        let sent = timeout(SEND_TIMEOUT, sink.send(Message::Ping(bytes::Bytes::new()))).await;
+                        let sent = timeout(SEND, sink.send(Message::Ping(bytes::Bytes::new()))).await;
                         if !matches!(sent, Ok(Ok(()))) {
                             return None;
                         }
@@ -198,7 +186,7 @@ impl rmcp::transport::Transport<RoleClient> for WebSocketTransport {
                     continue;
                 }
             };
-            self.last_frame_at = Instant::now();
+            self.heard = Instant::now();
             let text = match frame {
                 Ok(Message::Text(text)) => text.to_string(),
                 Ok(Message::Binary(bytes)) => match String::from_utf8(bytes.to_vec()) {
@@ -208,15 +196,11 @@ impl rmcp::transport::Transport<RoleClient> for WebSocketTransport {
                 Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => continue,
                 Ok(Message::Close(_)) => return None,
                 Err(error) => {
-                    let error = explain_error(&error, self.limit);
+                    let error = explain(&error, self.limit);
                     return self.fail(error);
                 }
             };
-            let _admission = match admit(&text).await {
-                Ok(admission) => admission,
-                Err(error) => return self.fail(error),
-            };
-            return match parse_message(&preserve_task_support(&text)) {
+            return match parse(&keep(&text)) {
                 Ok(message) => Some(message),
                 Err(error) => self.fail(error),
             };
@@ -224,12 +208,12 @@ impl rmcp::transport::Transport<RoleClient> for WebSocketTransport {
     }
 
     async fn close(&mut self) -> Result<(), Error> {
-        let handshake = async {
+        let farewell = async {
             let mut sink = self.sink.lock().await;
             sink.close().await.ok();
             while let Some(Ok(_)) = self.stream.next().await {}
         };
-        timeout(CLOSE_TIMEOUT, handshake).await.ok();
+        timeout(CLOSE, farewell).await.ok();
         Ok(())
     }
 }

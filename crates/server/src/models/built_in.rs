@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use domain::UserId;
 use domain::model::{ModelError, ModelEvent, Request};
 use futures_util::stream::BoxStream;
-use local_model::weights::{DEFAULT_WEIGHTS, find_default_weights};
-use local_model::{Engine, EngineSettings, EngineState};
+use local::{Engine, Settings, State, weights};
 use tokio_util::sync::CancellationToken;
 
 use super::weights::verify_length;
@@ -26,12 +25,12 @@ impl BuiltIn {
     pub fn start(config: &Config) -> anyhow::Result<Option<Self>> {
         let Some(path) = path_of(config) else { return Ok(None) };
         let is_default = config.local_model == LocalModel::Default;
-        let engine = Engine::start(EngineSettings {
-            weights_path: path.clone(),
-            subprocess_program: config.local_program.clone(),
-            verify_checksum: is_default,
+        let engine = Engine::start(Settings {
+            path: path.clone(),
+            program: config.local_program.clone(),
+            verify: is_default,
             threads: config.local_threads,
-            idle_timeout: config.local_idle,
+            idle: config.local_idle,
         })?;
         Ok(Some(Self { engine, path, is_default }))
     }
@@ -64,19 +63,19 @@ impl BuiltIn {
     /// What the page shows.
     pub fn view(&self) -> ModelView {
         let reason = match self.engine.state() {
-            EngineState::Missing => Some(format!(
+            State::Missing => Some(format!(
                 "The weights are not there. Run `ai-chat-mcp model fetch` or `cargo xtask model`, which put them where the \
                  program looks ({}).",
                 self.path.display()
             )),
-            EngineState::Failed(reason) => Some(reason),
-            EngineState::Idle if self.is_default => verify_length(&DEFAULT_WEIGHTS, &self.path).err(),
+            State::Failed(reason) => Some(reason),
+            State::Idle if self.is_default => verify_length(&weights::DEFAULT, &self.path).err(),
             _ => None,
         };
         let about = self.is_default.then(|| About {
-            license: DEFAULT_WEIGHTS.license.to_owned(),
-            origin: DEFAULT_WEIGHTS.origin.to_owned(),
-            size_bytes: DEFAULT_WEIGHTS.size,
+            license: weights::DEFAULT.license.to_owned(),
+            origin: weights::DEFAULT.origin.to_owned(),
+            size_bytes: weights::DEFAULT.size,
         });
         ModelView {
             id: format!("{BUILT_IN}/{}", self.name()),
@@ -106,5 +105,5 @@ fn default_path(config: &Config) -> PathBuf {
     let data = config.data_dir.as_path();
     // The cache setting names the folder of models itself; the lookup wants the one above it.
     let cache = config.model_cache.as_deref().and_then(Path::parent).unwrap_or(data);
-    find_default_weights(data, cache).unwrap_or_else(|| DEFAULT_WEIGHTS.path_in(cache))
+    weights::find(data, cache).unwrap_or_else(|| weights::DEFAULT.path_in(cache))
 }

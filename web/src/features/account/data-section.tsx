@@ -1,9 +1,8 @@
-import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { withApiProof } from "@/account-parts/step-up";
 import { t } from "@/lib/account-text";
+import { useMutation } from "@/lib/query/use-mutation";
 import { saveFile } from "@/lib/save-file";
-import { type SignedInUser, signOut } from "@/lib/session";
+import { dropSession, type SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
@@ -61,11 +60,11 @@ function DeleteForm({ user, onLeave }: DataSectionProps) {
   const [typed, setTyped] = useState("");
   const matches = typed.trim().toLowerCase() === user.email.toLowerCase();
   const remove = useMutation({
-    mutationFn: () => withApiProof(() => deleteAccount(typed.trim())),
+    mutationFn: () => deleteAccount(typed.trim()),
     onSuccess: async () => {
       onLeave();
       forgetWhatIsKept();
-      await signOut();
+      await dropSession();
       toast({ title: t("account.delete.done"), description: t("account.delete.done.text"), tone: "ok" });
     },
   });

@@ -1,4 +1,3 @@
-import { ProofHost } from "@/account-parts/proof-dialog";
 import { t as common } from "@/lib/t";
 import type { SignedInUser } from "@/lib/session";
 import { Sheet } from "@/ui/sheet";
@@ -38,7 +37,6 @@ export function SettingsSheet({ user, onClose, onLeave }: SettingsSheetProps) {
         <AppearanceSection />
         <DataSection user={user} onLeave={onLeave} />
       </div>
-      <ProofHost user={user} />
     </Sheet>
   );
 }

@@ -1,10 +1,8 @@
-import { useQueryClient } from "@tanstack/react-query";
-import { type RefObject, Suspense, useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
+import { useQueryClient } from "@/lib/query/use-query";
+import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
-import { lazyPart } from "@/lib/lazy-part";
 import { type ChatSession, sessionsQuery, titleOf } from "./api/sessions";
-import type { ChatCommand } from "./chat-command";
 import { ChatRegistry } from "./chat-registry";
 import { Composer, type ComposerHandle } from "./composer/composer";
 import { ChatHead } from "./conversations/chat-head";
@@ -13,12 +11,7 @@ import { useChats } from "./conversations/use-chats";
 import type { TurnRequest } from "./stream/chat-contract";
 import type { Jump } from "./transcript/jump";
 import { Transcript } from "./transcript/transcript";
-import { useInSight } from "./use-in-sight";
-
-/** Hardly ever needed. */
-const UnfinishedOpening = lazyPart(
-  async () => (await import("./conversations/unfinished-opening")).UnfinishedOpening,
-);
+import { useShortcuts } from "./use-shortcuts";
 
 interface ChatPanelProps {
   user: { id: string; email: string };
@@ -26,12 +19,12 @@ interface ChatPanelProps {
   /** Whether any tool is connected; undefined while that is not known yet. */
   toolsConnected: boolean | undefined;
   onOpenServers: () => void;
-  /** What another part of the page asks of the chat; each object is carried out once. */
-  command: ChatCommand | null;
+  /** A text that another part of the page puts into the composer. */
+  prefill: { text: string; nonce: number } | null;
 }
 
 /** The chat: the open conversation, the others, and the composer. */
-export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
+export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
   const queries = useQueryClient();
   const [registry] = useState(() => new ChatRegistry(queries, user.id));
   const chats = useChats(user.id, registry);
@@ -46,30 +39,24 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
       },
     });
   const composer = useRef<ComposerHandle>(null);
-  const done = useRef<ChatCommand | null>(null);
+  const prefilled = useRef<number | null>(null);
   const startsChat = useRef(false);
   const create = () => {
-    // An empty chat is a new one.
-    if (chatId !== undefined && chats.temporary === null && registry.isEmpty(chatId))
-      composer.current?.focus();
-    else {
-      startsChat.current = true;
-      chats.create();
-    }
+    startsChat.current = true;
+    chats.create();
   };
-  const carryOut = useEffectEvent((wanted: ChatCommand) => {
-    if (wanted.type === "new") create();
-    else if (wanted.type === "find") document.getElementById(chatsMenuId)?.click();
-    else if (wanted.type === "focus") composer.current?.focus();
-    else composer.current?.fill(wanted.text);
+  useShortcuts({
+    onNew: create,
+    onFocus: () => composer.current?.focus(),
+    onFind: () => document.getElementById(chatsMenuId)?.click(),
   });
 
   useEffect(() => {
-    // Effects run again when the tab comes back; a command is carried out once.
-    if (chatId === undefined || !command || !composer.current || done.current === command) return;
-    done.current = command;
-    carryOut(command);
-  }, [command, chatId]);
+    // Effects run again when the tab comes back; a text is put into the field once.
+    if (chatId === undefined || !prefill || !composer.current || prefilled.current === prefill.nonce) return;
+    prefilled.current = prefill.nonce;
+    composer.current.fill(prefill.text);
+  }, [prefill, chatId]);
 
   useEffect(() => {
     // Who begins a chat wants to write in it.
@@ -83,7 +70,6 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
       subscribeEvents((event) => {
         if (event.type === "run" && event.state === "started")
           registry.onRunStarted(event.sessionId, event.runId);
-        if (event.type === "run" && event.state === "ended") registry.onRunEnded(event.sessionId);
         if (event.type === "queue") void queries.invalidateQueries({ queryKey: ["queue", event.sessionId] });
         if (event.type === "branch") registry.onBranch(event.sessionId);
         if (event.type === "session" || event.type === "open")
@@ -102,11 +88,6 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
       className="grid h-full min-h-0 grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto]"
     >
       <ChatHead chats={chats} onNew={create} onJump={jumpTo} />
-      {chats.unfinished && (
-        <Suspense>
-          <UnfinishedOpening chats={chats} chat={chats.unfinished} onJump={jumpTo} />
-        </Suspense>
-      )}
       {chats.active && (
         <OpenChat
           key={chats.active.id}
@@ -121,7 +102,7 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   );
 }
 
-interface OpenChatProps extends Omit<ChatPanelProps, "user" | "command"> {
+interface OpenChatProps extends Omit<ChatPanelProps, "user" | "prefill"> {
   chat: ChatSession;
   registry: ChatRegistry;
   composer: RefObject<ComposerHandle | null>;
@@ -130,19 +111,15 @@ interface OpenChatProps extends Omit<ChatPanelProps, "user" | "command"> {
 
 function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServers, jumpTo }: OpenChatProps) {
   const store = registry.get(chat.id);
-  useInSight(chat.id, store);
   const fill = useCallback((text: string) => composer.current?.fill(text), [composer]);
   const take = useCallback(
     async (turn: TurnRequest) => (await composer.current?.take(turn)) === true,
     [composer],
   );
   const onSend = (message: string) => {
-    // The server names the chat by the same rule; the name shows without waiting for its event.
+    // The server names the chat by the same rule; the name shows without waiting for it.
     const { loaded, ids } = store.status();
-    const isFirst = loaded && ids.length === 0;
-    return () => {
-      if (isFirst) registry.rename(chat.id, titleOf(message.trim()));
-    };
+    if (loaded && ids.length === 0) registry.rename(chat.id, titleOf(message.trim()));
   };
   return (
     <>

@@ -1,5 +1,4 @@
 import type { ToolDefinition } from "@/lib/available-tool";
-import { parseUrl } from "@/lib/parse-url";
 import { fallbackTools } from "./fallback-tools";
 
 /** In bytes. */
@@ -16,7 +15,7 @@ export interface ProxyAnswer {
 
 /** Whether the product takes this as the URL of a server; the database holds to the same rule. */
 export function isServerUrl(text: string): boolean {
-  const url = parseUrl(text);
+  const url = URL.parse(text);
   if (url === null || text.length > LONGEST_URL) return false;
   return /^(?:https?|wss?):$/u.test(url.protocol) && url.username === "" && url.password === "";
 }

@@ -1,4 +1,5 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { Check } from "lucide-react";
 import { boot } from "@/lib/boot";
 import { t as common } from "@/lib/t";

@@ -1,4 +1,5 @@
-import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { QueryClient } from "@/lib/query/query-client";
+import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { useEffect, useMemo } from "react";
 import type { Connection } from "@/lib/connection";
 import { type PageEvent, subscribeEvents } from "@/lib/events";

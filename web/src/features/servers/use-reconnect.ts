@@ -1,4 +1,5 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@/lib/query/use-mutation";
+import { useQueryClient } from "@/lib/query/use-query";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import { refreshConnection } from "./api";

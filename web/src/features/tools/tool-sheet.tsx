@@ -1,5 +1,4 @@
-import { Suspense } from "react";
-import { lazyPart } from "@/lib/lazy-part";
+import { lazy, Suspense } from "react";
 import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
 import { showInvisible } from "@/lib/show-invisible";
 import type { PartKey } from "@/lib/t";
@@ -13,9 +12,9 @@ import { useArguments } from "./use-arguments";
 import { useToolRun } from "./use-tool-run";
 
 // Few tools ask.
-const Elicitation = lazyPart(async () => (await import("@/elicitation/elicitation")).Elicitation);
+const Elicitation = lazy(async () => ({ default: (await import("@/elicitation/elicitation")).Elicitation }));
 
-const RunApp = lazyPart(async () => (await import("./run-app")).RunApp);
+const RunApp = lazy(async () => ({ default: (await import("./run-app")).RunApp }));
 
 interface ToolSheetProps {
   tool: AvailableTool;

@@ -14,12 +14,9 @@ use std::sync::Arc;
 use browser::Browser;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp::net::{GuardedHttp, NetworkPolicy};
-use mcp::oauth::{AuthChallenge, ClientKey, RegisteredClient, SecretString};
-use mcp::{
-    CallOptions, Client, Connection, ConnectionTarget, Elicitation, ElicitationHandler, ElicitationResponse,
-    FormContent, SuspendedCall,
-};
+use mcp::net::{GuardedHttp, Policy};
+use mcp::oauth::{Challenge, ClientKey, RegisteredClient, Secret};
+use mcp::{Answer, Asker, CallOptions, Client, Connection, Content, Question, Suspended, Target};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -42,11 +39,11 @@ async fn main() -> ExitCode {
 async fn run() -> Outcome<()> {
     let url: url::Url =
         std::env::args().nth(1).ok_or("usage: mcp-conformance-client <address of the server>")?.parse()?;
-    let guard = GuardedHttp::new(NetworkPolicy::new(&[], true, vec![]))?;
+    let guard = GuardedHttp::new(Policy::new(&[], true, vec![]))?;
     let browser = Browser::new(guard.clone(), url.clone(), registered_client())?;
-    let client = Client::new(guard).with_elicitation();
+    let client = Client::new(guard).with_questions();
     let connect = async || {
-        let target = ConnectionTarget::new(url.clone()).with_token_source(browser.session());
+        let target = Target::new(url.clone()).with_session(browser.session());
         client.connect(target, &CancellationToken::new()).await
     };
     let connection = signed_in(&browser, mcp::Error::challenge, connect).await?;
@@ -58,7 +55,7 @@ async fn run() -> Outcome<()> {
 /// Does something, and signs in whenever the server wants that first.
 async fn signed_in<T, E: Error + 'static>(
     browser: &Browser,
-    challenge: impl Fn(&E) -> Option<&AuthChallenge>,
+    challenge: impl Fn(&E) -> Option<&Challenge>,
     mut work: impl AsyncFnMut() -> Result<T, E>,
 ) -> Outcome<T> {
     let mut sign_ins = 0;
@@ -95,7 +92,7 @@ async fn use_tools(connection: &Connection, browser: &Browser) -> Outcome<()> {
     };
     for Call { name, arguments } in calls {
         let call = async || {
-            let options = CallOptions { elicitation_handler: Some(Arc::new(Person)), ..CallOptions::default() };
+            let options = CallOptions { asker: Some(Arc::new(Person)), ..CallOptions::default() };
             connection.call_tool(&name, arguments.clone(), options).await
         };
         signed_in(browser, mcp::CallError::challenge, call).await?;
@@ -108,8 +105,8 @@ fn registered_client() -> Option<RegisteredClient> {
     let context = context();
     let text = |name: &str| context.get(name).and_then(Value::as_str);
     let key = match (text("private_key_pem"), text("client_secret")) {
-        (Some(key), _) => ClientKey::PrivateKey(SecretString::new(key)),
-        (None, Some(secret)) => ClientKey::Secret(SecretString::new(secret)),
+        (Some(key), _) => ClientKey::PrivateKey(Secret::new(key)),
+        (None, Some(secret)) => ClientKey::Secret(Secret::new(secret)),
         (None, None) => ClientKey::None,
     };
     Some(RegisteredClient { id: text("client_id")?.to_owned(), key })
@@ -138,13 +135,11 @@ fn arguments(schema: &Value) -> Map<String, Value> {
 #[derive(Debug)]
 struct Person;
 
-impl ElicitationHandler for Person {
-    fn elicit(&self, question: Elicitation, _: Option<Arc<SuspendedCall>>) -> BoxFuture<'_, ElicitationResponse> {
+impl Asker for Person {
+    fn ask(&self, question: Question, _: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
         let answer = match question {
-            Elicitation::Form(form) => {
-                form.fill(Map::new()).map_or(ElicitationResponse::Decline, ElicitationResponse::Accept)
-            }
-            Elicitation::Url(_) => ElicitationResponse::Accept(FormContent::default()),
+            Question::Form(form) => form.fill(Map::new()).map_or(Answer::Decline, Answer::Accept),
+            Question::Url(_) => Answer::Accept(Content::default()),
         };
         std::future::ready(answer).boxed()
     }

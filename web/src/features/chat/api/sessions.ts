@@ -1,4 +1,4 @@
-import { queryOptions } from "@tanstack/react-query";
+import { queryOptions } from "@/lib/query/use-query";
 import { callApi } from "@/lib/api-client";
 import { deleteRows, insertRow, readRows } from "@/lib/rows";
 
@@ -25,7 +25,7 @@ export function titleOf(message: string): string {
   return characters.length > TITLE_LENGTH ? `${characters.slice(0, TITLE_LENGTH).join("")}...` : message;
 }
 
-/** Returns the query for the user's chats, the latest first. */
+/** The person's chats, the latest first. There is always one to be in: it is made when all others are put away. */
 export function sessionsQuery(userId: string) {
   return queryOptions({
     queryKey: ["chat-sessions", userId],
@@ -35,11 +35,12 @@ export function sessionsQuery(userId: string) {
         callApi<Record<"pinned" | "archived", string[]>>("/api/sessions/marks"),
       ]);
       const [pinned, archived] = [new Set(marks.pinned), new Set(marks.archived)];
-      return found.map((chat) => ({
+      const list = found.map((chat) => ({
         ...chat,
         pinned: pinned.has(chat.id),
         archived: archived.has(chat.id),
       }));
+      return list.some((chat) => !chat.archived) ? list : [await createSession(userId), ...list];
     },
   });
 }

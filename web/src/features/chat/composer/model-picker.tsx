@@ -1,17 +1,20 @@
-import { Combobox } from "@base-ui/react/combobox";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Check, Star } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { Star } from "lucide-react";
+import { type KeyboardEvent, useRef, useState } from "react";
+import { cn } from "@/lib/cn";
 import { t } from "@/lib/models-text";
+import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { t as common } from "@/lib/t";
-import { iconButtonClass } from "@/ui/button";
+import { IconButton } from "@/ui/button";
 import { Input } from "@/ui/field";
-import { useClosePopover } from "@/ui/popover";
+import { closePopover } from "@/ui/popover";
 import { toast } from "@/ui/toast";
 import { chatModelQuery, chooseModel, markFavourite, type Model, modelsQuery } from "../api/models";
 import { ChatSettings } from "./chat-settings";
 import { FactsLine } from "./facts-line";
 import { groupModels } from "./group-models";
+
+/** So many models are seen at a glance. */
+const FEW = 6;
 
 interface ModelPickerProps {
   chatId: string;
@@ -24,15 +27,9 @@ export function ModelPicker({ chatId, model }: ModelPickerProps) {
   const client = useQueryClient();
   const { data } = useQuery(modelsQuery);
   const [typed, setTyped] = useState("");
-  const close = useClosePopover();
-  const field = useRef<HTMLInputElement>(null);
-  const isListed = data !== undefined && data.models.length > 1;
-  useEffect(() => {
-    // With a keyboard at hand, who opens the list can type at once; a phone's would cover it.
-    if (isListed && matchMedia("(hover: hover)").matches) field.current?.focus({ preventScroll: true });
-  }, [isListed]);
+  const root = useRef<HTMLDivElement>(null);
   if (!data) return null;
-  if (!isListed) return <ChatSettings chatId={chatId} />;
+  if (data.models.length < 2) return <ChatSettings chatId={chatId} />;
   const groups = groupModels(data.models, data.favourites, typed);
 
   async function tryTo(act: () => Promise<void>, queryKey: readonly string[]): Promise<void> {
@@ -45,60 +42,55 @@ export function ModelPicker({ chatId, model }: ModelPickerProps) {
     }
   }
 
-  function choose(id: string): void {
-    close();
-    void tryTo(() => chooseModel(chatId, id), chatModelQuery(chatId).queryKey);
+  async function choose(id: string): Promise<void> {
+    if (root.current) closePopover(root.current);
+    await tryTo(() => chooseModel(chatId, id), chatModelQuery(chatId).queryKey);
   }
 
   return (
     <>
-      <div className="border-t border-line pt-1.5">
-        {/* A grid: up and down lead from model to model, left and right to its star and back. */}
-        <Combobox.Root
-          inline
-          open
-          grid
-          autoHighlight
-          filter={null}
-          value={model.id}
-          inputValue={typed}
-          onInputValueChange={(value, { reason }) => {
-            if (reason === "input-change" || reason === "input-clear") setTyped(value);
-          }}
-        >
+      <div
+        ref={root}
+        role="group"
+        aria-label={t("models.choose")}
+        className="border-t border-line pt-1.5"
+        onKeyDown={(event) => walk(event, root.current)}
+      >
+        {data.models.length > FEW && (
           <div className="px-1 pb-1">
-            <Combobox.Input
-              ref={field}
-              render={<Input type="search" maxLength={200} />}
+            <Input
+              type="search"
               aria-label={t("models.search")}
               placeholder={t("models.search")}
+              autoComplete="off"
+              maxLength={200}
+              value={typed}
+              onChange={(event) => setTyped(event.target.value)}
             />
           </div>
-          <Combobox.List aria-label={t("models.choose")}>
-            {groups.map(({ name, models }) => (
-              <Combobox.Group key={name}>
-                <Combobox.GroupLabel className="px-2.5 pt-2 pb-1 text-xs text-ink-2">
-                  {name}
-                </Combobox.GroupLabel>
-                {models.map((one) => (
-                  <ModelRow
-                    key={one.id}
-                    model={one}
-                    isChosen={one.id === model.id}
-                    isFavourite={data.favourites.includes(one.id)}
-                    onChoose={() => choose(one.id)}
-                    onStar={(is) => void tryTo(() => markFavourite(one.id, is), modelsQuery.queryKey)}
-                  />
-                ))}
-              </Combobox.Group>
-            ))}
-          </Combobox.List>
-          {groups.length === 0 && (
-            <p role="status" className="px-2.5 py-3 text-sm text-ink-2">
-              {t("models.search.none")}
-            </p>
-          )}
-        </Combobox.Root>
+        )}
+        {groups.map(({ name, models }) => (
+          <section key={name} aria-label={name}>
+            <h4 className="px-2.5 pt-2 pb-1 text-xs text-ink-2">{name}</h4>
+            <ul>
+              {models.map((one) => (
+                <ModelRow
+                  key={one.id}
+                  model={one}
+                  isChosen={one.id === model.id}
+                  isFavourite={data.favourites.includes(one.id)}
+                  onChoose={() => void choose(one.id)}
+                  onStar={(is) => void tryTo(() => markFavourite(one.id, is), modelsQuery.queryKey)}
+                />
+              ))}
+            </ul>
+          </section>
+        ))}
+        {groups.length === 0 && (
+          <p role="status" className="px-2.5 py-3 text-sm text-ink-2">
+            {t("models.search.none")}
+          </p>
+        )}
       </div>
       <ChatSettings chatId={chatId} />
     </>
@@ -115,28 +107,36 @@ interface ModelRowProps {
 
 function ModelRow({ model, isChosen, isFavourite, onChoose, onStar }: ModelRowProps) {
   return (
-    <Combobox.Row className="flex items-center gap-1">
-      <Combobox.Item
-        value={model.id}
+    <li className={cn("flex items-center gap-1 rounded-[9px] hover:bg-sunken", isChosen && "bg-accent-soft")}>
+      <button
+        type="button"
+        data-choice
+        aria-pressed={isChosen}
         disabled={!model.available}
         title={model.reason ?? model.id}
         onClick={onChoose}
-        className="flex min-h-9 min-w-0 flex-1 cursor-default items-center gap-2 rounded-[9px] px-2.5 py-1.5 text-md data-disabled:text-ink-3 data-highlighted:bg-sunken touch:min-h-11"
+        className="min-h-9 min-w-0 flex-1 px-2.5 py-1.5 text-left wrap-anywhere text-md disabled:text-ink-3 touch:min-h-11"
       >
-        <span className="min-w-0 flex-1 wrap-anywhere">
-          <span className="block">{model.name}</span> {model.facts && <FactsLine facts={model.facts} />}
-        </span>
-        {isChosen && <Check aria-hidden="true" className="size-4 shrink-0 text-accent" />}
-      </Combobox.Item>
-      <Combobox.Item
-        value={`star ${model.id}`}
-        aria-label={t(isFavourite ? "models.unstar" : "models.star", { name: model.name })}
-        title={t(isFavourite ? "models.unstar" : "models.star", { name: model.name })}
+        <span className="block">{model.name}</span>
+        {model.facts && <FactsLine facts={model.facts} />}
+      </button>
+      <IconButton
+        size="sm"
+        label={t(isFavourite ? "models.unstar" : "models.star", { name: model.name })}
+        aria-pressed={isFavourite}
+        icon={<Star fill={isFavourite ? "currentColor" : "none"} />}
         onClick={() => onStar(!isFavourite)}
-        className={`${iconButtonClass({ size: "sm" })} data-highlighted:bg-sunken data-highlighted:text-ink`}
-      >
-        <Star aria-hidden="true" fill={isFavourite ? "currentColor" : "none"} />
-      </Combobox.Item>
-    </Combobox.Row>
+      />
+    </li>
   );
+}
+
+/** The arrows lead from model to model. */
+function walk(event: KeyboardEvent, root: HTMLElement | null): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step === undefined || root === null) return;
+  const choices = [...root.querySelectorAll<HTMLElement>("[data-choice]:enabled")];
+  const at = choices.indexOf(document.activeElement as HTMLElement);
+  choices[at < 0 ? 0 : (at + step + choices.length) % choices.length]?.focus();
+  event.preventDefault();
 }

@@ -1,12 +1,11 @@
-import { type KeyboardEvent, type RefObject, Suspense, useRef, useState } from "react";
-import { lazyPart } from "@/lib/lazy-part";
+import { type KeyboardEvent, lazy, type RefObject, Suspense, useRef, useState } from "react";
 import { t } from "@/lib/t";
 import { IconButton } from "@/ui/button";
 import type { OfferHostHandle } from "../offers/offer-host";
 import type { Attachments } from "./use-attachments";
 
 /** What servers offer is needed by those who write, and not to read. */
-const OfferHost = lazyPart(async () => (await import("../offers/offer-host")).OfferHost);
+const OfferHost = lazy(async () => ({ default: (await import("../offers/offer-host")).OfferHost }));
 
 interface OffersOptions {
   field: RefObject<HTMLTextAreaElement | null>;
@@ -33,7 +32,6 @@ export function useOffers({ field, text, write, attached }: OffersOptions) {
       size="sm"
       label={label}
       icon={<span className="font-mono text-base">{sign}</span>}
-      className="tight:hidden"
       // The focus stays in the field, which hands its keys to the list.
       onMouseDown={(event) => event.preventDefault()}
       onClick={() => {

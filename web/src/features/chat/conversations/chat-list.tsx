@@ -4,13 +4,13 @@ import { t } from "@/lib/history-text";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";
-import { useClosePopover } from "@/ui/popover";
+import { closePopover } from "@/ui/popover";
 import { toast } from "@/ui/toast";
 import type { ChatSession } from "../api/sessions";
 import type { Jump } from "../transcript/jump";
 import { type ChatActions, chatActions } from "./chat-actions";
 import { groupChats } from "./chat-groups";
-import { type ChatForm, ChatRow } from "./chat-row";
+import { ChatRow } from "./chat-row";
 import { Group } from "./group";
 import { SearchResults } from "./search-results";
 import { openTemporary } from "./temporary";
@@ -35,7 +35,6 @@ export function ChatList({ chats, onJump }: ChatListProps) {
   const field = useRef<HTMLInputElement>(null);
   const headingId = useId();
   const actions = chatActions(chats);
-  const close = useClosePopover();
 
   useEffect(() => {
     // With a keyboard at hand, who opens the menu can type at once; a phone's would cover the list.
@@ -43,12 +42,12 @@ export function ChatList({ chats, onJump }: ChatListProps) {
   }, []);
 
   const open = (id: string) => {
-    close();
+    if (root.current) closePopover(root.current);
     return actions.open(id);
   };
 
   const beginTemporary = async () => {
-    close();
+    if (root.current) closePopover(root.current);
     try {
       chats.openTemporary(await openTemporary(chats.userId));
     } catch (error) {
@@ -103,7 +102,7 @@ interface RecentChatsProps {
 
 function RecentChats({ chats, actions, onOpen }: RecentChatsProps) {
   const [all, setAll] = useState(false);
-  const [form, setForm] = useState<{ chatId: string; form: ChatForm }>();
+  const [unfolded, setUnfolded] = useState<string>();
   const { list, archived, active } = chats;
   const shown = all ? list : list.slice(0, FIRST);
   const row = (chat: ChatSession) => (
@@ -113,8 +112,8 @@ function RecentChats({ chats, actions, onOpen }: RecentChatsProps) {
       active={chat.id === active?.id}
       deletable={list.length > 1 || chat.archived === true}
       actions={actions}
-      form={form?.chatId === chat.id ? form.form : undefined}
-      onForm={(next) => setForm(next && { chatId: chat.id, form: next })}
+      unfolded={unfolded === chat.id}
+      onFold={(open) => setUnfolded(open ? chat.id : undefined)}
       onOpen={() => onOpen(chat.id)}
     />
   );

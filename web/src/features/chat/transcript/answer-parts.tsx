@@ -1,14 +1,13 @@
 import { Info } from "lucide-react";
-import { type ReactNode, Suspense } from "react";
-import { lazyPart } from "@/lib/lazy-part";
+import { lazy, type ReactNode, Suspense } from "react";
 import { Markdown } from "@/markdown/markdown";
 import { hostOf, safeUrl } from "@/markdown/safe-url";
 import type { ChatMessage, Part, SourcePart, ToolPart } from "../stream/message";
-import { ToolGroup } from "../tool-call/tool-group";
+import { ToolCard } from "../tool-call/tool-card";
 import { Reasoning } from "./reasoning";
 
 /** Few answers hold a picture. */
-const FileView = lazyPart(async () => (await import("@/file-parts/file-view")).FileView);
+const FileView = lazy(async () => ({ default: (await import("@/file-parts/file-view")).FileView }));
 
 /** What an answer is made of, in order; calls that follow each other stand close together. */
 export function AnswerParts({ message }: { message: ChatMessage }) {
@@ -16,7 +15,11 @@ export function AnswerParts({ message }: { message: ChatMessage }) {
   return grouped(message.parts).map((group, index) =>
     // Parts only ever join at the end, so their place is their name.
     Array.isArray(group) ? (
-      <ToolGroup key={index} parts={group} messageStatus={message.status} />
+      <div key={index} className="grid grid-cols-[minmax(0,1fr)] gap-2">
+        {group.map((part) => (
+          <ToolCard key={part.toolCallId} part={part} messageStatus={message.status} />
+        ))}
+      </div>
     ) : (
       <PartView key={index} part={group} live={live} />
     ),
