@@ -51,7 +51,7 @@ The developer's commands:
       page                   the page in Chromium
       local                  the built-in model beside llama.cpp
   cargo xtask eval           measure how often the built-in model is right, with the questions of crates/local/eval
-      --filter TEXT          only questions with TEXT in their name
+      --filter TEXT          only questions whose id begins with TEXT, of the list TEXT, or about TEXT
       --sample N             only every Nth question
       --half tune|held       only the questions for tuning, or those that are held back
       --tools 14|38          only one set of tools

@@ -21,10 +21,16 @@ const PERMISSIVE: [&str; 15] = [
     "Zlib",
 ];
 
-/// Returns true if permissive licences alone satisfy a licence expression (SPDX). An exception (`WITH`) only adds rights.
+/// The one exception (`WITH`) that a permissive licence may have.
+const ACCEPTED_EXCEPTION: &str = "LLVM-exception";
+
+/// Returns true if permissive licences alone satisfy a licence expression (SPDX).
 pub fn is_permissive(expression: &str) -> bool {
     let Ok(expression) = Expression::parse_mode(expression, ParseMode::LAX) else { return false };
-    expression.evaluate(|licence| licence.license.id().is_some_and(|id| PERMISSIVE.contains(&id.name)))
+    expression.evaluate(|licence| {
+        licence.license.id().is_some_and(|id| PERMISSIVE.contains(&id.name))
+            && licence.addition.as_ref().is_none_or(|exception| exception.to_string() == ACCEPTED_EXCEPTION)
+    })
 }
 
 #[cfg(test)]
@@ -54,6 +60,7 @@ mod tests {
             "MIT AND GPL-3.0",
             "MIT AND (GPL-3.0 OR MPL-2.0)",
             "GPL-2.0 WITH LLVM-exception",
+            "Apache-2.0 WITH Classpath-exception-2.0",
             "(MIT",
             "MIT)",
             "MIT GPL-3.0",
