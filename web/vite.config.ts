@@ -1,18 +1,30 @@
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { fileURLToPath } from "node:url";
+import { defineConfig, type Plugin } from "vite";
 import { splitTexts } from "./scripts/split-texts.ts";
 
 /** Where the program listens while the page is served by Vite. */
 const backend = process.env["CHAT_BACKEND"] ?? "http://127.0.0.1:3000";
 const backendPaths = ["/auth/v1", "/rest", "/functions", "/api", "/mcp", "/health"];
 
+/** Names of characters are decoded with the help of the document in pages; a worker has none, and needs the table. */
+const decodeWithoutDocument: Plugin = {
+  name: "decode-without-document",
+  enforce: "pre",
+  resolveId: (source) =>
+    source === "decode-named-character-reference"
+      ? fileURLToPath(new URL("node_modules/decode-named-character-reference/index.js", import.meta.url))
+      : null,
+};
+
 export default defineConfig({
   plugins: [splitTexts(), react(), tailwindcss()],
+  worker: { format: "es", plugins: () => [decodeWithoutDocument] },
   resolve: { tsconfigPaths: true },
   build: {
-    // Everything in use (light-dark(), popover, dialog) is in these; older browsers would only cost bytes.
-    target: ["chrome125", "edge125", "firefox129", "safari18"],
+    // The last two years of all three engines, as docs/guide/browsers.md promises; older ones would only cost bytes.
+    target: ["chrome131", "edge131", "firefox132", "safari18.1"],
     manifest: true,
     modulePreload: { polyfill: false },
     rolldownOptions: {
@@ -66,6 +78,17 @@ export default defineConfig({
             {
               name: "chats",
               test: /conversations\/temporary|history-text|texts-of-history|icons\/eye-off\./u,
+              priority: 2,
+            },
+            // What toasts need comes soon after the first paint, what else floats only when it is opened.
+            {
+              name: "toasts",
+              test: /node_modules\/(?:reselect|@floating-ui\/utils|@base-ui\/(?:utils|react\/(?:toast|merge-props|floating-ui-react\/(?:utils|components\/FloatingPortal)|internals\/(?:reason|constants|createBaseUI|getState|stateAttr|Transition|use-button|useAnimations|useOpenChange|useRender|composite\/root\/CompositeRootContext)|utils\/(?:Common|Floating|Focus|dispatch|get|popupState|resolve|scrollable|useFocusable|useSwipe)|tooltip\/trigger\/TooltipTriggerData)))/u,
+              priority: 4,
+            },
+            {
+              name: "floating",
+              test: /node_modules\/@(?:base-ui|floating-ui)\/|src\/ui\/(?:floating|menu|popover-popup)/u,
               priority: 2,
             },
             { name: "shared", minShareCount: 2, priority: 1 },

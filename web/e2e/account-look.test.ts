@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
-import { newEmail } from "./account.ts";
+import { newEmail, password } from "./account.ts";
 import { closeToasts, desk, focusedName, holdToast, inspect, type Look, looks, reach } from "./look.ts";
 import { Mailbox } from "./mailbox.ts";
 import { Settings } from "./settings.ts";
@@ -21,6 +21,7 @@ for (const [name, options] of looks) {
     const secret = await walkSettings(visitor, email, look);
     await walkCode(t, options, email, secret, look);
     await walkRecovery(t, options, email, look);
+    await walkLinks(t, options, look);
   });
 }
 
@@ -119,6 +120,48 @@ async function walkRecovery(t: TestContext, options: Look, email: string, look: 
   await late.open(link);
   await late.page.getByRole("heading", { name: "This link does not work any more" }).waitFor();
   await look(late, "link-failed");
+}
+
+async function walkLinks(t: TestContext, options: Look, look: Inspect) {
+  const { account } = await memberWithMail(t);
+  const visitor = await stage.visitor(t, { ...options });
+  const link = async () => {
+    const answer = await fetch(`${stage.app.url}/auth/v1/token?grant_type=password`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ email: account, password }),
+    });
+    const { access_token, refresh_token } = (await answer.json()) as Record<string, string>;
+    return `/#access_token=${access_token}&refresh_token=${refresh_token}&type=magiclink`;
+  };
+  const question = visitor.page.getByRole("dialog", { name: `Sign in as ${account}?` });
+  await visitor.open(await link());
+  await question.waitFor();
+  await look(visitor, "link-question");
+  await visitor.button("Do not sign in").click();
+  const email = newEmail();
+  await visitor.open("/auth");
+  await visitor.signUp(email);
+  await closeToasts(visitor);
+  const other = await stage.visitor(t, { ...options });
+  const mail = await mailbox.next(email);
+  await other.open(mail.link);
+  await other.page.getByRole("heading", { name: "Your address is confirmed" }).waitFor();
+  await look(other, "confirmed");
+  await visitor.button("Back to sign-in").click();
+  await visitor.signIn(email);
+  await visitor.composer.waitFor();
+  await visitor.open(await link());
+  await question.waitFor();
+  await look(visitor, "link-question-signed-in");
+  await other.button("Sign In").click();
+  await other.button("Forgot password?").click();
+  await other.field("Email").fill(email);
+  await other.button("Send the link").click();
+  const phone = await stage.visitor(t, { ...options });
+  await phone.open((await mailbox.next(email)).link);
+  await phone.page.getByRole("heading", { name: "Open this link where you asked for it" }).waitFor();
+  await look(phone, "link-elsewhere");
 }
 
 async function memberWithMail(t: TestContext) {

@@ -16,7 +16,6 @@ test("the main job with the built-in model, without a key or a network", async (
   await visitor.arrivesAt("/");
   await visitor.openTab("MCP Servers");
   await visitor.button("Use the toolbox").click();
-  await visitor.button("Connect to MCP Server").click();
   await visitor.toast("Connection Successful", "Connected to toolbox with 5 tools");
 
   await visitor.openTab("Chat");

@@ -54,7 +54,7 @@ test("servers are read, added and removed with the specified calls", async (t) =
   await visitor.open("/?tab=servers");
   await visitor.connect("toolbox", url);
   await visitor.connection("toolbox").waitFor();
-  await visitor.button("Remove toolbox").click();
+  await visitor.removeConnection("toolbox");
   await visitor.toast("Connection Removed", "Removed connection to toolbox");
 
   assert.deepEqual(params(found(calls, "GET", "/rest/v1/mcp_servers")), { select: "*", user_id: mine });

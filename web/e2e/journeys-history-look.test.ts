@@ -26,10 +26,11 @@ async function screens(t: TestContext, look: (typeof looks)[number][1]): Promise
   await inspect(visitor, "history-menu", look);
   await dropdown.getByRole("button", { name: /^More for Which/u }).click();
   await inspect(visitor, "history-more", look);
-  await dropdown.getByRole("button", { name: "Rename", exact: true }).click();
+  await visitor.menuItem("Rename").click();
   await inspect(visitor, "history-rename", look);
   await dropdown.getByRole("button", { name: "Cancel", exact: true }).click();
-  await dropdown.getByRole("button", { name: "Share", exact: true }).click();
+  await dropdown.getByRole("button", { name: /^More for Which/u }).click();
+  await visitor.menuItem("Share").click();
   await inspect(visitor, "history-share", look);
   await visitor.button("Make a link").click();
   await visitor.field("Link to the chat").waitFor();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
+import { focusedName } from "./look.ts";
 import { call, say } from "./scripted-model.ts";
 import { openStage } from "./stage.ts";
 import { eventually, type Visitor } from "./visitor.ts";
@@ -13,7 +14,7 @@ const region = (visitor: Visitor, title: string) =>
 async function more(visitor: Visitor, title: string, act: string): Promise<void> {
   const dropdown = await visitor.openChats();
   await dropdown.getByRole("button", { name: `More for ${title}`, exact: true }).click();
-  await dropdown.getByRole("button", { name: act, exact: true }).click();
+  await visitor.menuItem(act).click();
 }
 
 test("a chat is found by its words as they are typed, and opens at the message with the words painted", async (t) => {
@@ -161,17 +162,24 @@ test("chats are renamed, pinned and archived with the keyboard, and stand in gro
     await dropdown.getByRole("button", { name, exact: true }).focus();
     await visitor.page.keyboard.press("Enter");
   };
+  /** Finds an action by its first letter, as a menu's keyboard allows. */
+  const choose = async (name: string) => {
+    await visitor.menuItem(name).waitFor();
+    await visitor.page.keyboard.type(name.slice(0, 1));
+    await eventually(async () => assert.equal(await focusedName(visitor), name));
+    await visitor.page.keyboard.press("Enter");
+  };
   await press("More for Second");
-  await press("Rename");
+  await choose("Rename");
   await dropdown.getByRole("textbox", { name: "Title of the chat" }).waitFor();
   await visitor.page.keyboard.type("A better name");
   await visitor.page.keyboard.press("Enter");
   await dropdown.getByRole("button", { name: /^A better name/u }).waitFor();
   await press("More for Old one");
-  await press("Pin");
+  await choose("Pin");
   await eventually(async () => assert.deepEqual(await groups(), ["Pinned", "Today"]));
   await press("More for First");
-  await press("Archive");
+  await choose("Archive");
   await visitor.button("Chats (2)").waitFor();
   await dropdown.getByText("Archived (1)").waitFor();
 
@@ -182,7 +190,7 @@ test("chats are renamed, pinned and archived with the keyboard, and stand in gro
   assert.deepEqual(await groups(), ["Pinned", "Today"]);
   await dropdown.getByText("Archived (1)").click();
   await press("More for First");
-  await press("Take out of the archive");
+  await choose("Take out of the archive");
   await visitor.button("Chats (3)").waitFor();
 });
 
@@ -257,9 +265,7 @@ test("chats go out as files and come in again, also from ChatGPT", async (t) => 
   };
   const document = await downloaded(() => more(visitor, "Going places", "Markdown"));
   assert.match(document, /^# Going places\n[^]*## You, [^]*Where to\?[^]*To \*\*Lisbon\*\*\.\n$/u);
-  const file = await downloaded(async () => {
-    await visitor.button("JSON").click();
-  });
+  const file = await downloaded(() => more(visitor, "Going places", "JSON"));
   await fetch(`${stage.app.url}/rest/v1/ai_chat_sessions?id=eq.${chat}`, {
     method: "DELETE",
     headers: account.headers,

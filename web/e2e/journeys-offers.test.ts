@@ -184,7 +184,7 @@ for (const [name, look] of looks) {
     await inspect(visitor, "offers-attached", look);
     stage.model.answer(say("It is a server that shows everything."));
     await visitor.composer.fill("What is it?");
-    await visitor.composer.press("Enter");
+    await visitor.submit();
     await visitor.answered();
     await inspect(visitor, "offers-sent", look);
     await visitor.button("Show /completable-prompt theirs").click();

@@ -182,6 +182,88 @@ test("a tool that its server changes asks again and shows what is different", as
   assert.equal(sent.length, 1);
 });
 
+test("parallel calls that wait are one group, allowed or denied with one answer", async (t) => {
+  const { visitor, sent } = await withPost(t);
+  await visitor.open();
+  const letters = (...names: string[]) => names.map((to) => call("send", { to }));
+  stage.model.answer(...letters("Ada", "Grace", "Edsger"));
+  stage.model.answer(say("All sent."));
+  await visitor.ask("Send a letter to three people");
+  await visitor.page.getByRole("heading", { name: "3 tool calls need your approval" }).waitFor();
+  const group = visitor.page.getByRole("group", { name: "3 tool calls need your approval" });
+  const cards = visitor.toolCall("send");
+  await cards.first().getByText('{"to":"Ada"}').first().waitFor();
+  assert.equal(await question(visitor).count(), 0, "details wait behind the row");
+  assert.deepEqual(sent, []);
+
+  await cards.nth(1).getByRole("button", { expanded: false }).click();
+  await question(visitor).getByRole("button", { name: "Deny" }).click();
+  await visitor.page.getByRole("heading", { name: "2 tool calls need your approval" }).waitFor();
+  await visitor.button("Allow all 2").click();
+  await visitor.answered();
+  assert.deepEqual(new Set(sent.map(({ to }) => to)), new Set(["Ada", "Edsger"]));
+  assert.equal(await group.count(), 0);
+
+  stage.model.answer(...letters("Alan", "Barbara"));
+  stage.model.answer(say("None sent."));
+  await visitor.ask("Two more");
+  await visitor.button("Deny all").click();
+  await visitor.answers.getByText("None sent.").waitFor();
+  assert.equal(sent.length, 2);
+});
+
+test("a changed tool is left out of the group", async (t) => {
+  const { account, visitor, tool } = await withPost(t);
+  await allowAll(account, "post");
+  tool.description = "Sends a letter, and a copy of it to everybody.";
+  const [connection] = await account.call<{ id: string }[]>("/rest/v1/mcp_servers?select=id");
+  await account.call(`/api/connections/${connection?.id}/refresh`, {});
+  await visitor.open();
+  stage.model.answer(call("send", { to: "Ada" }), call("send", { to: "Grace" }));
+  await visitor.ask("Send two letters");
+  await question(visitor).nth(1).waitFor();
+  assert.equal(await visitor.button(/^Allow all/u).count(), 0);
+});
+
+test("the name of a tool stands beside its buttons, however long its arguments are", async (t) => {
+  const { visitor } = await withPost(t, { viewport: { width: 320, height: 640 } });
+  await visitor.open();
+  stage.model.answer(call("send", { to: "Ada", text: "A long letter.\n".repeat(300) }));
+  await visitor.ask("Send a letter to Ada");
+  const answers = question(visitor).getByRole("group", { name: "Allow send of post?" });
+  await answers.waitFor();
+  await question(visitor).scrollIntoViewIfNeeded();
+  await visitor.page.evaluate(() => {
+    document.querySelector("[aria-label=Conversation]")?.scrollTo({ top: 0 });
+  });
+  await question(visitor).getByRole("heading").scrollIntoViewIfNeeded();
+  const name = await answers.getByText("send", { exact: true }).boundingBox();
+  const allow = await answers.getByRole("button", { name: "Allow once" }).boundingBox();
+  assert.ok(name && allow && allow.y + allow.height <= 640, "the answers are in sight");
+  assert.ok(allow.y - (name.y + name.height) < 40, "the name is right above them");
+});
+
+test("a failed call says why without being opened, and is made again on request", async (t) => {
+  const { account, visitor, tool } = await withPost(t);
+  await allowAll(account, "post");
+  tool.run = () => {
+    throw new Error("The post office is closed.");
+  };
+  await visitor.open();
+  stage.model.answer(call("send", { to: "Ada" }));
+  stage.model.answer(say("It failed."));
+  await visitor.ask("Send a letter to Ada");
+  await visitor.answered();
+  const card = visitor.toolCall("send");
+  assert.equal(await card.getAttribute("data-state"), "failed");
+  await card.getByText(/The post office is closed/u).waitFor();
+  stage.model.answer(call("send", { to: "Ada" }));
+  stage.model.answer(say("Sent at last."));
+  await visitor.button("Retry send").click();
+  await visitor.questions.getByText('Call send (post) again with these arguments: {"to":"Ada"}').waitFor();
+  await visitor.answers.getByText("Sent at last.").waitFor();
+});
+
 test("Stop ends an answer that waits", async (t) => {
   const { visitor, sent } = await withPost(t);
   await visitor.open();
@@ -246,6 +328,30 @@ test("everything can be decided with the keyboard", async (t) => {
 });
 
 for (const [name, look] of looks) {
+  test(`a group of questions and a failed call are free of accessibility faults at ${name}, and fit`, async (t) => {
+    const { visitor, tool } = await withPost(t, look);
+    await visitor.open();
+    stage.model.answer(...["Ada", "Grace", "Edsger"].map((to) => call("send", { to })));
+    stage.model.answer(say("Nothing sent."));
+    await visitor.ask("Three letters");
+    await visitor.button("Allow all 3").waitFor();
+    await inspect(visitor, "permission-group", look);
+    await visitor.button("Deny all").click();
+    await visitor.answers.getByText("Nothing sent.").waitFor();
+    await visitor.answered();
+    tool.run = () => {
+      throw new Error("The post office is closed until Monday morning, when the lorry comes.");
+    };
+    await askForLetter(visitor, "It failed.");
+    await inspect(visitor, "permission-one", look);
+    await visitor.button("Allow once").click();
+    await visitor.answers.getByText("It failed.").waitFor();
+    await visitor.button("Retry send").waitFor();
+    await inspect(visitor, "permission-failed", look);
+  });
+}
+
+for (const [name, look] of looks) {
   test(`the question is free of accessibility faults at ${name}, and fits`, async (t) => {
     const { account, visitor, tool } = await withPost(t, look);
     await allowAll(account, "post");
@@ -272,4 +378,68 @@ for (const [name, look] of looks) {
     await settings.section("Tool calls").scrollIntoViewIfNeeded();
     await inspect(visitor, "permission-calls", look);
   });
+}
+
+test("six chats that wait for permission leave the page free for a seventh", async (t) => {
+  const { visitor, sent } = await withPost(t);
+  await visitor.open();
+  for (let n = 1; n <= 6; n++) {
+    if (n > 1) await newChat(visitor);
+    stage.model.answer(call("send", { to: "Ada" }));
+    await visitor.ask(`Letter ${n}`);
+    await question(visitor).waitFor();
+  }
+  await newChat(visitor);
+  await visitor.composer.fill("Hello");
+  const rows = await visitor.openChats();
+  await eventually(async () => assert.equal(await rows.getByText(/Waiting for you|Answering/u).count(), 6));
+  await rows.getByRole("button", { name: /^Letter 3/u }).click();
+  await question(visitor).waitFor();
+  stage.model.answer(say("Sent."));
+  await visitor.button("Allow once").click();
+  await visitor.answered();
+  assert.deepEqual(sent, [{ to: "Ada" }]);
+  await visitor.openChats();
+  await eventually(async () => assert.equal(await rows.getByText(/Waiting for you|Answering/u).count(), 5));
+});
+
+test("seven tabs with chats that wait leave the browser a connection", async (t) => {
+  const { visitor, sent } = await withPost(t);
+  await visitor.open();
+  const tabs = [visitor];
+  for (let n = 1; n <= 7; n++) {
+    const tab = n === 1 ? visitor : await visitor.anotherTab();
+    if (n > 1) {
+      tabs.push(tab);
+      await tab.open();
+      // The latest chat is open first, and a message typed now would wait in it.
+      await question(tab).waitFor();
+      await newChat(tab);
+    }
+    stage.model.answer(call("send", { to: `tab ${n}` }));
+    await tab.ask(`Letter ${n}`);
+    await question(tab).waitFor();
+    await hide(tab);
+  }
+  await show(visitor);
+  stage.model.answer(say("Sent."));
+  await visitor.button("Allow once").click();
+  await visitor.answered();
+  assert.deepEqual(sent, [{ to: "tab 1" }]);
+});
+
+async function newChat(visitor: Visitor): Promise<void> {
+  await visitor.button("New Chat").click();
+  await question(visitor).waitFor({ state: "hidden" });
+}
+
+/** Puts a tab into the background; headless browsers take every tab for one in sight. */
+const hide = (visitor: Visitor) => setVisibility(visitor, "hidden");
+const show = (visitor: Visitor) => setVisibility(visitor, "visible");
+
+async function setVisibility({ page }: Visitor, visibility: DocumentVisibilityState): Promise<void> {
+  await page.evaluate((value) => {
+    Object.defineProperty(document, "visibilityState", { value, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, visibility);
 }

@@ -124,7 +124,6 @@ test("the toolbox that comes with the product is one click away", async (t) => {
   const { visitor } = await stage.member(t);
   await onServers(visitor);
   await visitor.button("Use the toolbox").click();
-  await visitor.button("Connect to MCP Server").click();
   await visitor.toast("Connection Successful", "Connected to toolbox with 5 tools");
 });
 
@@ -235,11 +234,16 @@ test("a connection is removed, and a removal that fails is told", async (t) => {
       : route.continue(),
   );
   await visitor.button("Remove toolbox").click();
+  await visitor.page.getByRole("dialog", { name: /^Remove toolbox\?/u }).waitFor();
+  await visitor.page.keyboard.press("Escape");
+  await visitor.connection("toolbox").waitFor();
+  assert.equal((await account.call<unknown[]>("/rest/v1/mcp_servers?select=name")).length, 1);
+  await visitor.removeConnection("toolbox");
   await visitor.toast("Error", "Failed to remove connection");
   await visitor.connection("toolbox").waitFor();
 
   await visitor.page.unroute("**/rest/v1/mcp_servers*");
-  await visitor.button("Remove toolbox").click();
+  await visitor.removeConnection("toolbox");
   await visitor.toast("Connection Removed", "Removed connection to toolbox");
   await visitor.sees("No active connections");
   assert.deepEqual(await account.call("/rest/v1/mcp_servers?select=name"), []);

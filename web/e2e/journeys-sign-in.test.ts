@@ -196,7 +196,7 @@ for (const [name, look] of looks) {
     await row.getByText("You are signed in to this server.").waitFor();
     await closeToasts(visitor);
     await inspect(visitor, "sign-in-done", look);
-    await row.getByRole("button", { name: "Remove notes" }).click();
+    await visitor.removeConnection("notes");
     await closeToasts(visitor);
 
     await connect(visitor, strict);

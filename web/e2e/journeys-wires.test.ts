@@ -96,7 +96,7 @@ const faults: { name: string; steps: Step[]; says: RegExp }[] = [
   {
     name: "an end in the middle",
     steps: [say("Half of it"), breakOff],
-    says: /the connection broke before the answer was whole/u,
+    says: /the connection closed before the response was complete/u,
   },
 ];
 
@@ -172,9 +172,9 @@ test("a model that takes no tools answers without them, and the page says so", a
   await visitor.open();
   await visitor.ask("What time is it?");
   await visitor.answers.getByText("In words, then.").waitFor();
-  await visitor.answers.getByText("This model takes no tools, so it answers without them.").waitFor();
+  await visitor.answers.getByText("This model does not support tools, so it answers without them.").waitFor();
   await visitor.page.reload();
-  await visitor.answers.getByText("This model takes no tools, so it answers without them.").waitFor();
+  await visitor.answers.getByText("This model does not support tools, so it answers without them.").waitFor();
 });
 
 test("a busy provider is waited for, and the page says how long", async (t) => {

@@ -53,7 +53,7 @@ export async function closeToasts({ page, toasts }: Visitor): Promise<void> {
   // All in one go: a toast also goes by itself, between one look and the next.
   while ((await toasts.count()) > 0) {
     await page.evaluate(() => {
-      for (const toast of document.querySelectorAll("[popover=manual] [role=status] > *")) {
+      for (const toast of document.querySelectorAll("[data-toasts] > [role=dialog]")) {
         toast.querySelector<HTMLElement>("button[aria-label=Close]")?.click();
       }
     });
@@ -102,7 +102,11 @@ function overflows({ page }: Visitor): Promise<string[]> {
 /** What floats over the page and comes too close to a side of the window. */
 function atTheEdge({ page }: Visitor): Promise<string[]> {
   return page.evaluate((least) => {
-    const floating = [...document.querySelectorAll("[popover]:popover-open")];
+    const floating = [
+      ...document.querySelectorAll(
+        "[data-open]:is([role=dialog], [role=menu], [role=listbox]), [data-toasts] > [role=dialog]",
+      ),
+    ];
     return floating
       .map((one) => ({
         name: one.ariaLabel,
@@ -117,12 +121,22 @@ function atTheEdge({ page }: Visitor): Promise<string[]> {
 /** What is being used, and has a toast over it: what is open, what is written in, and the buttons at the foot of a dialog. */
 function covered({ page }: Visitor): Promise<string[]> {
   return page.evaluate(() => {
+    const controls = "button, a, input, textarea, select, summary";
     const composer = "body:not(:has(dialog[open])) div:has(> textarea[aria-label=Message])";
     const used = [
-      ...document.querySelectorAll(`[popover=auto]:popover-open, dialog[open] footer, :focus, ${composer}`),
+      ...document.querySelectorAll(
+        `[data-open]:is([role=dialog], [role=menu]), dialog[open] footer, header, [data-head], :is(${controls}):focus, ${composer}`,
+      ),
     ];
-    const toasts = [...document.querySelectorAll("[popover=manual] [role=status] > *")];
+    const toasts = [...document.querySelectorAll("[data-toasts] > [role=dialog]")];
     return used
+      .filter(
+        (one) =>
+          one.closest("[data-toasts]") === null &&
+          (one.tagName !== "HEADER" ||
+            !document.querySelector("dialog[open]") ||
+            one.closest("dialog") !== null),
+      )
       .filter((one) => one.checkVisibility())
       .filter((one) => {
         const { left, right, top, bottom } = one.getBoundingClientRect();
@@ -138,7 +152,9 @@ function covered({ page }: Visitor): Promise<string[]> {
 function tooSmall({ page }: Visitor): Promise<string[]> {
   return page.evaluate((least) => {
     const controls = [
-      ...document.querySelectorAll<HTMLElement>("button, input, select, textarea, summary, [role=tab]"),
+      ...document.querySelectorAll<HTMLElement>(
+        "button, input:not([aria-hidden=true]), select, textarea, summary, [role=tab], [role=menuitem], [role=option], [role=gridcell]",
+      ),
     ];
     return controls
       .filter((control) => control.checkVisibility({ visibilityProperty: true }))

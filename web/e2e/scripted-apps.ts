@@ -30,6 +30,21 @@ const socket = (make, opened) => new Promise((resolve, reject) => {
   wire[opened] = () => resolve("open");
   wire.onerror = () => reject(new Error("blocked"));
 });
+const peer = async (make) => {
+  const connection = make();
+  connection.createDataChannel("x");
+  await connection.setLocalDescription(await connection.createOffer());
+  return "offered";
+};
+// Whether a document that is put into the app gets to run a script, in which all that was taken from the app is there again.
+const inside = "<script>parent.postMessage({ inside: typeof RTCPeerConnection }, '*')</" + "script>";
+const framed = (insert) => new Promise((resolve, reject) => {
+  addEventListener("message", ({ data }) => { if (data.inside) resolve(data.inside); });
+  insert();
+  setTimeout(() => reject(new Error("nothing ran")), 1000);
+});
+const frameOf = (html) => Object.assign(document.createElement("iframe"), { srcdoc: html });
+const markupOf = (html) => '<iframe srcdoc="' + html.replaceAll('"', "&quot;") + '"></iframe>';
 const answered = async (response) => { const got = await response; return got.status + " " + (await got.text()).slice(0, 80); };
 
 const attempts = {
@@ -58,6 +73,31 @@ const attempts = {
     navigator.sendBeacon(foreign + "/beacon", "x");
     return Promise.reject(new Error("unknown"));
   },
+  "a peer connection": () => peer(() => new RTCPeerConnection({ iceServers: [{ urls: "stun:127.0.0.1:9" }] })),
+  "a peer connection by its old name": () => peer(() => new webkitRTCPeerConnection({})),
+  "a peer connection that was defined anew": () => {
+    delete globalThis.RTCPeerConnection;
+    Object.defineProperty(globalThis, "RTCPeerConnection", { value: undefined, configurable: true });
+    return "defined";
+  },
+  "a transport": () => new WebTransport(foreign.replace("http:", "https:")).ready.then(() => "open"),
+  "a peer connection of an empty frame": () => peer(() => {
+    const frame = document.body.appendChild(document.createElement("iframe"));
+    return new frame.contentWindow.RTCPeerConnection();
+  }),
+  "a frame with a document": () => framed(() => document.body.append(frameOf(inside))),
+  "a frame in markup": () => framed(() => document.body.insertAdjacentHTML("beforeend", markupOf(inside))),
+  "a frame whose document comes later": () => framed(() => {
+    const frame = document.body.appendChild(document.createElement("iframe"));
+    frame.srcdoc = inside;
+  }),
+  "a frame with a script for an address": () => framed(() => loads("iframe", { src: "javascript:'" + inside + "'" })),
+  "a frame with a blob": () => framed(() => loads("iframe", { src: URL.createObjectURL(new Blob([inside], { type: "text/html" })) })),
+  "a frame in a shadow": () => framed(() => {
+    const host = document.body.appendChild(document.createElement("div"));
+    host.attachShadow({ mode: "closed" }).append(frameOf(inside));
+  }),
+  "a frame in a frame's document": () => framed(() => document.body.append(frameOf(markupOf(inside)))),
   "the page around": () => window.parent.document.title,
   "the whole page": () => window.top.document.title,
   "another frame": () => window.top.frames[0].document.title,

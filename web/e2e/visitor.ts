@@ -93,7 +93,7 @@ export class Visitor {
   }
 
   get toasts(): Locator {
-    return this.page.getByRole("region", { name: "Notifications" }).locator("[role=status] > *");
+    return this.page.getByRole("region", { name: "Notifications" }).locator("> [role=dialog]:visible");
   }
 
   // Servers and tools.
@@ -102,6 +102,12 @@ export class Visitor {
     await this.field("Server Name").fill(name);
     await this.field("MCP Server URL").fill(url);
     await this.button("Connect to MCP Server").click();
+  }
+
+  /** Removes a connection, and says so when asked. */
+  async removeConnection(name: string): Promise<void> {
+    await this.button(`Remove ${name}`).click();
+    await this.button("Remove connection").click();
   }
 
   card(title: "Connect to MCP Server" | "Active Connections" | "Available Tools"): Locator {
@@ -137,9 +143,16 @@ export class Visitor {
     return this.button("Stop");
   }
 
+  /** Sends what is written, with the keyboard. */
+  async submit(): Promise<void> {
+    // On a touch screen Enter alone makes a line.
+    const isTouch = await this.page.evaluate(() => matchMedia("(pointer: coarse)").matches);
+    await this.composer.press(isTouch ? "Control+Enter" : "Enter");
+  }
+
   async ask(text: string): Promise<void> {
     await this.composer.fill(text);
-    await this.composer.press("Enter");
+    await this.submit();
   }
 
   get questions(): Locator {
@@ -167,6 +180,11 @@ export class Visitor {
     // What is in it comes when it is opened.
     await dropdown.getByRole("listitem").first().waitFor();
     return dropdown;
+  }
+
+  /** An action of the menu that is open. */
+  menuItem(name: string): Locator {
+    return this.page.getByRole("menuitem", { name, exact: true });
   }
 
   get chatsButton(): Locator {

@@ -7,13 +7,13 @@ use crate::system::postgres::{self, Postgres};
 use crate::workspace::Workspace;
 use crate::{node, web};
 
-/// Builds what `run` runs and measures it. Without a word, the server and the page; `page` measures the page alone, and
+/// Builds what is distributed (profile `dist`) and measures it. Without a word, the server and the page; `page` measures the page alone, and
 /// any other word goes to the server's bench.
 pub fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let is_page = arguments.iter().any(|argument| argument == "page");
     web::packages(workspace)?;
     web::build(workspace)?;
-    let build = ["build", "--release", "--package", "ai-chat-mcp"];
+    let build = ["build", "--profile", "dist", "--package", "ai-chat-mcp"];
     step("compile", || run_shown(&mut workspace.cargo(&build)))?;
     if !is_page {
         server(workspace, arguments)?;
@@ -22,16 +22,16 @@ pub fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
         return Ok(());
     }
     let mut page = node::script(&workspace.web(), "bench")?;
-    page.env("CHAT_BINARY", workspace.release_binary());
+    page.env("CHAT_BINARY", workspace.dist_binary());
     step("page figures", || run_shown(&mut page))
 }
 
 fn server(workspace: &Workspace, arguments: &[String]) -> Outcome {
-    let bare = ["build", "--release", "--package", "mcp", "--example", "bare"];
+    let bare = ["build", "--profile", "dist", "--package", "mcp", "--example", "bare"];
     step("compile what it is compared with", || run_shown(&mut workspace.cargo(&bare)))?;
     let programs = postgres::ensure()?;
     let database = step("PostgreSQL", || Postgres::start(&programs))?;
-    let mut bench = workspace.cargo(&["run", "--release", "--package", "testkit", "--bin", "bench", "--"]);
+    let mut bench = workspace.cargo(&["run", "--profile", "dist", "--package", "testkit", "--bin", "bench", "--"]);
     bench.args(arguments).env("TEST_POSTGRES_URL", database.url());
     step("server figures", || run_shown(&mut bench))
 }

@@ -22,14 +22,14 @@ const TOKENS: &str = "128";
 const ROUNDS: usize = 3;
 
 /// What llama.cpp is measured with.
-const BENCH: &str = "crates/local/bench";
+const BENCH: &str = "crates/local-model/bench";
 
 /// The Python packages with llama.cpp in them.
 pub fn llama_requirements(workspace: &Workspace) -> PathBuf {
     workspace.root.join(BENCH).join("requirements.txt")
 }
 
-/// Asks the questions in `crates/local/eval` and prints how many were answered rightly; the arguments go to the evaluation.
+/// Asks the questions in `crates/local-model/eval` and prints how many were answered rightly; the arguments go to the evaluation.
 pub fn eval(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let file = weights::ensure(workspace, &weights::BUILT_IN)?;
     let mut eval = example(workspace, "eval")?;
@@ -78,11 +78,11 @@ fn number(figures: &Value, field: &str) -> f64 {
 }
 
 fn example(workspace: &Workspace, name: &str) -> Outcome<Command> {
-    let build = ["build", "--release", "--package", "local", "--example", name];
+    let build = ["build", "--profile", "dist", "--package", "local-model", "--example", name];
     step("compile", || run_shown(&mut workspace.cargo(&build)))?;
     Ok(Command::new(program(workspace, name)))
 }
 
 fn program(workspace: &Workspace, name: &str) -> PathBuf {
-    workspace.release_binary().with_file_name("examples").join(name)
+    workspace.dist_binary().with_file_name("examples").join(name)
 }

@@ -50,7 +50,7 @@ The developer's commands:
       nodes                  several nodes on one PostgreSQL
       page                   the page in Chromium
       local                  the built-in model beside llama.cpp
-  cargo xtask eval           measure how often the built-in model is right, with the questions of crates/local/eval
+  cargo xtask eval           measure how often the built-in model is right, with the questions of crates/local-model/eval
       --filter TEXT          only questions whose id begins with TEXT, of the list TEXT, or about TEXT
       --sample N             only every Nth question
       --half tune|held       only the questions for tuning, or those that are held back
@@ -121,7 +121,7 @@ mod tests {
         include_str!("test.rs"),
         include_str!("weights.rs"),
         include_str!("../../crates/testkit/src/bin/crash/main.rs"),
-        include_str!("../../crates/local/examples/eval/main.rs"),
+        include_str!("../../crates/local-model/examples/eval/main.rs"),
     ];
     /// Options that a command passes by itself.
     const PASSED_BY_COMMANDS: [&str; 3] = ["--program", "--weights", "--release"];

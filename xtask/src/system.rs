@@ -1,9 +1,11 @@
 //! Packages of the operating system that the tests need.
 
 pub mod chromium;
+pub mod firefox;
 pub mod openssl;
 pub mod postgres;
 pub mod python;
+pub mod webkit;
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -12,7 +12,7 @@ use crate::check::CHECKS;
 use crate::command::{find_program, run_shown};
 use crate::failure::{Failure, Outcome};
 use crate::steps::step;
-use crate::system::{chromium, openssl, postgres, python};
+use crate::system::{chromium, firefox, openssl, postgres, python, webkit};
 use crate::weights::{self, Weights};
 use crate::workspace::Workspace;
 use crate::{built_in, crash, node, requirements, web};
@@ -124,9 +124,9 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
 }
 
 /// Quick to build, with overflow checks and debug assertions.
-const EVERYTHING_ELSE: [&str; 3] = ["--workspace", "--exclude", "local"];
+const EVERYTHING_ELSE: [&str; 3] = ["--workspace", "--exclude", "local-model"];
 /// Unoptimised arithmetic would take minutes for a word.
-const BUILT_IN_MODEL: [&str; 3] = ["--package", "local", "--release"];
+const BUILT_IN_MODEL: [&str; 3] = ["--package", "local-model", "--release"];
 
 fn rust_tests(workspace: &Workspace, which: &[&str]) -> Command {
     let runner: &[&str] = if find_program("cargo-nextest").is_some() { &["nextest", "run"] } else { &["test"] };
@@ -154,6 +154,9 @@ fn journeys(workspace: &Workspace) -> Outcome<Command> {
 /// What the chosen suites need from outside.
 struct Needs {
     chromium: Option<PathBuf>,
+    firefox: Option<PathBuf>,
+    /// The program of WebKit's WebDriver.
+    webkit: Option<PathBuf>,
     postgres: Option<PathBuf>,
     python: Option<PathBuf>,
     /// A Python with llama.cpp in it.
@@ -165,6 +168,8 @@ impl Needs {
     fn install(workspace: &Workspace, only: Only) -> Outcome<Self> {
         let (rust, journeys) = (only.wants(Only::Rust), only.wants(Only::EndToEnd));
         let chromium = if journeys || only.wants(Only::Web) { Some(chromium::ensure()?) } else { None };
+        let firefox = if journeys { Some(firefox::ensure()?) } else { None };
+        let webkit = if journeys { Some(webkit::ensure()?) } else { None };
         if journeys {
             openssl::ensure()?;
         }
@@ -181,7 +186,7 @@ impl Needs {
             weights.extend([&weights::SMALL, &weights::BUILT_IN]);
         }
         let llama = if journeys { Some(python::ensure(&built_in::llama_requirements(workspace))?) } else { None };
-        Ok(Self { chromium, postgres, python, llama, weights })
+        Ok(Self { chromium, firefox, webkit, postgres, python, llama, weights })
     }
 
     /// Adds what the tests read from their environment.
@@ -193,6 +198,12 @@ impl Needs {
         }
         if let Some(chromium) = &self.chromium {
             tests.env("CHROMIUM", chromium);
+        }
+        if let Some(firefox) = &self.firefox {
+            tests.env("FIREFOX", firefox);
+        }
+        if let Some(webkit) = &self.webkit {
+            tests.env("WEBKIT_DRIVER", webkit);
         }
         if let (Some(llama), Ok(small)) = (&self.llama, weights::path(&weights::SMALL)) {
             tests.env("LLAMA_PYTHON", llama).env("SMALL_WEIGHTS", small);

@@ -45,6 +45,11 @@ impl Workspace {
         self.target.join("release/ai-chat-mcp")
     }
 
+    /// The program as `cargo build --profile dist` leaves it.
+    pub fn dist_binary(&self) -> PathBuf {
+        self.target.join("dist/ai-chat-mcp")
+    }
+
     /// A program as `cargo build` leaves it.
     pub fn debug_program(&self, name: &str) -> PathBuf {
         self.target.join("debug").join(name)

@@ -1,9 +1,9 @@
-//! The only part that touches the network.
+//! HTTP client for providers: the only module that uses the network.
 
 mod backoff;
-mod beat;
-mod exchange;
 mod http;
+mod request_loop;
+mod tick;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,85 +11,87 @@ use std::time::Duration;
 use domain::model::{ModelError, ModelEvent, Request};
 use futures_util::Stream;
 
-use crate::discretion::without_secrets;
-use crate::provider::Provider;
+use crate::providers::Provider;
+use crate::redaction::redact_error;
 
-use exchange::Exchange;
-use http::Http;
+use http::HttpTransport;
+use request_loop::RequestLoop;
 
-/// How long a client waits, and how often it tries again.
+/// Timeouts and retry limits of a [`Client`].
 #[derive(Debug, Clone)]
-pub struct Settings {
-    /// The longest wait for a connection.
-    pub connect: Duration,
-    /// The longest silence: before the answer begins, and between two pieces of it. There is no limit in all,
-    /// because a good answer may take many minutes.
-    pub idle: Duration,
-    /// How often a request is sent again when it failed before the first event of the answer.
-    pub retries: u32,
-    /// The upper end of the random wait before the first retry; it doubles with each one.
-    pub backoff: Duration,
-    /// The longest time that is waited between the tries of one request in all. A provider that asks for more gets
-    /// no further try; its error is told instead.
-    pub patience: Duration,
+pub struct ClientSettings {
+    /// Maximum time to connect.
+    pub connect_timeout: Duration,
+    /// Maximum time without a byte, before the response begins and between two pieces of it. There is no limit for the
+    /// whole response, because a good one may take many minutes.
+    pub idle_timeout: Duration,
+    /// Maximum number of retries of a request that failed before the first event of its response.
+    pub max_retries: u32,
+    /// Upper bound of the random delay before the first retry; it doubles with each retry.
+    pub initial_backoff: Duration,
+    /// Maximum total delay between the attempts of one request. When a provider asks for a longer wait, its error is
+    /// returned instead of a retry.
+    pub max_total_backoff: Duration,
 }
 
-impl Default for Settings {
+impl Default for ClientSettings {
     fn default() -> Self {
         Self {
-            connect: Duration::from_secs(10),
-            idle: Duration::from_mins(2),
-            retries: 4,
-            backoff: Duration::from_millis(500),
-            patience: Duration::from_mins(1),
+            connect_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_mins(2),
+            max_retries: 4,
+            initial_backoff: Duration::from_millis(500),
+            max_total_backoff: Duration::from_mins(1),
         }
     }
 }
 
-/// Speaks to providers. Cheap to clone.
+/// Client for model providers. Cheap to clone.
 ///
-/// Unless it is made [over](Client::over) somebody else's HTTP client, its addresses are trusted: it may reach private
-/// networks, so it must never be given an address from a user.
+/// It trusts base URLs and may reach private networks, so it must never be given a URL from a user, unless it was created
+/// with [`Client::with_http_client`].
 #[derive(Debug, Clone, Default)]
 pub struct Client {
-    http: Arc<Http>,
+    http: Arc<HttpTransport>,
 }
 
 impl Client {
-    /// A client with the usual patience.
+    /// Creates a client with the default settings.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A client with other limits.
-    pub fn with(settings: Settings) -> Self {
-        Self { http: Arc::new(Http::new(settings)) }
+    /// Creates a client with other timeouts and limits.
+    pub fn with_settings(settings: ClientSettings) -> Self {
+        Self { http: Arc::new(HttpTransport::new(settings)) }
     }
 
-    /// A client that sends over `http`, which decides what may be reached: for an address that a person gave. What a
-    /// model of it refused is remembered for this client alone.
-    pub fn over(http: reqwest::Client) -> Self {
-        Self { http: Arc::new(Http::over(http)) }
+    /// Creates a client that sends over `http`, which decides what may be reached: for a base URL that a user entered.
+    /// Adjustments learned from refusals are not shared with other clients.
+    pub fn with_http_client(http: reqwest::Client) -> Self {
+        Self { http: Arc::new(HttpTransport::with_client(http)) }
     }
 
-    /// Asks, and streams the answer. Nothing is sent before the stream is polled; dropping it closes the connection,
-    /// which is how an answer is cancelled. The stream ends after a [`ModelEvent::Finish`] or after the first error.
+    /// Sends the request and streams the response.
+    ///
+    /// Nothing is sent before the stream is polled. Dropping the stream closes the connection, which is how a response is
+    /// cancelled. The stream ends after [`ModelEvent::Finish`] or after the first error.
     pub fn stream(
         &self,
         provider: &Provider,
         request: Request,
     ) -> impl Stream<Item = Result<ModelEvent, ModelError>> + Send + use<> {
-        let exchange = Box::new(Exchange::new(Arc::clone(&self.http), provider.clone(), request));
-        futures_util::stream::unfold(exchange, |mut exchange| async move {
-            let said = exchange.next().await?;
-            Some((said, exchange))
+        let request_loop = Box::new(RequestLoop::new(Arc::clone(&self.http), provider.clone(), request));
+        futures_util::stream::unfold(request_loop, |mut request_loop| async move {
+            let event = request_loop.next_event().await?;
+            Some((event, request_loop))
         })
     }
 
-    /// The names of the models that the provider offers, in its order. Asked once, without retries.
+    /// Lists the names of the provider's models, in its order. Does not retry.
     pub async fn list_models(&self, provider: &Provider) -> Result<Vec<String>, ModelError> {
-        let body = self.http.get(provider, provider.wire.models_path()).await;
-        body.and_then(|body| provider.wire.model_names(&body))
-            .map_err(|error| without_secrets(error, provider.key.as_ref(), None))
+        let body = self.http.get(provider, provider.api.models_path()).await;
+        body.and_then(|body| provider.api.parse_model_names(&body))
+            .map_err(|error| redact_error(error, provider.key.as_ref(), None))
     }
 }

@@ -1,16 +1,15 @@
-//! Speaks to models over HTTP.
+//! Client for model providers over HTTP.
 //!
-//! A [`Client`] asks a [`Provider`] and hands on what the model says as [`domain::model::ModelEvent`]s. Every wire is
-//! a pure encoder and a pure decoder behind [`Wire`]; bytes become events in [`sse`] and [`wire`] without any I/O,
-//! and `client` is the only part that touches the network. Errors and logs never hold a key or a conversation.
+//! A [`Client`] sends a [`domain::model::Request`] to a [`Provider`] and streams the response as
+//! [`domain::model::ModelEvent`]s. Each [`ProviderApi`] has a pure encoder and a pure decoder: [`sse`] and [`providers`]
+//! turn bytes into events without any I/O, and `client` is the only module that uses the network. Errors and logs never
+//! contain an API key or text of a conversation.
 
 mod client;
-mod discretion;
-mod fault;
-mod provider;
+mod error_mapping;
+pub mod providers;
+mod redaction;
 pub mod sse;
-pub mod wire;
 
-pub use client::{Client, Settings};
-pub use provider::Provider;
-pub use wire::Wire;
+pub use client::{Client, ClientSettings};
+pub use providers::{Provider, ProviderApi};

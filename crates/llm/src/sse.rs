@@ -1,27 +1,30 @@
-//! Bytes become server-sent events.
+//! Parser for server-sent events.
 //!
-//! Tolerant on purpose: every kind of line end, fields without a colon, a last event without its empty line. What the
-//! parser does refuse is an event that would fill the memory.
+//! It accepts what real servers send: every kind of line end, fields without a colon, and a last event without its empty
+//! line. It rejects only events larger than [`MAX_EVENT_BYTES`].
+//!
+//! The parser is pushed instead of polled, because decoders do no I/O, and it knows the `error:` field of llama.cpp, which
+//! the `sse-stream` crate drops.
 
 use domain::model::ModelError;
 
-/// The most bytes of one event; far above the largest that a model sends (a tool call's arguments in one piece).
+/// Maximum size of one event in bytes, far above the largest that a model sends (a tool call's arguments in one event).
 const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// One event of a stream.
+/// A server-sent event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event<'a> {
-    /// The name; empty when the server gave none.
+pub struct SseEvent<'a> {
+    /// Value of the `event` field; empty when absent.
     pub name: &'a str,
-    /// The data lines, a line feed between two of them.
+    /// Values of the `data` fields, joined by line feeds.
     pub data: &'a str,
 }
 
-/// Puts events together from bytes that may be cut anywhere.
+/// Parser that assembles [`SseEvent`]s from bytes that may be cut anywhere.
 #[derive(Debug, Default)]
-pub struct Parser {
+pub struct SseParser {
     line: Vec<u8>,
     name: String,
     data: Vec<u8>,
@@ -30,27 +33,32 @@ pub struct Parser {
     started: bool,
 }
 
-impl Parser {
-    /// Takes the next bytes and calls `each` for every event they complete. An error of `each` ends the work at once.
+impl SseParser {
+    /// Parses the next bytes and calls `each` for every event they complete. Stops at the first error of `each`.
+    ///
+    /// # Errors
+    /// Returns [`ModelError::Malformed`] for an event larger than [`MAX_EVENT_BYTES`], and any error of `each`.
     pub fn push<F>(&mut self, mut bytes: &[u8], mut each: F) -> Result<(), ModelError>
     where
-        F: FnMut(Event<'_>) -> Result<(), ModelError>,
+        F: FnMut(SseEvent<'_>) -> Result<(), ModelError>,
     {
         while !bytes.is_empty() {
+            // The line feed of a CRLF may arrive with the next piece; it must not count as an empty line.
             if std::mem::take(&mut self.after_carriage_return) && bytes[0] == b'\n' {
                 bytes = &bytes[1..];
                 continue;
             }
             let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
-                return self.keep(bytes);
+                return self.buffer_line(bytes);
             };
             self.after_carriage_return = bytes[end] == b'\r';
+            // Most lines arrive whole and are parsed in place, without a copy.
             if self.line.is_empty() {
-                self.take_line(&bytes[..end], &mut each)?;
+                self.parse_line(&bytes[..end], &mut each)?;
             } else {
-                self.keep(&bytes[..end])?;
+                self.buffer_line(&bytes[..end])?;
                 let mut line = std::mem::take(&mut self.line);
-                self.take_line(&line, &mut each)?;
+                self.parse_line(&line, &mut each)?;
                 line.clear();
                 self.line = line;
             }
@@ -59,19 +67,19 @@ impl Parser {
         Ok(())
     }
 
-    /// The stream is over: an event that lacks only its empty line still counts.
+    /// Ends the stream, and emits a last event that lacks only its empty line.
     pub fn finish<F>(&mut self, mut each: F) -> Result<(), ModelError>
     where
-        F: FnMut(Event<'_>) -> Result<(), ModelError>,
+        F: FnMut(SseEvent<'_>) -> Result<(), ModelError>,
     {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
-            self.take_line(&line, &mut each)?;
+            self.parse_line(&line, &mut each)?;
         }
         self.dispatch(&mut each)
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
+    fn buffer_line(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
         if self.line.len() + self.data.len() + bytes.len() > MAX_EVENT_BYTES {
             return Err(ModelError::Malformed(format!("one event is larger than {MAX_EVENT_BYTES} bytes")));
         }
@@ -79,9 +87,9 @@ impl Parser {
         Ok(())
     }
 
-    fn take_line<F>(&mut self, mut line: &[u8], each: &mut F) -> Result<(), ModelError>
+    fn parse_line<F>(&mut self, mut line: &[u8], each: &mut F) -> Result<(), ModelError>
     where
-        F: FnMut(Event<'_>) -> Result<(), ModelError>,
+        F: FnMut(SseEvent<'_>) -> Result<(), ModelError>,
     {
         if !std::mem::replace(&mut self.started, true) {
             line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
@@ -95,7 +103,7 @@ impl Parser {
         match &line[..colon] {
             b"data" => self.add_data(value)?,
             b"event" => self.name = String::from_utf8_lossy(value).into_owned(),
-            // llama.cpp tells a failure in a field of its own.
+            // llama.cpp reports errors in a field of its own.
             b"error" => {
                 self.name.clear();
                 self.name.push_str("error");
@@ -119,10 +127,10 @@ impl Parser {
 
     fn dispatch<F>(&mut self, each: &mut F) -> Result<(), ModelError>
     where
-        F: FnMut(Event<'_>) -> Result<(), ModelError>,
+        F: FnMut(SseEvent<'_>) -> Result<(), ModelError>,
     {
         let outcome = if self.has_data {
-            each(Event { name: &self.name, data: &String::from_utf8_lossy(&self.data) })
+            each(SseEvent { name: &self.name, data: &String::from_utf8_lossy(&self.data) })
         } else {
             Ok(())
         };
@@ -140,7 +148,7 @@ mod tests {
 
     fn events_of(pieces: &[&[u8]]) -> Vec<(String, String)> {
         let mut events = Vec::new();
-        let mut parser = Parser::default();
+        let mut parser = SseParser::default();
         for piece in pieces {
             parser
                 .push(piece, |event| {
@@ -163,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_end_ends_a_line() {
+    fn accepts_every_line_ending() {
         let want = vec![named("", "a\nb"), named("", "c")];
         for end in ["\n", "\r\n", "\r"] {
             let text = ["data: a", "data:b", "", ": a comment", "", "data: c", "", ""].join(end);
@@ -172,20 +180,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_event_is_left_out() {
+    fn skips_lines_that_are_not_events() {
         let text =
             b"\xEF\xBB\xBFevent: ping\n\nid: 7\nretry: soon\nnonsense\n\ndata\n\nevent: x\ndata: {}\n\ndata: last";
         assert_eq!(events_of(&[text]), vec![named("", ""), named("x", "{}"), named("", "last")]);
     }
 
     #[test]
-    fn a_field_named_error_is_an_event_named_error() {
+    fn maps_error_field_to_error_event() {
         assert_eq!(events_of(&[b"error: {\"code\":500}\n\n"]), vec![named("error", "{\"code\":500}")]);
     }
 
     #[test]
-    fn an_event_without_end_is_refused() {
-        let mut parser = Parser::default();
+    fn rejects_event_without_end() {
+        let mut parser = SseParser::default();
         let block = vec![b'x'; 1024 * 1024];
         parser.push(b"data: ", |_| Ok(())).unwrap();
         let refused = (0..17).map(|_| parser.push(&block, |_| Ok(()))).find_map(Result::err);
@@ -194,16 +202,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cuts_make_no_difference(
+        fn yields_the_same_events_for_any_cuts(
             lines in proptest::collection::vec("(data: ?|event: |: |)[a-zäß🚲:]{0,6}(\n|\r\n|\r|\n\n)", 0..20),
             cuts in proptest::collection::vec(0usize..400, 0..12),
         ) {
             let text = lines.concat();
             let bytes = text.as_bytes();
-            let mut places: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
-            places.extend([0, bytes.len()]);
-            places.sort_unstable();
-            let pieces: Vec<&[u8]> = places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+            let mut positions: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+            positions.extend([0, bytes.len()]);
+            positions.sort_unstable();
+            let pieces: Vec<&[u8]> = positions.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
             prop_assert_eq!(events_of(&pieces), events_of(&[bytes]));
         }
     }

@@ -1,171 +1,181 @@
-//! Finding out what answers at an address.
+//! Connecting to servers: finds out which transport and which protocol an address speaks.
 
-use std::sync::Arc;
-
-use rmcp::model::{ErrorCode, ProtocolVersion, ServerResult};
-use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, RunningService, ServiceError, serve_client_with_lifecycle_and_ct,
-};
-use rmcp::transport::streamable_http_client::StreamableHttpError;
-use rmcp::{RoleClient, transport::DynamicTransportError};
-use tokio::sync::watch;
+use rmcp::RoleClient;
+use rmcp::model::{ProtocolVersion, ServerResult};
+use rmcp::service::{ClientInitializeError, ClientLifecycleMode, RunningService, serve_client_with_lifecycle_and_ct};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::asking::Asking;
-use crate::call::long::Told;
-use crate::connection::{Era, Parts};
-use crate::eras::Eras;
-use crate::handler::{Handler, Offers, Routes, Updates};
-use crate::icons::{self, IconError, Picture};
+use crate::connection::ConnectionParts;
+use crate::icons::{self, IconError, IconImage};
+use crate::library_errors::explain_handshake_error;
 use crate::net::GuardedHttp;
-use crate::transport::gate::Gate;
-use crate::transport::{Fault, Transport, http, sse, websocket};
-use crate::{Connection, Error, Limits, Target};
+use crate::protocol_cache::ProtocolCache;
+use crate::server_info::ProtocolFamily;
+use crate::server_messages::{ClientFeatures, MessageRoutes, ServerMessageHandler};
+use crate::transport::rate_gate::RateGate;
+use crate::transport::{TransportErrorSlot, TransportKind, http_sse, streamable_http, websocket};
+use crate::{Connection, ConnectionLimits, ConnectionTarget, Error};
 
-/// Changed resources that a slow listener may be behind; one that is further behind takes its resource for changed.
-const UPDATES: usize = 64;
-
-/// Connects to MCP servers. Cheap to clone.
+/// Client for MCP servers. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Client {
-    guard: GuardedHttp,
-    limits: Limits,
-    asks: bool,
-    shows_apps: bool,
-    eras: Eras,
+    http: GuardedHttp,
+    limits: ConnectionLimits,
+    features: ClientFeatures,
+    protocols: ProtocolCache,
 }
 
 impl Client {
-    /// A client that reaches what `guard` permits, with the default [`Limits`].
-    pub fn new(guard: GuardedHttp) -> Self {
-        Self { guard, limits: Limits::default(), asks: false, shows_apps: false, eras: Eras::default() }
+    /// Creates a client with the default [`ConnectionLimits`] that reaches only what `http` permits.
+    pub fn new(http: GuardedHttp) -> Self {
+        let (limits, features) = (ConnectionLimits::default(), ClientFeatures::default());
+        Self { http, limits, features, protocols: ProtocolCache::default() }
     }
 
-    /// The same client with other limits.
-    pub fn with_limits(self, limits: Limits) -> Self {
+    /// Sets the limits of new connections.
+    pub fn with_limits(self, limits: ConnectionLimits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same client, telling servers that they may ask the person. Calls then need an
-    /// [`Asker`](crate::Asker); a question to a call without one is cancelled.
-    pub fn with_questions(self) -> Self {
-        Self { asks: true, ..self }
+    /// Declares to servers that they may elicit input from the user. Elicitations of calls without an
+    /// [`ElicitationHandler`](crate::ElicitationHandler) are cancelled.
+    pub fn with_elicitation(self) -> Self {
+        Self { features: ClientFeatures { elicitation: true, ..self.features }, ..self }
     }
 
-    /// The same client, telling servers that it shows the pages that they bring for their tools (MCP Apps).
+    /// Declares to servers that the user interfaces of their tools are shown (MCP Apps).
     pub fn with_apps(self) -> Self {
-        Self { shows_apps: true, ..self }
+        Self { features: ClientFeatures { apps: true, ..self.features }, ..self }
     }
 
-    /// Connects: the modern revision first, then the older handshake, then HTTP+SSE; or WebSocket, if the address says
-    /// so. One call opens one connection, which belongs to the credentials in `target`; never share it between users.
+    /// Connects to a server. Tries the modern protocol first, then `initialize`, then HTTP+SSE; WebSocket if the URL
+    /// says so.
     ///
-    /// Dropping the future or cancelling `cancel` leaves nothing behind.
-    pub async fn connect(&self, target: Target, cancel: &CancellationToken) -> Result<Connection, Error> {
-        self.guard.policy().check_url(&target.url)?;
+    /// The connection belongs to the credentials in `target`: never share it between users. Dropping the future or
+    /// cancelling `cancel` leaves nothing behind.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Timeout`] after [`ConnectionLimits::connect_timeout`], [`Error::Cancelled`], or the error of the attempt
+    /// that says most about the server.
+    pub async fn connect(&self, target: ConnectionTarget, cancel: &CancellationToken) -> Result<Connection, Error> {
+        self.http.policy().check_url(&target.url)?;
+        let limit = self.limits.connect_timeout;
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(Error::Cancelled),
-            connection = tokio::time::timeout(self.limits.connect, self.open(&target)) => {
-                connection.unwrap_or(Err(Error::Timeout(self.limits.connect)))
+            connection = tokio::time::timeout(limit, self.negotiate(&target)) => {
+                connection.unwrap_or(Err(Error::Timeout(limit)))
             }
         }
     }
 
-    /// Fetches a picture that the server at `server` names, without credentials, if the protocol's rules let it be shown.
-    pub async fn icon(&self, server: &Url, src: &str) -> Result<Picture, IconError> {
-        icons::fetch(&self.guard, server, src).await
+    /// Fetches an icon of the server at `server`, without credentials.
+    ///
+    /// # Errors
+    ///
+    /// [`IconError::Forbidden`] if the icon is not at the server's own origin.
+    pub async fn fetch_icon(&self, server: &Url, src: &str) -> Result<IconImage, IconError> {
+        icons::fetch_icon(&self.http, server, src).await
     }
 
-    async fn open(&self, target: &Target) -> Result<Connection, Error> {
-        let known = self.eras.get(&target.url);
-        if known == Some(Era::Legacy) {
+    async fn negotiate(&self, target: &ConnectionTarget) -> Result<Connection, Error> {
+        let known = self.protocols.get(&target.url);
+        if known == Some(ProtocolFamily::Legacy) {
             match self.attempt(target, ClientLifecycleMode::Initialize).await {
-                Err(Unserved { error, .. }) if may_have_changed(&error) => self.eras.forget(&target.url),
-                outcome => return outcome.map_err(|unserved| unserved.error),
+                Err(AttemptError { error, .. }) if may_have_been_upgraded(&error) => {
+                    self.protocols.remove(&target.url);
+                }
+                outcome => return outcome.map_err(|attempt| attempt.error),
             }
         }
-        let connection = match self.attempt(target, any_era()).await {
-            Err(Unserved { is_legacy: true, .. }) => self.attempt(target, ClientLifecycleMode::Initialize).await,
+        let connection = match self.attempt(target, modern_then_legacy()).await {
+            Err(AttemptError { speaks_legacy: true, .. }) => {
+                self.attempt(target, ClientLifecycleMode::Initialize).await
+            }
             outcome => outcome,
         };
-        let connection = connection.map_err(|unserved| unserved.error)?;
-        self.eras.set(&target.url, connection.info().era);
+        let connection = connection.map_err(|attempt| attempt.error)?;
+        self.protocols.insert(&target.url, connection.info().protocol);
         Ok(connection)
     }
 
-    async fn attempt(&self, target: &Target, mode: ClientLifecycleMode) -> Result<Connection, Unserved> {
-        if matches!(target.url.scheme(), "ws" | "wss") {
-            let fault = Fault::default();
-            let wire = websocket::Wire::open(&self.guard, target, self.limits, fault.clone()).await?;
-            return self.serve(wire, mode, &target.url, Transport::WebSocket, fault).await;
+    async fn attempt(&self, target: &ConnectionTarget, mode: ClientLifecycleMode) -> Result<Connection, AttemptError> {
+        let url = &target.url;
+        if matches!(url.scheme(), "ws" | "wss") {
+            let errors = TransportErrorSlot::default();
+            let transport =
+                websocket::WebSocketTransport::open(&self.http, target, self.limits, errors.clone()).await?;
+            return self.handshake(transport, mode, url, TransportKind::WebSocket, errors).await;
         }
-        let fault = Fault::default();
+        let errors = TransportErrorSlot::default();
         let abandon = CancellationToken::new();
-        let unless_connected = abandon.clone().drop_guard();
-        let wire = http::wire(&self.guard, target, self.limits, fault.clone(), abandon)?;
-        let first = match self.serve(wire, mode, &target.url, Transport::StreamableHttp, fault).await {
+        let abandon_unless_connected = abandon.clone().drop_guard();
+        let transport = streamable_http::new_transport(&self.http, target, self.limits, errors.clone(), abandon)?;
+        let first = match self.handshake(transport, mode, url, TransportKind::StreamableHttp, errors).await {
             Ok(connection) => {
-                unless_connected.disarm();
+                abandon_unless_connected.disarm();
                 return Ok(connection);
             }
-            Err(unserved) if !unserved.is_legacy && may_be_sse(&unserved.error) => unserved,
-            Err(unserved) => return Err(unserved),
+            Err(attempt) if !attempt.speaks_legacy && may_be_http_sse(&attempt.error) => attempt,
+            Err(attempt) => return Err(attempt),
         };
-        let fault = Fault::default();
-        match sse::Wire::open(&self.guard, target, self.limits, fault.clone()).await {
-            Ok(wire) => self.serve(wire, ClientLifecycleMode::Initialize, &target.url, Transport::Sse, fault).await,
-            Err(error) if says_more(&error) => Err(error.into()),
-            // It is neither, and what it said to the current transport is the better explanation.
+        let errors = TransportErrorSlot::default();
+        match http_sse::HttpSseTransport::open(&self.http, target, self.limits, errors.clone()).await {
+            Ok(transport) => {
+                self.handshake(transport, ClientLifecycleMode::Initialize, url, TransportKind::Sse, errors).await
+            }
+            Err(error) if is_informative(&error) => Err(error.into()),
+            // It is neither, and its answer to the current transport explains more.
             Err(_) => Err(first),
         }
     }
 
-    async fn serve<W>(
+    async fn handshake<T>(
         &self,
-        wire: W,
+        transport: T,
         mode: ClientLifecycleMode,
         url: &Url,
-        transport: Transport,
-        fault: Fault,
-    ) -> Result<Connection, Unserved>
+        kind: TransportKind,
+        transport_errors: TransportErrorSlot,
+    ) -> Result<Connection, AttemptError>
     where
-        W: rmcp::transport::Transport<RoleClient> + 'static,
+        T: rmcp::transport::Transport<RoleClient> + 'static,
     {
-        let routes = Routes::default();
-        let asking = Asking::default();
-        let tools_changed = Arc::new(watch::Sender::new(0));
-        let told = Told::default();
-        let updates = Updates::new(UPDATES);
-        let asks = self.asks.then(|| asking.clone());
-        let offers = Offers { asking: asks, shows_apps: self.shows_apps };
-        let handler = Handler::new(routes.clone(), tools_changed.clone(), updates.clone(), offers, told.clone());
+        let routes = MessageRoutes::default();
+        let handler = ServerMessageHandler::new(routes.clone(), self.features);
         let stop = CancellationToken::new();
-        let serving = Box::pin(serve_client_with_lifecycle_and_ct(handler, Gate::new(wire), mode, stop.clone()));
-        let service: RunningService<RoleClient, Handler> = serving
-            .await
-            .map_err(|error| Unserved { is_legacy: speaks_as_legacy(&error), error: explain_start(&error, &fault) })?;
+        let transport = RateGate::new(transport);
+        // Boxed to keep the future of `connect` small: each attempt holds one.
+        let handshake = Box::pin(serve_client_with_lifecycle_and_ct(handler, transport, mode, stop.clone()));
+        let service: RunningService<RoleClient, ServerMessageHandler> =
+            handshake.await.map_err(|error| AttemptError {
+                speaks_legacy: speaks_legacy(&error),
+                error: explain_handshake_error(&error, &transport_errors),
+            })?;
         let (url, limits) = (url.clone(), self.limits);
-        let parts = Parts { url, transport, fault, routes, asking, told, tools_changed, updates, stop, limits };
+        let parts = ConnectionParts { url, transport: kind, transport_errors, routes, stop, limits };
         Ok(Connection::start(service, parts).await?)
     }
 }
 
-/// Why there is no connection, and whether the older handshake would bring one.
-struct Unserved {
+/// Failure of an attempt to connect.
+struct AttemptError {
     error: Error,
-    is_legacy: bool,
+    /// The server answered like one that knows `initialize` only.
+    speaks_legacy: bool,
 }
 
-impl From<Error> for Unserved {
+impl From<Error> for AttemptError {
     fn from(error: Error) -> Self {
-        Self { error, is_legacy: false }
+        Self { error, speaks_legacy: false }
     }
 }
 
-/// Some old servers answer what they do not know with an empty result, and some new ones name old revisions only.
-fn speaks_as_legacy(error: &ClientInitializeError) -> bool {
+/// Returns whether a failed discovery shows a legacy server. Some answer unknown requests with an empty result, and some
+/// that know discovery name legacy revisions only.
+fn speaks_legacy(error: &ClientInitializeError) -> bool {
     match error {
         ClientInitializeError::ExpectedInitResult(Some(result)) => !matches!(result, ServerResult::InitializeResult(_)),
         ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
@@ -175,23 +185,24 @@ fn speaks_as_legacy(error: &ClientInitializeError) -> bool {
     }
 }
 
-/// Whether a server that was known as legacy may have become a modern one: it answers, but not to the old handshake.
-fn may_have_changed(error: &Error) -> bool {
+/// Returns whether a server that was legacy may have become a modern one: it answers, but rejects `initialize`.
+fn may_have_been_upgraded(error: &Error) -> bool {
     matches!(
         error,
         Error::NotMcp(_) | Error::Server { .. } | Error::Status { .. } | Error::Protocol(_) | Error::Version
     )
 }
 
-fn any_era() -> ClientLifecycleMode {
+fn modern_then_legacy() -> ClientLifecycleMode {
     ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::LATEST],
         legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
     }
 }
 
-/// Whether what streamable HTTP met could be a server of 2024-11-05, which knows no POST at this address.
-fn may_be_sse(error: &Error) -> bool {
+/// Returns whether the answer to streamable HTTP may be that of an HTTP+SSE server, which accepts no POST at this
+/// address (2025-03-26, "Backwards Compatibility").
+fn may_be_http_sse(error: &Error) -> bool {
     match error {
         Error::NotMcp(_) | Error::Server { .. } => true,
         Error::Status { status } => matches!(status, 400..=499 | 501) && *status != 429,
@@ -199,8 +210,8 @@ fn may_be_sse(error: &Error) -> bool {
     }
 }
 
-/// Whether the second question brought out more than that the server is no such server either.
-fn says_more(error: &Error) -> bool {
+/// Returns whether the error of the HTTP+SSE attempt says more than that the server does not speak HTTP+SSE either.
+fn is_informative(error: &Error) -> bool {
     matches!(
         error,
         Error::Unauthorized { .. }
@@ -208,52 +219,7 @@ fn says_more(error: &Error) -> bool {
             | Error::Forbidden
             | Error::Protocol(_)
             | Error::TooLarge(_)
+            | Error::TooComplex
             | Error::Server { .. }
     )
-}
-
-fn explain_start(error: &ClientInitializeError, fault: &Fault) -> Error {
-    match error {
-        ClientInitializeError::TransportError { error, .. } => explain_transport(error, fault),
-        ClientInitializeError::JsonRpcError(error) => Error::server(error.code.0, &error.message),
-        ClientInitializeError::NoCompatibleProtocolVersion { .. } => Error::Version,
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => explain_start(fallback, fault),
-        ClientInitializeError::ConnectionClosed(_) => fault.take().unwrap_or(Error::Closed),
-        ClientInitializeError::ConflictInitResponseId(..) | ClientInitializeError::UncorrelatedErrorResponse { .. } => {
-            Error::Protocol("it answered a request that was not made".to_owned())
-        }
-        ClientInitializeError::Cancelled => Error::Cancelled,
-        _ => Error::Protocol("it answered the handshake with something else".to_owned()),
-    }
-}
-
-/// The error behind a failure to send.
-fn explain_transport(error: &DynamicTransportError, fault: &Fault) -> Error {
-    if let Some(error) = error.error.downcast_ref::<Error>() {
-        return error.clone();
-    }
-    match error.error.downcast_ref::<StreamableHttpError<Error>>().map(http::explain) {
-        Some(Error::Closed) | None => fault.take().unwrap_or(Error::Closed),
-        Some(error) => error,
-    }
-}
-
-/// The error behind a request that failed after the handshake.
-pub(crate) fn explain_request(error: &ServiceError, fault: &Fault) -> Error {
-    match error {
-        // The library reports a lost answer as an error of the server.
-        ServiceError::McpError(error) if error.code == ErrorCode::INTERNAL_ERROR && is_lost_answer(&error.message) => {
-            fault.take().unwrap_or(Error::Closed)
-        }
-        ServiceError::McpError(error) => Error::server(error.code.0, &error.message),
-        ServiceError::TransportSend(error) => explain_transport(error, fault),
-        ServiceError::Cancelled { .. } => Error::Cancelled,
-        ServiceError::UnexpectedResponse => Error::Protocol("it answered with something else".to_owned()),
-        _ => fault.take().unwrap_or(Error::Closed),
-    }
-}
-
-fn is_lost_answer(message: &str) -> bool {
-    message.starts_with("streamable HTTP response stream closed")
-        || message.starts_with("streamable HTTP session was re-initialized")
 }

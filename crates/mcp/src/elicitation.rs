@@ -1,7 +1,8 @@
-//! Questions of a server to the person, in the middle of a call.
+//! Elicitations: requests of a server for input from the user during a call.
 //!
-//! All eras ask the same things: a form to fill in, or a page to visit. Who can put them before a person implements
-//! [`Asker`] and gives it to the call ([`CallOptions::asker`](crate::CallOptions::asker)).
+//! All protocol revisions have the same two modes: a form to fill in, or a page to visit. A caller that can show them
+//! implements [`ElicitationHandler`] and gives it to the call
+//! ([`CallOptions::elicitation_handler`](crate::CallOptions::elicitation_handler)).
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,106 +13,114 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::call::Suspended;
-use crate::error::quote;
+use crate::error::sanitize_text;
+use crate::suspended_call::SuspendedCall;
+use form::ElicitationForm;
 
-mod fill;
-mod form;
+pub(crate) mod form;
+pub(crate) mod validation;
 
-pub use fill::Problem;
-pub use form::{Choice, Field, Form, Kind};
+/// Maximum number of lines in the message of an elicitation.
+const MAX_MESSAGE_LINES: usize = 40;
 
-/// Puts questions before a person.
-pub trait Asker: Send + Sync + fmt::Debug {
-    /// Asks and waits for the answer, however long that takes: the call's deadlines stand still meanwhile. The future
-    /// is dropped when the call ends or the server withdraws the question.
+/// Shows elicitations to a user.
+pub trait ElicitationHandler: Send + Sync + fmt::Debug {
+    /// Shows the elicitation and waits for the response. That may take as long as it takes: the deadlines of the call
+    /// pause. The future is dropped when the call ends or the server withdraws the elicitation.
     ///
-    /// With `from`, the server waits for nothing: the call can be gone on with from there on another connection.
-    /// Without, the question is lost with the connection, and so is the call.
-    fn ask(&self, question: Question, from: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer>;
+    /// With `suspended`, the server keeps nothing open: the call can be resumed from there on another connection.
+    /// Without it, a lost connection loses the elicitation and the call.
+    fn elicit(
+        &self,
+        elicitation: Elicitation,
+        suspended: Option<Arc<SuspendedCall>>,
+    ) -> BoxFuture<'_, ElicitationResponse>;
 }
 
-/// What a server asks. Its words are its own: show them as text, and show whose they are.
+/// Request for input from the user. Its texts are untrusted: show them as plain text, with the name of the server.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "mode", rename_all = "lowercase")]
-pub enum Question {
-    /// Values to be filled in.
-    Form(Form),
-    /// A page to be visited, for what the client must not see.
-    Url(Visit),
+pub enum Elicitation {
+    /// Form to be filled in.
+    Form(ElicitationForm),
+    /// Page to be visited, for input that the client must not see.
+    Url(UrlElicitation),
 }
 
-/// A page that the server wants to be visited. Never open or fetch it without the person's consent.
+/// Page that the server wants the user to visit. Never open or fetch it without the user's consent.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Visit {
-    /// Why, in the server's words.
+pub struct UrlElicitation {
+    /// Reason of the server, sanitized.
     pub message: String,
-    /// The whole address; `http` or `https`, without user name or password.
+    /// Address: `http` or `https`, without user name and password.
     pub url: Url,
-    /// Whether the host is written in Punycode, so that it may look like another.
+    /// Set if the host contains a Punycode label, so that it may look like another host.
     pub punycode: bool,
-    /// Whether the call is made again after [`Answer::Accept`], so that the answer should wait until the person says
-    /// that the visit is done. Otherwise the answer only means consent.
-    pub makes_call_again: bool,
-    /// Cancelled as soon as the server says that the visit has done its work; some servers do.
+    /// Set if [`ElicitationResponse::Accept`] repeats the call, so that the response has to wait until the user has
+    /// finished at the page. Otherwise the response only means consent.
+    #[serde(rename = "makesCallAgain")]
+    pub retries_call: bool,
+    /// Cancelled when the server reports that the visit is complete, which not every server does.
     #[serde(skip)]
-    pub done: CancellationToken,
+    pub completed: CancellationToken,
 }
 
-/// What the person said. The three mean different things to a server.
+/// Response of the user to an [`Elicitation`]. Servers distinguish all three.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
-    /// Yes. For a form with what [`Form::fill`] made; for a visit with `Content::default()`.
-    Accept(Content),
-    /// No.
+pub enum ElicitationResponse {
+    /// Accepted. A form has the content that [`ElicitationForm::fill`] returned, a visit `FormContent::default()`.
+    Accept(FormContent),
+    /// Declined explicitly.
     Decline,
-    /// No answer: it was closed.
+    /// Dismissed without a choice.
     Cancel,
 }
 
-/// Checked values for a form.
+/// Validated values of a form.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Content(pub(crate) Map<String, Value>);
+pub struct FormContent(pub(crate) Map<String, Value>);
 
-/// A question that cannot be put before a person.
+/// Elicitation that cannot be shown to a user; the text says why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("it asks something that cannot be shown: {0}")]
-pub(crate) struct Unreadable(pub(crate) &'static str);
+pub(crate) struct UnsupportedElicitation(pub(crate) &'static str);
 
-impl Question {
-    /// Reads the parameters of an `elicitation/create` request of any revision.
-    pub(crate) fn read(params: &Value) -> Result<Self, Unreadable> {
+impl Elicitation {
+    /// Parses the parameters of an `elicitation/create` request of any revision.
+    pub(crate) fn parse(params: &Value) -> Result<Self, UnsupportedElicitation> {
         match params.get("mode").and_then(Value::as_str) {
-            None | Some("form") => form::read(params).map(Self::Form),
-            Some("url") => Visit::read(params).map(Self::Url),
-            Some(_) => Err(Unreadable("neither a form nor an address")),
+            None | Some("form") => form::parse_form(params).map(Self::Form),
+            Some("url") => UrlElicitation::parse(params).map(Self::Url),
+            Some(_) => Err(UnsupportedElicitation("neither a form nor an address")),
         }
     }
 
-    /// The id by which a server tells that a visit is done.
-    pub(crate) fn id(params: &Value) -> Option<&str> {
+    /// Returns the id by which the server reports that a visit is complete.
+    pub(crate) fn id_of(params: &Value) -> Option<&str> {
         params.get("elicitationId").and_then(Value::as_str).filter(|id| !id.is_empty())
     }
 }
 
-impl Visit {
-    pub(crate) fn read(params: &Value) -> Result<Self, Unreadable> {
+impl UrlElicitation {
+    /// Parses the parameters of an elicitation in URL mode.
+    pub(crate) fn parse(params: &Value) -> Result<Self, UnsupportedElicitation> {
         let url = params.get("url").and_then(Value::as_str).and_then(|url| Url::parse(url).ok());
-        let url = url.ok_or(Unreadable("its address is none"))?;
+        let url = url.ok_or(UnsupportedElicitation("its address is none"))?;
         if !matches!(url.scheme(), "http" | "https") || !url.username().is_empty() || url.password().is_some() {
-            return Err(Unreadable("its address is not of the web"));
+            return Err(UnsupportedElicitation("its address is not of the web"));
         }
         let punycode = url.host_str().is_some_and(|host| host.split('.').any(|label| label.starts_with("xn--")));
-        Ok(Self { message: message(params), url, punycode, makes_call_again: false, done: CancellationToken::new() })
+        let (message, completed) = (read_message(params), CancellationToken::new());
+        Ok(Self { message, url, punycode, retries_call: false, completed })
     }
 }
 
-impl Answer {
-    /// The result of the request on the wire. The content belongs to a form; a visit has none.
-    pub(crate) fn to_result(&self, of_form: bool) -> Value {
+impl ElicitationResponse {
+    /// Converts the response to an `ElicitResult`. Only the result of a form has content.
+    pub(crate) fn to_result(&self, is_form: bool) -> Value {
         match self {
-            Self::Accept(content) if of_form => serde_json::json!({ "action": "accept", "content": content.0 }),
+            Self::Accept(content) if is_form => serde_json::json!({ "action": "accept", "content": content.0 }),
             Self::Accept(_) => serde_json::json!({ "action": "accept" }),
             Self::Decline => serde_json::json!({ "action": "decline" }),
             Self::Cancel => serde_json::json!({ "action": "cancel" }),
@@ -119,13 +128,13 @@ impl Answer {
     }
 }
 
-fn message(params: &Value) -> String {
-    params.get("message").and_then(Value::as_str).map(quote_long).unwrap_or_default()
+/// Returns the message of an elicitation, sanitized and cut, with its line ends.
+pub(crate) fn read_message(params: &Value) -> String {
+    params.get("message").and_then(Value::as_str).map(sanitize_lines).unwrap_or_default()
 }
 
-/// Longer than an error and still short enough to be read before answering; line ends are kept.
-fn quote_long(text: &str) -> String {
-    text.lines().take(40).map(quote).collect::<Vec<_>>().join("\n")
+fn sanitize_lines(text: &str) -> String {
+    text.lines().take(MAX_MESSAGE_LINES).map(sanitize_text).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -133,12 +142,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn visit(url: &str) -> Result<Visit, Unreadable> {
-        Visit::read(&json!({ "mode": "url", "message": "Pay", "url": url, "elicitationId": "e" }))
+    fn visit(url: &str) -> Result<UrlElicitation, UnsupportedElicitation> {
+        UrlElicitation::parse(&json!({ "mode": "url", "message": "Pay", "url": url, "elicitationId": "e" }))
     }
 
     #[test]
-    fn only_pages_of_the_web_are_visited() {
+    fn accepts_only_web_addresses() {
         for url in ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "https://a@b.example/", "no", ""] {
             assert!(visit(url).is_err(), "{url}");
         }
@@ -147,21 +156,24 @@ mod tests {
     }
 
     #[test]
-    fn both_modes_are_read() {
-        let form = Question::read(&json!({ "message": "Who?", "requestedSchema": { "type": "object" } })).unwrap();
-        assert!(matches!(form, Question::Form(Form { fields, .. }) if fields.is_empty()));
+    fn parses_form_and_url_mode() {
+        let form = Elicitation::parse(&json!({ "message": "Who?", "requestedSchema": { "type": "object" } })).unwrap();
+        assert!(matches!(form, Elicitation::Form(ElicitationForm { fields, .. }) if fields.is_empty()));
         assert!(matches!(
-            Question::read(&json!({ "mode": "url", "message": "a\u{1b}b\nc", "url": "https://a.example" })),
-            Ok(Question::Url(Visit { message, .. })) if message == "a⟨U+001B⟩b\nc"
+            Elicitation::parse(&json!({ "mode": "url", "message": "a\u{1b}b\nc", "url": "https://a.example" })),
+            Ok(Elicitation::Url(UrlElicitation { message, .. })) if message == "a⟨U+001B⟩b\nc"
         ));
-        assert!(Question::read(&json!({ "mode": "telepathy", "message": "x" })).is_err());
+        assert!(Elicitation::parse(&json!({ "mode": "telepathy", "message": "x" })).is_err());
     }
 
     #[test]
-    fn the_three_answers_are_three_things() {
-        assert_eq!(Answer::Decline.to_result(true), json!({ "action": "decline" }));
-        assert_eq!(Answer::Cancel.to_result(true), json!({ "action": "cancel" }));
-        assert_eq!(Answer::Accept(Content::default()).to_result(true), json!({ "action": "accept", "content": {} }));
-        assert_eq!(Answer::Accept(Content::default()).to_result(false), json!({ "action": "accept" }));
+    fn converts_each_response_to_its_action() {
+        assert_eq!(ElicitationResponse::Decline.to_result(true), json!({ "action": "decline" }));
+        assert_eq!(ElicitationResponse::Cancel.to_result(true), json!({ "action": "cancel" }));
+        assert_eq!(
+            ElicitationResponse::Accept(FormContent::default()).to_result(true),
+            json!({ "action": "accept", "content": {} })
+        );
+        assert_eq!(ElicitationResponse::Accept(FormContent::default()).to_result(false), json!({ "action": "accept" }));
     }
 }

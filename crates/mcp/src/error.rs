@@ -6,8 +6,8 @@ use std::time::Duration;
 use domain::text::show_invisible;
 use domain::tool::Outcome;
 
-use crate::net::Refused;
-use crate::oauth::Challenge;
+use crate::net::PolicyViolation;
+use crate::oauth::AuthChallenge;
 
 /// Server texts in errors are cut to this many characters.
 const QUOTE: usize = 300;
@@ -18,7 +18,7 @@ const QUOTE: usize = 300;
 pub enum Error {
     /// The policy does not permit the address.
     #[error(transparent)]
-    Blocked(#[from] Refused),
+    Blocked(#[from] PolicyViolation),
     /// The name has no address.
     #[error("has a name that does not resolve")]
     NameNotFound,
@@ -38,13 +38,13 @@ pub enum Error {
     #[error("answered 401: it wants sign-in")]
     Unauthorized {
         /// What it said about signing in.
-        challenge: Challenge,
+        challenge: AuthChallenge,
     },
     /// HTTP 403 with `insufficient_scope`: somebody has to sign in again and allow more.
     #[error("answered 403: it wants rights that were not granted to it yet")]
     InsufficientScope {
         /// What it wants to be allowed.
-        challenge: Challenge,
+        challenge: AuthChallenge,
     },
     /// HTTP 403.
     #[error("answered 403: it does not allow this")]
@@ -70,6 +70,12 @@ pub enum Error {
     /// More than the limit, in bytes.
     #[error("sent more than {}", size(*.0))]
     TooLarge(usize),
+    /// A message whose values would take too much memory, or that is nested too deep.
+    #[error(
+        "sent more values than can be held in memory, or nested them too deep; ask it for less at a time, or for the same as \
+         text or a file"
+    )]
+    TooComplex,
     /// It speaks MCP, but breaks its rules; the text says how.
     #[error("broke the protocol: {0}")]
     Protocol(String),
@@ -108,6 +114,7 @@ impl Error {
     /// A stable name of the kind, for interfaces and statistics.
     pub fn kind(&self) -> &'static str {
         match self {
+            Self::TooComplex => "too-complex",
             Self::Blocked(_) => "blocked",
             Self::NameNotFound => "name-not-found",
             Self::ConnectionRefused => "connection-refused",
@@ -137,7 +144,7 @@ impl Error {
 
     /// What the server wants from a person before it goes on, if that is what went wrong: to be given to
     /// [`OAuth::start`](crate::oauth::OAuth::start).
-    pub fn challenge(&self) -> Option<&Challenge> {
+    pub fn challenge(&self) -> Option<&AuthChallenge> {
         match self {
             Self::Unauthorized { challenge } | Self::InsufficientScope { challenge } => Some(challenge),
             _ => None,
@@ -145,7 +152,7 @@ impl Error {
     }
 
     /// Whether the same may succeed later, because the server or the way to it is only away for the moment.
-    pub fn is_passing(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         match self {
             Self::NameNotFound
             | Self::ConnectionRefused
@@ -160,7 +167,7 @@ impl Error {
     }
 
     /// Whether nobody is there, as far as can be told from here.
-    pub(crate) fn is_absence(&self) -> bool {
+    pub(crate) fn is_unreachable(&self) -> bool {
         match self {
             Self::NameNotFound | Self::ConnectionRefused | Self::Unreachable(_) => true,
             // What stands before the server does not reach it.
@@ -170,7 +177,7 @@ impl Error {
     }
 
     /// Whether the request certainly did nothing: it was not sent, or it was turned away at the door.
-    fn precedes_work(&self) -> bool {
+    fn was_not_executed(&self) -> bool {
         match self {
             Self::Blocked(_)
             | Self::NameNotFound
@@ -189,6 +196,7 @@ impl Error {
             Self::NotMcp(_)
             | Self::Timeout(_)
             | Self::TooLarge(_)
+            | Self::TooComplex
             | Self::Protocol(_)
             | Self::Server { .. }
             | Self::Version
@@ -272,7 +280,7 @@ impl Error {
     }
 
     pub(crate) fn server(code: i32, message: &str) -> Self {
-        Self::Server { code: code.into(), message: quote(message) }
+        Self::Server { code: code.into(), message: sanitize_text(message) }
     }
 }
 
@@ -303,7 +311,7 @@ pub enum CallError {
 
 impl CallError {
     /// What the server wants from a person before it makes the call; see [`Error::challenge`].
-    pub fn challenge(&self) -> Option<&Challenge> {
+    pub fn challenge(&self) -> Option<&AuthChallenge> {
         match self {
             Self::NotSent(error) | Self::Unknown(error) | Self::Ended(error) => error.challenge(),
             Self::Server { .. } | Self::Cancelled => None,
@@ -326,14 +334,14 @@ impl From<Error> for CallError {
             Error::Server { code, message } => Self::Server { code, message },
             Error::Cancelled => Self::Cancelled,
             error @ Error::TaskCancelled(_) => Self::Ended(error),
-            error if error.precedes_work() => Self::NotSent(error),
+            error if error.was_not_executed() => Self::NotSent(error),
             error => Self::Unknown(error),
         }
     }
 }
 
 /// A server's own words, made fit for one line: nothing in them is invisible, and they are not long.
-pub(crate) fn quote(text: &str) -> String {
+pub(crate) fn sanitize_text(text: &str) -> String {
     let mut end = text.char_indices().map(|(at, _)| at);
     let (cut, dots) = end.nth(QUOTE).map_or((text, ""), |end| (&text[..end], "…"));
     let line = cut.replace(['\t', '\n', '\r'], " ");
@@ -361,13 +369,13 @@ mod tests {
     #[test]
     fn the_words_say_what_happened() {
         let said = |error: Error| error.to_string();
-        assert_eq!(said(Error::Unauthorized { challenge: Challenge::default() }), "answered 401: it wants sign-in");
+        assert_eq!(said(Error::Unauthorized { challenge: AuthChallenge::default() }), "answered 401: it wants sign-in");
         assert_eq!(said(Error::Status { status: 502 }), "answered 502 Bad Gateway");
         assert_eq!(said(Error::Status { status: 599 }), "answered 599");
         assert_eq!(said(Error::Timeout(Duration::from_secs(15))), "did not answer within 15 s");
         assert_eq!(said(Error::TooLarge(16 << 20)), "sent more than 16 MiB");
         assert_eq!(
-            said(Refused::Private.into()),
+            said(PolicyViolation::Private.into()),
             "is a private address; the administrator can allow it with CHAT_NETWORK_ALLOW"
         );
     }
@@ -376,7 +384,7 @@ mod tests {
     fn a_call_is_unknown_unless_it_certainly_did_nothing() {
         let outcome = |error: Error| CallError::from(error).outcome();
         assert_eq!(outcome(Error::ConnectionRefused), Outcome::Error);
-        assert_eq!(outcome(Error::Unauthorized { challenge: Challenge::default() }), Outcome::Error);
+        assert_eq!(outcome(Error::Unauthorized { challenge: AuthChallenge::default() }), Outcome::Error);
         assert_eq!(outcome(Error::Status { status: 404 }), Outcome::Error);
         assert_eq!(outcome(Error::Status { status: 503 }), Outcome::Error);
         assert_eq!(outcome(Error::Status { status: 408 }), Outcome::Unknown);
@@ -389,8 +397,8 @@ mod tests {
 
     #[test]
     fn a_servers_words_are_cleaned_and_cut() {
-        assert_eq!(quote("a\u{1b}[31m\nb\u{202e}"), "a⟨U+001B⟩[31m b⟨U+202E⟩");
-        let long = quote(&"ä".repeat(5000));
+        assert_eq!(sanitize_text("a\u{1b}[31m\nb\u{202e}"), "a⟨U+001B⟩[31m b⟨U+202E⟩");
+        let long = sanitize_text(&"ä".repeat(5000));
         assert_eq!(long.chars().count(), QUOTE + 1);
         assert!(long.ends_with('…'));
     }

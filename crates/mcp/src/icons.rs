@@ -1,6 +1,8 @@
-//! Pictures of servers and their things, by the protocol's rules: only `https:` addresses at the server's own origin or
-//! the picture itself as `data:`; fetched without credentials, not beyond a redirect to elsewhere, not beyond a size; and
-//! shown only if the first bytes are those of a raster format. A drawing (SVG) can hold a program and is never passed on.
+//! Icons of servers, tools, prompts and resources, by the rules of 2025-11-25 ("Icons", "Security Considerations").
+//!
+//! An icon is an `https:` address at the server's own origin, or a `data:` address. It is fetched without credentials,
+//! without redirects to other origins and up to a maximum size, and shown only if its first bytes are those of a raster
+//! format. An SVG can hold a script and is never passed on.
 
 use std::time::Duration;
 
@@ -14,83 +16,84 @@ use url::Url;
 
 use crate::Error;
 use crate::net::GuardedHttp;
-use crate::transport::answer;
+use crate::transport::http_response;
 
-/// Icons of one thing that are kept: a light and a dark one, each in two sizes.
-const KEPT: usize = 4;
-/// Characters of an address.
-const ADDRESS: usize = 2_048;
-/// Characters of a picture that comes in a list. Lists of tools are told to pages whole, again and again.
-const INLINE: usize = 16 * 1024;
-/// Bytes of a picture that is fetched. Icons have a few thousand.
-const BYTES: usize = 256 * 1024;
-/// For fetching one.
-const FETCH: Duration = Duration::from_secs(10);
+/// Maximum number of icons per object: a light and a dark one, each in two sizes.
+const MAX_ICONS: usize = 4;
+/// Maximum length of an `https:` address.
+const MAX_URL_BYTES: usize = 2_048;
+/// Maximum length of a `data:` address. The web app receives lists of tools whole and often.
+const MAX_DATA_URL_BYTES: usize = 16 * 1024;
+/// Maximum size of a fetched icon; real ones have a few thousand bytes.
+const MAX_ICON_BYTES: usize = 256 * 1024;
+/// Time limit for fetching an icon.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A picture that may be shown.
+/// Image that may be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Picture {
-    /// What its first bytes say that it is.
+pub struct IconImage {
+    /// Media type, as the first bytes show.
     pub mime_type: &'static str,
-    /// The file.
+    /// Content of the file.
     pub bytes: Bytes,
 }
 
-/// Why a picture is not shown.
+/// Reason why an icon is not shown.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum IconError {
-    /// The protocol's rules forbid to fetch it.
+    /// The address is not permitted.
     #[error("an icon has to be at https: and at the server's own origin")]
     Forbidden,
-    /// What came is no picture that may be shown.
+    /// The content is not an image that may be shown.
     #[error("the icon is no PNG, JPEG, WebP or GIF")]
-    NotAPicture,
-    /// It could not be fetched.
+    NotAnImage,
+    /// The icon could not be fetched.
     #[error("the icon's server {0}")]
     Server(#[from] Error),
 }
 
-/// Leaves the icons that may be shown, and of those the first few.
-pub(crate) fn keep_usable(icons: &mut Vec<Icon>, server: &Url) {
+/// Removes the icons that may not be shown, and those beyond the maximum number.
+pub(crate) fn retain_usable(icons: &mut Vec<Icon>, server: &Url) {
     icons.retain(|icon| is_usable(&icon.src, server));
-    icons.truncate(KEPT);
+    icons.truncate(MAX_ICONS);
 }
 
 fn is_usable(src: &str, server: &Url) -> bool {
     if src.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
-        return src.len() <= INLINE && inline(src).is_some();
+        return src.len() <= MAX_DATA_URL_BYTES && decode_data_url(src).is_some();
     }
-    permitted(src, server).is_some()
+    permitted_url(src, server).is_some()
 }
 
-/// The picture in a `data:` address. What it says of its kind has to be true: a browser goes by that.
-fn inline(src: &str) -> Option<Picture> {
+/// Decodes the image in a `data:` address. Its media type has to be that of the content, because a browser trusts it.
+fn decode_data_url(src: &str) -> Option<IconImage> {
     let (kind, data) = src.get(5..)?.split_once(',')?;
     let kind = kind.strip_suffix(";base64")?;
     let bytes: Bytes = STANDARD.decode(data).ok()?.into();
     let mime_type = picture_type(&bytes)?;
-    mime_type.eq_ignore_ascii_case(kind).then_some(Picture { mime_type, bytes })
+    mime_type.eq_ignore_ascii_case(kind).then_some(IconImage { mime_type, bytes })
 }
 
-/// The address of a picture, if it may be fetched for this server.
-fn permitted(src: &str, server: &Url) -> Option<Url> {
-    let url = Url::parse(src).ok().filter(|url| src.len() <= ADDRESS && url.scheme() == "https")?;
+/// Returns the address of an icon, if it may be fetched for this server.
+fn permitted_url(src: &str, server: &Url) -> Option<Url> {
+    let url = Url::parse(src).ok().filter(|url| src.len() <= MAX_URL_BYTES && url.scheme() == "https")?;
     let mut origin = server.clone();
-    // A WebSocket's origin is that of its handshake.
+    // The origin of a WebSocket is that of its HTTP handshake.
     if server.scheme() == "wss" {
         origin.set_scheme("https").ok()?;
     }
-    let plain = url.username().is_empty() && url.password().is_none();
-    (plain && url.origin() == origin.origin()).then_some(url)
+    let has_no_credentials = url.username().is_empty() && url.password().is_none();
+    (has_no_credentials && url.origin() == origin.origin()).then_some(url)
 }
 
-/// Fetches a picture of a server.
-pub(crate) async fn fetch(guard: &GuardedHttp, server: &Url, src: &str) -> Result<Picture, IconError> {
-    let url = permitted(src, server).ok_or(IconError::Forbidden)?;
-    download(guard, &url).await
+/// Fetches an icon of a server.
+pub(crate) async fn fetch_icon(guard: &GuardedHttp, server: &Url, src: &str) -> Result<IconImage, IconError> {
+    let url = permitted_url(src, server).ok_or(IconError::Forbidden)?;
+    download_image(guard, &url).await
 }
 
-async fn download(guard: &GuardedHttp, url: &Url) -> Result<Picture, IconError> {
+/// Downloads an image and checks its content.
+async fn download_image(guard: &GuardedHttp, url: &Url) -> Result<IconImage, IconError> {
     let http = guard.client_for(url)?;
     let work = async {
         let response =
@@ -103,11 +106,11 @@ async fn download(guard: &GuardedHttp, url: &Url) -> Result<Picture, IconError> 
         if !status.is_success() {
             return Err(Error::Status { status: status.as_u16() });
         }
-        answer::body(response, BYTES).await
+        http_response::read_body(response, MAX_ICON_BYTES).await
     };
-    let bytes = tokio::time::timeout(FETCH, work).await.unwrap_or(Err(Error::Timeout(FETCH)))?;
-    let mime_type = picture_type(&bytes).ok_or(IconError::NotAPicture)?;
-    Ok(Picture { mime_type, bytes })
+    let bytes = tokio::time::timeout(FETCH_TIMEOUT, work).await.unwrap_or(Err(Error::Timeout(FETCH_TIMEOUT)))?;
+    let mime_type = picture_type(&bytes).ok_or(IconError::NotAnImage)?;
+    Ok(IconImage { mime_type, bytes })
 }
 
 #[cfg(test)]

@@ -1,46 +1,61 @@
-//! Speaks to MCP servers, and to nothing else.
+//! Client for MCP servers.
 //!
-//! [`Client::connect`] takes an address that a person gave and finds out what answers there: streamable HTTP of the
-//! modern revision (2026-07-28) or of the older ones, HTTP+SSE (2024-11-05), or WebSocket. What comes back is a
-//! [`Connection`], the same whatever the wire: list the tools, call one, close.
+//! [`Client::connect`] takes the address of a server and finds out what it speaks: streamable HTTP of the modern revision
+//! (2026-07-28) or of the older ones, HTTP+SSE (2024-11-05), or WebSocket. The resulting [`Connection`] is the same for
+//! all of them.
 //!
-//! Everything behind an address is taken for hostile: [`net`] decides which addresses may be reached at all, and every
-//! wait, message and list has a bound ([`Limits`]). Errors are written for people and hold neither header values nor
-//! addresses. Only this crate knows the protocol library.
+//! Servers are untrusted: [`net`] decides which addresses can be reached at all, and every wait, message and list is
+//! bounded ([`ConnectionLimits`]). Error texts are written for users and contain neither header values nor addresses.
+//! No other crate uses the protocol library.
+//!
+//! Inside, a request is a function over the `session`; `connection` composes the requests, and `client` makes
+//! connections. Messages that a server sends on its own go through `server_messages` to the calls that wait for them.
 
-mod asking;
-mod call;
 mod client;
 mod connection;
 mod elicitation;
-mod eras;
+mod elicitation_routing;
 mod error;
-mod handler;
 mod icons;
+mod input_required;
+mod library_errors;
 mod limits;
 pub mod net;
 pub mod oauth;
-mod offers;
+mod progress;
+mod prompts_and_resources;
+mod protocol_cache;
+mod server_info;
+mod server_messages;
+mod session;
+mod suspended_call;
 mod target;
+mod tasks;
+mod tool_call;
 mod tools;
 mod transport;
 
-pub use call::long::{Form as TaskForm, Status as TaskStatus, Task};
-pub use call::{CallOptions, Progress, Resumed, Suspended};
 pub use client::Client;
-pub use connection::{Connection, Era, ServerInfo};
-pub use elicitation::{Answer, Asker, Choice, Content, Field, Form, Kind, Problem, Question, Visit};
+pub use connection::Connection;
+pub use elicitation::form::{ElicitationForm, FieldKind, FieldOption, FormField};
+pub use elicitation::validation::FieldError;
+pub use elicitation::{Elicitation, ElicitationHandler, ElicitationResponse, FormContent, UrlElicitation};
 pub use error::{CallError, Error};
-pub use handler::APP_MIME_TYPE;
-pub use icons::{IconError, Picture};
-pub use limits::Limits;
-pub use offers::Listing;
-pub use offers::completion::{Blank, Proposals};
-pub use offers::prompts::{FilledPrompt, Prompt, PromptArgument};
-pub use offers::resources::{Resource, ResourceTemplate};
-pub use offers::watch::ResourceWatch;
-pub use target::Target;
-pub use transport::Transport;
+pub use icons::{IconError, IconImage};
+pub use limits::ConnectionLimits;
+pub use progress::ProgressReport;
+pub use prompts_and_resources::completion::{CompletionTarget, Completions};
+pub use prompts_and_resources::listing::Listing;
+pub use prompts_and_resources::prompts::{FilledPrompt, Prompt, PromptArgument};
+pub use prompts_and_resources::resources::{Resource, ResourceTemplate};
+pub use prompts_and_resources::subscription::ResourceSubscription;
+pub use server_info::{ProtocolFamily, ServerInfo};
+pub use server_messages::APP_MIME_TYPE;
+pub use suspended_call::{ResumedCall, SuspendedCall};
+pub use target::ConnectionTarget;
+pub use tasks::{Task, TaskProtocol, TaskStatus};
+pub use tool_call::options::CallOptions;
+pub use transport::TransportKind;
 
-/// The log directive for the protocol library, which would otherwise write down what servers and people say.
+/// Log directive that silences the protocol library, which would log the contents of messages.
 pub const LOG_DIRECTIVE: &str = "rmcp=off";

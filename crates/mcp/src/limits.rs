@@ -1,33 +1,33 @@
-//! How long and how much a server may take.
+//! Limits on the time and the data that one server may take.
 
 use std::time::Duration;
 
-/// The bounds on one server. The defaults suit a chat: a person waits for the connection, and a model reads the tools.
+/// Limits of a connection. The defaults suit a chat: a user waits for the connection, and a model reads the tools.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// From the first byte to a finished handshake, all transports tried.
-    pub connect: Duration,
-    /// For one page of the tool list.
-    pub page: Duration,
-    /// For all pages of it.
-    pub list: Duration,
-    /// For one message of the server, in bytes. Images come in messages, so this is far above any text.
+pub struct ConnectionLimits {
+    /// Time for connecting, over all transports that are tried.
+    pub connect_timeout: Duration,
+    /// Time for one request, such as a page of the tool list. Tool calls have limits of their own.
+    pub request_timeout: Duration,
+    /// Time for the whole tool list.
+    pub list_timeout: Duration,
+    /// Size of one message. Images come in messages, so this is far above any text.
     pub message_bytes: usize,
-    /// For a whole tool list, counted as JSON.
-    pub tools_bytes: usize,
-    /// For the number of tools of one server.
-    pub tools: usize,
+    /// Size of the whole tool list, as JSON.
+    pub tool_list_bytes: usize,
+    /// Number of tools of one server.
+    pub tool_count: usize,
 }
 
-impl Default for Limits {
+impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
-            connect: Duration::from_secs(15),
-            page: Duration::from_secs(30),
-            list: Duration::from_mins(1),
+            connect_timeout: Duration::from_secs(15),
+            request_timeout: Duration::from_secs(30),
+            list_timeout: Duration::from_mins(1),
             message_bytes: 16 * 1024 * 1024,
-            tools_bytes: 16 * 1024 * 1024,
-            tools: 20_000,
+            tool_list_bytes: 16 * 1024 * 1024,
+            tool_count: 20_000,
         }
     }
 }

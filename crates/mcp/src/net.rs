@@ -1,17 +1,16 @@
-//! Which addresses may be reached for a user, a server or a model, and the HTTP client that keeps to it.
+//! Network policy for URLs that users, servers or models name, and the HTTP client that enforces it.
 //!
-//! A server inside a network is a good stepping stone into it, so an address that somebody typed is refused when it
-//! is not public, unless the administrator allowed it. Names are resolved once, and the connection goes to exactly the
-//! addresses that were checked: a name that answers differently the second time gains nothing.
+//! A product inside a network is a stepping stone into it (server-side request forgery). A URL is therefore refused if
+//! its address is not public, unless the administrator allowed it. Names are resolved once, and the connection goes to
+//! the addresses that were checked: a name that resolves differently the second time (DNS rebinding) gains nothing.
 
-mod address;
-mod allow;
-mod guard;
-mod names;
+mod address_class;
+mod allowlist;
+mod dns;
 mod policy;
-mod tls;
+mod ssrf_client;
 
-pub use allow::{Allow, AllowError};
-pub use guard::GuardedHttp;
-pub use names::Names;
-pub use policy::{Policy, Refused};
+pub use allowlist::{AllowlistEntry, ParseAllowlistError};
+pub use dns::DnsResolver;
+pub use policy::{NetworkPolicy, PolicyViolation};
+pub use ssrf_client::GuardedHttp;

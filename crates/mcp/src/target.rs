@@ -1,58 +1,61 @@
-//! Where to connect and what to show there.
+//! Target of a connection.
 
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
 use crate::Error;
-use crate::oauth::Session;
+use crate::oauth::TokenSource;
 
-/// An address, and the headers that go with every request to it.
+/// Address of a server, with the headers and the tokens for every request to it.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct ConnectionTarget {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
-    session: Option<Session>,
+    token_source: Option<TokenSource>,
 }
 
-impl Target {
-    /// Only the address. `ws` and `wss` mean WebSocket; with `http` and `https` the transport is found by trying.
+impl ConnectionTarget {
+    /// Creates a target without headers. `ws` and `wss` mean WebSocket; for `http` and `https` the transport is negotiated.
     pub fn new(mut url: Url) -> Self {
         url.set_fragment(None);
-        Self { url, headers: HeaderMap::new(), session: None }
+        Self { url, headers: HeaderMap::new(), token_source: None }
     }
 
-    /// Adds a header, such as `Authorization`. Its value is kept out of logs and errors.
+    /// Adds a header, such as `Authorization`. Its value does not appear in logs and errors.
     ///
-    /// Fails with [`Error::Header`] if the name or the value is not one, or if the name belongs to the protocol.
+    /// # Errors
+    ///
+    /// [`Error::Header`] if the name or the value is invalid, or if the protocol uses the name itself.
     pub fn with_header(mut self, name: &str, value: &str) -> Result<Self, Error> {
-        let wrong = |why: &str| Error::Header(why.to_owned());
-        let name = HeaderName::try_from(name.trim()).map_err(|_| wrong("a header name is not valid"))?;
-        if belongs_to_the_protocol(name.as_str()) {
-            return Err(wrong(&format!("the header {name} belongs to the protocol and cannot be set")));
+        let invalid = |why: &str| Error::Header(why.to_owned());
+        let name = HeaderName::try_from(name.trim()).map_err(|_| invalid("a header name is not valid"))?;
+        if is_protocol_header(name.as_str()) {
+            return Err(invalid(&format!("the header {name} belongs to the protocol and cannot be set")));
         }
         let mut value = HeaderValue::try_from(value.trim())
-            .map_err(|_| wrong(&format!("the value of the header {name} is not valid")))?;
+            .map_err(|_| invalid(&format!("the value of the header {name} is not valid")))?;
         value.set_sensitive(true);
         self.headers.insert(name, value);
         Ok(self)
     }
 
-    /// Puts the token of a sign-in on every request, unless there is an `Authorization` header already.
-    pub fn with_session(self, session: Session) -> Self {
-        Self { session: Some(session), ..self }
+    /// Adds the access token of a sign-in to every request, unless the target has an `Authorization` header.
+    pub fn with_token_source(self, token_source: TokenSource) -> Self {
+        Self { token_source: Some(token_source), ..self }
     }
 
-    /// Where it leads.
+    /// Returns the address.
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    pub(crate) fn session(&self) -> Option<&Session> {
-        self.session.as_ref().filter(|_| !self.headers.contains_key(AUTHORIZATION))
+    /// Returns the token source; `None` if an `Authorization` header takes its place.
+    pub(crate) fn token_source(&self) -> Option<&TokenSource> {
+        self.token_source.as_ref().filter(|_| !self.headers.contains_key(AUTHORIZATION))
     }
 }
 
-fn belongs_to_the_protocol(name: &str) -> bool {
+fn is_protocol_header(name: &str) -> bool {
     name.starts_with("mcp-")
         || name.starts_with("sec-websocket-")
         || matches!(
@@ -77,16 +80,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn header_values_are_not_shown() {
-        let target = Target::new("https://a.example/mcp#part".parse().unwrap());
+    fn debug_does_not_show_header_values() {
+        let target = ConnectionTarget::new("https://a.example/mcp#part".parse().unwrap());
         let target = target.with_header("Authorization", "Bearer s3cret").unwrap();
         assert!(!format!("{target:?}").contains("s3cret"));
         assert_eq!(target.url.as_str(), "https://a.example/mcp");
     }
 
     #[test]
-    fn a_header_error_names_the_header_and_not_its_value() {
-        let target = Target::new("https://a.example/mcp".parse().unwrap());
+    fn header_error_names_header_without_its_value() {
+        let target = ConnectionTarget::new("https://a.example/mcp".parse().unwrap());
         let error = target.clone().with_header("X-Key", "s3cret\r\nHost: b").unwrap_err();
         assert_eq!(error.to_string(), "cannot be asked: the value of the header x-key is not valid");
         for name in ["Mcp-Session-Id", "HOST", "Content-Length", "bad name", ""] {

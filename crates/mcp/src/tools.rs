@@ -1,4 +1,4 @@
-//! Tools as servers describe them, turned into the product's own types.
+//! Tool lists and results of servers, as types of the domain.
 
 use std::collections::HashSet;
 
@@ -7,34 +7,41 @@ use domain::tool::{PIECE_FILE, ToolDefinition, ToolResult};
 use rmcp::model::{ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams, ServerResult};
 use serde_json::Value;
 
-use crate::call::long;
-use crate::connection::Inner;
-use crate::offers::ask;
-use crate::{Error, icons};
+use crate::server_info::ProtocolFamily;
+use crate::session::Session;
+use crate::{Error, icons, tasks};
 
-/// The protocol's bounds on a tool's name, in characters.
-const NAME: std::ops::RangeInclusive<usize> = 1..=128;
-/// Pages of the smallest sensible size fit many times; a server that needs more is turning in a circle.
-const PAGES: usize = 500;
+/// Length of a tool name, in characters (2025-11-25, "Tool Names").
+const TOOL_NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=128;
+/// Maximum number of pages. Pages of any sensible size stay far below; a server that needs more repeats its cursors.
+const MAX_PAGES: usize = 500;
 
-/// All pages of the server's list.
-pub(crate) async fn list(connection: &Inner) -> Result<Vec<ToolDefinition>, Error> {
-    let patience = connection.limits.list;
-    tokio::time::timeout(patience, pages(connection)).await.unwrap_or(Err(Error::Timeout(patience)))
+/// Reads all pages of the tool list, and records which tools are called as tasks.
+///
+/// # Errors
+///
+/// [`Error::Timeout`], [`Error::TooLarge`] or [`Error::Protocol`] if the list exceeds a limit of
+/// [`ConnectionLimits`](crate::ConnectionLimits).
+pub(crate) async fn list_tools(session: &Session) -> Result<Vec<ToolDefinition>, Error> {
+    let limit = session.limits.list_timeout;
+    tokio::time::timeout(limit, read_pages(session)).await.unwrap_or(Err(Error::Timeout(limit)))
 }
 
-async fn pages(connection: &Inner) -> Result<Vec<ToolDefinition>, Error> {
-    let limits = connection.limits;
+async fn read_pages(session: &Session) -> Result<Vec<ToolDefinition>, Error> {
+    let limits = session.limits;
+    // Later revisions have the tasks extension instead, in which the server decides call by call.
+    let supports_tasks =
+        session.protocol == ProtocolFamily::Legacy && tasks::supports_task_calls(&session.capabilities);
     let mut tools: Vec<ToolDefinition> = Vec::new();
     let mut names = HashSet::new();
-    let mut long_calls = HashSet::new();
+    let mut task_tools = HashSet::new();
     let mut bytes = 0;
     let mut cursor = None;
-    for _ in 0..PAGES {
-        let (page, next) = match page(connection, cursor).await {
-            // A server without tools need not know the request.
+    for _ in 0..MAX_PAGES {
+        let (page, next) = match read_page(session, cursor).await {
+            // A server without the capability need not know the request.
             Err(Error::Server { code, .. })
-                if code == i64::from(ErrorCode::METHOD_NOT_FOUND.0) && !connection.offers_tools =>
+                if code == i64::from(ErrorCode::METHOD_NOT_FOUND.0) && session.capabilities.tools.is_none() =>
             {
                 return Ok(Vec::new());
             }
@@ -42,27 +49,27 @@ async fn pages(connection: &Inner) -> Result<Vec<ToolDefinition>, Error> {
         };
         for tool in page {
             bytes += tool.to_string().len();
-            if bytes > limits.tools_bytes {
-                return Err(Error::TooLarge(limits.tools_bytes));
+            if bytes > limits.tool_list_bytes {
+                return Err(Error::TooLarge(limits.tool_list_bytes));
             }
-            if connection.offers_long_calls && long::is_wanted(&tool) {
-                long_calls.extend(tool["name"].as_str().map(str::to_owned));
+            if supports_tasks && tasks::is_task_tool(&tool) {
+                task_tools.extend(tool["name"].as_str().map(str::to_owned));
             }
-            // One bad tool is no reason to lose the others.
-            let Some(mut tool) = definition(tool) else {
-                tracing::warn!("a tool was left out: its definition cannot be read");
+            // One bad definition does not cost the other tools.
+            let Some(mut tool) = parse_definition(tool) else {
+                tracing::warn!("tool left out: definition cannot be read");
                 continue;
             };
-            icons::keep_usable(&mut tool.icons, &connection.url);
+            icons::retain_usable(&mut tool.icons, &session.url);
             if names.insert(tool.name.clone()) {
                 tools.push(tool);
             }
-            if tools.len() > limits.tools {
-                return Err(Error::Protocol(format!("it lists more than {} tools", limits.tools)));
+            if tools.len() > limits.tool_count {
+                return Err(Error::Protocol(format!("it lists more than {} tools", limits.tool_count)));
             }
         }
         if next.is_none() {
-            connection.set_long_calls(long_calls);
+            session.task_tools.replace(task_tools);
             return Ok(tools);
         }
         cursor = next;
@@ -70,17 +77,18 @@ async fn pages(connection: &Inner) -> Result<Vec<ToolDefinition>, Error> {
     Err(Error::Protocol("its list of tools does not end".to_owned()))
 }
 
-async fn page(connection: &Inner, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), Error> {
+/// Reads one page. Returns its tools and the cursor of the next page.
+async fn read_page(session: &Session, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), Error> {
     let params = PaginatedRequestParams::default().with_cursor(cursor);
     let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
-    let result = ask::once(connection, request).await?;
+    let result = session.request(request).await?;
     let unreadable = || Error::Protocol("its list of tools cannot be read".to_owned());
     match result {
         ServerResult::ListToolsResult(list) => {
             let tools = list.tools.iter().map(serde_json::to_value).collect::<Result<_, _>>();
             Ok((tools.map_err(|_| unreadable())?, list.next_cursor))
         }
-        // The library gives what it cannot read as it came, for instance when one tool of many is malformed.
+        // The library passes on what it cannot read, for instance if one tool of many is malformed.
         ServerResult::CustomResult(raw) => {
             let mut list = raw.0;
             let Some(Value::Array(tools)) = list.get_mut("tools").map(Value::take) else { return Err(unreadable()) };
@@ -90,10 +98,10 @@ async fn page(connection: &Inner, cursor: Option<String>) -> Result<(Vec<Value>,
     }
 }
 
-fn definition(mut tool: Value) -> Option<ToolDefinition> {
+/// Reads a tool definition; `None` if the tool could not be called by it.
+fn parse_definition(mut tool: Value) -> Option<ToolDefinition> {
     let fields = tool.as_object_mut()?;
-    // A field that is null, or of another kind than it has to be, means the same as one that is not there: the tool can be
-    // called all the same.
+    // An optional field that is null or has the wrong type counts as absent: the tool can be called without it.
     fields.retain(|name, value| match name.as_str() {
         "title" | "description" => value.is_string(),
         "annotations" | "outputSchema" | "_meta" => value.is_object(),
@@ -104,30 +112,31 @@ fn definition(mut tool: Value) -> Option<ToolDefinition> {
         hints.retain(|name, value| if name == "title" { value.is_string() } else { value.is_boolean() });
     }
     let tool: ToolDefinition = serde_json::from_value(tool).ok()?;
-    // A name is called by and cannot be shown as another, so that one with something invisible in it is none.
-    let is_named = NAME.contains(&tool.name.chars().count()) && !tool.name.contains(is_not_for_names);
-    (is_named && tool.input_schema.is_object()).then_some(tool)
+    // A name with an invisible character could pass for another one when it is shown.
+    let has_valid_name =
+        TOOL_NAME_CHARS.contains(&tool.name.chars().count()) && !tool.name.contains(is_forbidden_in_name);
+    (has_valid_name && tool.input_schema.is_object()).then_some(tool)
 }
 
-fn is_not_for_names(character: char) -> bool {
+fn is_forbidden_in_name(character: char) -> bool {
     character.is_control() || is_invisible(character)
 }
 
-/// The result of a call.
-pub(crate) fn result(result: ServerResult) -> Result<ToolResult, Error> {
+/// Reads the result of a call.
+pub(crate) fn parse_result(result: ServerResult) -> Result<ToolResult, Error> {
     let unreadable = || Error::Protocol("its result cannot be read".to_owned());
     let raw = match result {
         ServerResult::CallToolResult(result) => serde_json::to_value(result).map_err(|_| unreadable())?,
-        // A piece of a kind that the library does not know.
+        // A content block of a type that the library does not know.
         ServerResult::CustomResult(raw) if raw.0.get("content").is_some_and(Value::is_array) => raw.0,
-        // An empty object says that it is done.
+        // An empty object means success without content.
         ServerResult::EmptyResult(_) => return Ok(ToolResult::default()),
         _ => return Err(unreadable()),
     };
     let mut result: ToolResult = serde_json::from_value(raw).map_err(|_| unreadable())?;
-    // Not for a server to say.
-    for piece in &mut result.content {
-        if let Some(fields) = piece.as_object_mut() {
+    // These fields are the product's own: a server must not set them.
+    for block in &mut result.content {
+        if let Some(fields) = block.as_object_mut() {
             fields.remove(PIECE_FILE);
         }
     }
@@ -140,8 +149,8 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_definition_is_read_as_servers_write_it() {
-        let tool = definition(json!({
+    fn reads_definition_with_null_and_unknown_fields() {
+        let tool = parse_definition(json!({
             "name": "add", "description": null, "inputSchema": { "type": "object" },
             "annotations": { "readOnlyHint": true, "other": 1 }, "_meta": { "x": 1 }, "icons": [],
         }))
@@ -151,8 +160,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_needed_to_call_a_tool_does_not_cost_the_tool() {
-        let tool = definition(json!({
+    fn ignores_malformed_optional_fields() {
+        let tool = parse_definition(json!({
             "name": "add", "title": 7, "description": ["adds"], "inputSchema": { "type": "object" }, "outputSchema": "any",
             "annotations": { "readOnlyHint": "yes", "destructiveHint": false, "title": null }, "_meta": [], "icons": {},
         }))
@@ -161,11 +170,11 @@ mod tests {
         let hints = tool.annotations.unwrap();
         assert_eq!((hints.read_only_hint, hints.destructive_hint), (None, Some(false)));
         let odd = json!({ "name": "add", "inputSchema": {}, "annotations": "none" });
-        assert_eq!(definition(odd).unwrap().annotations, None);
+        assert_eq!(parse_definition(odd).unwrap().annotations, None);
     }
 
     #[test]
-    fn what_is_no_tool_is_left_out() {
+    fn rejects_uncallable_definitions() {
         for tool in [
             json!({ "name": "", "inputSchema": {} }),
             json!({ "name": "x".repeat(129), "inputSchema": {} }),
@@ -176,7 +185,7 @@ mod tests {
             json!({ "name": 1, "inputSchema": {} }),
             json!("a"),
         ] {
-            assert!(definition(tool.clone()).is_none(), "{tool}");
+            assert!(parse_definition(tool.clone()).is_none(), "{tool}");
         }
     }
 }

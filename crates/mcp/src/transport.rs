@@ -1,4 +1,4 @@
-//! The wires: what carries JSON-RPC messages to a server and back.
+//! Transports: carry JSON-RPC messages to a server and back.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,31 +11,32 @@ use tokio::sync::Notify;
 
 use crate::Error;
 
-pub(crate) mod answer;
-mod events;
-pub(crate) mod gate;
-pub(crate) mod http;
-pub(crate) mod kept;
-pub(crate) mod sse;
+mod admission;
+pub(crate) mod capability_shim;
+pub(crate) mod http_response;
+pub(crate) mod http_sse;
+pub(crate) mod rate_gate;
+mod sse_events;
+pub(crate) mod streamable_http;
 pub(crate) mod websocket;
 
 type Outgoing = TxJsonRpcMessage<RoleClient>;
 type Incoming = RxJsonRpcMessage<RoleClient>;
 
-/// How a connection is carried.
+/// Transport of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Transport {
-    /// One HTTP POST per message, since 2025-03-26.
+pub enum TransportKind {
+    /// Streamable HTTP, since 2025-03-26: one POST per message.
     StreamableHttp,
-    /// An event stream for answers and a POST address for messages, 2024-11-05.
+    /// HTTP+SSE, 2024-11-05: an event stream for the server's messages and a POST address for the client's.
     Sse,
-    /// Not in any revision, but in use: subprotocol `mcp`, one message per frame.
+    /// WebSocket with subprotocol `mcp`, one message per frame. In no revision, but in use.
     #[serde(rename = "websocket")]
     WebSocket,
 }
 
-impl fmt::Display for Transport {
+impl fmt::Display for TransportKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::StreamableHttp => "streamable HTTP",
@@ -45,60 +46,64 @@ impl fmt::Display for Transport {
     }
 }
 
-/// Oldest first, each with the request that it concerns; without one it concerns the whole wire.
-type Reasons = VecDeque<(Option<RequestId>, Error)>;
+/// Errors, oldest first, each with the request that it concerns; `None` for the whole transport.
+type ErrorQueue = VecDeque<(Option<RequestId>, Error)>;
 
-/// So many reasons that nobody has asked for are kept; the oldest goes first.
-const REASONS: usize = 64;
+/// Maximum number of errors that were not taken; the oldest is dropped.
+const MAX_PENDING_ERRORS: usize = 64;
 
-/// Why a wire ended, or the stream with the answer to one request. The protocol library only learns that it did; the
-/// reason is left here for whoever was waiting.
+/// Slot for the error that ended a transport, or the response stream of one request.
+///
+/// The protocol library learns only that a stream ended. The transport leaves the reason here, where the request that
+/// fails takes it. Clones share the slot.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Fault {
-    reasons: Arc<Mutex<Reasons>>,
+pub(crate) struct TransportErrorSlot {
+    errors: Arc<Mutex<ErrorQueue>>,
+    /// Request that this handle stores and takes errors of; `None` for the whole transport.
     request: Option<RequestId>,
     doubt: Arc<Notify>,
 }
 
-impl Fault {
-    /// The same, for the answer to one request: where answers have streams of their own, what broke one of them says
-    /// nothing of the others.
-    pub(crate) fn of(&self, request: &RequestId) -> Self {
+impl TransportErrorSlot {
+    /// Returns the slot of one request. Where responses have streams of their own, the error of one says nothing about
+    /// the others.
+    pub(crate) fn for_request(&self, request: &RequestId) -> Self {
         Self { request: Some(request.clone()), ..self.clone() }
     }
 
-    /// The wire has not ended, but the server may be gone: the stream on which it speaks cannot be had again.
-    fn doubt(&self) {
+    /// Signals that the server may be gone although the transport has not ended: its event stream cannot be restored.
+    fn signal_doubt(&self) {
         self.doubt.notify_one();
     }
 
-    /// Waits for such a doubt.
+    /// Waits until the transport doubts that the server is there.
     pub(crate) async fn doubted(&self) {
         self.doubt.notified().await;
     }
 
+    /// Stores an error, unless there is an earlier one.
     fn set(&self, error: Error) {
-        let mut reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
-        // The first one is the cause of the others.
-        if reasons.iter().all(|(request, _)| *request != self.request) {
-            reasons.push_back((self.request.clone(), error));
+        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        // The first error is the cause of those that follow.
+        if errors.iter().all(|(request, _)| *request != self.request) {
+            errors.push_back((self.request.clone(), error));
         }
-        if reasons.len() > REASONS {
-            reasons.pop_front();
+        if errors.len() > MAX_PENDING_ERRORS {
+            errors.pop_front();
         }
     }
 
-    /// The reason, if one was left: that of the request, else that of the wire. Once.
+    /// Takes the error of the request, else that of the transport.
     pub(crate) fn take(&self) -> Option<Error> {
-        let mut reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = reasons.iter().position(|(request, _)| *request == self.request);
-        let place = own.or_else(|| reasons.iter().position(|(request, _)| request.is_none()))?;
-        reasons.remove(place).map(|(_, error)| error)
+        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = errors.iter().position(|(request, _)| *request == self.request);
+        let index = own.or_else(|| errors.iter().position(|(request, _)| request.is_none()))?;
+        errors.remove(index).map(|(_, error)| error)
     }
 }
 
-/// Reads one message of a wire that carries nothing but messages.
-fn parse(text: &str) -> Result<Incoming, Error> {
+/// Parses one message.
+fn parse_message(text: &str) -> Result<Incoming, Error> {
     serde_json::from_str(text)
         .map_err(|_| Error::Protocol("it sent something that is not a JSON-RPC message".to_owned()))
 }
@@ -108,26 +113,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_broke_one_answer_is_not_said_of_another() {
-        let wire = Fault::default();
-        let [first, second] = [1, 2].map(|id| wire.of(&RequestId::Number(id)));
+    fn keeps_errors_of_requests_apart() {
+        let transport = TransportErrorSlot::default();
+        let [first, second] = [1, 2].map(|id| transport.for_request(&RequestId::Number(id)));
         first.set(Error::TooLarge(1));
         first.set(Error::Closed);
-        assert!(second.take().is_none() && wire.take().is_none());
+        assert!(second.take().is_none() && transport.take().is_none());
         assert!(matches!(first.take(), Some(Error::TooLarge(1))));
         assert!(first.take().is_none());
-        wire.set(Error::Version);
-        assert!(matches!(second.take(), Some(Error::Version)), "the end of the wire is the end of every answer");
+        transport.set(Error::Version);
+        assert!(matches!(second.take(), Some(Error::Version)), "the end of the transport is the end of every answer");
     }
 
     #[test]
-    fn reasons_that_nobody_asks_for_are_bounded() {
-        let wire = Fault::default();
+    fn bounds_errors_that_are_not_taken() {
+        let transport = TransportErrorSlot::default();
         for id in 0..1000 {
-            wire.of(&RequestId::Number(id)).set(Error::Closed);
+            transport.for_request(&RequestId::Number(id)).set(Error::Closed);
         }
-        assert_eq!(wire.reasons.lock().unwrap_or_else(PoisonError::into_inner).len(), REASONS);
-        assert!(wire.of(&RequestId::Number(0)).take().is_none());
-        assert!(wire.of(&RequestId::Number(999)).take().is_some());
+        assert_eq!(transport.errors.lock().unwrap_or_else(PoisonError::into_inner).len(), MAX_PENDING_ERRORS);
+        assert!(transport.for_request(&RequestId::Number(0)).take().is_none());
+        assert!(transport.for_request(&RequestId::Number(999)).take().is_some());
     }
 }

@@ -14,19 +14,21 @@ mod peer;
 use std::time::Duration;
 
 use domain::tool::{Outcome, ToolResult};
-use mcp::net::{GuardedHttp, Policy};
-use mcp::{CallError, CallOptions, Client, Connection, Era, Limits, Target, Transport};
+use mcp::net::{GuardedHttp, NetworkPolicy};
+use mcp::{
+    CallError, CallOptions, Client, Connection, ConnectionLimits, ConnectionTarget, ProtocolFamily, TransportKind,
+};
 use peer::Peer;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 async fn connect(url: &str) -> Connection {
-    let guard = GuardedHttp::new(Policy::new(&[], true, vec![])).unwrap();
+    let guard = GuardedHttp::new(NetworkPolicy::new(&[], true, vec![])).unwrap();
     // A busy machine starts these servers' sessions slowly.
-    let limits = Limits { connect: Duration::from_mins(1), ..Limits::default() };
+    let limits = ConnectionLimits { connect_timeout: Duration::from_mins(1), ..ConnectionLimits::default() };
     let client = Client::new(guard).with_limits(limits);
-    client.connect(Target::new(url.parse().unwrap()), &CancellationToken::new()).await.unwrap()
+    client.connect(ConnectionTarget::new(url.parse().unwrap()), &CancellationToken::new()).await.unwrap()
 }
 
 fn object(value: Value) -> Map<String, Value> {
@@ -70,7 +72,8 @@ async fn use_everything(connection: &Connection) {
 /// A call that takes longer than its idle time lives on its progress reports, and stops when it is told to.
 async fn progress_and_cancel(connection: &Connection) {
     let (sender, mut reports) = mpsc::channel(64);
-    let options = CallOptions { idle: Duration::from_secs(4), on_progress: Some(sender), ..CallOptions::default() };
+    let options =
+        CallOptions { idle_timeout: Duration::from_secs(4), on_progress: Some(sender), ..CallOptions::default() };
     let arguments = object(json!({ "duration": 6, "steps": 6 }));
     let done = connection.call_tool("trigger-long-running-operation", arguments, options).await.unwrap();
     assert!(done.to_model_text().contains("completed"));
@@ -102,7 +105,7 @@ async fn everything_over_streamable_http() {
     let peer = Peer::start("mcp-server-everything", &["streamableHttp"], &[("PORT", "{port}")]);
     let connection = connect(&format!("http://127.0.0.1:{}/mcp", peer.port)).await;
     let info = connection.info();
-    assert_eq!((info.transport, info.era), (Transport::StreamableHttp, Era::Legacy));
+    assert_eq!((info.transport, info.protocol), (TransportKind::StreamableHttp, ProtocolFamily::Legacy));
     assert_eq!(info.protocol_version, "2025-11-25");
     assert_eq!(info.name, "mcp-servers/everything");
     assert!(info.instructions.is_some());
@@ -118,7 +121,7 @@ async fn everything_over_streamable_http() {
 async fn everything_over_http_with_sse() {
     let mut peer = Peer::start("mcp-server-everything", &["sse"], &[("PORT", "{port}")]);
     let connection = connect(&format!("http://localhost:{}/sse", peer.port)).await;
-    assert_eq!((connection.info().transport, connection.info().era), (Transport::Sse, Era::Legacy));
+    assert_eq!((connection.info().transport, connection.info().protocol), (TransportKind::Sse, ProtocolFamily::Legacy));
     use_everything(&connection).await;
     progress_and_cancel(&connection).await;
 
@@ -146,10 +149,13 @@ async fn files_behind_a_proxy_of_both_eras() {
     std::fs::write(&note, "written by the test").unwrap();
 
     let modern = connect(&format!("http://127.0.0.1:{}/mcp", peer.port)).await;
-    assert_eq!((modern.info().transport, modern.info().era), (Transport::StreamableHttp, Era::Modern));
+    assert_eq!(
+        (modern.info().transport, modern.info().protocol),
+        (TransportKind::StreamableHttp, ProtocolFamily::Modern)
+    );
     assert_eq!(modern.info().protocol_version, "2026-07-28");
     let sse = connect(&format!("http://127.0.0.1:{}/sse", peer.port)).await;
-    assert_eq!((sse.info().transport, sse.info().era), (Transport::Sse, Era::Legacy));
+    assert_eq!((sse.info().transport, sse.info().protocol), (TransportKind::Sse, ProtocolFamily::Legacy));
 
     for connection in [&modern, &sse] {
         assert!(names(connection).await.contains(&"read_text_file".to_owned()));
@@ -177,7 +183,10 @@ async fn files_behind_a_proxy_of_the_older_era() {
     ];
     let peer = Peer::start("mcp-proxy", &arguments, &[]);
     let connection = connect(&format!("http://127.0.0.1:{}/mcp", peer.port)).await;
-    assert_eq!((connection.info().transport, connection.info().era), (Transport::StreamableHttp, Era::Legacy));
+    assert_eq!(
+        (connection.info().transport, connection.info().protocol),
+        (TransportKind::StreamableHttp, ProtocolFamily::Legacy)
+    );
     assert!(names(&connection).await.contains(&"list_directory".to_owned()));
 }
 
@@ -197,7 +206,10 @@ async fn memory_behind_a_websocket_gateway() {
     let mut peer = Peer::start("supergateway", &arguments, &settings);
     let url = format!("ws://127.0.0.1:{}/message", peer.port);
     let connection = connect(&url).await;
-    assert_eq!((connection.info().transport, connection.info().era), (Transport::WebSocket, Era::Legacy));
+    assert_eq!(
+        (connection.info().transport, connection.info().protocol),
+        (TransportKind::WebSocket, ProtocolFamily::Legacy)
+    );
     assert!(names(&connection).await.contains(&"create_entities".to_owned()));
     let entity = json!({ "name": "Ada", "entityType": "person", "observations": ["wrote the first program"] });
     let made = call(&connection, "create_entities", json!({ "entities": [entity] })).await;
@@ -230,10 +242,10 @@ async fn a_proxy_that_wants_a_key() {
     ];
     let peer = Peer::start("mcp-proxy", &arguments, &[]);
     let url: url::Url = format!("http://127.0.0.1:{}/mcp", peer.port).parse().unwrap();
-    let client = Client::new(GuardedHttp::new(Policy::new(&[], true, vec![])).unwrap());
-    let refused = client.connect(Target::new(url.clone()), &CancellationToken::new()).await.unwrap_err();
+    let client = Client::new(GuardedHttp::new(NetworkPolicy::new(&[], true, vec![])).unwrap());
+    let refused = client.connect(ConnectionTarget::new(url.clone()), &CancellationToken::new()).await.unwrap_err();
     assert_eq!(refused.to_string(), "answered 401: it wants sign-in");
-    let target = Target::new(url).with_header("X-API-Key", "k3y").unwrap();
+    let target = ConnectionTarget::new(url).with_header("X-API-Key", "k3y").unwrap();
     let connection = client.connect(target, &CancellationToken::new()).await.unwrap();
     assert!(!names(&connection).await.is_empty());
 }

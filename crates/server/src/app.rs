@@ -1,6 +1,6 @@
 //! What a handler may use.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -23,11 +23,11 @@ use crate::models::catalogue::Catalogue;
 use crate::nodes::{self, Identity, Post};
 use crate::places::Places;
 use crate::runs::Runs;
-use crate::secrets::Secrets;
-use crate::tasks::Tasks;
 use crate::threads;
 use crate::tools::google_drive::GoogleDrive;
 use crate::tools::{Tools, sign_in};
+use platform::BackgroundTasks;
+use platform::SecretSealer;
 
 /// The app: everything a handler may use. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -45,9 +45,9 @@ pub struct Parts {
     /// The database.
     pub store: Store,
     /// Seals what is stored and must not be read.
-    pub secrets: Arc<Secrets>,
+    pub secrets: Arc<SecretSealer>,
     /// Background work.
-    pub tasks: Tasks,
+    pub tasks: BackgroundTasks,
     /// Where letters are handed in, if there is a mail server.
     pub mail: Option<Mailer>,
     /// Accounts and access tokens.
@@ -74,6 +74,12 @@ pub struct Parts {
     pub downloads: Places,
     /// What limits programs that ask in a person's name.
     pub door: door::Limits,
+    /// Notices keys that end while answers are given to them.
+    pub key_watch: door::KeyWatch,
+    /// Servers that are asked once for their tools, per user.
+    pub probes: Places,
+    /// The same per network address.
+    pub probes_by_address: Places<IpAddr>,
     /// That this process uses the data folder, where that is known.
     pub identity: Option<Identity>,
     /// To the other nodes on the same database.
@@ -86,6 +92,11 @@ const IMPORTS: usize = 2;
 const UPLOADS: Limit = Limit { each: 4, all: 16 };
 /// Files that are sent at a time: more than a browser asks for in two tabs.
 const DOWNLOADS: Limit = Limit { each: 16, all: 64 };
+
+/// Servers that are asked at a time for their tools without being kept: each is a connection with an answer of up to 16 MiB.
+const PROBES: Limit = Limit { each: 4, all: 64 };
+/// The same for one network address.
+const PROBES_BY_ADDRESS: Limit = Limit { each: 16, all: 64 };
 
 impl std::ops::Deref for App {
     type Target = Parts;
@@ -106,8 +117,8 @@ impl App {
         data_folder::prepare(&config.data_dir)
             .with_context(|| format!("cannot make the data folder {}", config.data_dir.display()))?;
         let secrets = match &config.master_key {
-            Some(key) => Secrets::from_base64("CHAT_MASTER_KEY", key.expose_secret())?,
-            None => Secrets::from_file(&config.data_dir.join("master.key"))?,
+            Some(key) => SecretSealer::from_base64("CHAT_MASTER_KEY", key.expose_secret())?,
+            None => SecretSealer::from_file(&config.data_dir.join("master.key"))?,
         };
         let secrets = Arc::new(secrets);
         let site_url = match &config.site_url {
@@ -117,7 +128,7 @@ impl App {
         let store = Store::open(&config.database_url).await?;
         // A new database is as open as the process's file mode mask says.
         data_folder::restrict(&config.data_dir);
-        let tasks = Tasks::default();
+        let tasks = BackgroundTasks::default();
         let auth = Auth::start(&config, &site_url, &store, &secrets, &clock).await?;
         let mail =
             config.smtp.as_ref().map(|smtp| Mailer::new(&smtp.url, smtp.from.as_ref(), &site_url)).transpose()?;
@@ -153,6 +164,9 @@ impl App {
             uploads: Places::new(UPLOADS),
             downloads: Places::new(DOWNLOADS),
             door,
+            key_watch: door::KeyWatch::default(),
+            probes: Places::new(PROBES),
+            probes_by_address: Places::new(PROBES_BY_ADDRESS),
             identity,
             post,
         }));
@@ -197,5 +211,5 @@ async fn watch_database(app: App) {
         };
         tokio::join!(app.store.keep_watch(), tell)
     };
-    app.tasks.stopping().run_until_cancelled(watch).await;
+    app.tasks.shutdown_token().run_until_cancelled(watch).await;
 }

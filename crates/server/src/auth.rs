@@ -26,7 +26,7 @@ pub mod phone;
 pub mod pkce;
 pub mod presence;
 pub mod qr;
-mod reauthentication;
+pub mod reauthentication;
 pub mod recovery;
 pub mod redirects;
 pub mod refresh_token;
@@ -46,7 +46,7 @@ use url::Url;
 
 use crate::app::App;
 use crate::config::Config;
-use crate::secrets::Secrets;
+use platform::SecretSealer;
 
 use admin::AdminKey;
 use keys::Keys;
@@ -83,7 +83,7 @@ impl Auth {
         config: &Config,
         site: &Url,
         store: &Store,
-        secrets: &Secrets,
+        secrets: &SecretSealer,
         clock: &Arc<dyn Clock>,
     ) -> anyhow::Result<Self> {
         // Chosen by hand, because a second back end in the tree would make the library's own choice panic. A second app in

@@ -12,11 +12,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lettre::message::Mailbox;
-use mcp::net::Allow;
+use mcp::net::AllowlistEntry;
 use secrecy::SecretString;
 use url::Url;
 
 use crate::auth::address::TrustedProxy;
+use crate::auth::password::PasswordRules;
+use crate::auth::redirects::is_loopback;
 
 pub use host_name::{HostName, InvalidHostName};
 pub use limits::{Limit, Limits};
@@ -29,6 +31,8 @@ const SHORTEST_SERVICE_ROLE_KEY: usize = 32;
 
 /// How long the built-in model stays in memory for nobody.
 const IDLE: Duration = Duration::from_mins(10);
+/// How old the last proof of identity may be, unless the configuration says otherwise.
+const REAUTHENTICATION_AFTER: Duration = Duration::from_mins(15);
 
 /// The settings of one process.
 #[derive(Debug, Clone)]
@@ -64,7 +68,7 @@ pub struct Config {
     /// The folder where `cargo xtask run` puts weights: `$XDG_CACHE_HOME` or `~/.cache`, then `ai-chat-mcp/models`.
     pub model_cache: Option<PathBuf>,
     /// `CHAT_NETWORK_ALLOW`: what URLs given by people may reach although it is private.
-    pub network_allow: Vec<Allow>,
+    pub network_allow: Vec<AllowlistEntry>,
     /// `CHAT_CORS_ORIGINS`: pages of other origins that may use the auth, data and functions APIs. Default: none.
     pub cors_origins: Vec<Origin>,
     /// `CHAT_ALLOWED_HOSTS`: names under which this server is reached, beside that of the site URL. Default: none.
@@ -81,8 +85,15 @@ pub struct Config {
     pub smtp: Option<Smtp>,
     /// `CHAT_REDIRECT_ALLOW`: patterns of addresses to which mailed links may lead beside the site.
     pub redirect_allow: Vec<String>,
-    /// `CHAT_PASSWORD_REAUTHENTICATION`: a sign-in that is older than a day needs a mailed code for a new password.
+    /// `CHAT_REAUTHENTICATION_MINUTES`: how old the last proof of identity of a sign-in may be for changes of passwords,
+    /// addresses, factors and API keys. Default 15 minutes; `None` when it is 0: any age will do.
+    pub reauthentication_after: Option<Duration>,
+    /// `CHAT_PASSWORD_REAUTHENTICATION`: the password is no proof; a new one needs a mailed code or one of a second factor,
+    /// and where nothing else is asked for, one when the sign-in is older than a day.
     pub password_reauthentication: bool,
+    /// `CHAT_REFUSE_COMMON_PASSWORDS`: which new passwords are refused. Default: common ones, where other machines can reach
+    /// the program: it listens on more than loopback, or its site URL is not on loopback.
+    pub password_rules: PasswordRules,
     /// `CHAT_AUTOCONFIRM`: accounts are confirmed at once. On as long as there is no mail server.
     pub autoconfirm: bool,
     /// `CHAT_ANONYMOUS_SIGN_IN`: people may use the chat without saying who they are. Default off.
@@ -174,11 +185,14 @@ impl Config {
             let reason = "codes are mailed, so it needs SMTP_URL".to_owned();
             return Err(ConfigError::Bad { name: "CHAT_PASSWORD_REAUTHENTICATION".into(), reason });
         }
+        let listen = source
+            .parse("CHAT_LISTEN", "an address such as 127.0.0.1:3000")?
+            .unwrap_or(SocketAddr::from(([127, 0, 0, 1], 3000)));
+        let site_url = source.url("CHAT_SITE_URL")?;
+        let is_reachable = !listen.ip().is_loopback() || site_url.as_ref().is_some_and(|url| !is_loopback(url));
         let config = Self {
-            listen: source
-                .parse("CHAT_LISTEN", "an address such as 127.0.0.1:3000")?
-                .unwrap_or(SocketAddr::from(([127, 0, 0, 1], 3000))),
-            site_url: source.url("CHAT_SITE_URL")?,
+            listen,
+            site_url,
             database_url,
             model: source.text("CHAT_MODEL"),
             providers,
@@ -216,6 +230,14 @@ impl Config {
             anonymous_sign_in: source.switch("CHAT_ANONYMOUS_SIGN_IN")?.unwrap_or(false),
             smtp,
             redirect_allow: source.list("CHAT_REDIRECT_ALLOW", "addresses")?,
+            password_rules: PasswordRules {
+                refuse_common: source.switch("CHAT_REFUSE_COMMON_PASSWORDS")?.unwrap_or(is_reachable),
+            },
+            reauthentication_after: match source.parse::<u32>("CHAT_REAUTHENTICATION_MINUTES", "a number of minutes")? {
+                None => Some(REAUTHENTICATION_AFTER),
+                Some(0) => None,
+                Some(minutes) => Some(Duration::from_mins(minutes.into())),
+            },
             password_reauthentication,
             rate_limits: source.switch("CHAT_RATE_LIMITS")?.unwrap_or(true),
             limits: Limits::read(&mut source)?,

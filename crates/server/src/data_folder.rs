@@ -25,13 +25,19 @@ pub fn prepare(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Restricts the folder and its files to their owner, and returns what was open to others. What cannot be restricted, because
+/// Restricts the folder and everything in it to their owner, and returns what was open to others. What cannot be restricted, because
 /// it belongs to somebody else, is logged.
 pub fn restrict(folder: &Path) -> Vec<String> {
-    let files = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-    let files = files.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path());
     let mut restricted = Vec::new();
-    for path in std::iter::once(folder.to_owned()).chain(files) {
+    let mut pending = vec![folder.to_owned()];
+    while let Some(path) = pending.pop() {
+        // What a symbolic link leads to stands elsewhere and may be meant for others, such as the weights of a model.
+        let entries = fs::read_dir(&path).into_iter().flatten().filter_map(Result::ok);
+        pending.extend(
+            entries
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir()))
+                .map(|entry| entry.path()),
+        );
         let Ok(mode) = fs::metadata(&path).map(|metadata| metadata.permissions().mode()) else { continue };
         if mode & SHARED_BITS == 0 {
             continue;
@@ -61,8 +67,19 @@ mod tests {
         fs::write(&file, "rows").unwrap();
         fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
         fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
-        assert_eq!(restrict(&folder).len(), 2);
+        let inner = folder.join("models");
+        fs::create_dir(&inner).unwrap();
+        fs::set_permissions(&inner, Permissions::from_mode(0o755)).unwrap();
+        let weights = inner.join("weights");
+        fs::write(&weights, "numbers").unwrap();
+        fs::set_permissions(&weights, Permissions::from_mode(0o640)).unwrap();
+        let elsewhere = outer.path().join("elsewhere");
+        fs::write(&elsewhere, "public").unwrap();
+        fs::set_permissions(&elsewhere, Permissions::from_mode(0o644)).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, folder.join("link")).unwrap();
+        assert_eq!(restrict(&folder).len(), 4);
         assert_eq!((mode(&folder), mode(&file)), (0o700, 0o600));
+        assert_eq!((mode(&inner), mode(&weights), mode(&elsewhere)), (0o700, 0o600, 0o644));
         assert!(restrict(&folder).is_empty());
     }
 }

@@ -2,6 +2,7 @@
 //! program asks for it, with the person's tools. Nothing of it is stored but the list of calls.
 
 mod answer_text;
+mod key_watch;
 mod limits;
 mod stop_filter;
 mod tools;
@@ -22,12 +23,11 @@ use crate::tools::Toolset;
 use crate::tools::discovery::Offer;
 
 use answer_text::AnswerText;
+pub use key_watch::KeyWatch;
 pub use limits::{Limits, Refused, Turn};
 
 /// How often the model may be asked in one answer.
 const ROUNDS: usize = 25;
-/// How often an answer looks whether its key still holds.
-const KEY_LOOK: Duration = Duration::from_secs(1);
 /// Pieces on their way to the program; a program that does not read holds the model up.
 const AHEAD: usize = 64;
 /// How long a provider that wants a pause is waited for before the first word. A program can wait itself, and knows then
@@ -131,7 +131,7 @@ pub fn answer(app: &App, question: Question, turn: Turn) -> impl Stream<Item = S
         let end = tokio::select! {
             biased;
             () = cancel.cancelled() => return,
-            () = inner.tasks.stopping().cancelled() => Err(Failure::Stopping),
+            () = inner.tasks.shutdown_token().cancelled() => Err(Failure::Stopping),
             () = revoked(&inner, question.user, question.key) => {
                 cancel.cancel();
                 Err(Failure::Revoked)
@@ -149,15 +149,11 @@ pub fn answer(app: &App, question: Question, turn: Turn) -> impl Stream<Item = S
     })
 }
 
-/// Waits until a key has been ended, at whichever node.
+/// Waits until the key of a question has ended. A question without one never ends so.
 async fn revoked(app: &App, user: UserId, key: Option<ApiKeyId>) {
-    let Some(id) = key else { return std::future::pending().await };
-    loop {
-        tokio::time::sleep(KEY_LOOK).await;
-        // While the database is away the key holds: the answer was allowed when it began.
-        if app.store.list_api_keys(user).await.is_ok_and(|keys| keys.iter().all(|key| key.id != id)) {
-            return;
-        }
+    match key {
+        Some(key) => KeyWatch::ended(app, user, key).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -105,6 +105,7 @@ fn table() -> Vec<Section> {
                 post("/sessions/{id}/shares", Owner, shares::create),
                 get("/shares", SignedIn, shares::list),
                 delete("/shares/{id}", Owner, shares::end),
+                delete("/shares", SignedIn, shares::end_all),
                 // Whoever has the link.
                 get("/shared/{token}", Anyone, shares::show),
                 get("/shared/{token}/files/{file}", Anyone, shares::show_file),
@@ -154,11 +155,14 @@ fn table() -> Vec<Section> {
                 get("/keys", SignedIn, api_keys::list),
                 post("/keys", SignedIn, api_keys::create),
                 delete("/keys/{id}", Owner, api_keys::end),
+                delete("/keys", SignedIn, api_keys::end_all),
                 get("/events", SignedIn, events::follow),
                 get("/google-drive", SignedIn, google_drive::status),
                 delete("/google-drive", SignedIn, google_drive::unlink),
                 get("/account/devices", SignedIn, account::devices),
                 delete("/account/devices/{id}", Owner, account::end_device),
+                get("/account/reauthentication", SignedIn, account::proof_methods),
+                post("/account/reauthentication", SignedIn, account::prove_again),
                 post("/account/delete", SignedIn, account::delete),
                 get("/account/export", SignedIn, export::everything),
                 post("/account/import", SignedIn, import::import),
@@ -182,7 +186,10 @@ pub fn routes(app: &App) -> Router {
     let routes = table().into_iter().fold(Router::new(), |routes, section| section.add_to(routes));
     let routes = routes
         .fallback(assets::serve)
-        .layer(from_fn_with_state(Intake::new(app.config.limits.bodies_bytes), intake::bound))
+        .layer(from_fn_with_state(
+            Intake::new(app.config.limits.bodies_bytes, &app.config.trusted_proxies),
+            intake::bound,
+        ))
         .layer(CatchPanicLayer::custom(error::after_panic))
         .with_state(app.clone());
     let routes = cors::allow(routes, &app.config.cors_origins);

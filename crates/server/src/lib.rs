@@ -17,8 +17,5 @@ pub mod models;
 pub mod nodes;
 pub mod places;
 pub mod runs;
-pub mod secrets;
-pub mod tasks;
-pub mod telemetry;
 pub mod threads;
 pub mod tools;

@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use platform::logging;
 #[cfg(feature = "local")]
 use server::models::weights;
-use server::{app::App, config::Config, http, telemetry, threads};
+use server::{app::App, config::Config, http, threads};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -63,13 +64,13 @@ fn want_huge_pages(wanted: bool) {
 
 fn run() -> anyhow::Result<()> {
     let config = Config::load()?;
-    telemetry::start(&config);
+    logging::start(&config.log);
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     runtime.enable_all().thread_keep_alive(threads::KEPT).build()?.block_on(async {
         let listener = http::listen(config.listen)?;
         let app = App::start(config, listener.local_addr()?).await?;
         // 1. Serve until the system asks to stop.  2. Open streams end and connections drain.
-        http::serve(app.clone(), listener, telemetry::stop_signal()).await;
+        http::serve(app.clone(), listener, logging::shutdown_signal()).await;
         // 3. Runs come to rest and reach the database.  4. Other nodes get what is left of them.  5. The database closes.
         app.stop().await;
         Ok(())

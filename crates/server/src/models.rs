@@ -27,11 +27,11 @@ use store::Store;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::secrets::Secrets;
 use crate::tools::discovery::Capacity;
 use catalogue::{Catalogue, Facts};
 use listing::Listing;
 use own::OwnProviders;
+use platform::SecretSealer;
 
 pub use advice::{advise, with_advice};
 
@@ -138,7 +138,12 @@ pub struct Models {
 impl Models {
     /// From the settings, and over the guarded client those of each person. A chosen model of a provider that is not
     /// configured is refused.
-    pub fn new(config: &Config, store: &Store, secrets: &Arc<Secrets>, guard: &GuardedHttp) -> anyhow::Result<Self> {
+    pub fn new(
+        config: &Config,
+        store: &Store,
+        secrets: &Arc<SecretSealer>,
+        guard: &GuardedHttp,
+    ) -> anyhow::Result<Self> {
         #[cfg(feature = "local")]
         let built_in = built_in::BuiltIn::start(config)?;
         let chosen = match config.model.as_deref() {

@@ -141,7 +141,7 @@ pub async fn leave(app: &App) {
 
 async fn keep(app: App) {
     let mut keeper = Keeper::default();
-    while pause(app.tasks.stopping(), BEAT).await {
+    while pause(app.tasks.shutdown_token(), BEAT).await {
         if let Err(error) = keeper.round(&app).await {
             tracing::warn!(%error, "the other nodes could not be looked after");
             // While nobody can write, nobody's beat stands still for a reason.
@@ -188,7 +188,7 @@ impl Keeper {
 
 /// Hears what the others tell, over one connection after the other.
 async fn hear(app: App) {
-    let stopping = app.tasks.stopping().clone();
+    let stopping = app.tasks.shutdown_token().clone();
     loop {
         let heard = async {
             if let Some(listener) = app.store.listen().await? {
@@ -240,7 +240,7 @@ fn take(app: &App, told: Told) {
 }
 
 async fn deliver(app: App, mut outbox: Outbox) {
-    let stopping = app.tasks.stopping().clone();
+    let stopping = app.tasks.shutdown_token().clone();
     while let Some(Some(told)) = stopping.run_until_cancelled(outbox.receiver.recv()).await {
         if matches!(told, Told::Event { .. }) {
             outbox.backlog.events.fetch_sub(1, Ordering::Relaxed);

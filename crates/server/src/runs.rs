@@ -35,7 +35,7 @@ use std::time::Duration;
 use domain::attachment::Attachment;
 use domain::message::{MessageStatus, Part};
 use domain::model::ModelError;
-use domain::{AttachmentId, ChatId, Clock, MessageId, NodeId, QueuedId, RunId, UserId};
+use domain::{ChatId, Clock, MessageId, NodeId, QueuedId, RunId, UserId};
 use store::Store;
 use store::branches::Place;
 use store::chats::NewTurn;
@@ -47,8 +47,8 @@ use crate::app::App;
 use crate::config::Limits;
 use crate::events::{Event, RunState};
 use crate::models::meter::Bill;
-use crate::tasks::Tasks;
 use crate::tools::Selection;
+use platform::BackgroundTasks;
 
 use long_calls::LiveCalls;
 use questions::Questions;
@@ -186,7 +186,7 @@ impl Runs {
     /// for [`Runs::resume`]. `former` is a node that is known to be gone.
     pub async fn start(
         store: &Store,
-        tasks: &Tasks,
+        tasks: &BackgroundTasks,
         clock: &dyn Clock,
         former: Option<NodeId>,
         limits: Limits,
@@ -196,7 +196,7 @@ impl Runs {
             store.remove_node(former).await?;
         }
         let suspended = recovery::close_unfinished(store, &store.claim_runs().await?, clock.now()).await?;
-        let (journal, writer) = Journal::new(store.clone(), tasks.stopping().clone());
+        let (journal, writer) = Journal::new(store.clone(), tasks.shutdown_token().clone());
         tasks.spawn("journal", writer);
         let held = Arc::default();
         Ok((Self { active: Mutex::default(), journal, limits, held, replicas: Replicas::default() }, suspended))
@@ -224,7 +224,15 @@ impl Runs {
     /// Stores the person's message and begins the turn that answers it.
     pub async fn begin(&self, app: &App, owner: UserId, question: Question) -> Result<Arc<Run>, BeginError> {
         let home = app.home(owner, question.chat);
-        let (model, settings) = choice::model_of(app, &home, owner, question.chat).await?;
+        let (model, settings) = match choice::model_of(app, &home, owner, question.chat).await {
+            Ok(chosen) => chosen,
+            // Whose chat it is comes before what is wrong with it.
+            Err(BeginError::Model(error)) => {
+                let chat = home.get_chat(owner, question.chat).await.map_err(BeginError::Store)?;
+                return Err(if chat.is_some() { error.into() } else { BeginError::NoChat });
+            }
+            Err(error) => return Err(error),
+        };
         let answer = MessageId::fresh();
         let run = Arc::new(Run {
             id: RunId::fresh(),
@@ -292,20 +300,16 @@ impl Runs {
         Ok(run)
     }
 
-    /// What was attached to one of the newest messages of a chat.
-    pub async fn attachment(
-        &self,
-        app: &App,
-        owner: UserId,
-        chat: ChatId,
-        id: AttachmentId,
-    ) -> Result<Option<Attachment>, store::Error> {
+    /// Returns what was attached to the newest messages of a chat, the newest first.
+    pub async fn attachments(&self, app: &App, owner: UserId, chat: ChatId) -> Result<Vec<Attachment>, store::Error> {
         let messages = app.home(owner, chat).list_messages(owner, chat, history::MESSAGES).await?;
         let parts = messages.into_iter().rev().flat_map(|message| message.parts);
-        Ok(parts.into_iter().find_map(|part| match part {
-            Part::Attachment { attachment } if attachment.id == id => Some(*attachment),
-            _ => None,
-        }))
+        Ok(parts
+            .filter_map(|part| match part {
+                Part::Attachment { attachment } => Some(*attachment),
+                _ => None,
+            })
+            .collect())
     }
 
     /// The turn that goes on in a chat, if it is the caller's.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
-use crate::tasks::Tasks;
+use platform::BackgroundTasks;
 
 /// How long the runtime keeps a thread that it does not need.
 pub const KEPT: Duration = Duration::from_secs(5);
@@ -25,14 +25,14 @@ const ROUNDS: u32 = 4;
 const HOLD: Duration = Duration::from_millis(20);
 
 /// Replaces the runtime's threads after each rush, until the app shuts down.
-pub async fn renew(tasks: Tasks) {
+pub async fn renew(tasks: BackgroundTasks) {
     if Handle::current().runtime_flavor() != RuntimeFlavor::MultiThread {
         return;
     }
     let (mut most, mut rounds) = (0, 0);
     loop {
         tokio::select! {
-            () = tasks.stopping().cancelled() => return,
+            () = tasks.shutdown_token().cancelled() => return,
             () = tokio::time::sleep(EVERY) => {}
         }
         let now = tasks.count();
@@ -49,7 +49,7 @@ pub async fn renew(tasks: Tasks) {
 
 /// Holds up as many threads as work on tasks.
 #[expect(clippy::disallowed_methods, reason = "a thread that waits for tokio would not be replaced")]
-fn replace(tasks: &Tasks) {
+fn replace(tasks: &BackgroundTasks) {
     for _ in 0..Handle::current().metrics().num_workers() {
         tasks.spawn("hold up a thread", async { block_in_place(|| thread::sleep(HOLD)) });
     }
@@ -63,17 +63,17 @@ mod tests {
     use super::*;
 
     /// The threads that run so many tasks.
-    async fn at_work(tasks: &Tasks) -> HashSet<ThreadId> {
+    async fn at_work(tasks: &BackgroundTasks) -> HashSet<ThreadId> {
         let mut threads = HashSet::new();
         for _ in 0..50 {
-            threads.extend(tasks.complete("tell", async { thread::current().id() }).await);
+            threads.extend(tasks.spawn_and_wait("tell", async { thread::current().id() }).await);
         }
         threads
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn others_work_after_threads_were_replaced() {
-        let tasks = Tasks::default();
+        let tasks = BackgroundTasks::default();
         let before = at_work(&tasks).await;
         while !at_work(&tasks).await.is_disjoint(&before) {
             replace(&tasks);

@@ -32,9 +32,9 @@ use domain::UserId;
 use domain::text::without_nul;
 use domain::tool::ToolDefinition;
 use futures_util::future::join_all;
-use mcp::net::{GuardedHttp, Policy};
-use mcp::oauth::OAuth;
-use mcp::{Client, Target};
+use mcp::net::{GuardedHttp, NetworkPolicy};
+use mcp::oauth::OAuthClient;
+use mcp::{Client, ConnectionTarget};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -65,7 +65,7 @@ const IDENTITY: Duration = Duration::from_hours(24);
 pub struct Tools {
     client: Client,
     pool: Pool,
-    oauth: OAuth,
+    oauth: OAuthClient,
     guard: GuardedHttp,
     sign_ins: SignIns,
     /// The questions of calls that people make by hand.
@@ -118,13 +118,13 @@ impl Tools {
         address: SocketAddr,
         site: &Url,
         others: Post,
-        oauth: impl FnOnce(GuardedHttp) -> anyhow::Result<OAuth>,
+        oauth: impl FnOnce(GuardedHttp) -> anyhow::Result<OAuthClient>,
     ) -> anyhow::Result<Self> {
         let own = own_origins(address, site);
-        let policy = Policy::new(&config.network_allow, address.ip().is_loopback(), own.clone());
+        let policy = NetworkPolicy::new(&config.network_allow, address.ip().is_loopback(), own.clone());
         let guard = GuardedHttp::new(policy)?;
         let oauth = oauth(guard.clone())?;
-        let client = Client::new(guard.clone()).with_apps().with_questions();
+        let client = Client::new(guard.clone()).with_apps().with_elicitation();
         Ok(Self {
             client,
             pool: Pool::default(),
@@ -215,7 +215,7 @@ impl Tools {
             let inner = app.clone();
             app.tasks.spawn("connect", async move {
                 tokio::select! {
-                    () = inner.tasks.stopping().cancelled() => {}
+                    () = inner.tasks.shutdown_token().cancelled() => {}
                     _ = inner.tools.pool.open(&inner, user, &server) => {}
                 }
             });
@@ -300,14 +300,20 @@ impl Tools {
     }
 
     /// An address with its headers, checked. Our own servers get the person's identity with it.
-    fn target(&self, app: &App, user: UserId, url: &str, headers: &[(String, String)]) -> Result<Target, ProbeError> {
+    fn target(
+        &self,
+        app: &App,
+        user: UserId,
+        url: &str,
+        headers: &[(String, String)],
+    ) -> Result<ConnectionTarget, ProbeError> {
         let url = Url::parse(url.trim()).map_err(|_| {
             ProbeError::BadUrl(
                 "This is not an address. It should begin with http://, https://, ws:// or wss://.".into(),
             )
         })?;
         let is_own = self.is_own(&url);
-        let mut target = Target::new(url);
+        let mut target = ConnectionTarget::new(url);
         for (name, value) in headers {
             target = target.with_header(name, value)?;
         }

@@ -16,3 +16,4 @@ mod protocol;
 mod refresh;
 mod sign_in;
 mod sign_up;
+mod step_up;

@@ -154,6 +154,8 @@ async fn every_answer_has_the_security_headers() {
             assert_eq!(header("cross-origin-opener-policy").as_deref(), Some("same-origin-allow-popups"), "{path}");
             assert_eq!(header("cross-origin-resource-policy").as_deref(), Some("same-origin"), "{path}");
             assert!(header("permissions-policy").unwrap().contains("payment=()"), "{path}");
+            let policy = header("content-security-policy").unwrap();
+            assert!(policy.contains("; worker-src 'self';"), "the page parses long texts in a worker: {policy}");
             assert_eq!(header("strict-transport-security").is_some(), is_https, "{path}");
         }
         app.stop().await;

@@ -1,8 +1,8 @@
 //! Our own MCP servers, as our own client and as bare HTTP see them.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use mcp::net::{GuardedHttp, Policy};
-use mcp::{CallError, CallOptions, Client, Connection, Target};
+use mcp::net::{GuardedHttp, NetworkPolicy};
+use mcp::{CallError, CallOptions, Client, Connection, ConnectionTarget};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Map, Value, json};
 use testkit::{Database, TestApp};
@@ -13,8 +13,8 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const MODERN: &str = "2026-07-28";
 
 async fn connect(app: &TestApp, path: &str, token: Option<&str>) -> Result<Connection, mcp::Error> {
-    let client = Client::new(GuardedHttp::new(Policy::new(&[], true, Vec::new())).unwrap());
-    let mut target = Target::new(format!("{}{path}", app.url).parse().unwrap());
+    let client = Client::new(GuardedHttp::new(NetworkPolicy::new(&[], true, Vec::new())).unwrap());
+    let mut target = ConnectionTarget::new(format!("{}{path}", app.url).parse().unwrap());
     if let Some(token) = token {
         target = target.with_header("authorization", &format!("Bearer {token}")).unwrap();
     }

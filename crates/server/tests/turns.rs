@@ -361,3 +361,17 @@ async fn a_turn_does_not_call_a_connection_that_was_removed_meanwhile() {
     assert_eq!(reason, "The connection toolbox was removed or changed.");
     app.stop().await;
 }
+
+#[tokio::test]
+async fn a_foreign_chat_is_refused_before_a_missing_model() {
+    for database in databases() {
+        let app = TestApp::builder().database(database).start().await;
+        let (owner, stranger) = (app.person().await, app.person().await);
+        let chat = owner.new_chat().await;
+        let (status, refused) = owner.ask(&chat, "Hi", json!([])).await;
+        assert_eq!((status.as_u16(), &refused["code"]), (502, &json!("model_unavailable")));
+        let (status, refused) = stranger.ask(&chat, "Hi", json!([])).await;
+        assert_eq!((status.as_u16(), &refused["code"]), (404, &json!("session_not_found")));
+        app.stop().await;
+    }
+}

@@ -21,6 +21,8 @@ pub struct ApiKey {
     pub scopes: Vec<Scope>,
     /// When it was made.
     pub created_at: Timestamp,
+    /// From when on it opens nothing; `None` when it stays good until it is ended.
+    pub expires_at: Option<Timestamp>,
     /// When it was used last, exact to a minute.
     pub last_used_at: Option<Timestamp>,
 }
@@ -42,6 +44,7 @@ struct KeyRow {
     hint: String,
     scopes: String,
     created_at: i64,
+    expires_at: Option<i64>,
     last_used_at: Option<i64>,
 }
 
@@ -54,23 +57,27 @@ impl From<KeyRow> for Bearer {
             // A word that is not known opens nothing.
             scopes: row.scopes.split(' ').filter_map(Scope::from_word).collect(),
             created_at: Timestamp(row.created_at),
+            expires_at: row.expires_at.map(Timestamp),
             last_used_at: row.last_used_at.map(Timestamp),
         };
         Self { key, user: UserId(row.user_id) }
     }
 }
 
-const INSERT: &str = "INSERT INTO api_keys (id, user_id, name, hint, hash, scopes, created_at)
-    SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT COUNT(*) FROM api_keys WHERE user_id = $2) < $8";
+const INSERT: &str = "INSERT INTO api_keys (id, user_id, name, hint, hash, scopes, created_at, expires_at)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $9 WHERE (SELECT COUNT(*) FROM api_keys WHERE user_id = $2) < $8";
 
-const LIST: &str = "SELECT id, user_id, name, hint, scopes, created_at, last_used_at FROM api_keys
+const LIST: &str = "SELECT id, user_id, name, hint, scopes, created_at, expires_at, last_used_at FROM api_keys
     WHERE user_id = $1 ORDER BY id DESC";
+
+const DELETE_ALL: &str = "DELETE FROM api_keys WHERE user_id = $1";
 
 const DELETE: &str = "DELETE FROM api_keys WHERE id = $1 AND user_id = $2";
 
-const FIND: &str = "SELECT k.id, k.user_id, k.name, k.hint, k.scopes, k.created_at, k.last_used_at
+const FIND: &str = "SELECT k.id, k.user_id, k.name, k.hint, k.scopes, k.created_at, k.expires_at, k.last_used_at
     FROM api_keys k JOIN users u ON u.id = k.user_id
-    WHERE k.hash = $1 AND (u.banned_until IS NULL OR u.banned_until <= $2)";
+    WHERE k.hash = $1 AND (u.banned_until IS NULL OR u.banned_until <= $2)
+      AND (k.expires_at IS NULL OR k.expires_at > $2)";
 
 const TOUCH: &str = "UPDATE api_keys SET last_used_at = $3 WHERE id = $1 AND user_id = $2";
 
@@ -88,6 +95,7 @@ impl Store {
             .bind(&scopes)
             .bind(key.created_at.0)
             .bind(most)
+            .bind(key.expires_at.map(|at| at.0))
             .execute(c)
             .await
             .map(|done| done.rows_affected()))?;
@@ -109,6 +117,13 @@ impl Store {
             .await
             .map(|done| done.rows_affected()))?;
         Ok(gone == 1)
+    }
+
+    /// Ends all keys of a user and returns how many there were.
+    pub async fn delete_api_keys(&self, owner: UserId) -> Result<u64, Error> {
+        let ended =
+            write!(self, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|done| done.rows_affected()))?;
+        Ok(ended)
     }
 
     /// Whose a key is, which only its bearer can ask. Nobody's, when the account may not be used at present.

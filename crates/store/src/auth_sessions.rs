@@ -124,6 +124,10 @@ const ADVANCE: &str = "UPDATE auth_sessions SET refresh_counter = refresh_counte
 const CONFIRM: &str = "UPDATE auth_sessions SET confirmed_at = $3
     WHERE id = $1 AND user_id = $2 AND confirmed_at < refreshed_at AND refreshed_at <= $3";
 
+const GET_AMR: &str = "SELECT amr FROM auth_sessions WHERE id = $1 AND user_id = $2";
+
+pub(crate) const SET_AMR: &str = "UPDATE auth_sessions SET amr = $3 WHERE id = $1 AND user_id = $2";
+
 const DELETE: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2";
 
 pub(crate) const DELETE_ALL: &str = "DELETE FROM auth_sessions WHERE user_id = $1";
@@ -226,6 +230,26 @@ impl Store {
     ) -> Result<(), Error> {
         write!(self, |c| sqlx::query(CONFIRM).bind(session.0).bind(owner.0).bind(now.0).execute(c).await.map(|_| ()))?;
         Ok(())
+    }
+
+    /// Records that the user of a sign-in has just given another proof of identity, `method`. Returns whether the sign-in
+    /// exists.
+    pub async fn record_proof(
+        &self,
+        owner: UserId,
+        session: AuthSessionId,
+        method: &str,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        transaction!(self, |tx| {
+            let row: Option<(JsonText<Vec<AuthMethod>>,)> =
+                sqlx::query_as(GET_AMR).bind(session.0).bind(owner.0).fetch_optional(&mut *tx).await?;
+            let Some((mut amr,)) = row else { return Ok(false) };
+            amr.0.retain(|proof| proof.method != method);
+            amr.0.insert(0, AuthMethod { method: method.to_owned(), timestamp: now.as_seconds() });
+            sqlx::query(SET_AMR).bind(session.0).bind(owner.0).bind(&amr).execute(&mut *tx).await?;
+            Ok(true)
+        })
     }
 
     /// Ends one sign-in of a person. Answers whether it was open.

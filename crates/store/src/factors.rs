@@ -3,7 +3,7 @@
 use domain::{AuthSessionId, ChallengeId, FactorId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::auth_sessions::{AuthMethod, AuthSession, SessionRow};
+use crate::auth_sessions::{AuthMethod, AuthSession, SET_AMR, SessionRow};
 use crate::dispatch::{read, transaction, write};
 use crate::{Error, JsonText, Store, users};
 
@@ -110,8 +110,6 @@ const ANSWER: &str = "UPDATE mfa_challenges SET verified_at = $3
 const RAISE: &str = "UPDATE auth_sessions SET aal = 'aal2', factor_id = $3, refresh_counter = refresh_counter + 2
     WHERE id = $1 AND user_id = $2
     RETURNING id, user_id, refresh_counter, refreshed_at, confirmed_at, aal, amr, user_agent, created_at";
-
-const SET_AMR: &str = "UPDATE auth_sessions SET amr = $3 WHERE id = $1 AND user_id = $2";
 
 const DELETE_LOWER_SESSIONS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND aal <> 'aal2'";
 

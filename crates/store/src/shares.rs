@@ -82,6 +82,8 @@ const LIST: &str = "SELECT h.id, h.session_id, h.title, h.count, h.tools, h.crea
     JOIN ai_chat_sessions s ON s.id = h.session_id AND s.user_id = h.user_id
     WHERE h.user_id = $1 ORDER BY h.id DESC";
 
+const DELETE_ALL: &str = "DELETE FROM chat_shares WHERE user_id = $1";
+
 const DELETE: &str = "DELETE FROM chat_shares WHERE id = $1 AND user_id = $2";
 
 const GET: &str = "SELECT h.title, h.messages, h.created_at FROM chat_shares h
@@ -131,6 +133,13 @@ impl Store {
             created_at: Timestamp(row.created_at),
         };
         Ok(rows.into_iter().map(share).collect())
+    }
+
+    /// Ends all shares of a user and returns how many there were.
+    pub async fn delete_shares(&self, owner: UserId) -> Result<u64, Error> {
+        let ended =
+            write!(self, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|done| done.rows_affected()))?;
+        Ok(ended)
     }
 
     /// Ends a share. Says whether it was there and the person's.

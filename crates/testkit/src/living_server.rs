@@ -27,6 +27,7 @@ struct Script {
     hangs: bool,
     trouble: Option<Trouble>,
     handshakes: usize,
+    listings: usize,
     headers: HeaderMap,
     changes: broadcast::Sender<()>,
 }
@@ -62,6 +63,7 @@ impl LivingMcp {
             hangs: false,
             trouble: None,
             handshakes: 0,
+            listings: 0,
             headers: HeaderMap::new(),
             changes: broadcast::Sender::new(16),
         }));
@@ -104,6 +106,11 @@ impl LivingMcp {
     /// How often somebody connected.
     pub fn handshakes(&self) -> usize {
         self.script.lock().unwrap().handshakes
+    }
+
+    /// Returns how often it was asked for its tools.
+    pub fn listings(&self) -> usize {
+        self.script.lock().unwrap().listings
     }
 
     /// How many listen for changes at the moment.
@@ -191,7 +198,10 @@ impl Script {
             }
             "ping" => Some(json!({})),
             "tools/list" if self.trouble == Some(Trouble::NoList) => None,
-            "tools/list" => Some(json!({ "tools": self.tools })),
+            "tools/list" => {
+                self.listings += 1;
+                Some(json!({ "tools": self.tools }))
+            }
             "tools/call" => {
                 let name = params["name"].as_str().unwrap().to_owned();
                 self.calls.push((name.clone(), params["arguments"].clone()));

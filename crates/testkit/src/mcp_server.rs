@@ -34,7 +34,7 @@ struct Script {
     hangs: bool,
     pace: Duration,
     away: bool,
-    tasks: Tasks,
+    tasks: BackgroundTasks,
     resources: HashMap<String, Value>,
     capabilities: Value,
 }
@@ -47,7 +47,7 @@ impl fmt::Debug for Script {
 
 /// Calls that were asked to be tasks.
 #[derive(Debug, Default)]
-struct Tasks {
+struct BackgroundTasks {
     begun: Vec<String>,
     /// Those that have ended, and how.
     ended: HashMap<String, &'static str>,
@@ -199,7 +199,7 @@ fn done(name: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": format!("{name} is done") }] })
 }
 
-impl Tasks {
+impl BackgroundTasks {
     fn state(&self, id: &str) -> Value {
         json!({
             "taskId": id, "status": self.ended.get(id).unwrap_or(&"working"), "statusMessage": self.message,

@@ -1,7 +1,7 @@
+import { queryOptions } from "@tanstack/react-query";
 import type { AuthError, Factor } from "@supabase/auth-js";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
-import { queryOptions } from "@/lib/query/use-query";
 import { auth } from "@/lib/session";
 
 /** The authenticators of a person that have proved to work. */

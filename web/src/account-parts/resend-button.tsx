@@ -1,7 +1,7 @@
+import { useMutation } from "@tanstack/react-query";
 import type { AuthError } from "@supabase/auth-js";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
-import { useMutation } from "@/lib/query/use-mutation";
 import { retryAfterSeconds } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { useCountdown } from "./use-countdown";

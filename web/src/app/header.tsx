@@ -1,5 +1,5 @@
 import { SlidersHorizontal } from "lucide-react";
-import { dropSession, type SignedInUser } from "@/lib/session";
+import { type SignedInUser, signOut } from "@/lib/session";
 import { t } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";
 import { Mark } from "@/ui/mark";
@@ -12,15 +12,19 @@ interface HeaderProps {
   user: SignedInUser;
   tab: HomeTab;
   onSelectTab: (tab: HomeTab) => void;
-  toolCount: number;
+  /** Undefined while it is not known. */
+  toolCount: number | undefined;
   onOpenSettings: () => void;
 }
 
 export function Header({ user, tab, onSelectTab, toolCount, onOpenSettings }: HeaderProps) {
   return (
-    <header className="grid grid-cols-[1fr_auto_1fr] items-center gap-4 border-b border-line bg-surface px-5 py-2.5 max-wide:grid-cols-[minmax(0,1fr)_auto] max-wide:gap-1.5 max-wide:px-3 max-wide:py-1.5">
+    <header className="relative grid grid-cols-[1fr_auto_1fr] items-center gap-4 border-b border-line bg-surface px-5 py-2.5 max-wide:grid-cols-[minmax(0,1fr)_auto] max-wide:gap-1.5 max-wide:px-3 max-wide:py-1.5 short:py-1 short:max-wide:flex short:max-wide:overflow-x-auto">
       <Brand />
-      <nav aria-label={t("app.sections")} className="max-wide:col-span-full max-wide:row-start-2">
+      <nav
+        aria-label={t("app.sections")}
+        className="max-wide:col-span-full max-wide:row-start-2 short:max-wide:shrink-0"
+      >
         <TabList
           id={homeTabsId}
           label={t("app.sections")}
@@ -34,13 +38,13 @@ export function Header({ user, tab, onSelectTab, toolCount, onOpenSettings }: He
           className="max-wide:flex"
         />
       </nav>
-      <div className="flex min-w-0 items-center justify-end gap-1 max-phone:flex-col-reverse max-phone:items-end max-phone:gap-0">
+      <div className="flex min-w-0 items-center justify-end gap-1 short:max-wide:ml-auto short:max-wide:shrink-0 max-phone:flex-col-reverse max-phone:items-end max-phone:gap-0">
         {user.name !== "" && (
           <span className="max-w-40 shrink-0 truncate pr-1.5 text-md font-medium max-wide:hidden">
             {user.name}
           </span>
         )}
-        <span className="min-w-0 truncate pr-1.5 text-md text-ink-2 max-wide:max-w-[120px] max-wide:text-xs max-phone:pr-2">
+        <span className="min-w-0 truncate pr-1.5 text-md text-ink-2 max-wide:max-w-[120px] max-wide:text-xs max-phone:pr-2 short:max-wide:sr-only">
           {user.email}
         </span>
         <div className="flex shrink-0 items-center gap-1 max-phone:-my-1 max-phone:gap-0">
@@ -51,7 +55,7 @@ export function Header({ user, tab, onSelectTab, toolCount, onOpenSettings }: He
             aria-haspopup="dialog"
             onClick={onOpenSettings}
           />
-          <Button variant="quiet" className="px-2.5 max-wide:px-2" onClick={() => void signOut()}>
+          <Button variant="quiet" className="px-2.5 max-wide:px-2" onClick={() => void leave()}>
             {t("app.signOut")}
           </Button>
         </div>
@@ -62,7 +66,7 @@ export function Header({ user, tab, onSelectTab, toolCount, onOpenSettings }: He
 
 function Brand() {
   return (
-    <div className="flex min-w-0 items-center gap-3">
+    <div className="flex min-w-0 items-center gap-3 short:max-wide:sr-only">
       <Mark className="max-phone:hidden" />
       <div className="min-w-0">
         <h1 className="leading-5 whitespace-nowrap">{t("app.title")}</h1>
@@ -74,7 +78,8 @@ function Brand() {
   );
 }
 
-function ToolsTabLabel({ count }: { count: number }) {
+function ToolsTabLabel({ count }: { count: number | undefined }) {
+  if (count === undefined) return t("app.tab.tools");
   return (
     <>
       {`${t("app.tab.tools")} `}
@@ -83,7 +88,7 @@ function ToolsTabLabel({ count }: { count: number }) {
   );
 }
 
-async function signOut(): Promise<void> {
+async function leave(): Promise<void> {
   forgetPlace();
-  await dropSession();
+  await signOut();
 }

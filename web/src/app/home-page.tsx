@@ -1,41 +1,57 @@
-import { Activity, type ReactNode, Suspense, useMemo, useState } from "react";
+import { Activity, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
+import type { ChatCommand } from "@/features/chat/chat-command";
 import { useConnections } from "@/features/servers/use-connections";
 import { availableTools } from "@/features/servers/server-connection";
 import type { SignedInUser } from "@/lib/session";
 import { t } from "@/lib/t";
+import { UserQueries } from "@/lib/user-queries";
 import { panelProps } from "@/ui/tabs";
 import { ErrorBoundary } from "./error-boundary";
 import { Header } from "./header";
-import { ChatPanel, ServersPanel, SettingsSheet, ToolsPanel } from "./lazy-parts";
+import { ChatPanel, prefetchParts, ServersPanel, SettingsSheet, ToolsPanel } from "./lazy-parts";
 import { homeTabsId, type HomeTab, useHomeTab } from "./home-tab";
 import { forgetPlace } from "./return-place";
+import { StatusBar } from "./status-bar";
 import { useSettings } from "./use-settings";
+import { useShortcuts } from "./use-shortcuts";
 
 interface HomePageProps {
   user: SignedInUser;
 }
 
+/** The main screen of a signed-in user. */
 export function HomePage({ user }: HomePageProps) {
+  return (
+    <UserQueries>
+      <Home user={user} />
+    </UserQueries>
+  );
+}
+
+function Home({ user }: HomePageProps) {
+  useEffect(prefetchParts, []);
   const [tab, selectTab] = useHomeTab();
   const [settingsOpen, openSettings] = useSettings();
   const connections = useConnections(user.id);
-  const [prefill, setPrefill] = useState<{ text: string; nonce: number } | null>(null);
+  const [command, setCommand] = useState<ChatCommand | null>(null);
   const tools = useMemo(() => availableTools(connections.list), [connections.list]);
 
-  function takeToChat(toolName: string): void {
-    setPrefill({ text: t("chat.prefill", { tool: toolName }), nonce: Date.now() });
+  function commandChat(next: ChatCommand): void {
+    setCommand(next);
     selectTab("chat");
   }
+  useShortcuts(commandChat);
 
   return (
-    <div className="grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)]">
+    <div className="@container-size/screen grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_auto_minmax(0,1fr)]">
       <Header
         user={user}
         tab={tab}
         onSelectTab={selectTab}
-        toolCount={tools.length}
+        toolCount={connections.loading ? undefined : tools.length}
         onOpenSettings={() => openSettings(true)}
       />
+      <StatusBar />
       <main className="grid min-h-0 grid-cols-[minmax(0,1fr)]">
         <TabPanel value="chat" selected={tab}>
           <ChatPanel
@@ -43,14 +59,19 @@ export function HomePage({ user }: HomePageProps) {
             tools={tools}
             toolsConnected={connections.loading ? undefined : tools.length > 0}
             onOpenServers={() => selectTab("servers")}
-            prefill={prefill}
+            command={command}
           />
         </TabPanel>
         <TabPanel value="servers" selected={tab}>
           <ServersPanel user={user} connections={connections} tools={tools} />
         </TabPanel>
         <TabPanel value="tools" selected={tab}>
-          <ToolsPanel userId={user.id} tools={tools} loading={connections.loading} onUseInChat={takeToChat} />
+          <ToolsPanel
+            userId={user.id}
+            tools={tools}
+            loading={connections.loading}
+            onUseInChat={(tool) => commandChat({ type: "fill", text: t("chat.prefill", { tool }) })}
+          />
         </TabPanel>
       </main>
       {settingsOpen && (

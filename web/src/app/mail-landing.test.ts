@@ -1,36 +1,43 @@
 import { expect, test, vi } from "vitest";
 
 vi.mock("@/lib/session", () => ({ auth: {} }));
-const { wordsFor } = await import("./mail-landing");
+const { wordsForRefusal, wordsForSession } = await import("./mail-landing");
 
-test("a link that has run out is told in our words, and only to who is signed in", () => {
+test("an expired link is reported to a signed-in user only", () => {
   const link = new URLSearchParams(
     "error=access_denied&error_code=otp_expired&error_description=Email+link+is+invalid",
   );
-  expect(wordsFor(link, undefined)).toBeUndefined();
-  expect(wordsFor(link, "a@b.c")).toMatchObject({ title: "This link does not work any more", tone: "warn" });
-});
-
-test("any other fault is told in the server's words", () => {
-  const link = new URLSearchParams(
-    "error=server_error&error_code=unexpected_failure&error_description=It+broke",
-  );
-  expect(wordsFor(link, undefined)).toEqual({
-    title: "Sign in failed",
-    description: "It broke",
-    tone: "err",
+  expect(wordsForRefusal(link, undefined)).toBeUndefined();
+  expect(wordsForRefusal(link, "a@b.c")).toMatchObject({
+    title: "This link does not work any more",
+    tone: "warn",
   });
 });
 
-test("what a link has done is said", () => {
-  expect(wordsFor(new URLSearchParams("access_token=x&type=signup"), "a@b.c")?.title).toBe("Email confirmed");
-  expect(wordsFor(new URLSearchParams("access_token=x&type=email_change"), "a@b.c")?.description).toBe(
-    "You now sign in with a@b.c.",
-  );
-  expect(wordsFor(new URLSearchParams("message=One+down&sb="), "a@b.c")?.description).toBe("One down");
+test("no text of the address is shown", () => {
+  const spoofed = "Call+0800+555";
+  for (const query of [
+    `error=server_error&error_code=unexpected_failure&error_description=${spoofed}`,
+    `error=access_denied&error_code=user_banned&error_description=${spoofed}`,
+    `error=${spoofed}&error_code=${spoofed}&error_description=${spoofed}`,
+    `error=${spoofed}`,
+    `message=${spoofed}&sb=`,
+  ]) {
+    const words = wordsForRefusal(new URLSearchParams(query), "a@b.c");
+    expect(words?.title).toBeTruthy();
+    expect(words?.description).toBeTruthy();
+    expect(JSON.stringify(words)).not.toContain("0800");
+  }
 });
 
-test("a new password has a screen of its own, and no link has nothing to say", () => {
-  expect(wordsFor(new URLSearchParams("access_token=x&type=recovery"), "a@b.c")).toBeUndefined();
-  expect(wordsFor(new URLSearchParams(), "a@b.c")).toBeUndefined();
+test("the first half of a change of address asks for the second", () => {
+  expect(wordsForRefusal(new URLSearchParams("message=One+down&sb="), "a@b.c")?.title).toBe(
+    "One more link to follow",
+  );
+});
+
+test("a taken session is reported by the kind of its link", () => {
+  expect(wordsForSession("signup", "a@b.c")?.title).toBe("Email confirmed");
+  expect(wordsForSession("email_change", "a@b.c")?.description).toBe("You now sign in with a@b.c.");
+  expect(wordsForSession("recovery", "a@b.c")).toBeUndefined();
 });

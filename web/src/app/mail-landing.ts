@@ -1,42 +1,103 @@
 import { t } from "@/lib/account-text";
-import { landing } from "@/lib/landing";
-import { auth } from "@/lib/session";
+import { authErrorWords } from "@/lib/auth-error-words";
+import { landing, landingOffersSession, setLandingResult } from "@/lib/landing";
+import { auth, endLanding } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { toast } from "@/ui/toast";
-
-/** Says what a mailed link has done, and tidies up the address, so that a reload does not say it again. */
-export async function tellMailLanding(): Promise<void> {
-  if (location.hash === "" && landing.get("access_token") === null) return;
-  // The auth client reads the address too, so it is tidied up only afterwards.
-  await auth.initialize();
-  history.replaceState(history.state, "", location.pathname + location.search);
-  const { data } = await auth.getSession();
-  const said = wordsFor(landing, data.session?.user.email);
-  if (said !== undefined) toast(said);
-}
+import { askForSignIn } from "./ask-for-sign-in";
+import { readLinkedSession } from "./linked-session";
 
 type Words = Parameters<typeof toast>[0];
 
-/** What there is to say; undefined where a screen of its own says it. */
-export function wordsFor(link: Pick<URLSearchParams, "get">, email: string | undefined): Words | undefined {
-  const error = link.get("error_description");
-  if (error !== null) {
-    if (link.get("error_code") !== "otp_expired")
-      return { title: common("auth.signInFailed"), description: error, tone: "err" };
-    // Who is signed out reads it on the sign-in screen, with the ways on.
-    if (email === undefined) return undefined;
-    return { title: t("account.link.failed"), description: t("account.link.signedIn"), tone: "warn" };
+/** Takes the session that a mailed link offers, or asks first, and says what the link has done. */
+export async function tellMailLanding(): Promise<void> {
+  if (landing.size === 0) return;
+  try {
+    const words = landingOffersSession ? await takeSession() : await wordsForLanding();
+    if (words !== undefined) toast(words);
+  } catch {
+    toast({ title: common("auth.signInFailed"), description: t("account.link.failed.other"), tone: "err" });
+  } finally {
+    endLanding();
   }
-  const message = link.get("message");
-  if (message !== null) return { title: t("account.link.half"), description: message, tone: "neutral" };
-  if (email === undefined) return undefined;
-  if (link.get("type") === "signup")
+}
+
+async function takeSession(): Promise<Words | undefined> {
+  const current = (await auth.getSession()).data.session?.user;
+  const linked = await readLinkedSession(landing);
+  if (linked === "other-browser") {
+    const isPassword = location.pathname === "/auth";
+    if (current === undefined) {
+      setLandingResult(isPassword ? "other-browser" : "confirmed");
+      return undefined;
+    }
+    return isPassword
+      ? { title: t("account.link.elsewhere"), description: t("account.link.elsewhere.text"), tone: "warn" }
+      : { title: t("account.confirmed"), description: stayWords(current.email), tone: "ok" };
+  }
+  if ("error" in linked)
+    return { title: common("auth.signInFailed"), description: authErrorWords(linked.error), tone: "err" };
+  const isSameUser = current?.id === linked.userId;
+  const needsQuestion = !isSameUser && (current !== undefined || !linked.isOurs);
+  if (needsQuestion && !(await askForSignIn({ email: linked.email, current: current?.email }))) {
+    await linked.refuse();
+    if (current !== undefined || linked.kind !== "signup") return undefined;
+    setLandingResult("confirmed");
+    return undefined;
+  }
+  const error = await linked.accept();
+  if (error !== null)
+    return { title: common("auth.signInFailed"), description: authErrorWords(error), tone: "err" };
+  return wordsForSession(linked.kind, linked.email);
+}
+
+/** What to say after a session was taken; undefined where a screen of its own says it. */
+export function wordsForSession(kind: string | undefined, email: string): Words | undefined {
+  if (kind === "signup")
     return { title: t("account.confirmed"), description: common("auth.created.signedIn"), tone: "ok" };
-  if (link.get("type") === "email_change")
+  if (kind === "email_change")
     return {
       title: t("account.email.changed"),
       description: t("account.email.changedTo", { email }),
       tone: "ok",
     };
   return undefined;
+}
+
+async function wordsForLanding(): Promise<Words | undefined> {
+  const { data } = await auth.getSession();
+  return wordsForRefusal(landing, data.session?.user.email);
+}
+
+/**
+ * What to say about a link that offers no session; undefined where a screen of its own says it. The texts are ours: anybody
+ * can write into an address.
+ */
+export function wordsForRefusal(
+  link: Pick<URLSearchParams, "get" | "has">,
+  email: string | undefined,
+): Words | undefined {
+  switch (link.get("error_code")) {
+    case "otp_expired":
+      // Who is signed out reads it on the sign-in screen, with the ways on.
+      if (email === undefined) return undefined;
+      return { title: t("account.link.failed"), description: t("account.link.signedIn"), tone: "warn" };
+    case "user_banned":
+      return { title: common("auth.signInFailed"), description: t("account.link.banned"), tone: "err" };
+    case "unexpected_failure":
+      return { title: common("auth.signInFailed"), description: t("account.link.serverError"), tone: "err" };
+    case null:
+      break;
+    default:
+      return { title: common("auth.signInFailed"), description: t("account.link.failed.other"), tone: "err" };
+  }
+  if (link.has("error"))
+    return { title: common("auth.signInFailed"), description: t("account.link.failed.other"), tone: "err" };
+  if (link.has("message"))
+    return { title: t("account.link.half"), description: t("account.link.half.text"), tone: "neutral" };
+  return undefined;
+}
+
+function stayWords(email: string | undefined): string {
+  return t("account.link.stay", { email: email ?? "" });
 }

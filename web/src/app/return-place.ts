@@ -1,5 +1,10 @@
+import { forgetAfter } from "@/lib/user-data";
+
 let place = "/";
 let leftOnPurpose = false;
+
+// Where one user was is no business of the next.
+forgetAfter("user", () => (place = "/"));
 
 /** Keeps where the reader was when the session ended, so that signing in leads back there. */
 export function rememberPlace(): void {

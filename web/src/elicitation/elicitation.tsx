@@ -1,5 +1,5 @@
+import { useMutation } from "@tanstack/react-query";
 import { useId, useLayoutEffect, useRef } from "react";
-import { useMutation } from "@/lib/query/use-mutation";
 import { showInvisible } from "@/lib/show-invisible";
 import { t } from "./elicitation-text";
 import { FormQuestion } from "./form-question";

@@ -1,7 +1,7 @@
+import { useMutation } from "@tanstack/react-query";
 import { LogIn } from "lucide-react";
 import { useState } from "react";
 import { ApiError } from "@/lib/api-error";
-import { useMutation } from "@/lib/query/use-mutation";
 import { serverSignIn } from "@/lib/server-sign-in";
 import { openSignIn } from "@/lib/sign-in-window";
 import { Button, buttonClass } from "@/ui/button";
@@ -37,7 +37,7 @@ export function SignInQuestion({ connectionId, server, busy, say }: SignInQuesti
           {!left && <strong className="font-medium text-ink">{begin.data.host}</strong>}
         </p>
       )}
-      {begin.error !== undefined && (
+      {begin.error !== null && (
         <p role="alert" className="text-sm text-err wrap-anywhere">
           {begin.error.message}
         </p>

@@ -1,3 +1,4 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { Download, File, FileText } from "lucide-react";
 import { useState } from "react";
 import { showInvisible } from "@/lib/show-invisible";
@@ -9,6 +10,7 @@ import { TextSheet } from "./text-sheet";
 
 /** A document: its name and size, read where it is text, and saved. */
 export function FileChip({ file }: { file: FileRef }) {
+  const queries = useQueryClient();
   const [open, setOpen] = useState(false);
   const name = showInvisible(nameOf(file));
   const face = (
@@ -39,7 +41,7 @@ export function FileChip({ file }: { file: FileRef }) {
         label={t("files.save", { name })}
         icon={<Download />}
         className="print:hidden"
-        onClick={() => void saveAs(file)}
+        onClick={() => void saveAs(queries, file)}
       />
       {open && <TextSheet file={file} onClose={() => setOpen(false)} />}
     </span>

@@ -1,3 +1,4 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test, vi } from "vitest";
 import { formatSize, toFileRef } from "./file-ref";
@@ -29,7 +30,9 @@ test("only files of this program are ever read", () => {
 
 test("a document has its name and size, and nothing of it is drawn", () => {
   const shown = renderToStaticMarkup(
-    <FileView file={{ ...file, mediaType: "image/svg+xml", filename: "\u202egnp.exe" }} />,
+    <QueryClientProvider client={new QueryClient()}>
+      <FileView file={{ ...file, mediaType: "image/svg+xml", filename: "\u202egnp.exe" }} />
+    </QueryClientProvider>,
   );
   expect(shown).not.toContain("<img");
   expect(shown).not.toContain("\u202e");

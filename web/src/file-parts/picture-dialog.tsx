@@ -1,3 +1,4 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { Download, X } from "lucide-react";
 import { useEffect, useId, useRef } from "react";
 import { showInvisible } from "@/lib/show-invisible";
@@ -16,6 +17,7 @@ interface PictureDialogProps {
 
 /** A picture as large as the window allows. Escape, the backdrop and the button close it. */
 export function PictureDialog({ file, src, onClose }: PictureDialogProps) {
+  const queries = useQueryClient();
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -44,7 +46,7 @@ export function PictureDialog({ file, src, onClose }: PictureDialogProps) {
             label={t("files.save", { name })}
             icon={<Download />}
             size="sm"
-            onClick={() => void saveAs(file)}
+            onClick={() => void saveAs(queries, file)}
           />
           <IconButton
             label={t("files.close")}

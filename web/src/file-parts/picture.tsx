@@ -21,7 +21,7 @@ export function Picture({ file, small = false }: PictureProps) {
   const name = showInvisible(nameOf(file));
   const size = small ? "h-28 w-36" : "aspect-[4/3] w-full max-w-[26rem]";
   const box = `relative grid place-items-center overflow-hidden rounded-md border border-line bg-sunken print:bg-transparent ${size}`;
-  if (error !== undefined || broken)
+  if (error !== null || broken)
     return (
       <p className={`${box} gap-1 p-3 text-center text-sm text-ink-2`}>
         <ImageOff aria-hidden="true" className="size-5" />

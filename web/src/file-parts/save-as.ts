@@ -1,4 +1,4 @@
-import { queryClient } from "@/lib/query/page-client";
+import type { QueryClient } from "@tanstack/react-query";
 import { saveFile } from "@/lib/save-file";
 import { toast } from "@/ui/toast";
 import { type FileRef, nameOf } from "./file-ref";
@@ -6,10 +6,10 @@ import { t } from "./file-text";
 import { fileQuery, loadFile } from "./use-file";
 
 /** Hands a file to the browser's downloads. */
-export async function saveAs(file: FileRef): Promise<void> {
+export async function saveAs(queries: QueryClient, file: FileRef): Promise<void> {
   const name = nameOf(file);
   try {
-    const content = queryClient.getQueryData(fileQuery(file.url).queryKey) ?? (await loadFile(file.url));
+    const content = queries.getQueryData(fileQuery(file.url).queryKey) ?? (await loadFile(file.url));
     saveFile({ name, content });
   } catch (error) {
     const description = error instanceof Error ? error.message : String(error);

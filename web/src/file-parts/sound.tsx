@@ -5,7 +5,7 @@ import { useFile } from "./use-file";
 /** A sound. It plays when the person wants to hear it. */
 export function Sound({ file }: { file: FileRef }) {
   const { src, error } = useFile(file.url);
-  if (error !== undefined) return <FileChip file={file} />;
+  if (error !== null) return <FileChip file={file} />;
   return (
     // oxlint-disable-next-line jsx-a11y/media-has-caption -- A tool's sound comes without captions.
     <audio controls aria-label={nameOf(file)} src={src} className="h-[54px] w-full" />

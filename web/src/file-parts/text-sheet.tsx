@@ -38,8 +38,8 @@ export function TextSheet({ file, onInsert, onClose }: TextSheetProps) {
           footer: <Button onClick={() => onInsert(text)}>{t("files.insert")}</Button>,
         })}
     >
-      {error !== undefined && <p className="text-err">{t("files.gone")}</p>}
-      {error === undefined && text === undefined && <Spinner />}
+      {error !== null && <p className="text-err">{t("files.gone")}</p>}
+      {error === null && text === undefined && <Spinner />}
       {text !== undefined && (
         <pre dir="auto" className="font-mono text-sm whitespace-pre-wrap wrap-anywhere">
           {showInvisible(text.slice(0, MOST))}

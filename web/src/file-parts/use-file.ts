@@ -1,7 +1,8 @@
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { authorizedFetch } from "@/lib/api-client";
 import { ApiError, errorOf } from "@/lib/api-error";
-import { queryOptions, useQuery } from "@/lib/query/use-query";
 import { t as common } from "@/lib/t";
+import { forgetAfter } from "@/lib/user-data";
 
 /** The bytes of a file. They need the session's token, so that no element can load them by itself.
  * @throws {ApiError} when the server refuses or cannot be reached */
@@ -20,11 +21,17 @@ export function fileQuery(url: string) {
     queryFn: () => loadFile(url),
     // What a file holds never changes.
     staleTime: Number.POSITIVE_INFINITY,
+    // Loading it once more would keep its bytes twice, because the first have an address in the page.
+    gcTime: Number.POSITIVE_INFINITY,
   });
 }
 
-/** The addresses of bytes in this page. They live as long as the memory of queries, which holds the bytes. */
-const addresses = new WeakMap<Blob, string>();
+/** Addresses of bytes in this page, which keep the bytes until the session ends. */
+const addresses = new Map<Blob, string>();
+forgetAfter("session", () => {
+  for (const address of addresses.values()) URL.revokeObjectURL(address);
+  addresses.clear();
+});
 
 function addressOf(blob: Blob): string {
   const address = addresses.get(blob) ?? URL.createObjectURL(blob);
@@ -33,7 +40,11 @@ function addressOf(blob: Blob): string {
 }
 
 /** A file's bytes and where they are in this page, as soon as they are there. */
-export function useFile(url: string): { src: string | undefined; blob: Blob | undefined; error: unknown } {
+export function useFile(url: string): {
+  src: string | undefined;
+  blob: Blob | undefined;
+  error: Error | null;
+} {
   const { data: blob, error } = useQuery(fileQuery(url));
   return { src: blob && addressOf(blob), blob, error };
 }

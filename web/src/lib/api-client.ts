@@ -1,12 +1,25 @@
 import { ApiError, errorOf } from "./api-error";
 import { accessToken, dropSession, renewedToken } from "./session";
 import { t } from "./t";
+import { endedSessions } from "./user-data";
 
 /**
  * `fetch` with the session's bearer token. A refused token is renewed once; when that fails the session is over
- * and the guard leads to the sign-in screen. The response comes back as it is, whatever its status.
+ * and the guard leads to the sign-in screen. The response comes back as it is, whatever its status. A request whose
+ * user has signed out meanwhile never settles: what would follow from its answer belongs to nobody on the page.
  */
 export async function authorizedFetch(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  const session = endedSessions();
+  const settled = await fetchWithToken(input, init).then(
+    (response) => () => response,
+    (cause: unknown) => () => {
+      throw cause;
+    },
+  );
+  return endedSessions() === session ? settled() : new Promise<never>(() => undefined);
+}
+
+async function fetchWithToken(input: RequestInfo | URL, init: RequestInit): Promise<Response> {
   const token = await accessToken();
   const response = await send(input, init, token);
   if (response.status !== 401) return response;

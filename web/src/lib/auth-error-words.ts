@@ -1,11 +1,14 @@
-import type { AuthError } from "@supabase/auth-js";
+import { type AuthError, isAuthWeakPasswordError } from "@supabase/auth-js";
 import { retryAfterSeconds } from "./session";
 import { t } from "./t";
 
 const longestInSeconds = 120;
 
 /** What an answer of the auth service says, and after too many calls also how long to wait. */
-export function authErrorWords({ message, status }: AuthError): string {
+export function authErrorWords(error: AuthError): string {
+  const { message, status } = error;
+  if (error.code === "reauthentication_needed") return t("auth.proofNeeded");
+  if (isAuthWeakPasswordError(error) && error.reasons.includes("pwned")) return t("auth.passwordCommon");
   // The client reports a server that it did not reach as the status 0.
   if (status === 0) return t("error.unreachable");
   // Some of the server's refusals name the time themselves.

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { forgetAfter } from "./user-data";
 
 const drafts = new Map<string, unknown>();
 
@@ -15,7 +16,4 @@ export function useDraft<Value>(key: string, initial: Value): [Value, (value: Va
   return [value, change];
 }
 
-/** Forgets every draft; they belong to one person. */
-export function clearDrafts(): void {
-  drafts.clear();
-}
+forgetAfter("user", () => drafts.clear());

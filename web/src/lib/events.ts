@@ -1,19 +1,30 @@
 import { authorizedFetch } from "./api-client";
 import { backoffMs, pause } from "./backoff";
 import type { Connection } from "./connection";
+import { readSession } from "./session";
 import { readEvents } from "./sse";
 
-/** What the server tells an open page. `open` is ours: the stream is there again, and what was missed must be read anew. */
+/** What the server tells an open page. `open` is ours: what was missed must be read anew. */
 export type PageEvent =
   | { type: "open" }
   | { type: "connection"; connection: Connection }
   | { type: "connection-removed"; id: string }
-  | { type: "run"; sessionId: string; runId: string; state: "started" | "ended" }
+  | RunEvent
   | { type: "session"; sessionId: string }
   | { type: "branch"; sessionId: string }
   | { type: "queue"; sessionId: string }
   | { type: "devices" }
   | { type: "resource-changed"; connectionId: string; uri: string };
+
+export interface RunEvent {
+  type: "run";
+  sessionId: string;
+  runId: string;
+  state: "started" | "waiting" | "ended";
+}
+
+/** What the tabs of a user tell each other: events of the one stream, or that a new tab wants to know how things stand. */
+type TabMessage = { events: readonly PageEvent[] } | { asks: true };
 
 type Listener = (event: PageEvent) => void;
 
@@ -23,31 +34,74 @@ const silenceMs = 45_000;
 
 const listeners = new Set<Listener>();
 let reader: AbortController | undefined;
+let channel: BroadcastChannel | undefined;
+/** The turns that go on, by chat; tabs that are opened later are told of them. */
+const runs = new Map<string, RunEvent>();
 
 /**
- * Listens to the server's events for this page. However many listen, there is one stream; it is closed while the
- * tab is hidden and opened again, with growing pauses, when it breaks.
+ * Listens to the server's events for this user. However many listen, in however many tabs, there is one stream: the
+ * browser has six connections to a server in all. One tab reads it and passes it on to the others; when it goes, the
+ * next one takes over. Where tabs cannot agree on one, which needs a secure context, each visible tab reads its own.
  */
 export function subscribeEvents(listener: Listener): () => void {
   listeners.add(listener);
-  if (listeners.size === 1) document.addEventListener("visibilitychange", follow);
+  if (listeners.size === 1) document.addEventListener("visibilitychange", onVisibility);
   follow();
   return () => {
     listeners.delete(listener);
-    if (listeners.size === 0) document.removeEventListener("visibilitychange", follow);
+    if (listeners.size === 0) document.removeEventListener("visibilitychange", onVisibility);
     follow();
   };
 }
 
+function onVisibility(): void {
+  // A tab in the background may have been stopped by the browser, and have missed what the others passed on.
+  if (reader !== undefined && document.visibilityState === "visible")
+    for (const listener of listeners) listener({ type: "open" });
+  follow();
+}
+
 function follow(): void {
-  const wanted = listeners.size > 0 && document.visibilityState === "visible";
+  const isShared = "locks" in navigator;
+  const wanted = listeners.size > 0 && (isShared || document.visibilityState === "visible");
   if (wanted && reader === undefined) {
     reader = new AbortController();
-    void run(reader.signal);
+    void (isShared ? readInTurn(reader.signal) : run(reader.signal));
   } else if (!wanted) {
     reader?.abort();
     reader = undefined;
+    runs.clear();
   }
+}
+
+/** Waits until this tab is the one that reads, and takes over what that one passes on until then. */
+async function readInTurn(stop: AbortSignal): Promise<void> {
+  const session = readSession();
+  const name = `ai-chat-mcp.events.${"user" in session ? session.user.id : ""}`;
+  const own = new BroadcastChannel(name);
+  channel = own;
+  let reads = false;
+  own.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => {
+    if ("events" in data) deliver(data.events);
+    else if (reads) post(own, { events: [...runs.values()] });
+  });
+  post(own, { asks: true });
+  try {
+    await navigator.locks.request(name, { signal: stop }, () => {
+      reads = true;
+      return run(stop);
+    });
+  } catch (cause) {
+    if (!stop.aborted) throw cause;
+  } finally {
+    own.close();
+    if (channel === own) channel = undefined;
+  }
+}
+
+function post(to: BroadcastChannel, message: TabMessage): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A channel has no target origin.
+  to.postMessage(message);
 }
 
 async function run(stop: AbortSignal): Promise<void> {
@@ -86,5 +140,20 @@ async function readOnce(stop: AbortSignal): Promise<boolean> {
 }
 
 function emit(event: PageEvent): void {
-  for (const listener of listeners) listener(event);
+  if (channel) post(channel, { events: [event] });
+  deliver([event]);
+}
+
+function deliver(events: readonly PageEvent[]): void {
+  for (const event of events) {
+    if (event.type === "open") runs.clear();
+    if (event.type === "run" && event.state === "ended") runs.delete(event.sessionId);
+    else if (event.type === "run") runs.set(event.sessionId, event);
+    for (const listener of listeners) listener(event);
+  }
+}
+
+/** What is known of the turn that goes on in a chat. */
+export function runOf(chatId: string): RunEvent["state"] | undefined {
+  return runs.get(chatId)?.state;
 }

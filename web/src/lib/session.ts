@@ -1,9 +1,9 @@
 import { AuthClient, isAuthRetryableFetchError, type Session } from "@supabase/auth-js";
 import { useSyncExternalStore } from "react";
-import { clearDrafts } from "./drafts";
-import { landing } from "./landing";
+import { landingOffersSession } from "./landing";
 import { rememberPasswordDue } from "./password-due";
 import { claimsOf, type SignInStep, stepOf } from "./sign-in-step";
+import { endLifetime } from "./user-data";
 
 /** Names this page to the API; it opens nothing, what counts is the session's bearer token. */
 export const publicApiKey = "sb_publishable_ai_chat_mcp";
@@ -24,15 +24,19 @@ export type SessionState =
 /** How long the auth service asked to wait in its latest answer, in seconds; 0 when it did not. */
 export let retryAfterSeconds = 0;
 
+/** Key of the session in local storage. */
+export const storageKey = `sb-${location.hostname.split(".")[0]}-auth-token`;
+
 /** The official auth client: it keeps the session in local storage, refreshes it, and tells the other tabs. */
 export const auth = new AuthClient({
   url: `${location.origin}/auth/v1`,
   headers: { apikey: publicApiKey },
-  storageKey: `sb-${location.hostname.split(".")[0]}-auth-token`,
+  storageKey,
   persistSession: true,
   autoRefreshToken: true,
-  detectSessionInUrl: true,
-  flowType: "implicit",
+  // A session in the address may be anybody's: `linked-session.ts` asks before it is taken.
+  detectSessionInUrl: false,
+  flowType: "pkce",
   fetch: async (input, init) => {
     const response = await fetch(input, init);
     // The client's errors do not carry it.
@@ -41,11 +45,10 @@ export const auth = new AuthClient({
   },
 });
 
-// Whoever comes to choose a password must not see the main screen for a moment first.
-if (/recovery|invite/u.test(landing.get("type") ?? ""))
-  rememberPasswordDue(claimsOf(landing.get("access_token") ?? "").session_id);
-
-let state: SessionState = { status: "checking" };
+const checking: SessionState = { status: "checking" };
+/** Whether the link that opened this page still has to be dealt with. */
+let isLandingPending = landingOffersSession;
+let state: SessionState = checking;
 let lastUserId: string | undefined;
 const listeners = new Set<() => void>();
 
@@ -57,11 +60,20 @@ auth.onAuthStateChange((event, session) => {
   const next = stateOf(session);
   // The client repeats SIGNED_IN whenever the tab comes back; the same user is not news.
   if (sameState(state, next)) return;
-  if ("user" in next) {
-    if (lastUserId !== next.user.id) clearDrafts();
-    lastUserId = next.user.id;
-  }
+  const userId = userIdOf(next);
+  const left = userIdOf(state);
   state = next;
+  if (left !== undefined && left !== userId) endLifetime("session");
+  // Before the server is told: that may take its time, and another may sit down here meanwhile.
+  if (isLeaving && userId === undefined) {
+    endLifetime("user");
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A channel has no target origin.
+    departures.postMessage(null);
+  }
+  if (userId !== undefined) {
+    if (userId !== lastUserId) endLifetime("user");
+    lastUserId = userId;
+  }
   for (const listener of listeners) listener();
 });
 
@@ -71,7 +83,13 @@ export function useSession(): SessionState {
 }
 
 export function readSession(): SessionState {
-  return state;
+  return isLandingPending ? checking : state;
+}
+
+/** Shows the page after the session of a link was taken or left. */
+export function endLanding(): void {
+  isLandingPending = false;
+  for (const listener of listeners) listener();
 }
 
 /** The bearer token for a call, refreshed first if it is about to end; undefined without a session. */
@@ -92,6 +110,18 @@ export async function renewedToken(refused: string | undefined): Promise<string 
   return data.session?.access_token;
 }
 
+/** Tells the other tabs that the user leaves: the auth client reports any end of a session alike. */
+const departures = new BroadcastChannel("ai-chat-mcp.sign-out");
+let isLeaving = false;
+departures.addEventListener("message", () => endLifetime("user"));
+
+/** Signs the user out at their own wish, in all tabs of this browser, and forgets what they had begun to write. */
+export async function signOut(): Promise<void> {
+  isLeaving = true;
+  await dropSession();
+  isLeaving = false;
+}
+
 /** Ends the session of this browser, in all its tabs, whether or not the server can be asked. Others go on. */
 export async function dropSession(): Promise<void> {
   await auth.signOut({ scope: "local" });
@@ -107,6 +137,10 @@ function stateOf(session: Session | null): SessionState {
   const { id, email = "", user_metadata } = session.user;
   const name: unknown = user_metadata?.["display_name"];
   return { status: stepOf(session), user: { id, email, name: typeof name === "string" ? name : "" } };
+}
+
+function userIdOf(from: SessionState): string | undefined {
+  return "user" in from ? from.user.id : undefined;
 }
 
 function sameState(a: SessionState, b: SessionState): boolean {

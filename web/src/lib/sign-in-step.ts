@@ -16,6 +16,8 @@ interface Claims {
   aal?: string;
   /** The sign-in that the token belongs to; it stays the same through every renewal. */
   session_id?: string;
+  /** How the person signed in, the newest first. */
+  amr?: readonly { method: string }[];
 }
 
 /** What an access token says of itself. The server alone checks tokens; here they only choose a screen. */

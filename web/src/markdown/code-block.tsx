@@ -1,5 +1,6 @@
 import { CopyButton } from "@/markdown/copy-button";
 import { t } from "@/lib/t";
+import { withoutExcessMarks } from "@/markdown/drawable-text";
 
 interface CodeBlockProps {
   /** The word after the opening fence; empty for none. */
@@ -20,7 +21,7 @@ export function CodeBlock({ language, text }: CodeBlockProps) {
         aria-label={t("chat.code.label")}
         className="overflow-x-auto px-3.5 py-3 font-mono text-[13.5px]/[22px]"
       >
-        <code>{text}</code>
+        <code>{withoutExcessMarks(text)}</code>
       </pre>
     </figure>
   );

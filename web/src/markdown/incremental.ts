@@ -1,6 +1,8 @@
 import type { Definition, Root, RootContent } from "mdast";
 import { parseMarkdown } from "./parse";
+import { isCheapToParse } from "./parse-cost";
 import { repairTail } from "./repair-tail";
+import { plainText } from "./text-nodes";
 
 /** A top-level block, with a key that stays its own while the text grows. */
 export interface Block {
@@ -27,6 +29,8 @@ export interface MarkdownState {
   readonly definitions: Definitions;
   /** Whether a block defines a link or a footnote, which blocks before it may name. */
   readonly reachesBack: boolean;
+  /** The complete text, if it is to be parsed where it holds up nothing; its blocks are plain text until then. */
+  readonly slowText: string | null;
   /** Characters given to the parser so far. */
   readonly lexed: number;
 }
@@ -40,6 +44,7 @@ export const EMPTY_MARKDOWN: MarkdownState = {
   codeStart: 0,
   definitions: new Map(),
   reachesBack: false,
+  slowText: null,
   lexed: 0,
 };
 
@@ -48,15 +53,27 @@ const FENCE = /^(?:`{3}|~{3})[^\n]*\n/u;
 /** A line that may close one, and characters that the parser changes. */
 const DECISIVE = /^ {0,3}(?:`+|~+)[ \t]*$|[\0\r]/mu;
 
+/** A line that begins a formula in lines of its own. */
+const MATH_LINE = /^[ \t>]*(?:\\\[|\$\$)/mu;
+
 const reachesBack = (node: RootContent): boolean =>
   node.type === "definition" || node.type === "footnoteDefinition";
 
 /**
  * The blocks of `text`. When it continues the text before, only what follows the finished blocks is parsed. A complete
  * text is parsed as a whole if it has definitions, since those reach backwards.
+ *
+ * What would take long to parse is plain text as long as it grows. Once it is complete, `slow` is its tree, parsed
+ * elsewhere, or null if it could not be parsed in time.
  */
-export function advance(before: MarkdownState, text: string, complete: boolean): MarkdownState {
-  if (before.text === text && before.complete === complete) return before;
+export function advance(
+  before: MarkdownState,
+  text: string,
+  complete: boolean,
+  slow?: Root | null,
+): MarkdownState {
+  if (before.text === text && before.complete === complete)
+    return slow === undefined || before.slowText !== text ? before : settle(before, slow);
   // What was complete was not parsed to be continued.
   const continues = !before.complete && text.startsWith(before.text);
   const start = continues ? before : EMPTY_MARKDOWN;
@@ -70,6 +87,10 @@ export function advance(before: MarkdownState, text: string, complete: boolean):
     return { ...start, text, tail: [{ ...block, node }], lexed };
   }
 
+  if (!isCheapToParse(source)) {
+    const node = plainText(source);
+    return { ...start, text, complete, tail: [{ key: start.finished.length, node }], codeStart: 0 };
+  }
   const root = parseMarkdown(source);
   const settled = countSettled(root, source);
   const taken = root.children.slice(0, settled);
@@ -91,14 +112,18 @@ export function advance(before: MarkdownState, text: string, complete: boolean):
     codeStart: opening && !DECISIVE.test(rest.slice(opening)) ? text.length - rest.length + opening : 0,
     definitions: withDefinitions(start.definitions, taken),
     reachesBack: start.reachesBack || taken.some(reachesBack),
+    slowText: null,
     lexed: start.lexed + source.length + (repaired === rest ? 0 : repaired.length),
   };
 }
 
 function finish(start: MarkdownState, text: string, source: string): MarkdownState {
+  if (!isCheapToParse(source)) return slowly(start, text, [plainText(source)]);
   const tail = parseMarkdown(source).children;
   const hasDefinitions = start.reachesBack || tail.some(reachesBack);
-  const whole = hasDefinitions && start.finished.length > 0 ? parseMarkdown(text).children : null;
+  const isPartial = hasDefinitions && start.finished.length > 0;
+  if (isPartial && !isCheapToParse(text)) return slowly(start, text, tail);
+  const whole = isPartial ? parseMarkdown(text).children : null;
   const kept = whole ? [] : start.finished;
   const nodes = whole ?? tail;
   const blocks = nodes.map((node, index) => ({ key: kept.length + index, node }));
@@ -111,8 +136,33 @@ function finish(start: MarkdownState, text: string, source: string): MarkdownSta
     codeStart: 0,
     definitions: withDefinitions(start.definitions, nodes),
     reachesBack: hasDefinitions,
+    slowText: null,
     lexed: start.lexed + source.length + (whole ? text.length : 0),
   };
+}
+
+/** Shows the blocks that are known of a complete text until it is parsed elsewhere. */
+function slowly(start: MarkdownState, text: string, rest: readonly RootContent[]): MarkdownState {
+  const blocks = rest.map((node, index) => ({ key: start.finished.length + index, node }));
+  return {
+    ...start,
+    text,
+    complete: true,
+    finished: [...start.finished, ...blocks],
+    tailStart: text.length,
+    tail: [],
+    codeStart: 0,
+    definitions: withDefinitions(start.definitions, rest),
+    slowText: text,
+  };
+}
+
+/** Takes the tree of a complete text that was parsed elsewhere. */
+function settle(before: MarkdownState, root: Root | null): MarkdownState {
+  if (root === null) return { ...before, slowText: null };
+  const finished = root.children.map((node, key) => ({ key, node }));
+  const definitions = withDefinitions(new Map(), root.children);
+  return { ...before, finished, definitions, slowText: null };
 }
 
 /** The same map when nothing is added, so that finished blocks need not be drawn again. */
@@ -149,6 +199,9 @@ function isSettled(block: RootContent | undefined, next: RootContent | undefined
   const blankBefore = /\n[ \t]*\n[ \t]*$/u.test(
     source.slice(Math.max(0, (block.position?.end.offset ?? start) - 1), start),
   );
+  // A line that a formula may take in begins no block of its own.
+  if (!blankBefore && MATH_LINE.test(source.slice(source.lastIndexOf("\n\n", start) + 1, start)))
+    return false;
   // A first line that is still being written may turn into something that the block before takes in: "2" into the next
   // item of a list, "#" into a continued paragraph.
   if (lineEnd >= 0) return blankBefore || block.type !== "definition";

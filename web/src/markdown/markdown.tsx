@@ -2,6 +2,7 @@ import { memo, useState } from "react";
 import "./markdown.css";
 import { advance, type Block, type Definitions, EMPTY_MARKDOWN } from "./incremental";
 import { NodeView } from "./render-node";
+import { useSlowParse } from "./slow-parse";
 
 interface MarkdownProps {
   text: string;
@@ -12,7 +13,8 @@ interface MarkdownProps {
 /** Markdown that may still grow: finished blocks are parsed and drawn once, only the last ones again with each addition. */
 export function Markdown({ text, complete }: MarkdownProps) {
   const [state, setState] = useState(() => advance(EMPTY_MARKDOWN, text, complete));
-  const current = advance(state, text, complete);
+  const slow = useSlowParse(state.slowText);
+  const current = advance(state, text, complete, slow);
   // Derived from the props and from what was known before; the next render begins from here.
   if (current !== state) setState(current);
   return (

@@ -2,12 +2,24 @@ import type { Root } from "mdast";
 import { fromMarkdown } from "mdast-util-from-markdown";
 import { gfmFromMarkdown } from "mdast-util-gfm";
 import { gfm } from "micromark-extension-gfm";
+import { boundTree } from "./bound-tree";
+import { math, mathFromMarkdown } from "./math";
+import { plainText } from "./text-nodes";
 
 // A single tilde means "about" far more often than it strikes something out.
-const extensions = [gfm({ singleTilde: false })];
-const mdastExtensions = [gfmFromMarkdown()];
+const extensions = [gfm({ singleTilde: false }), math];
+const mdastExtensions = [gfmFromMarkdown(), mathFromMarkdown];
 
-/** The syntax tree of a text in CommonMark with GitHub's extensions. */
+/**
+ * Returns the syntax tree of a text in CommonMark with GitHub's extensions and formulas, its depth and width bounded. Takes
+ * as long as the text deserves it: ask [`isCheapToParse`](./parse-cost.ts) first where somebody waits.
+ */
 export function parseMarkdown(text: string): Root {
-  return fromMarkdown(text, { extensions, mdastExtensions });
+  try {
+    return boundTree(fromMarkdown(text, { extensions, mdastExtensions }), text);
+  } catch (error) {
+    // Parts of the parser recurse as deep as the text nests.
+    if (error instanceof RangeError) return { type: "root", children: [plainText(text)] };
+    throw error;
+  }
 }

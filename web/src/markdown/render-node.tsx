@@ -1,7 +1,9 @@
-import type { List, ListItem, Nodes, Parents, Table } from "mdast";
-import type { ReactNode } from "react";
+import type { Heading, List, ListItem, Nodes, Parents, Table } from "mdast";
+import { type ReactNode, use } from "react";
 import { t } from "@/lib/t";
 import { CodeBlock } from "./code-block";
+import { drawable } from "./drawable-text";
+import { HeadingLevel } from "./heading-level";
 import type { Definitions } from "./incremental";
 import { RemoteImage } from "./remote-image";
 import { hostOf, safeUrl } from "./safe-url";
@@ -15,8 +17,11 @@ const HEADINGS = {
   6: "text-md",
 } as const;
 
-/** The page has headings of its own above those of an answer. */
-const HEADING_TAGS = { 1: "h4", 2: "h4", 3: "h5", 4: "h5", 5: "h6", 6: "h6" } as const;
+/** Two levels of a text share one of the page, which has six in all. */
+const HEADING_TAGS = {
+  3: { 1: "h3", 2: "h3", 3: "h4", 4: "h4", 5: "h5", 6: "h5" },
+  4: { 1: "h4", 2: "h4", 3: "h5", 4: "h5", 5: "h6", 6: "h6" },
+} as const;
 
 const LINK = "text-accent underline decoration-1 underline-offset-2 hover:decoration-2";
 const BREAK_TAG = /^<br\s*\/?>$/iu;
@@ -38,18 +43,19 @@ export function NodeView({ node, definitions }: NodeProps): ReactNode {
       return childrenOf(node, definitions);
     case "paragraph":
       return <p>{childrenOf(node, definitions)}</p>;
-    case "heading": {
-      const Heading = HEADING_TAGS[node.depth];
-      return (
-        <Heading className={`mt-2 font-semibold ${HEADINGS[node.depth]}`}>
-          {childrenOf(node, definitions)}
-        </Heading>
-      );
-    }
+    case "heading":
+      return <HeadingView heading={node} definitions={definitions} />;
     case "text":
-      return node.value;
+      return drawable(node.value);
     case "html":
-      return BREAK_TAG.test(node.value) ? <br /> : <span className="whitespace-pre-wrap">{node.value}</span>;
+      return BREAK_TAG.test(node.value) ? (
+        <br />
+      ) : (
+        <span className="whitespace-pre-wrap">{drawable(node.value)}</span>
+      );
+    case "math":
+    case "plainText":
+      return <span className="whitespace-pre-wrap wrap-anywhere">{drawable(node.value)}</span>;
     case "strong":
       return <strong className="font-semibold">{childrenOf(node, definitions)}</strong>;
     case "emphasis":
@@ -58,7 +64,9 @@ export function NodeView({ node, definitions }: NodeProps): ReactNode {
       return <del>{childrenOf(node, definitions)}</del>;
     case "inlineCode":
       return (
-        <code className="rounded-[5px] bg-sunken px-1.25 py-0.5 font-mono text-[0.875em]">{node.value}</code>
+        <code className="rounded-[5px] bg-sunken px-1.25 py-0.5 font-mono text-[0.875em]">
+          {drawable(node.value)}
+        </code>
       );
     case "break":
       return <br />;
@@ -144,6 +152,13 @@ function ListView({ list, definitions }: { list: List; definitions: Definitions 
   );
 }
 
+function HeadingView({ heading, definitions }: { heading: Heading; definitions: Definitions }) {
+  const Tag = HEADING_TAGS[use(HeadingLevel)][heading.depth];
+  return (
+    <Tag className={`mt-2 font-semibold ${HEADINGS[heading.depth]}`}>{childrenOf(heading, definitions)}</Tag>
+  );
+}
+
 function ItemView({
   item,
   loose,
@@ -161,6 +176,7 @@ function ItemView({
           type="checkbox"
           checked={item.checked ?? false}
           disabled
+          aria-label={t(item.checked === true ? "chat.task.done" : "chat.task.open")}
           className="me-2 -ms-5 size-3.5 align-[-1px] accent-accent"
         />
       )}

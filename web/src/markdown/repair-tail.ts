@@ -5,9 +5,19 @@
 export function repairTail(text: string): string {
   const fence = openFence(text);
   if (fence) return holdBackClosingFence(text, fence);
+  if (MATH_BLOCK.test(text.slice(lastBlankLine(text)))) return text;
   const held = holdBackUndecidedLine(text);
   const start = segmentStart(held);
   return held.slice(0, start) + closeInline(held.slice(start));
+}
+
+/** A formula in lines of its own that is not closed, in the last lines without a blank one between them. */
+const MATH_BLOCK =
+  /(?:^|\n)[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*(?:\\\[[ \t]*(?:\n(?:(?!\\\])[^])*)?|\$\$[ \t]*(?:\n(?:(?!\$\$)[^])*)?)$/u;
+
+function lastBlankLine(text: string): number {
+  const blank = text.lastIndexOf("\n\n");
+  return blank < 0 ? 0 : blank + 2;
 }
 
 interface Fence {
@@ -99,6 +109,14 @@ const closing = (open: readonly Open[]): string =>
 
 /** Closes what is open in a run of inline content. */
 function closeInline(source: string): string {
+  const math = openMath(source);
+  if (math !== null) {
+    // What a formula has so far is shown as it is written. A backslash before a bracket would begin another formula, so its
+    // marks become character references.
+    const before = source.slice(0, math);
+    const rest = source.slice(math).replace(/\\$/u, "");
+    return closeAround(before, rest.replaceAll(/[!-/:-@[-`{-~]/gu, reference));
+  }
   const text = source.replace(/(?:[*_~`]+|!?\[|!|\\)$/u, (marks) => keepClosing(source, marks));
   const link = scan(text).findLast(isLink);
   if (link) return closeInline(dropUnfinishedLink(text, link));
@@ -109,6 +127,18 @@ function closeInline(source: string): string {
   // Marks around nothing would show themselves.
   if (body.length <= last.at + last.mark.length) return closeInline(body.slice(0, last.at));
   return body + closing(open);
+}
+
+const reference = (mark: string): string => `&#${mark.charCodeAt(0)};`;
+
+/** Closes around a text in which nothing is open what is open before it. */
+function closeAround(before: string, text: string): string {
+  const open = scan(before);
+  const link = open.findLast(isLink);
+  // A formula in the words of a link whose address is still to come.
+  if (link) return closeAround(dropUnfinishedLink(before, link), text);
+  // Marks behind a space would close nothing.
+  return open.length > 0 ? (before + text).trimEnd() + closing(open) : before + text;
 }
 
 /** Of marks at the very end, those stay that close something; the others wait for what they open. */
@@ -134,12 +164,61 @@ function dropUnfinishedLink(text: string, link: Open): string {
   return text.slice(0, isImage ? opening - 1 : opening) + (isImage ? "" : text.slice(opening + 1, link.at));
 }
 
+/** A formula of a line, as [`math`](./math.ts) reads it. */
+const MATH =
+  /\\\((?:[^\\]|\\[^)])*?\\\)|\\\[(?:[^\\]|\\[^\]])*?\\\]|\$\$(?!\$)(?:[^\\$]|\\[^]|\$(?!\$))*\$\$(?!\$)|\$(?![\s$])(?:[^\\$]|\\[^])*?(?<!\s)\$(?![\d$])/uy;
+/** The beginning of one. A digit behind a dollar is a price until the other dollar has come. */
+const MATH_START = /\\[([]|\$\$?(?=[^\s\d$])/uy;
+/** Characters of a line after a single dollar that may still be a formula. */
+const MAX_OPEN_DOLLAR = 100;
+
+/** Where the formula ends that begins at a place, or the place itself if none does. */
+function mathEnd(text: string, at: number): number {
+  if (text[at] !== "\\" && (text[at] !== "$" || /[\p{L}\p{N}$]/u.test(text[at - 1] ?? ""))) return at;
+  MATH.lastIndex = at;
+  return MATH.test(text) ? MATH.lastIndex : at;
+}
+
+/** Where a formula begins that is not closed yet, or null. */
+function openMath(text: string): number | null {
+  for (let index = 0; index < text.length;) {
+    const char = text[index];
+    const end = mathEnd(text, index);
+    if (end > index) {
+      index = end;
+      continue;
+    }
+    if (char === "`") {
+      const ticks = /^`+/u.exec(text.slice(index))?.[0].length ?? 1;
+      const close = closingTicks(text, index + ticks, ticks);
+      if (close < 0) return null;
+      index = close;
+      continue;
+    }
+    MATH_START.lastIndex = index;
+    if (MATH_START.test(text) && !(char === "$" && /[\p{L}\p{N}$]/u.test(text[index - 1] ?? ""))) {
+      const rest = text.slice(index);
+      if (
+        !rest.startsWith("$") ||
+        rest.startsWith("$$") ||
+        (rest.length <= MAX_OPEN_DOLLAR && !rest.includes("\n"))
+      )
+        return index;
+    }
+    index += char === "\\" ? 2 : 1;
+  }
+  return null;
+}
+
 /** The marks that are open at the end of a run of inline content, outermost first. */
 function scan(text: string): Open[] {
   const open: Open[] = [];
   for (let index = 0; index < text.length;) {
     const char = text[index] ?? "";
-    if (char === "\\") {
+    const math = mathEnd(text, index);
+    if (math > index) {
+      index = math;
+    } else if (char === "\\") {
       index += 2;
     } else if (char === "`") {
       const ticks = /^`+/u.exec(text.slice(index))?.[0] ?? "`";

@@ -1,5 +1,17 @@
+import { forgetAfter } from "@/lib/user-data";
+
+const prefix = "ai-chat-mcp.app-height.";
+
 /** Under which name the height of the app of a call is kept. */
-export const heightKey = (callId: string): string => `ai-chat-mcp.app-height.${callId}`;
+export const heightKey = (callId: string): string => `${prefix}${callId}`;
+
+forgetAfter("user", () => {
+  try {
+    for (const key of Object.keys(sessionStorage)) if (key.startsWith(prefix)) sessionStorage.removeItem(key);
+  } catch {
+    // Without storage nothing was kept.
+  }
+});
 
 /** How high an app stands before it has said what it needs, in px. */
 const UNKNOWN = 320;

@@ -1,8 +1,14 @@
+import { forgetAfter } from "@/lib/user-data";
+
 /**
  * A frame that leaves the document forgets everything, so one whose place goes away waits here: until the place is shown
  * again, or until its app has put things in order. Browsers that cannot move a frame alive load it anew.
  */
 let lot: HTMLElement | undefined;
+forgetAfter("session", () => {
+  lot?.remove();
+  lot = undefined;
+});
 
 interface Mover {
   moveBefore?: (node: Node, before: Node | null) => void;

@@ -1,6 +1,6 @@
+import { useQuery } from "@tanstack/react-query";
 import { AppWindow, Maximize, TriangleAlert } from "lucide-react";
 import { use, useId, useState } from "react";
-import { useQuery } from "@/lib/query/use-query";
 import { OutputView } from "@/tool-result/output-view";
 import { ResultServer } from "@/tool-result/result-server";
 import type { ToolOutput } from "@/tool-result/tool-output";

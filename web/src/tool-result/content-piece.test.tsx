@@ -1,3 +1,4 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test, vi } from "vitest";
 import { ContentPiece } from "./content-piece";
@@ -5,7 +6,12 @@ import { ContentPiece } from "./content-piece";
 // What is read through a server is read from this page's own origin.
 vi.hoisted(() => vi.stubGlobal("location", new URL("http://localhost/")));
 
-const drawn = (piece: Record<string, unknown>) => renderToStaticMarkup(<ContentPiece piece={piece} />);
+const drawn = (piece: Record<string, unknown>) =>
+  renderToStaticMarkup(
+    <QueryClientProvider client={new QueryClient()}>
+      <ContentPiece piece={piece} />
+    </QueryClientProvider>,
+  );
 
 test("markup of a tool is text", () => {
   const html = drawn({ type: "text", text: "<img src=x onerror=alert(1)>" });

@@ -1,4 +1,5 @@
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { isObject, type JsonObject } from "@/lib/json";
 import { EmbeddedResource } from "./embedded-resource";
 import { InlineAudio } from "./inline-audio";
@@ -9,7 +10,7 @@ import { TextBlock } from "./text-block";
 import { readableText } from "./readable";
 
 /** Few results hold much more than words. */
-const FileView = lazy(async () => ({ default: (await import("@/file-parts/file-view")).FileView }));
+const FileView = lazyPart(async () => (await import("@/file-parts/file-view")).FileView);
 
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 

@@ -1,13 +1,14 @@
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import { ChevronRight, TriangleAlert } from "lucide-react";
 import { t } from "./result-text";
 import { ContentPiece } from "./content-piece";
 import { TextBlock } from "./text-block";
 import { structuredPlace } from "./readable";
 import type { ToolOutput } from "./tool-output";
+import { lazyPart } from "@/lib/lazy-part";
 
 /** Few results are as long as that. */
-const Beginning = lazy(async () => ({ default: (await import("./beginning")).Beginning }));
+const Beginning = lazyPart(async () => (await import("./beginning")).Beginning);
 
 /** What a tool gave back: its pieces in order, and the structured result where the pieces do not hold it already. */
 export function OutputView({ output }: { output: ToolOutput }) {

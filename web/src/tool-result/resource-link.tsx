@@ -1,8 +1,9 @@
+import { useMutation } from "@tanstack/react-query";
 import { use, useState } from "react";
 import { callApi, jsonBody } from "@/lib/api-client";
+import { parseUrl } from "@/lib/parse-url";
 import type { Connection } from "@/lib/connection";
 import { isObject, type JsonObject } from "@/lib/json";
-import { useMutation } from "@/lib/query/use-mutation";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button, buttonClass } from "@/ui/button";
 import { EmbeddedResource } from "./embedded-resource";
@@ -56,7 +57,7 @@ export function ResourceLink({ link }: { link: JsonObject }) {
 /** A way to another site, once the person has seen where it leads. */
 function OutsideLink({ address }: { address: string }) {
   const [asked, setAsked] = useState(false);
-  const url = URL.parse(address);
+  const url = parseUrl(address);
   if (url?.protocol !== "https:") return null;
   if (!asked) {
     return (

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { showInvisible } from "@/lib/show-invisible";
+import { drawable } from "@/markdown/drawable-text";
 import { t } from "./result-text";
 import { Button } from "@/ui/button";
 
@@ -14,7 +15,7 @@ export function TextBlock({ text }: { text: string }) {
   return (
     <div>
       <pre className="rounded-[8px] bg-sunken px-3 py-[9px] font-mono text-sm whitespace-pre-wrap wrap-anywhere">
-        {showInvisible(isCut ? lines.slice(0, shownLines).join("\n") : text)}
+        {drawable(showInvisible(isCut ? lines.slice(0, shownLines).join("\n") : text))}
       </pre>
       {isCut && (
         <Button variant="quiet" size="sm" onClick={() => setWhole(true)}>

@@ -1,6 +1,7 @@
 import { ChevronDown } from "lucide-react";
-import { type ComponentProps, type ReactNode, useId } from "react";
+import { type ComponentProps, type ReactNode, type RefObject, useId, useLayoutEffect, useRef } from "react";
 import { cn } from "@/lib/cn";
+import { growWithText } from "./grow-with-text";
 
 const box =
   "w-full rounded-md border border-line-strong bg-surface px-3 transition-colors duration-150 " +
@@ -34,7 +35,7 @@ export function Field({ label, hint, error, className, children }: FieldProps) {
   };
   return (
     <div className={cn("grid content-start gap-1.5", className)}>
-      <label htmlFor={id} className="justify-self-start text-md font-medium">
+      <label id={`${id}-label`} htmlFor={id} className="justify-self-start text-md font-medium">
         {label}
       </label>
       {children(ids)}
@@ -57,9 +58,20 @@ export function Input({ className, ...rest }: ComponentProps<"input">) {
 }
 
 /** A text of several lines that grows with what is typed; the caller says how small it may be. */
-export function Textarea({ className, ...rest }: ComponentProps<"textarea">) {
+export function Textarea({
+  className,
+  ...rest
+}: Omit<ComponentProps<"textarea">, "ref"> & { ref?: RefObject<HTMLTextAreaElement | null> | undefined }) {
+  const own = useRef<HTMLTextAreaElement>(null);
+  const field = rest.ref ?? own;
+  useLayoutEffect(() => growWithText(field.current));
   return (
-    <textarea dir="auto" className={cn(box, "field-sizing-content resize-none py-2", className)} {...rest} />
+    <textarea
+      dir="auto"
+      className={cn(box, "field-sizing-content resize-none py-2", className)}
+      {...rest}
+      ref={field}
+    />
   );
 }
 

@@ -1,67 +1,86 @@
-import { type ReactNode, useId } from "react";
-import { cn } from "@/lib/cn";
+import { createContext, type ReactNode, Suspense, use, useCallback, useRef, useState } from "react";
+import { lazyPart } from "@/lib/lazy-part";
+
+const loadPopup = () => import("./popover-popup");
+const PopoverPopup = lazyPart(async () => (await loadPopup()).PopoverPopup);
 
 interface PopoverProps {
-  /** Names the trigger for others who open it. */
+  /** Id of the trigger, for code that opens the popover from elsewhere. */
   id?: string;
-  /** Told when it opens and when it closes. */
-  onToggle?: (open: boolean) => void;
-  /** What opens the popover: a button's content and its look. */
+  /** Content of the button that opens the popover. */
   trigger: ReactNode;
   triggerClassName: string;
   /** Names the trigger when its content does not. */
   triggerLabel?: string;
   label: string;
+  /** Side of the trigger on which there should be room; the opposite one is taken when there is none. */
+  side?: "top" | "bottom";
+  /** Edge of the trigger with which the popover is aligned. */
+  align?: "start" | "end";
   className?: string;
+  /** Rendered only while the popover is open. */
   children: ReactNode;
 }
 
-/**
- * A button and what it opens, on the platform's popover: light dismissal, Escape and the way back of
- * the focus are the browser's, and nothing is loaded for it.
- */
+const Close = createContext<() => void>(() => undefined);
+
+/** Returns the function that closes the popover around a component, for contents that act and then go away. */
+export function useClosePopover(): () => void {
+  return use(Close);
+}
+
+/** A button and the popover that it opens. Base UI, which places it and looks after the focus, is loaded on first use. */
 export function Popover({
-  id: triggerId,
-  onToggle,
+  id,
   trigger,
   triggerClassName,
   triggerLabel,
   label,
+  side = "bottom",
+  align = "end",
   className,
   children,
 }: PopoverProps) {
-  const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
+  const [open, setOpen] = useState(false);
+  // Once shown it stays mounted, so that closing can give the focus back.
+  const [isMounted, setMounted] = useState(false);
+  const close = useCallback(() => setOpen(false), []);
+  const preload = () => void loadPopup().catch(() => undefined);
   return (
     <>
       <button
-        id={triggerId}
+        ref={button}
+        id={id}
         type="button"
-        popoverTarget={id}
         aria-haspopup="dialog"
+        aria-expanded={open}
         aria-label={triggerLabel}
         className={triggerClassName}
+        onPointerEnter={preload}
+        onFocus={preload}
+        onClick={() => {
+          setMounted(true);
+          setOpen(!open);
+        }}
       >
         {trigger}
       </button>
-      <div
-        id={id}
-        popover="auto"
-        role="dialog"
-        aria-label={label}
-        onToggle={(event) => onToggle?.(event.newState === "open")}
-        className={cn(
-          "m-0 my-1.5 max-h-[70dvh] overflow-auto rounded-lg border border-line bg-surface p-1.5 shadow-float open:animate-enter max-phone:mx-2.5",
-          "[position-area:bottom_span-left] [position-try-fallbacks:flip-block,flip-inline]",
-          className,
-        )}
-      >
-        {children}
-      </div>
+      {isMounted && (
+        <Suspense>
+          <PopoverPopup
+            anchor={button}
+            open={open}
+            onOpenChange={setOpen}
+            label={label}
+            side={side}
+            align={align}
+            className={className}
+          >
+            <Close value={close}>{children}</Close>
+          </PopoverPopup>
+        </Suspense>
+      )}
     </>
   );
-}
-
-/** Closes the popover around an element, for contents that act and then go away. */
-export function closePopover(inside: Element): void {
-  inside.closest<HTMLElement>("[popover]")?.hidePopover();
 }

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { authorizedFetch } from "@/lib/api-client";
 import type { Icon } from "@/lib/icon";
+import { forgetAfter } from "@/lib/user-data";
 
 interface ServerIconProps {
   connectionId: string;
@@ -11,6 +12,11 @@ interface ServerIconProps {
 
 /** The pictures that were fetched, by connection and address; undefined for one that could not be had. */
 const pictures = new Map<string, Promise<string | undefined>>();
+forgetAfter("session", () => {
+  for (const picture of pictures.values())
+    void picture.then((url) => url?.startsWith("blob:") === true && URL.revokeObjectURL(url));
+  pictures.clear();
+});
 
 /**
  * A picture by which a server wants something to be known: decoration beside its name. It comes through our own server,

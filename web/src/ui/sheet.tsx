@@ -19,11 +19,17 @@ interface SheetProps {
  */
 export function Sheet({ title, subtitle, footer, onClose, children }: SheetProps) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const body = useRef<HTMLDivElement>(null);
   const titleId = useId();
   useEffect(() => {
-    dialog.current?.showModal();
-    hostToasts(dialog.current);
-    return () => hostToasts(null);
+    const element = dialog.current;
+    element?.showModal();
+    hostToasts(element);
+    const stop = focusFirstField(body.current);
+    return () => {
+      stop();
+      hostToasts(null);
+    };
   }, []);
   // Every way out goes through the dialog's own close, which puts the focus back before it reports.
   const close = () => dialog.current?.close();
@@ -53,7 +59,10 @@ export function Sheet({ title, subtitle, footer, onClose, children }: SheetProps
           <IconButton label={t("ui.close")} icon={<X />} size="sm" onClick={close} />
         </header>
         {/* Positioned, so that what is hidden from sight in it scrolls along instead of making the dialog longer. */}
-        <div className="relative grid grid-cols-[minmax(0,1fr)] content-start gap-[18px] overflow-auto p-5">
+        <div
+          ref={body}
+          className="relative grid grid-cols-[minmax(0,1fr)] content-start gap-[18px] overflow-auto p-5"
+        >
           {children}
         </div>
         {footer !== undefined && (
@@ -62,4 +71,28 @@ export function Sheet({ title, subtitle, footer, onClose, children }: SheetProps
       </div>
     </dialog>
   );
+}
+
+const CONTROLS = "a[href], button, input, textarea, select, summary, [tabindex='0']";
+const FIELDS = "input:not([type=checkbox], [type=radio]), textarea, select";
+
+/**
+ * Moves the focus into the sheet's first field, if that is the first thing in it that can be used: who opens a form wants to
+ * fill it in. What is still loading is awaited until the user has moved on. Returns a function that ends the waiting.
+ */
+function focusFirstField(body: HTMLElement | null): () => void {
+  if (!body) return () => undefined;
+  const start = document.activeElement;
+  const tryNow = (): boolean => {
+    if (document.activeElement !== start) return true;
+    const first = [...body.querySelectorAll<HTMLElement>(CONTROLS)].find(
+      (one) => !one.matches(":disabled") && one.checkVisibility(),
+    );
+    if (first?.matches(FIELDS) === true) first.focus();
+    return first !== undefined;
+  };
+  if (tryNow()) return () => undefined;
+  const observer = new MutationObserver(() => tryNow() && observer.disconnect());
+  observer.observe(body, { childList: true, subtree: true });
+  return () => observer.disconnect();
 }

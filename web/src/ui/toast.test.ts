@@ -1,24 +1,39 @@
-import { beforeEach, expect, test } from "vitest";
-import { dismissToast, readToasts, toast } from "./toast";
+import { expect, test } from "vitest";
+import { clearToasts, connectToasts, type Toast, toast, toastId } from "./toast";
 
-const titles = () => readToasts().map(({ title }) => title);
+/** Collects the titles that are shown. */
+function collect() {
+  const shown: string[] = [];
+  const outlet = { show: ({ title }: Toast) => void shown.push(title), clear: () => void shown.splice(0) };
+  return { shown, outlet };
+}
 
-beforeEach(() => {
-  for (const { id } of readToasts()) dismissToast(id);
+test("shows toasts of the time before the outlet was loaded, and later ones at once", () => {
+  toast({ title: "early" });
+  const { shown, outlet } = collect();
+  const disconnect = connectToasts(outlet);
+  toast({ title: "later" });
+  expect(shown).toEqual(["early", "later"]);
+  disconnect();
 });
 
-test("the oldest of more than three makes room", () => {
-  for (const title of ["one", "two", "three", "four"]) toast({ title });
-  expect(titles()).toEqual(["two", "three", "four"]);
+test("clears toasts that are shown and those that wait", () => {
+  const { shown, outlet } = collect();
+  toast({ title: "of the user before" });
+  clearToasts();
+  const disconnect = connectToasts(outlet);
+  expect(shown).toEqual([]);
+  toast({ title: "shown" });
+  clearToasts();
+  expect(shown).toEqual([]);
+  disconnect();
 });
 
-test("what is told again takes the place of what was told before, unless something can be done about each", () => {
-  toast({ title: "Settings saved" });
-  toast({ title: "Error", description: "no answer" });
-  toast({ title: "Settings saved" });
-  expect(titles()).toEqual(["Error", "Settings saved"]);
-  toast({ title: "Error", description: "refused" });
+test("gives the same message one id, and those with an action none", () => {
   const action = { label: "Undo", run: () => undefined };
-  for (const title of ["Chat deleted", "Chat deleted"]) toast({ title, action });
-  expect(titles()).toEqual(["Error", "Chat deleted", "Chat deleted"]);
+  expect(toastId({ title: "Error", description: "no answer" })).toBe(
+    toastId({ title: "Error", description: "no answer" }),
+  );
+  expect(toastId({ title: "Error", description: "refused" })).not.toBe(toastId({ title: "Error" }));
+  expect(toastId({ title: "Chat deleted", action })).toBeUndefined();
 });

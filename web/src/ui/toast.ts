@@ -1,7 +1,7 @@
+import { forgetAfter } from "@/lib/user-data";
 import type { Tone } from "./badge";
 
 export interface Toast {
-  id: number;
   title: string;
   description?: string;
   /** What there is to say beyond the description, in a paragraph of its own. */
@@ -11,52 +11,61 @@ export interface Toast {
   tone: Tone;
 }
 
-/** How long a toast stays when nobody points at it. */
-export const toastLifetimeMs = 5_000;
-/** The same with something to do in it. */
-export const actionLifetimeMs = 10_000;
-const shownAtOnce = 3;
-
-let toasts: readonly Toast[] = [];
-let nextId = 1;
-const listeners = new Set<() => void>();
-
-function change(next: readonly Toast[]): void {
-  toasts = next;
-  for (const listener of listeners) listener();
+/** Shows toasts, and removes all that are shown. */
+export interface ToastOutlet {
+  readonly show: (toast: Toast) => void;
+  readonly clear: () => void;
 }
 
-/** Tells the user what happened. The same is told once at a time, and the oldest toast makes room when there are more than three. */
-export function toast(content: Omit<Toast, "id" | "tone"> & { tone?: Tone }): void {
-  const added: Toast = { tone: "neutral", ...content, id: nextId++ };
-  const others = toasts.filter(
-    ({ title, description, action }) =>
-      action !== undefined || title !== added.title || description !== added.description,
-  );
-  change([...others, added].slice(-shownAtOnce));
+/** Toasts of the time before the part of the page that shows them was loaded. */
+let early: Toast[] = [];
+let outlet: ToastOutlet | undefined;
+
+/**
+ * Returns the id under which a toast is shown: the same message is shown once at a time. Toasts with an action have none,
+ * because two of them are two things that can be done.
+ */
+export function toastId({ title, description, action }: Omit<Toast, "tone">): string | undefined {
+  return action ? undefined : `${title}\n${description ?? ""}`;
 }
 
-export function dismissToast(id: number): void {
-  change(toasts.filter((item) => item.id !== id));
+/** Tells the user what happened. */
+export function toast(content: Omit<Toast, "tone"> & { tone?: Tone }): void {
+  const added: Toast = { tone: "neutral", ...content };
+  if (outlet) outlet.show(added);
+  else early.push(added);
 }
 
-let host: Element | null = null;
+/** Removes all toasts. */
+export function clearToasts(): void {
+  early = [];
+  outlet?.clear();
+}
+forgetAfter("session", clearToasts);
 
-/** Where the toasts stand: within the open dialog, because a dialog makes all around it inert, else on the page. */
-export function hostToasts(dialog: Element | null): void {
+/** Hands all toasts to an outlet from now on, those of before as well, until the returned function is called. */
+export function connectToasts(to: ToastOutlet): () => void {
+  outlet = to;
+  for (const waiting of early.splice(0)) to.show(waiting);
+  return () => {
+    outlet = undefined;
+  };
+}
+
+const hostListeners = new Set<() => void>();
+let host: HTMLElement | null = null;
+
+/** Renders the toasts within the open dialog, because a dialog makes everything around it inert; null: on the page. */
+export function hostToasts(dialog: HTMLElement | null): void {
   host = dialog;
-  change([...toasts]);
+  for (const listener of hostListeners) listener();
 }
 
-export function readToastHost(): Element | null {
+export function readToastHost(): HTMLElement | null {
   return host;
 }
 
-export function readToasts(): readonly Toast[] {
-  return toasts;
-}
-
-export function subscribeToasts(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+export function subscribeToastHost(listener: () => void): () => void {
+  hostListeners.add(listener);
+  return () => hostListeners.delete(listener);
 }

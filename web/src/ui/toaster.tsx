@@ -1,19 +1,18 @@
+import { Toast } from "@base-ui/react/toast";
 import { Check, CircleAlert, Info, TriangleAlert, X } from "lucide-react";
-import { useEffect, useRef, useState, useSyncExternalStore } from "react";
-import { createPortal } from "react-dom";
-import { cn } from "@/lib/cn";
+import { type RefObject, useEffect, useLayoutEffect, useRef, useSyncExternalStore } from "react";
 import { t } from "@/lib/t";
 import type { Tone } from "./badge";
 import { Button, IconButton } from "./button";
-import {
-  actionLifetimeMs,
-  dismissToast,
-  readToastHost,
-  readToasts,
-  subscribeToasts,
-  type Toast,
-  toastLifetimeMs,
-} from "./toast";
+import { connectToasts, readToastHost, subscribeToastHost, type Toast as Content, toastId } from "./toast";
+import { type Box, placeToasts } from "./toast-place";
+
+/** Milliseconds that a toast stays when nobody points at it. */
+const LIFETIME_MS = 5_000;
+/** The same for toasts that offer an action. */
+const ACTION_LIFETIME_MS = 10_000;
+/** Toasts that are shown at a time; the oldest one makes room. */
+const MAX_SHOWN = 3;
 
 const icons: Record<Tone, typeof Check> = { ok: Check, err: CircleAlert, warn: TriangleAlert, neutral: Info };
 const colours: Record<Tone, string> = {
@@ -23,97 +22,166 @@ const colours: Record<Tone, string> = {
   neutral: "text-ink-2",
 };
 
-/** Shows the toasts, and has them read out. They cover nothing that is being used: see `place`. */
+/** Shows the toasts, and has them read out. */
 export function Toaster() {
-  const toasts = useSyncExternalStore(subscribeToasts, readToasts);
-  const host = useSyncExternalStore(subscribeToasts, readToastHost) ?? document.body;
-  const region = useRef<HTMLElement>(null);
-  useEffect(() => {
-    // Showing it anew lifts the region over a dialog that was opened in the meantime.
-    if (toasts.length === 0) return;
-    region.current?.hidePopover();
-    region.current?.showPopover();
-  }, [toasts]);
-  return createPortal(
-    <section
-      ref={region}
-      popover="manual"
-      aria-label={t("ui.notifications")}
-      className={cn(
-        "pointer-events-none fixed inset-auto right-5 m-0 grid w-[min(356px,calc(100vw-20px))] max-wide:right-2.5 gap-2.5 overflow-visible bg-transparent",
-        place(host),
-      )}
-    >
-      {/* A phone has room for one. */}
-      <div role="status" aria-live="polite" className="contents max-wide:[&>*+*]:hidden">
-        {/* The newest comes first: whatever their length, it is the one in sight. */}
-        {toasts.toReversed().map((item) => (
-          <ToastCard key={item.id} toast={item} />
-        ))}
-      </div>
-    </section>,
-    host,
+  const host = useSyncExternalStore(subscribeToastHost, readToastHost);
+  return (
+    <Toast.Provider timeout={LIFETIME_MS} limit={MAX_SHOWN}>
+      <Outlet />
+      <Toast.Portal container={host ?? undefined}>
+        <Viewport host={host} />
+      </Toast.Portal>
+    </Toast.Provider>
   );
 }
 
 /**
- * At the very top, over heads alone: on phones, where something is open, and on screens without a head of their own. A dialog
- * has them beside it. Else they stand below the heads of page and chat, so that these can be used.
+ * Connects `toast()` to the toasts that are shown. The same message is shown once at a time.
+ *
+ * It adds to the provider itself: a manager from outside drops what it is given before the provider has subscribed to it,
+ * which happens after the effects in here.
  */
-function place(host: Element): string {
-  if (host !== document.body) return "top-2.5 wide:right-auto wide:left-5";
-  if (location.pathname !== "/" || document.querySelector("[popover=auto]:popover-open")) return "top-2.5";
-  return location.search.includes("tab=") ? "top-2.5 wide:top-[68px]" : "top-2.5 wide:top-[124px]";
+function Outlet() {
+  const { add, close } = Toast.useToastManager<Content>();
+  const latest = useRef({ add, close });
+  useLayoutEffect(() => {
+    latest.current = { add, close };
+  });
+  useEffect(
+    () =>
+      connectToasts({
+        show: (data) => {
+          latest.current.add({
+            id: toastId(data),
+            title: data.title,
+            description: data.description,
+            timeout: data.action ? ACTION_LIFETIME_MS : LIFETIME_MS,
+            data,
+          });
+        },
+        clear: () => latest.current.close(),
+      }),
+    [],
+  );
+  return null;
 }
 
-function ToastCard({ toast }: { toast: Toast }) {
-  const [held, setHeld] = useState(false);
-  useEffect(() => {
-    if (held) return undefined;
-    const lifetime = toast.action ? actionLifetimeMs : toastLifetimeMs;
-    const timer = setTimeout(() => dismissToast(toast.id), lifetime);
-    return () => clearTimeout(timer);
-  }, [held, toast.action, toast.id]);
-  const Icon = icons[toast.tone];
+function Viewport({ host }: { host: HTMLElement | null }) {
+  const { toasts, close } = Toast.useToastManager<Content>();
+  const viewport = useRef<HTMLDivElement>(null);
+  usePlace(
+    viewport,
+    host,
+    toasts
+      .filter(({ limited }) => limited !== true)
+      .map(({ id }) => id)
+      .join("\n"),
+  );
   return (
-    <div
-      onPointerEnter={() => setHeld(true)}
-      onPointerLeave={() => setHeld(false)}
-      onFocus={() => setHeld(true)}
-      onBlur={() => setHeld(false)}
-      className="pointer-events-auto grid animate-enter grid-cols-[auto_1fr_auto] gap-x-3 rounded-lg border border-line bg-surface py-[11px] pr-2 pl-4 text-md shadow-float"
+    <Toast.Viewport
+      ref={viewport}
+      data-toasts=""
+      aria-label={t("ui.notifications")}
+      className="pointer-events-none fixed z-30 grid w-[min(356px,calc(100vw-20px))] gap-2.5 outline-none"
     >
-      <Icon aria-hidden="true" className={`mt-0.5 size-4 ${colours[toast.tone]}`} />
+      {toasts.map((item) => (
+        <Toast.Root
+          key={item.id}
+          toast={item}
+          swipeDirection="right"
+          // A phone has room for one.
+          className="pointer-events-auto grid translate-x-(--toast-swipe-movement-x) animate-enter grid-cols-[auto_1fr_auto] gap-x-3 rounded-lg border border-line bg-surface py-[11px] pr-2 pl-4 text-md shadow-float data-limited:hidden max-wide:not-first-of-type:hidden"
+        >
+          {item.data && <Card content={item.data} onClose={() => close(item.id)} />}
+        </Toast.Root>
+      ))}
+    </Toast.Viewport>
+  );
+}
+
+function Card({ content, onClose }: { content: Content; onClose: () => void }) {
+  const { title, description, detail, action, tone } = content;
+  const Icon = icons[tone];
+  return (
+    <>
+      <Icon aria-hidden="true" className={`mt-0.5 size-4 ${colours[tone]}`} />
       <div className="min-w-0 self-center">
-        <p className="font-semibold">{toast.title}</p>
-        {toast.description !== undefined && (
-          <p className="line-clamp-[10] wrap-anywhere text-ink-2 first-letter:uppercase">
-            {toast.description}
-          </p>
+        <Toast.Title render={<p />} className="font-semibold">
+          {title}
+        </Toast.Title>
+        {description !== undefined && (
+          <Toast.Description className="line-clamp-[10] wrap-anywhere text-ink-2 first-letter:uppercase">
+            {description}
+          </Toast.Description>
         )}
-        {toast.detail !== undefined && (
-          <p className="line-clamp-[10] wrap-anywhere text-ink-2">{toast.detail}</p>
-        )}
-        {toast.action && (
+        {detail !== undefined && <p className="line-clamp-[10] wrap-anywhere text-ink-2">{detail}</p>}
+        {action && (
           <Button
             size="sm"
             className="mt-2"
             onClick={() => {
-              dismissToast(toast.id);
-              toast.action?.run();
+              onClose();
+              action.run();
             }}
           >
-            {toast.action.label}
+            {action.label}
           </Button>
         )}
       </div>
-      <IconButton
-        label={t("ui.close")}
-        icon={<X />}
-        size="sm"
-        className="-my-1"
-        onClick={() => dismissToast(toast.id)}
-      />
-    </div>
+      {/* Not Toast.Close, which assistive technology finds only while the pointer is over the toasts. */}
+      <IconButton label={t("ui.close")} icon={<X />} size="sm" className="-my-1" onClick={onClose} />
+    </>
   );
+}
+
+/** The control that was pressed last. */
+let used: Element | null = null;
+document.addEventListener("pointerdown", ({ target }) => note(target), { capture: true, passive: true });
+document.addEventListener("focusin", ({ target }) => note(target), { passive: true });
+
+function note(target: EventTarget | null): void {
+  if (!(target instanceof Element) || target.closest("[data-toasts]")) return;
+  used = target.closest("button, a, input, textarea, select, summary, [role]") ?? used;
+}
+
+/** What toasts never cover, beside the control that is or was just used: heads, the composer, and a dialog's edges. */
+const KEPT_FREE =
+  "body:not(:has(dialog[open])) :is(header, [data-head], [data-composer]), dialog[open] > * > :is(header, footer)";
+/** The focus may also be on something large, such as an open menu or what scrolls. */
+const FOCUSED = ":is(button, a, input, textarea, select, summary):focus";
+/** What they avoid as long as there is room elsewhere. */
+const AVOIDED = "[data-open]:is([role=dialog], [role=menu], [role=listbox])";
+
+/** Moves the toasts to where they cover nothing that is being used, whenever others are shown. */
+function usePlace(viewport: RefObject<HTMLElement | null>, host: HTMLElement | null, shown: string): void {
+  useLayoutEffect(() => {
+    if (shown === "") return undefined;
+    const place = () => viewport.current && moveAside(viewport.current, host);
+    place();
+    addEventListener("resize", place);
+    return () => removeEventListener("resize", place);
+  }, [viewport, host, shown]);
+}
+
+function moveAside(toasts: HTMLElement, host: HTMLElement | null): void {
+  const boxesOf = (elements: readonly (Element | null)[]): Box[] =>
+    elements
+      .filter((one): one is Element => one !== null && !toasts.contains(one))
+      .filter((one) => isInSight(one) && !one.matches(AVOIDED))
+      .map((one) => one.getBoundingClientRect());
+  const kept = boxesOf([...document.querySelectorAll(KEPT_FREE), document.querySelector(FOCUSED), used]);
+  const avoided = [...document.querySelectorAll(AVOIDED)]
+    .filter((one) => !toasts.contains(one))
+    .map((one) => one.getBoundingClientRect());
+  // Beside a sheet there is room on large screens.
+  const dialog = host?.getBoundingClientRect();
+  if (dialog && dialog.width < innerWidth - toasts.offsetWidth) kept.push(dialog);
+  const size = { width: toasts.offsetWidth, height: toasts.offsetHeight };
+  const { left, top } = placeToasts(size, { width: innerWidth, height: innerHeight }, kept, avoided);
+  toasts.style.left = `${left}px`;
+  toasts.style.top = `${top}px`;
+}
+
+function isInSight(element: Element): boolean {
+  return element.isConnected && element.checkVisibility();
 }

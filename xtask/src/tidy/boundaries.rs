@@ -15,19 +15,21 @@ const WORDS: [(&str, &[&str], &str); 3] = [
 ];
 
 /// What each crate may know, for itself and for its tests.
-const KNOWS: [(&str, &[&str], &[&str]); 8] = [
+const KNOWS: [(&str, &[&str], &[&str]); 9] = [
     ("domain", &[], &[]),
     ("llm", &["domain"], &[]),
-    ("local", &["domain"], &[]),
+    ("local-model", &["domain"], &[]),
     ("mcp", &["domain"], &[]),
     ("store", &["domain"], &[]),
-    ("ai-chat-mcp", &["domain", "llm", "local", "mcp", "store"], &["testkit"]),
-    ("testkit", &["domain", "llm", "local", "mcp", "store", "server"], &[]),
+    ("platform", &["domain", "store"], &[]),
+    ("ai-chat-mcp", &["domain", "llm", "local-model", "mcp", "platform", "store"], &["testkit"]),
+    ("testkit", &["domain", "llm", "local-model", "mcp", "store", "server"], &[]),
     ("xtask", &[], &[]),
 ];
 
 /// The names that the house's crates have in a manifest.
-const HOUSE: [&str; 8] = ["domain", "llm", "local", "mcp", "store", "server", "ai-chat-mcp", "testkit"];
+const HOUSE: [&str; 9] =
+    ["domain", "llm", "local-model", "mcp", "platform", "store", "server", "ai-chat-mcp", "testkit"];
 
 /// The parts of the server that work without its HTTP door.
 const BEHIND_THE_DOOR: [&str; 3] = ["auth", "runs", "tools"];
@@ -75,7 +77,7 @@ pub fn crates(files: &[Source]) -> Vec<String> {
             let allowed = always.contains(&other) || (for_tests && in_tests.contains(&other));
             if HOUSE.contains(&other) && !allowed {
                 findings.push(format!(
-                    "{}: `{name}` may not depend on `{other}`: domain <- llm, local, mcp, store <- server <- testkit",
+                    "{}: `{name}` may not depend on `{other}`: domain <- llm, local, mcp, store <- platform <- server <- testkit",
                     file.path
                 ));
             }

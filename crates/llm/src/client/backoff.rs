@@ -1,36 +1,38 @@
-//! How long to wait before the next try.
+//! Delays between the attempts of one request.
 
 use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 
-use crate::client::Settings;
+use crate::client::ClientSettings;
 
-/// The waits of one request.
+/// Retry state of one request.
 #[derive(Debug, Default)]
-pub(super) struct Backoff {
-    tries: u32,
-    waited: Duration,
+pub(super) struct RetryBackoff {
+    retries: u32,
+    total_delay: Duration,
 }
 
-impl Backoff {
-    /// The wait before the next try; `None` when there have been enough or it would take too long. A random part of
-    /// a span that doubles spreads out those who failed together; what the provider asks for comes before it.
-    pub fn next(&mut self, settings: &Settings, asked: Option<Duration>) -> Option<Duration> {
-        if self.tries == settings.retries {
+impl RetryBackoff {
+    /// Returns the delay before the next attempt; `None` when a limit of the settings is reached.
+    ///
+    /// The delay is what the provider asked for, plus a random part of a span that doubles with each retry, so that
+    /// requests that failed together are not repeated together.
+    pub fn next_delay(&mut self, settings: &ClientSettings, retry_after: Option<Duration>) -> Option<Duration> {
+        if self.retries == settings.max_retries {
             return None;
         }
-        let span = settings.backoff.saturating_mul(1 << self.tries.min(16));
-        let wait = asked.unwrap_or_default() + span.mul_f64(rand::random::<f64>());
-        self.tries += 1;
-        self.waited += wait;
-        (self.waited <= settings.patience).then_some(wait)
+        let span = settings.initial_backoff.saturating_mul(1 << self.retries.min(16));
+        let delay = retry_after.unwrap_or_default() + span.mul_f64(rand::random::<f64>());
+        self.retries += 1;
+        self.total_delay += delay;
+        (self.total_delay <= settings.max_total_backoff).then_some(delay)
     }
 }
 
-/// How long the provider asks to wait, by `retry-after-ms` or `retry-after` in seconds. A date is not read: no
-/// provider of models sends one.
-pub(super) fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
+/// Parses the wait that a provider asks for in `retry-after-ms`, or in `retry-after` in seconds. Dates are not parsed: no
+/// model provider sends one.
+pub(super) fn parse_retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let seconds =
         number("retry-after-ms").map(|milliseconds| milliseconds / 1_000.0).or_else(|| number("retry-after"))?;
@@ -42,35 +44,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_stay_under_a_doubling_bound_and_end() {
-        let settings = Settings::default();
-        let mut backoff = Backoff::default();
+    fn doubles_delay_bound_and_stops_after_max_retries() {
+        let settings = ClientSettings::default();
+        let mut backoff = RetryBackoff::default();
         for bound in [500, 1_000, 2_000, 4_000] {
-            let wait = backoff.next(&settings, None).unwrap();
-            assert!(wait <= Duration::from_millis(bound), "{wait:?}");
+            let delay = backoff.next_delay(&settings, None).unwrap();
+            assert!(delay <= Duration::from_millis(bound), "{delay:?}");
         }
-        assert_eq!(backoff.next(&settings, None), None);
+        assert_eq!(backoff.next_delay(&settings, None), None);
     }
 
     #[test]
-    fn a_wait_that_is_asked_for_is_kept_or_given_up() {
-        let settings = Settings::default();
-        let wait = Backoff::default().next(&settings, Some(Duration::from_secs(7))).unwrap();
-        assert!(wait >= Duration::from_secs(7) && wait <= Duration::from_millis(7_500), "{wait:?}");
-        assert_eq!(Backoff::default().next(&settings, Some(Duration::from_secs(61))), None);
+    fn respects_requested_delay_within_the_limit() {
+        let settings = ClientSettings::default();
+        let delay = RetryBackoff::default().next_delay(&settings, Some(Duration::from_secs(7))).unwrap();
+        assert!(delay >= Duration::from_secs(7) && delay <= Duration::from_millis(7_500), "{delay:?}");
+        assert_eq!(RetryBackoff::default().next_delay(&settings, Some(Duration::from_secs(61))), None);
     }
 
     #[test]
-    fn both_headers_are_read() {
-        let asked = |name: &'static str, value: &'static str| {
+    fn parses_both_retry_after_headers() {
+        let parse = |name: &'static str, value: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(name, value.parse().unwrap());
-            asked_wait(&headers)
+            parse_retry_after(&headers)
         };
-        assert_eq!(asked("retry-after", "20"), Some(Duration::from_secs(20)));
-        assert_eq!(asked("retry-after", "0.5"), Some(Duration::from_millis(500)));
-        assert_eq!(asked("retry-after-ms", "350"), Some(Duration::from_millis(350)));
-        assert_eq!(asked("retry-after", "-1"), None);
-        assert_eq!(asked("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"), None);
+        assert_eq!(parse("retry-after", "20"), Some(Duration::from_secs(20)));
+        assert_eq!(parse("retry-after", "0.5"), Some(Duration::from_millis(500)));
+        assert_eq!(parse("retry-after-ms", "350"), Some(Duration::from_millis(350)));
+        assert_eq!(parse("retry-after", "-1"), None);
+        assert_eq!(parse("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! One request and its answer, over HTTP.
+//! HTTP requests to providers.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -13,37 +13,37 @@ use secrecy::ExposeSecret;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
-use crate::client::Settings;
-use crate::client::backoff::asked_wait;
-use crate::fault::Fault;
-use crate::provider::Provider;
-use crate::wire::Concessions;
+use crate::client::ClientSettings;
+use crate::client::backoff::parse_retry_after;
+use crate::error_mapping::ProviderErrorBody;
+use crate::providers::{Provider, RequestAdjustments};
 
-/// Connections to one provider that are kept open although nothing is asked over them. What a crowd has used would hold
-/// its memory for a minute and a half.
-const IDLE: usize = 64;
+/// Maximum number of idle connections per provider. After a load peak, more of them would hold memory for 90 seconds.
+const MAX_IDLE_CONNECTIONS: usize = 64;
 
-/// The most bytes that are read of a refusal.
-const MAX_REFUSAL_BYTES: usize = 64 * 1024;
+/// Maximum number of bytes read of an error response.
+const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
-/// The most bytes that are read of a list of models.
-const MAX_LISTING_BYTES: usize = 8 * 1024 * 1024;
+/// Maximum size of a model list in bytes.
+const MAX_MODEL_LIST_BYTES: usize = 8 * 1024 * 1024;
 
-/// Why there is no answer.
+/// A failed attempt to get a response.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct RequestFailure {
     pub error: ModelError,
-    /// It may go better the next time.
+    /// Whether a retry may succeed.
     pub is_transient: bool,
-    /// How long the provider asks to wait before that.
+    /// Delay before a retry, as the provider asks.
     pub retry_after: Option<Duration>,
 }
 
-impl Failure {
-    pub fn lasting(error: ModelError) -> Self {
+impl RequestFailure {
+    /// Wraps an error that a retry would repeat.
+    pub fn permanent(error: ModelError) -> Self {
         Self { error, is_transient: false, retry_after: None }
     }
 
+    /// Wraps an error that a retry may resolve.
     pub fn transient(error: ModelError) -> Self {
         let retry_after = match &error {
             ModelError::RateLimited { retry_after, .. } => *retry_after,
@@ -53,170 +53,184 @@ impl Failure {
     }
 }
 
-/// Connections to trusted addresses, unless it was made over a client that has rules of its own.
+/// HTTP connections to providers, and what their models have refused.
 #[derive(Debug, Default)]
-pub(super) struct Http {
-    pub settings: Settings,
-    /// Made when it is first needed: it reads the certificates of the system.
+pub(super) struct HttpTransport {
+    pub settings: ClientSettings,
+    /// Created on first use, because that reads the system's certificates.
     client: OnceLock<Result<reqwest::Client, String>>,
-    /// What models have refused, by the names of the provider and the model, so that they are asked only once.
-    conceded: Mutex<HashMap<(String, String), Concessions>>,
+    /// Adjustments learned from refusals, by the names of the provider and the model.
+    learned_adjustments: Mutex<HashMap<(String, String), RequestAdjustments>>,
 }
 
-impl Http {
-    pub fn new(settings: Settings) -> Self {
+impl HttpTransport {
+    /// Creates a transport that may reach any address.
+    pub fn new(settings: ClientSettings) -> Self {
         Self { settings, ..Self::default() }
     }
 
-    /// Over this client and no other.
-    pub fn over(client: reqwest::Client) -> Self {
+    /// Creates a transport over this client only.
+    pub fn with_client(client: reqwest::Client) -> Self {
         Self { client: OnceLock::from(Ok(client)), ..Self::default() }
     }
 
-    /// What a model has refused so far.
-    pub fn conceded(&self, provider: &Provider, model: &str) -> Concessions {
-        let conceded = self.conceded.lock().unwrap_or_else(PoisonError::into_inner);
-        conceded.get(&(provider.name.clone(), model.to_owned())).copied().unwrap_or_default()
+    /// Returns the adjustments that a model's refusals have asked for so far.
+    pub fn adjustments_for(&self, provider: &Provider, model: &str) -> RequestAdjustments {
+        let learned = self.learned_adjustments.lock().unwrap_or_else(PoisonError::into_inner);
+        learned.get(&(provider.name.clone(), model.to_owned())).copied().unwrap_or_default()
     }
 
-    /// Remembers what a model refused and that it took the request then.
-    pub fn remember(&self, provider: &Provider, model: &str, concessions: Concessions) {
-        let mut conceded = self.conceded.lock().unwrap_or_else(PoisonError::into_inner);
-        conceded.insert((provider.name.clone(), model.to_owned()), concessions);
+    /// Stores the adjustments with which a model accepted a request.
+    pub fn store_adjustments(&self, provider: &Provider, model: &str, adjustments: RequestAdjustments) {
+        let mut learned = self.learned_adjustments.lock().unwrap_or_else(PoisonError::into_inner);
+        learned.insert((provider.name.clone(), model.to_owned()), adjustments);
     }
 
     fn client(&self) -> Result<&reqwest::Client, ModelError> {
-        let made = self.client.get_or_init(|| {
-            let with_certificates = trusted(&self.settings).build();
+        let client = self.client.get_or_init(|| {
+            let with_certificates = trusted_client(&self.settings).build();
             // Without any certificates on the system, model servers that speak plain HTTP are still reachable.
             let client = with_certificates.or_else(|error| {
-                tracing::warn!(reason = innermost(&error), "no certificates of the system: https will be refused");
-                trusted(&self.settings).tls_certs_only([]).build()
+                tracing::warn!(
+                    reason = root_cause(&error),
+                    "no system certificates found, https connections will fail"
+                );
+                trusted_client(&self.settings).tls_certs_only([]).build()
             });
-            client.map_err(|error| innermost(&error))
+            client.map_err(|error| root_cause(&error))
         });
-        made.as_ref().map_err(|reason| ModelError::Unavailable(format!("no HTTP client could be made: {reason}")))
+        client.as_ref().map_err(|reason| ModelError::Unavailable(format!("could not create an HTTP client: {reason}")))
     }
 
-    /// Sends the JSON `body` and answers when the head of a success is there.
-    pub async fn post(&self, provider: &Provider, path: &str, body: bytes::Bytes) -> Result<Response, Failure> {
-        let client = self.client().map_err(Failure::lasting)?;
+    /// Sends the JSON `body` and returns once the headers of a successful response have arrived.
+    pub async fn post(&self, provider: &Provider, path: &str, body: bytes::Bytes) -> Result<Response, RequestFailure> {
+        let client = self.client().map_err(RequestFailure::permanent)?;
         let request = client
-            .post(provider.address(path))
+            .post(provider.endpoint_url(path))
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
             .header(ACCEPT, HeaderValue::from_static("text/event-stream"))
             .body(body);
         self.send(provider, request).await
     }
 
-    /// Fetches a small document.
+    /// Fetches a document of at most [`MAX_MODEL_LIST_BYTES`].
     pub async fn get(&self, provider: &Provider, path: &str) -> Result<Vec<u8>, ModelError> {
-        let request = self.client()?.get(provider.address(path));
+        let request = self.client()?.get(provider.endpoint_url(path));
         let mut response = self.send(provider, request).await.map_err(|failure| failure.error)?;
-        let body = self.read_up_to(MAX_LISTING_BYTES, &mut response).await.map_err(|failure| failure.error)?;
-        if body.len() > MAX_LISTING_BYTES {
-            return Err(ModelError::Malformed(format!("more than {MAX_LISTING_BYTES} bytes")));
+        let body = self.read_up_to(MAX_MODEL_LIST_BYTES, &mut response).await.map_err(|failure| failure.error)?;
+        if body.len() > MAX_MODEL_LIST_BYTES {
+            return Err(ModelError::Malformed(format!("more than {MAX_MODEL_LIST_BYTES} bytes")));
         }
         Ok(body)
     }
 
-    async fn send(&self, provider: &Provider, mut request: RequestBuilder) -> Result<Response, Failure> {
-        let head = provider.wire.head();
-        for (name, value) in head.others {
+    async fn send(&self, provider: &Provider, mut request: RequestBuilder) -> Result<Response, RequestFailure> {
+        let headers = provider.api.request_headers();
+        for (name, value) in headers.others {
             request = request.header(*name, *value);
         }
         if let Some(key) = &provider.key {
-            let mut value = HeaderValue::from_str(&format!("{}{}", head.key_prefix, key.expose_secret().trim()))
+            let mut value = HeaderValue::from_str(&format!("{}{}", headers.key_prefix, key.expose_secret().trim()))
                 .map_err(|_| {
-                    let message = "it holds characters that cannot be sent".to_owned();
-                    Failure::lasting(ModelError::Unauthorized(message))
+                    let message = "the key contains characters that cannot be sent".to_owned();
+                    RequestFailure::permanent(ModelError::Unauthorized(message))
                 })?;
             value.set_sensitive(true);
-            request = request.header(head.key_name, value);
+            request = request.header(headers.key_name, value);
         }
-        let sent = timeout(self.settings.idle, request.send()).await;
+        let sent = timeout(self.settings.idle_timeout, request.send()).await;
         let mut response = match sent {
-            Err(_) => return Err(Failure::lasting(ModelError::Silent(self.settings.idle))),
-            // Nothing of an answer has come, so nothing is lost by asking again.
-            Ok(Err(error)) => return Err(Failure::transient(self.unreachable(&error))),
+            Err(_) => return Err(RequestFailure::permanent(ModelError::Silent(self.settings.idle_timeout))),
+            // Nothing of a response has arrived, so a retry repeats nothing.
+            Ok(Err(error)) => return Err(RequestFailure::transient(self.unreachable_error(&error))),
             Ok(Ok(response)) => response,
         };
         let status = response.status();
         if status.is_success() {
             return Ok(response);
         }
-        let retry_after = asked_wait(response.headers());
-        let body = self.read_up_to(MAX_REFUSAL_BYTES, &mut response).await.unwrap_or_default();
-        let mut fault = Fault::from_body(&body);
-        fault.retry_after = retry_after.or(fault.retry_after);
-        let retry_after = fault.retry_after;
-        let error = fault.into_error(status.as_u16());
+        let retry_after = parse_retry_after(response.headers());
+        let body = self.read_up_to(MAX_ERROR_BODY_BYTES, &mut response).await.unwrap_or_default();
+        let mut error_body = ProviderErrorBody::parse_body(&body);
+        // A header is more exact than what the body says, because gateways set it.
+        error_body.retry_after = retry_after.or(error_body.retry_after);
+        let retry_after = error_body.retry_after;
+        let error = error_body.into_model_error(status.as_u16());
         let is_transient = matches!(status.as_u16(), 429 | 500 | 502 | 503 | 504 | 529)
             && matches!(error, ModelError::RateLimited { .. } | ModelError::Provider(_));
-        Err(Failure { error, is_transient, retry_after })
+        Err(RequestFailure { error, is_transient, retry_after })
     }
 
-    /// The next piece of a body, or nothing when it is over. `idle` is the longest silence.
-    pub async fn piece(&self, response: &mut Response, idle: Duration) -> Result<Option<bytes::Bytes>, Failure> {
-        match timeout(idle, response.chunk()).await {
-            Err(_) => Err(Failure::lasting(ModelError::Silent(idle))),
-            Ok(Err(error)) => Err(Failure::transient(self.unreachable(&error))),
-            Ok(Ok(piece)) => Ok(piece),
+    /// Returns the next chunk of a body, or `None` at its end. Fails after `idle_timeout` without a byte.
+    pub async fn next_chunk(
+        &self,
+        response: &mut Response,
+        idle_timeout: Duration,
+    ) -> Result<Option<bytes::Bytes>, RequestFailure> {
+        match timeout(idle_timeout, response.chunk()).await {
+            Err(_) => Err(RequestFailure::permanent(ModelError::Silent(idle_timeout))),
+            Ok(Err(error)) => Err(RequestFailure::transient(self.unreachable_error(&error))),
+            Ok(Ok(chunk)) => Ok(chunk),
         }
     }
 
-    /// The next piece of a body if it has come, or nothing: then it may come any moment.
-    pub async fn piece_at_hand(&self, response: &mut Response) -> Option<Result<Option<bytes::Bytes>, Failure>> {
-        let mut piece = response.chunk().now_or_never();
-        if piece.is_none() {
-            // The task of the connection reads on only when it is asked to, which was done.
+    /// Returns the next chunk of a body if it has arrived already, without waiting for it.
+    pub async fn buffered_chunk(
+        &self,
+        response: &mut Response,
+    ) -> Option<Result<Option<bytes::Bytes>, RequestFailure>> {
+        let mut chunk = response.chunk().now_or_never();
+        if chunk.is_none() {
+            // The poll above asked the connection's task to read on; it can do so only when this task yields.
             yield_now().await;
-            piece = response.chunk().now_or_never();
+            chunk = response.chunk().now_or_never();
         }
-        piece.map(|piece| piece.map_err(|error| Failure::transient(self.unreachable(&error))))
+        chunk.map(|chunk| chunk.map_err(|error| RequestFailure::transient(self.unreachable_error(&error))))
     }
 
-    /// The body, or the beginning of it when it is longer than `limit`.
-    async fn read_up_to(&self, limit: usize, response: &mut Response) -> Result<Vec<u8>, Failure> {
+    /// Reads the body, or its beginning when it is longer than `limit` bytes.
+    async fn read_up_to(&self, limit: usize, response: &mut Response) -> Result<Vec<u8>, RequestFailure> {
         let mut body = Vec::new();
         while body.len() <= limit
-            && let Some(piece) = self.piece(response, self.settings.idle).await?
+            && let Some(chunk) = self.next_chunk(response, self.settings.idle_timeout).await?
         {
-            body.extend_from_slice(&piece);
+            body.extend_from_slice(&chunk);
         }
         Ok(body)
     }
 
-    fn unreachable(&self, error: &reqwest::Error) -> ModelError {
+    fn unreachable_error(&self, error: &reqwest::Error) -> ModelError {
         ModelError::Unreachable(if error.is_timeout() && error.is_connect() {
-            format!("no connection within {} s", self.settings.connect.as_secs())
+            format!("no connection within {} s", self.settings.connect_timeout.as_secs())
         } else if error.is_body() || error.is_decode() {
-            "the connection broke before the answer was whole".to_owned()
+            "the connection closed before the response was complete".to_owned()
         } else {
-            innermost(error)
+            root_cause(error)
         })
     }
 }
 
-/// The client for addresses that the administrator gave. HTTP/1.1 only: every answer has a connection of its own, so
-/// none waits behind a host's limit on parallel HTTP/2 streams, and closing it is how an answer is cancelled.
+/// Creates the client for base URLs that the administrator configured.
+///
+/// HTTP/1.1 only: every response has its own connection, so none waits for a host's limit on parallel HTTP/2 streams, and
+/// closing the connection cancels the response.
 #[expect(clippy::disallowed_methods, reason = "this is the client for an administrator's URLs")]
-fn trusted(settings: &Settings) -> reqwest::ClientBuilder {
+fn trusted_client(settings: &ClientSettings) -> reqwest::ClientBuilder {
     reqwest::Client::builder()
-        .pool_max_idle_per_host(IDLE)
+        .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
         .user_agent(concat!("ai-chat-mcp/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(settings.connect)
+        .connect_timeout(settings.connect_timeout)
         .http1_only()
         .tcp_nodelay(true)
         .redirect(reqwest::redirect::Policy::none())
 }
 
-/// The cause at the bottom, which says most, without the system's number for it; the layers above it name addresses.
-fn innermost(error: &reqwest::Error) -> String {
+/// Returns the message of the innermost cause, without the system's error number. The layers above it contain URLs.
+fn root_cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
-    let told = cause.to_string();
-    told.split_once(" (os error ").map_or(told.as_str(), |(words, _)| words).to_owned()
+    let message = cause.to_string();
+    message.split_once(" (os error ").map_or(message.as_str(), |(text, _)| text).to_owned()
 }

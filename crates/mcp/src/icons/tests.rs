@@ -1,12 +1,12 @@
 use super::*;
-use crate::net::Policy;
+use crate::net::NetworkPolicy;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and so on";
 
 fn guard() -> GuardedHttp {
-    GuardedHttp::new(Policy::new(&[], true, vec![])).unwrap()
+    GuardedHttp::new(NetworkPolicy::new(&[], true, vec![])).unwrap()
 }
 
 fn usable(src: &str, server: &str) -> bool {
@@ -14,7 +14,7 @@ fn usable(src: &str, server: &str) -> bool {
 }
 
 #[test]
-fn only_the_servers_own_origin_over_tls_may_be_asked() {
+fn permits_own_origin_over_tls_only() {
     let server = "https://mcp.example/mcp";
     assert!(usable("https://mcp.example/icons/a.png?size=48", server));
     assert!(usable("https://mcp.example:443/a.png", server));
@@ -37,11 +37,11 @@ fn only_the_servers_own_origin_over_tls_may_be_asked() {
     }
     let same_host_without_tls = "http://mcp.example/a.png";
     assert!(!usable(same_host_without_tls, "http://mcp.example/mcp"));
-    assert!(!usable(&format!("https://mcp.example/{}", "a".repeat(ADDRESS)), server));
+    assert!(!usable(&format!("https://mcp.example/{}", "a".repeat(MAX_URL_BYTES)), server));
 }
 
 #[test]
-fn a_picture_in_the_list_is_what_it_says() {
+fn data_url_has_to_match_its_media_type() {
     let data = |kind: &str, bytes: &[u8]| format!("data:{kind};base64,{}", STANDARD.encode(bytes));
     let server = "http://127.0.0.1:1/mcp";
     assert!(usable(&data("image/png", PNG), server));
@@ -52,7 +52,7 @@ fn a_picture_in_the_list_is_what_it_says() {
         data("image/svg+xml", b"<svg onload='alert(1)'/>"),
         data("image/png", b"<html>"),
         data("text/html", PNG),
-        data("image/png", &[PNG, &vec![0; INLINE]].concat()),
+        data("image/png", &[PNG, &vec![0; MAX_DATA_URL_BYTES]].concat()),
         "data:image/png,plain".to_owned(),
         "data:".to_owned(),
     ] {
@@ -61,12 +61,12 @@ fn a_picture_in_the_list_is_what_it_says() {
 }
 
 #[test]
-fn a_thing_has_a_few_icons() {
+fn keeps_few_icons_per_object() {
     let icon = |n: usize| Icon { src: format!("https://a.example/{n}"), mime_type: None, sizes: vec![], theme: None };
     let mut icons: Vec<Icon> = (0..50).map(icon).collect();
     icons.insert(0, Icon { src: "http://other.example/".into(), ..icon(0) });
-    keep_usable(&mut icons, &"https://a.example/mcp".parse().unwrap());
-    assert_eq!((icons.len(), icons[0].src.as_str()), (KEPT, "https://a.example/0"));
+    retain_usable(&mut icons, &"https://a.example/mcp".parse().unwrap());
+    assert_eq!((icons.len(), icons[0].src.as_str()), (MAX_ICONS, "https://a.example/0"));
 }
 
 /// A server that answers everything with these bytes; tells the requests that it got.
@@ -89,14 +89,14 @@ async fn answering(head: &'static str, body: Vec<u8>) -> (Url, tokio::sync::mpsc
 
 async fn refused(head: &'static str, body: Vec<u8>) -> String {
     let (url, _requests) = answering(head, body).await;
-    download(&guard(), &url).await.unwrap_err().to_string()
+    download_image(&guard(), &url).await.unwrap_err().to_string()
 }
 
 #[tokio::test]
-async fn a_picture_is_fetched_without_saying_who_asks() {
+async fn fetches_without_credentials_or_referrer() {
     let (url, mut requests) =
         answering("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n", PNG.to_vec()).await;
-    let picture = download(&guard(), &url).await.unwrap();
+    let picture = download_image(&guard(), &url).await.unwrap();
     // What the server says of its kind counts for nothing.
     assert_eq!((picture.mime_type, &picture.bytes[..]), ("image/png", PNG));
     let request = requests.recv().await.unwrap().to_ascii_lowercase();
@@ -104,7 +104,7 @@ async fn a_picture_is_fetched_without_saying_who_asks() {
 }
 
 #[tokio::test]
-async fn what_is_no_picture_is_not_passed_on() {
+async fn rejects_content_that_is_no_image() {
     let page = "HTTP/1.1 200 OK\r\ncontent-type: image/png\r\nconnection: close\r\n\r\n";
     let no_picture = "the icon is no PNG, JPEG, WebP or GIF";
     assert_eq!(refused(page, b"<html><script>alert(1)</script>".to_vec()).await, no_picture);
@@ -114,8 +114,8 @@ async fn what_is_no_picture_is_not_passed_on() {
 }
 
 #[tokio::test]
-async fn a_picture_that_is_too_large_is_given_up() {
-    let endless = [PNG, &vec![0; 2 * BYTES]].concat();
+async fn rejects_image_over_the_limit() {
+    let endless = [PNG, &vec![0; 2 * MAX_ICON_BYTES]].concat();
     let said = refused("HTTP/1.1 200 OK\r\ncontent-type: image/png\r\nconnection: close\r\n\r\n", endless).await;
     assert_eq!(said, "the icon's server sent more than 262144 bytes");
     let announced = "HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-length: 52428800\r\n\r\n";
@@ -123,7 +123,7 @@ async fn a_picture_that_is_too_large_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_not_followed_to_another_origin() {
+async fn does_not_follow_redirects_to_other_origins() {
     let (elsewhere, mut asked) = answering("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n", PNG.to_vec()).await;
     for status in ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"] {
         let head =

@@ -1,4 +1,4 @@
-//! The one rule in front of every address that a user, a server or a model names.
+//! Policy that every URL of a user, a server or a model has to pass.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -6,106 +6,106 @@ use std::time::Duration;
 
 use url::{Host, Url};
 
-use super::address::{Reach, reach};
-use super::allow::Allow;
-use super::names::{Names, System, is_local};
+use super::address_class::{AddressClass, classify};
+use super::allowlist::AllowlistEntry;
+use super::dns::{DnsResolver, SystemResolver, is_local_name};
 use crate::Error;
 
-/// A resolver that does not answer is a server that does not answer.
-const RESOLVE: Duration = Duration::from_secs(10);
+/// Time limit for resolving a name.
+const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why an address may not be reached. The words follow "the server".
+/// Reason why a URL may not be reached. The texts are predicates of "the server".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// The address is none of http, https, ws, wss.
+pub enum PolicyViolation {
+    /// The scheme is none of http, https, ws, wss.
     #[error("has an address that does not start with http://, https://, ws:// or wss://")]
     Scheme,
-    /// The address has no host.
+    /// The URL has no host.
     #[error("has an address without a host")]
     NoHost,
-    /// The address carries a user name or a password, which would end up in logs.
+    /// The URL has a user name or a password, which would end up in logs.
     #[error("has an address with a user name or a password in it; use a header instead")]
     Credentials,
-    /// The address leads to a place that is not public.
+    /// The host is not public.
     #[error("is a private address; the administrator can allow it with CHAT_NETWORK_ALLOW")]
     Private,
 }
 
-/// What may be reached. Cheap to clone.
+/// Rules on which URLs may be reached. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Policy {
+pub struct NetworkPolicy {
     rules: Arc<Rules>,
-    names: Arc<dyn Names>,
+    resolver: Arc<dyn DnsResolver>,
 }
 
 #[derive(Debug)]
 struct Rules {
-    allow: Vec<Allow>,
+    allow: Vec<AllowlistEntry>,
     loopback: bool,
-    own: Vec<String>,
+    own_origins: Vec<String>,
 }
 
-impl Policy {
-    /// Public addresses, and beside them: what `allow` lists; this machine, if `loopback` (for a server that only this
-    /// machine can reach anyway); and the product's own origins, each as `host:port` with the port written out.
-    pub fn new(allow: &[Allow], loopback: bool, own: Vec<String>) -> Self {
-        let own = own.into_iter().map(|origin| origin.to_ascii_lowercase()).collect();
-        let rules = Arc::new(Rules { allow: allow.to_vec(), loopback, own });
-        Self { rules, names: Arc::new(System) }
+impl NetworkPolicy {
+    /// Creates a policy that permits public addresses and the targets in `allow`; loopback addresses if `loopback`, for a
+    /// product that only this machine can reach; and the product's own origins, each as `host:port` with explicit port.
+    pub fn new(allow: &[AllowlistEntry], loopback: bool, own_origins: Vec<String>) -> Self {
+        let own_origins = own_origins.into_iter().map(|origin| origin.to_ascii_lowercase()).collect();
+        let rules = Arc::new(Rules { allow: allow.to_vec(), loopback, own_origins });
+        Self { rules, resolver: Arc::new(SystemResolver) }
     }
 
-    /// The same rules for names that `names` resolves.
-    pub fn with_names(self, names: Arc<dyn Names>) -> Self {
-        Self { names, ..self }
+    /// Sets the resolver of host names.
+    pub fn with_resolver(self, resolver: Arc<dyn DnsResolver>) -> Self {
+        Self { resolver, ..self }
     }
 
-    /// Judges what can be judged before resolving a name: scheme, credentials and literal addresses. The URL parser
-    /// has already turned every spelling of an IPv4 address (octal, hexadecimal, short, one number) into one form.
-    pub fn check_url(&self, url: &Url) -> Result<(), Refused> {
+    /// Checks what can be checked without resolving a name: scheme, credentials and literal addresses. The URL parser has
+    /// already normalized every notation of an IPv4 address (octal, hexadecimal, short, one number).
+    pub fn check_url(&self, url: &Url) -> Result<(), PolicyViolation> {
         if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") {
-            return Err(Refused::Scheme);
+            return Err(PolicyViolation::Scheme);
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Refused::Credentials);
+            return Err(PolicyViolation::Credentials);
         }
-        let (host, port) = place(url)?;
+        let (host, port) = host_and_port(url)?;
         let ip = match url.host() {
             Some(Host::Ipv4(ip)) => IpAddr::V4(ip),
             Some(Host::Ipv6(ip)) => IpAddr::V6(ip),
             Some(Host::Domain(_)) | None => return Ok(()),
         };
-        if self.permits(&host, port, ip) { Ok(()) } else { Err(Refused::Private) }
+        if self.permits(&host, port, ip) { Ok(()) } else { Err(PolicyViolation::Private) }
     }
 
-    /// Whether a secret may be sent to `url`: over TLS, or else to a place inside that may be reached at all. What is
-    /// public is public to those in between.
+    /// Returns whether a secret may be sent to `url`: over TLS, or without it to a permitted host that is not public. On
+    /// the way to a public host everyone in between could read it.
     pub fn is_confidential(&self, url: &Url) -> bool {
-        let Ok((host, port)) = place(url) else { return false };
-        let inside = match url.host() {
-            Some(Host::Ipv4(ip)) => reach(ip.into()) != Reach::Public,
-            Some(Host::Ipv6(ip)) => reach(ip.into()) != Reach::Public,
+        let Ok((host, port)) = host_and_port(url) else { return false };
+        let is_internal = match url.host() {
+            Some(Host::Ipv4(ip)) => classify(ip.into()) != AddressClass::Public,
+            Some(Host::Ipv6(ip)) => classify(ip.into()) != AddressClass::Public,
             Some(Host::Domain(_)) => {
                 host == "localhost"
-                    || self.rules.own.iter().any(|origin| *origin == format!("{host}:{port}"))
-                    || self.rules.allow.iter().any(|entry| entry.names(&host, port))
+                    || self.rules.own_origins.iter().any(|origin| *origin == format!("{host}:{port}"))
+                    || self.rules.allow.iter().any(|entry| entry.names_host(&host, port))
             }
             None => false,
         };
-        url.scheme() == "https" || (url.scheme() == "http" && inside)
+        url.scheme() == "https" || (url.scheme() == "http" && is_internal)
     }
 
-    /// Judges an address that a person's browser is sent to. A name that this machine does not know may be known there.
-    pub(crate) async fn check_visit(&self, url: &Url) -> Result<(), Error> {
+    /// Checks a URL that the user's browser is sent to. A name that does not resolve here may resolve there.
+    pub(crate) async fn check_browser_url(&self, url: &Url) -> Result<(), Error> {
         match self.resolve(url).await {
             Ok(_) | Err(Error::NameNotFound) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Resolves the host of `url`, once, and gives those of its addresses that may be reached.
+    /// Resolves the host of `url` once and returns the permitted addresses.
     pub(crate) async fn resolve(&self, url: &Url) -> Result<Vec<SocketAddr>, Error> {
         self.check_url(url)?;
-        let (host, port) = place(url)?;
+        let (host, port) = host_and_port(url)?;
         let ip = match url.host() {
             Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
             Some(Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
@@ -113,12 +113,17 @@ impl Policy {
         };
         match ip {
             Some(ip) => Ok(vec![SocketAddr::new(ip, port)]),
-            None => self.lookup(&host, port).await,
+            None => self.resolve_host(&host, port).await,
         }
     }
 
-    pub(super) async fn lookup(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {
-        let found = tokio::time::timeout(RESOLVE, self.names.addresses(host, port))
+    /// Resolves a host name and returns the permitted addresses.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NameNotFound`] if it has no address, [`PolicyViolation::Private`] if none is permitted.
+    pub(super) async fn resolve_host(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {
+        let found = tokio::time::timeout(RESOLVE_TIMEOUT, self.resolver.resolve(host, port))
             .await
             .map_err(|_| Error::NameNotFound)?
             .map_err(|_| Error::NameNotFound)?;
@@ -127,27 +132,27 @@ impl Policy {
         }
         let permitted: Vec<SocketAddr> =
             found.into_iter().filter(|address| self.permits(host, port, address.ip())).collect();
-        if permitted.is_empty() { Err(Refused::Private.into()) } else { Ok(permitted) }
+        if permitted.is_empty() { Err(PolicyViolation::Private.into()) } else { Ok(permitted) }
     }
 
     fn permits(&self, host: &str, port: u16, ip: IpAddr) -> bool {
-        let allowed = match reach(ip) {
-            Reach::Public => !is_local(host),
-            Reach::Loopback => self.rules.loopback,
-            Reach::Special => false,
+        let allowed = match classify(ip) {
+            AddressClass::Public => !is_local_name(host),
+            AddressClass::Loopback => self.rules.loopback,
+            AddressClass::Special => false,
         };
         allowed
-            || self.rules.own.iter().any(|origin| *origin == format!("{host}:{port}"))
+            || self.rules.own_origins.iter().any(|origin| *origin == format!("{host}:{port}"))
             || self.rules.allow.iter().any(|entry| entry.covers(host, port, ip))
     }
 }
 
-/// The host in lower case and without a final dot (IPv6 in brackets), and the port with the scheme's default.
-pub(super) fn place(url: &Url) -> Result<(String, u16), Refused> {
+/// Returns the host in lower case without a final dot (IPv6 in brackets), and the port or the scheme's default.
+pub(super) fn host_and_port(url: &Url) -> Result<(String, u16), PolicyViolation> {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase();
     match url.port_or_known_default() {
         Some(port) if !host.is_empty() => Ok((host, port)),
-        _ => Err(Refused::NoHost),
+        _ => Err(PolicyViolation::NoHost),
     }
 }
 

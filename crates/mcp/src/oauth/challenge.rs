@@ -1,42 +1,43 @@
-//! What a server says when it turns a request away: the `WWW-Authenticate` header.
+//! Challenges in the `WWW-Authenticate` header (RFC 6750, RFC 9728).
 
 use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
 use serde::{Deserialize, Serialize};
 
-/// Longer headers are not read.
-const HEADER: usize = 8 * 1024;
+/// Maximum length of the header; longer ones are ignored.
+const MAX_HEADER_BYTES: usize = 8 * 1024;
 
-/// What a server wants before it does what was asked. Empty if it did not say.
+/// Challenge of a server that requires a sign-in. Empty if the server gave no details.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Challenge {
-    /// Where the server describes who signs people in.
+pub struct AuthChallenge {
+    /// URL of the protected resource metadata (RFC 9728).
     pub resource_metadata: Option<String>,
-    /// The scopes that are needed, separated by spaces.
+    /// Required scopes, separated by spaces.
     pub scope: Option<String>,
-    /// The error code of RFC 6750, such as `insufficient_scope`.
+    /// Error code of RFC 6750, such as `insufficient_scope`.
     pub error: Option<String>,
 }
 
-impl Challenge {
-    /// Reads the `Bearer` challenge among the headers of an answer.
-    pub(crate) fn read(headers: &HeaderMap) -> Self {
+impl AuthChallenge {
+    /// Parses the `Bearer` challenge in the headers of a response.
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Self {
         let values = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
-        values.filter(|value| value.len() <= HEADER).find_map(parse).unwrap_or_default()
+        values.filter(|value| value.len() <= MAX_HEADER_BYTES).find_map(parse_header).unwrap_or_default()
     }
 
-    /// Whether the token was good, but not for this.
-    pub(crate) fn wants_more_scope(&self) -> bool {
+    /// Returns whether the token was valid but lacks a scope.
+    pub(crate) fn requires_more_scopes(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")
     }
 
+    /// Returns the required scopes.
     pub(super) fn scopes(&self) -> Vec<String> {
-        scopes(self.scope.as_deref().unwrap_or_default())
+        split_scopes(self.scope.as_deref().unwrap_or_default())
     }
 }
 
-/// The scopes in a list that is separated by spaces, each once.
-pub(super) fn scopes(list: &str) -> Vec<String> {
+/// Splits a list of scopes at its spaces and removes duplicates.
+pub(super) fn split_scopes(list: &str) -> Vec<String> {
     let mut scopes: Vec<String> = Vec::new();
     for scope in list.split_ascii_whitespace() {
         if !scopes.iter().any(|known| known == scope) {
@@ -46,8 +47,8 @@ pub(super) fn scopes(list: &str) -> Vec<String> {
     scopes
 }
 
-/// The parameters of the first `Bearer` challenge in a header, which may hold challenges of other schemes as well.
-fn parse(header: &str) -> Option<Challenge> {
+/// Parses the first `Bearer` challenge in a header, which may hold challenges of other schemes as well.
+fn parse_header(header: &str) -> Option<AuthChallenge> {
     let mut challenge = None;
     let mut rest = header.trim();
     while !rest.is_empty() {
@@ -61,7 +62,7 @@ fn parse(header: &str) -> Option<Challenge> {
             let (value, after) = split_value(after.trim_start());
             rest = after.trim_start();
             let Some(challenge) = challenge.as_mut() else { continue };
-            let Challenge { resource_metadata, scope, error } = challenge;
+            let AuthChallenge { resource_metadata, scope, error } = challenge;
             let field = match word.to_ascii_lowercase().as_str() {
                 "resource_metadata" => resource_metadata,
                 "scope" => scope,
@@ -70,12 +71,12 @@ fn parse(header: &str) -> Option<Challenge> {
             };
             field.get_or_insert(value);
         } else {
-            // A word without a value is the next scheme.
+            // A token without a value begins the next challenge.
             if challenge.is_some() {
                 return challenge;
             }
             if word.eq_ignore_ascii_case("bearer") {
-                challenge = Some(Challenge::default());
+                challenge = Some(AuthChallenge::default());
             }
             rest = after;
         }
@@ -83,12 +84,13 @@ fn parse(header: &str) -> Option<Challenge> {
     challenge
 }
 
+/// Splits a token (RFC 9110, 5.6.2) from the beginning of the text.
 fn split_token(text: &str) -> (&str, &str) {
     let part = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~/".contains(c);
     text.split_at(text.find(|c| !part(c)).unwrap_or(text.len()))
 }
 
-/// A token, or a quoted text with its escapes undone.
+/// Splits a parameter value, a token or a quoted string, from the beginning of the text.
 fn split_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([',', ' ', '\t']).unwrap_or(text.len());
@@ -113,7 +115,7 @@ mod tests {
 
     fn read(headers: &[&str]) -> (String, String, String) {
         let headers: HeaderMap = headers.iter().map(|value| (WWW_AUTHENTICATE, value.parse().unwrap())).collect();
-        let Challenge { resource_metadata, scope, error } = Challenge::read(&headers);
+        let AuthChallenge { resource_metadata, scope, error } = AuthChallenge::from_headers(&headers);
         (resource_metadata.unwrap_or_default(), scope.unwrap_or_default(), error.unwrap_or_default())
     }
 
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_is_read_in_all_its_spellings() {
+    fn parses_challenges_in_every_notation() {
         assert_eq!(
             read(&[r#"Bearer resource_metadata="https://a.example/m?x=1,2", scope="a b", error="invalid_token""#]),
             said("https://a.example/m?x=1,2", "a b", "invalid_token")
@@ -137,14 +139,14 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_counts_once() {
-        assert_eq!(scopes(" a  b a "), ["a", "b"]);
+    fn removes_duplicate_scopes() {
+        assert_eq!(split_scopes(" a  b a "), ["a", "b"]);
     }
 
     proptest! {
         #[test]
-        fn no_header_is_too_strange(header in "[ -~]{0,80}") {
-            parse(&header);
+        fn parses_any_header_without_panic(header in "[ -~]{0,80}") {
+            parse_header(&header);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Bringing a person to the authorization server and back.
+//! Sign-in of a user at the authorization server, and back.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,200 +11,218 @@ use domain::Timestamp;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::client::{self, Client};
-use super::credentials::Grant;
-use super::discovery::{Discovered, discover};
-use super::documents::ServerMetadata;
-use super::session::as_http;
-use super::token::{self, Ask};
-use super::{Challenge, Credentials, OAuth, Owner, RegisteredClient, Secret, SignInError};
+use super::challenge::AuthChallenge;
+use super::client::OAuthClient;
+use super::client_registration::{choose_client, manual_client};
+use super::credentials::{ClientIdentity, CredentialOwner, Credentials, GrantType, RegisteredClient, SecretString};
+use super::discovery::{DiscoveredServer, discover};
+use super::error::SignInError;
+use super::metadata::ServerMetadata;
+use super::token_endpoint::{TokenGrant, request_tokens};
+use super::token_source::to_http_scheme;
 use crate::Error;
-use crate::error::quote;
+use crate::error::sanitize_text;
 
-/// For all documents together.
-const DISCOVERY: Duration = Duration::from_secs(20);
-/// A person has so long, in milliseconds.
-const PATIENCE: u64 = 10 * 60 * 1000;
-/// The same rights are asked for again this often, within [`PATIENCE`]: somebody may have taken a tick away on the
-/// consent page.
-const REPEATS: u8 = 1;
-/// Asked for beside the rest where it is known: it brings a refresh token.
-const OFFLINE: &str = "offline_access";
+/// Time limit for the discovery, over all documents.
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(20);
+/// Time that a user has for the sign-in.
+const SIGN_IN_LIFETIME_MILLIS: u64 = 10 * 60 * 1000;
+/// Number of times that the same scopes are requested again within [`SIGN_IN_LIFETIME_MILLIS`]: the user may have
+/// unticked one on the consent page.
+const MAX_SCOPE_REPEATS: u8 = 1;
+/// Scope that is added where the server knows it, because it brings a refresh token.
+const OFFLINE_ACCESS: &str = "offline_access";
 
-/// A wish to be signed in.
+/// Request to sign an owner in.
 #[derive(Debug, Clone)]
-pub struct SignIn {
-    /// Whose connection it is.
-    pub owner: Owner,
-    /// The address of the MCP server.
+pub struct SignInRequest {
+    /// CredentialOwner of the future credentials.
+    pub owner: CredentialOwner,
+    /// Address of the MCP server.
     pub url: Url,
-    /// What the server said when it turned a request away; `None` when the person begins by themselves.
-    pub challenge: Option<Challenge>,
-    /// The client that the person entered, if the authorization server has to be told by hand.
+    /// Challenge of the server; `None` if the user starts the sign-in without one.
+    pub challenge: Option<AuthChallenge>,
+    /// Client that the user registered manually and entered.
     pub client: Option<RegisteredClient>,
 }
 
-/// A sign-in that waits for the person.
+/// Sign-in that waits for the user.
 #[derive(Clone)]
-pub struct Started {
-    /// What the person's browser opens.
+pub struct StartedSignIn {
+    /// Address that the user's browser opens.
     pub url: Url,
-    /// Comes back with the answer, and finds the `pending`.
+    /// Key of `pending`, which returns in [`SignInCallback::state`].
     pub state: String,
-    /// For [`OAuth::complete`]. Keep it sealed, use it once, and only for this person.
-    pub pending: Pending,
+    /// Input of [`OAuthClient::complete_sign_in`]. Store it encrypted, and use it once and for this user only.
+    pub pending: PendingSignIn,
 }
 
-/// What the second half of a sign-in needs to know.
+/// State of a sign-in between its two halves.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Pending {
-    owner: Owner,
-    state: Secret,
-    verifier: Secret,
+pub struct PendingSignIn {
+    owner: CredentialOwner,
+    state: SecretString,
+    verifier: SecretString,
     redirect_uri: Url,
+    /// The server promised to name itself in the callback (RFC 9207).
     names_itself: bool,
-    /// The credentials to be, without tokens.
+    /// Future credentials, still without tokens.
     credentials: Credentials,
 }
 
-/// What comes back with the person, in the query of the address.
+/// Query parameters with which the browser returns.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Callback {
-    /// Names the sign-in.
+pub struct SignInCallback {
+    /// State of the sign-in.
     pub state: String,
-    /// To be exchanged for tokens.
+    /// Authorization code.
     pub code: Option<String>,
-    /// Who answers (RFC 9207).
+    /// Issuer of the response (RFC 9207).
     pub iss: Option<String>,
-    /// Why there is no code.
+    /// Error code, if there is no code.
     pub error: Option<String>,
-    /// The same in words.
+    /// Description of the error.
     pub error_description: Option<String>,
 }
 
-impl fmt::Debug for Started {
+impl fmt::Debug for StartedSignIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Started").field("pending", &self.pending).finish_non_exhaustive()
+        f.debug_struct("StartedSignIn").field("pending", &self.pending).finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Callback {
+impl fmt::Debug for SignInCallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Callback")
+        f.write_str("SignInCallback")
     }
 }
 
-impl Pending {
-    /// Whose sign-in it is.
-    pub fn owner(&self) -> Owner {
+impl PendingSignIn {
+    /// Returns the owner.
+    pub fn owner(&self) -> CredentialOwner {
         self.owner
     }
 
-    /// Who signs the person in.
+    /// Returns the issuer of the authorization server.
     pub fn issuer(&self) -> &str {
         &self.credentials.issuer
     }
 }
 
-impl OAuth {
-    /// Finds out where to sign in, and as what client. Asks several servers, and takes up to half a minute if they are
-    /// slow.
-    pub async fn start(&self, wish: SignIn) -> Result<Started, SignInError> {
-        let (found, known) = self.find(&wish).await?;
+impl OAuthClient {
+    /// Starts a sign-in: discovers the authorization server and chooses the client identity. Contacts several servers, and
+    /// takes up to half a minute if they are slow.
+    pub async fn start_sign_in(&self, request: SignInRequest) -> Result<StartedSignIn, SignInError> {
+        let (found, known) = self.discover_for(&request).await?;
         let endpoint = found.server.authorization_endpoint.clone();
         let endpoint = endpoint.ok_or(SignInError::Document("it has no page to sign in at"))?;
-        self.0.guard.policy().check_visit(&endpoint).await?;
+        self.http().policy().check_browser_url(&endpoint).await?;
         found.server.check_pkce()?;
         let known = known.iter().find(|known| known.issuer == found.server.issuer);
-        let now = self.0.clock.now();
-        let (requested, repeats) = scopes(&found, wish.challenge.as_ref(), known, now)?;
-        let (guard, app) = (&self.0.guard, &self.0.app);
-        let client = client::choose(guard, app, &found.server, wish.client.as_ref(), known, now).await?;
+        let now = self.clock().now();
+        let (requested, repeats) = choose_scopes(&found, request.challenge.as_ref(), known, now)?;
+        let (http, metadata) = (self.http(), self.metadata());
+        let client = choose_client(http, metadata, &found.server, request.client.as_ref(), known, now).await?;
 
-        let (state, verifier) = (random()?, random()?);
+        let (state, verifier) = (SecretString::generate()?, SecretString::generate()?);
         let names_itself = found.server.authorization_response_iss_parameter_supported;
-        let credentials = credentials(found, client, Grant::AuthorizationCode, requested, repeats, now);
-        let redirect_uri = app.redirect_uri.clone();
-        let url = authorization_url(endpoint, &credentials, &redirect_uri, &state, &verifier);
-        let (owner, secret) = (wish.owner, Secret::new(state.clone()));
-        let verifier = Secret::new(verifier);
-        let pending = Pending { owner, state: secret, verifier, redirect_uri, names_itself, credentials };
-        Ok(Started { url, state, pending })
+        let credentials = new_credentials(found, client, GrantType::AuthorizationCode, requested, repeats, now);
+        let redirect_uri = metadata.redirect_uri.clone();
+        let url = authorization_url(endpoint, &credentials, &redirect_uri, state.expose(), verifier.expose());
+        let (owner, key) = (request.owner, state.expose().to_owned());
+        let pending = PendingSignIn { owner, state, verifier, redirect_uri, names_itself, credentials };
+        Ok(StartedSignIn { url, state: key, pending })
     }
 
-    /// Takes the answer, for the person who brought it. When this is done, the owner's [sessions](OAuth::session)
-    /// have a token.
-    pub async fn complete(&self, owner: Owner, pending: Pending, answer: Callback) -> Result<(), SignInError> {
-        let now = self.0.clock.now();
-        let same = verify_slices_are_equal(answer.state.as_bytes(), pending.state.expose().as_bytes());
+    /// Completes a sign-in for the owner whose browser returned. After that the owner's
+    /// [token sources](OAuthClient::token_source) have a token.
+    ///
+    /// # Errors
+    ///
+    /// [`SignInError::State`] if the callback belongs to another sign-in or owner.
+    pub async fn complete_sign_in(
+        &self,
+        owner: CredentialOwner,
+        pending: PendingSignIn,
+        callback: SignInCallback,
+    ) -> Result<(), SignInError> {
+        let now = self.clock().now();
+        let same = verify_slices_are_equal(callback.state.as_bytes(), pending.state.expose().as_bytes());
         if same.is_err() || pending.owner != owner {
             return Err(SignInError::State);
         }
-        if now.millis_since(pending.credentials.signed_in_at) > PATIENCE {
+        if now.millis_since(pending.credentials.signed_in_at) > SIGN_IN_LIFETIME_MILLIS {
             return Err(SignInError::Expired);
         }
-        // Before anything else of the answer is used: it may be another server's.
-        match &answer.iss {
+        // Before anything else of the callback is used: it may be another server's (mix-up attack, RFC 9207).
+        match &callback.iss {
             Some(iss) if *iss != pending.credentials.issuer => return Err(SignInError::Issuer),
             None if pending.names_itself => return Err(SignInError::Issuer),
             _ => {}
         }
-        if let Some(error) = answer.error {
-            let words = answer.error_description.filter(|words| !words.trim().is_empty());
-            return Err(SignInError::Denied(quote(&words.unwrap_or(error))));
+        if let Some(error) = callback.error {
+            let words = callback.error_description.filter(|words| !words.trim().is_empty());
+            return Err(SignInError::Denied(sanitize_text(&words.unwrap_or(error))));
         }
-        let code = answer.code.filter(|code| !code.is_empty()).ok_or(SignInError::State)?;
-        let ask = Ask::Code { code: &code, verifier: &pending.verifier, redirect_uri: &pending.redirect_uri };
-        self.obtain(owner, pending.credentials, ask, now).await
+        let code = callback.code.filter(|code| !code.is_empty()).ok_or(SignInError::State)?;
+        let grant = TokenGrant::AuthorizationCode {
+            code: &code,
+            verifier: &pending.verifier,
+            redirect_uri: &pending.redirect_uri,
+        };
+        self.obtain_tokens(owner, pending.credentials, grant, now).await
     }
 
-    /// Signs in without a person, as a client that stands for itself. Its tokens are renewed the same way.
-    pub async fn sign_in_as_client(&self, wish: SignIn) -> Result<(), SignInError> {
-        let (found, _) = self.find(&wish).await?;
-        let by_hand = wish.client.as_ref().ok_or(SignInError::NeedsClient)?;
-        let client = client::registered_by_hand(&found.server, by_hand)?;
-        let now = self.0.clock.now();
-        let (requested, _) = scopes(&found, wish.challenge.as_ref(), None, now)?;
-        let credentials = credentials(found, client, Grant::ClientCredentials, requested, 0, now);
-        self.obtain(wish.owner, credentials, Ask::ClientCredentials, now).await
+    /// Signs in without a user, with the client's own credentials. The tokens are renewed in the same way.
+    pub async fn sign_in_as_client(&self, request: SignInRequest) -> Result<(), SignInError> {
+        let (found, _) = self.discover_for(&request).await?;
+        let manual = request.client.as_ref().ok_or(SignInError::NeedsClient)?;
+        let client = manual_client(&found.server, manual)?;
+        let now = self.clock().now();
+        let (requested, _) = choose_scopes(&found, request.challenge.as_ref(), None, now)?;
+        let credentials = new_credentials(found, client, GrantType::ClientCredentials, requested, 0, now);
+        self.obtain_tokens(request.owner, credentials, TokenGrant::ClientCredentials, now).await
     }
 
-    async fn find(&self, wish: &SignIn) -> Result<(Discovered, Vec<Credentials>), SignInError> {
-        let known = self.0.store.load(wish.owner).await?;
-        let url = as_http(wish.url.clone());
-        let discovery = discover(&self.0.guard, &url, wish.challenge.as_ref(), &known);
-        let found =
-            tokio::time::timeout(DISCOVERY, discovery).await.unwrap_or(Err(Error::Timeout(DISCOVERY).into()))?;
+    /// Discovers the authorization server, and loads the credentials that the owner has already.
+    async fn discover_for(&self, request: &SignInRequest) -> Result<(DiscoveredServer, Vec<Credentials>), SignInError> {
+        let known = self.store().load(request.owner).await?;
+        let url = to_http_scheme(request.url.clone());
+        let discovery = discover(self.http(), &url, request.challenge.as_ref(), &known);
+        let found = tokio::time::timeout(DISCOVERY_TIMEOUT, discovery)
+            .await
+            .unwrap_or(Err(Error::Timeout(DISCOVERY_TIMEOUT).into()))?;
         Ok((found, known))
     }
 
-    async fn obtain(
+    /// Requests the tokens and stores the credentials.
+    async fn obtain_tokens(
         &self,
-        owner: Owner,
+        owner: CredentialOwner,
         mut credentials: Credentials,
-        ask: Ask<'_>,
+        grant: TokenGrant<'_>,
         now: Timestamp,
     ) -> Result<(), SignInError> {
-        let mut obtained = token::tokens(&self.0.guard, &credentials, ask, now).await;
+        let mut obtained = request_tokens(self.http(), &credentials, grant, now).await;
         if let Err(error) = &obtained
             && error.is_invalid_client()
-            && let Some(otherwise) = credentials.client.otherwise()
+            && let Some(client) = credentials.client.with_other_authentication()
         {
-            credentials.client = otherwise;
-            obtained = token::tokens(&self.0.guard, &credentials, ask, now).await;
+            credentials.client = client;
+            obtained = request_tokens(self.http(), &credentials, grant, now).await;
         }
         match obtained {
             Ok(tokens) => {
-                let _change = self.change(owner).await?;
+                let _lock = self.lock_credentials(owner).await?;
                 let credentials = Credentials { tokens: Some(tokens), signed_in_at: now, ..credentials };
-                Ok(self.0.store.save(owner, credentials).await?)
+                Ok(self.store().save(owner, credentials).await?)
             }
             Err(error) => {
                 if error.is_invalid_client() {
-                    // It will not be known the next time either; the next sign-in registers anew.
-                    let _change = self.change(owner).await?;
-                    self.0.store.delete(owner).await?;
+                    // The server has forgotten the client: the next sign-in has to register it again.
+                    let _lock = self.lock_credentials(owner).await?;
+                    self.store().delete(owner).await?;
                 }
                 Err(error)
             }
@@ -212,10 +230,10 @@ impl OAuth {
     }
 }
 
-fn credentials(
-    found: Discovered,
-    client: Client,
-    grant: Grant,
+fn new_credentials(
+    found: DiscoveredServer,
+    client: ClientIdentity,
+    grant: GrantType,
     requested: Vec<String>,
     repeats: u8,
     now: Timestamp,
@@ -235,42 +253,47 @@ fn credentials(
     }
 }
 
-/// The scopes to ask for: those of the challenge, else all that the server has; with what was asked for before, so
-/// that nothing is lost; and how often in a row they were the same.
-fn scopes(
-    found: &Discovered,
-    challenge: Option<&Challenge>,
+/// Chooses the scopes to request: those of the challenge, else all that the server declares, added to those that were
+/// requested before. Returns them with the number of times in a row that nothing was added.
+///
+/// # Errors
+///
+/// [`SignInError::Repeated`] if the server keeps asking for scopes that were just granted.
+fn choose_scopes(
+    found: &DiscoveredServer,
+    challenge: Option<&AuthChallenge>,
     known: Option<&Credentials>,
     now: Timestamp,
 ) -> Result<(Vec<String>, u8), SignInError> {
-    let mut wanted = challenge.map(Challenge::scopes).unwrap_or_default();
+    let mut wanted = challenge.map(AuthChallenge::scopes).unwrap_or_default();
     if wanted.is_empty() {
         wanted.clone_from(&found.scopes);
     }
     let before = known.map(|known| known.requested.as_slice()).unwrap_or_default();
     let is_new = wanted.iter().any(|scope| !before.contains(scope));
     let repeats = match (challenge, known) {
-        (Some(_), Some(known)) if !is_new && was_just_given(known, now) => known.repeats + 1,
+        (Some(_), Some(known)) if !is_new && was_just_granted(known, now) => known.repeats + 1,
         _ => 0,
     };
-    if repeats > REPEATS {
+    if repeats > MAX_SCOPE_REPEATS {
         return Err(SignInError::Repeated);
     }
-    let offline = found.server.scopes_supported.iter().any(|scope| scope == OFFLINE);
+    let offline = found.server.scopes_supported.iter().any(|scope| scope == OFFLINE_ACCESS);
     let mut scopes = before.to_vec();
     scopes.extend(wanted.into_iter().filter(|scope| !before.contains(scope)));
-    // Alone it would take the place of what a server gives when it is asked for nothing.
-    if offline && !scopes.is_empty() && !scopes.iter().any(|scope| scope == OFFLINE) {
-        scopes.push(OFFLINE.to_owned());
+    // Alone it would replace the default scopes that a server grants to a request without scopes.
+    if offline && !scopes.is_empty() && !scopes.iter().any(|scope| scope == OFFLINE_ACCESS) {
+        scopes.push(OFFLINE_ACCESS.to_owned());
     }
     Ok((scopes, repeats))
 }
 
-fn was_just_given(known: &Credentials, now: Timestamp) -> bool {
+fn was_just_granted(known: &Credentials, now: Timestamp) -> bool {
     let valid = known.tokens.as_ref().is_some_and(|tokens| tokens.is_valid(now));
-    valid && now.millis_since(known.signed_in_at) <= PATIENCE
+    valid && now.millis_since(known.signed_in_at) <= SIGN_IN_LIFETIME_MILLIS
 }
 
+/// Builds the address of the consent page, with PKCE (RFC 7636) and the resource indicator (RFC 8707).
 fn authorization_url(mut url: Url, credentials: &Credentials, redirect_uri: &Url, state: &str, verifier: &str) -> Url {
     let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()));
     let mut query = url.query_pairs_mut();
@@ -285,17 +308,10 @@ fn authorization_url(mut url: Url, credentials: &Credentials, redirect_uri: &Url
     if !credentials.requested.is_empty() {
         query.append_pair("scope", &credentials.requested.join(" "));
     }
-    // OpenID Connect gives no offline access without asking the person.
-    if credentials.requested.iter().any(|scope| scope == OFFLINE) {
+    // OpenID Connect grants offline access only with the consent of the user.
+    if credentials.requested.iter().any(|scope| scope == OFFLINE_ACCESS) {
         query.append_pair("prompt", "consent");
     }
     drop(query);
     url
-}
-
-/// 256 bits that nobody can guess.
-pub(super) fn random() -> Result<String, SignInError> {
-    let mut bytes = [0; 32];
-    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| SignInError::Random)?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

@@ -1,4 +1,4 @@
-//! WebSocket: subprotocol `mcp`, one message per frame. No revision has it, several gateways speak it.
+//! WebSocket with subprotocol `mcp`, one message per frame. No revision defines it; several gateways speak it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,72 +17,82 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
 
-use super::answer::{self, Content};
-use super::kept::keep;
-use super::{Fault, Incoming, Outgoing, parse};
+use super::admission::admit;
+use super::capability_shim::preserve_task_support;
+use super::http_response::{self, ContentType};
+use super::{Incoming, Outgoing, TransportErrorSlot, parse_message};
 use crate::net::GuardedHttp;
-use crate::oauth::{Secret, bearer};
-use crate::{Error, Limits, Target};
+use crate::oauth::{SecretString, bearer_header};
+use crate::{ConnectionLimits, ConnectionTarget, Error};
 
-/// Keeps proxies from dropping an idle connection.
-const PING: Duration = Duration::from_secs(25);
-/// A server that sends nothing for this long, no pong either, is gone.
-const SILENCE: Duration = Duration::from_secs(80);
-/// A server that does not read what it is sent is gone, too.
-const SEND: Duration = Duration::from_secs(30);
-/// For the closing handshake.
-const CLOSE: Duration = Duration::from_secs(2);
+/// Interval of pings, which keep proxies from dropping an idle connection.
+const PING_INTERVAL: Duration = Duration::from_secs(25);
+/// Time without any frame, pongs included, after which the server counts as gone.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(80);
+/// Time limit for sending a frame: a server that does not read counts as gone, too.
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time limit for the closing handshake.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// An open WebSocket.
-pub(crate) struct Wire {
-    // Sends are futures of their own and may overlap, so that they share the sink.
+/// Open WebSocket.
+pub(crate) struct WebSocketTransport {
+    /// Shared by the futures of sends, which may overlap.
     sink: Arc<Mutex<SplitSink<Socket, Message>>>,
     stream: SplitStream<Socket>,
     ping: Interval,
-    heard: Instant,
+    /// Time of the last frame.
+    last_frame_at: Instant,
     limit: usize,
-    fault: Fault,
+    transport_errors: TransportErrorSlot,
 }
 
-impl Wire {
-    /// Connects and shakes hands. The subprotocol is offered first; a server that does not answer it is asked again
-    /// without, because both kinds exist.
+impl WebSocketTransport {
+    /// Connects. Offers the subprotocol first, and connects again without it if the server does not accept it: servers of
+    /// both kinds exist. A rejected token is replaced once.
     pub(crate) async fn open(
         guard: &GuardedHttp,
-        target: &Target,
-        limits: Limits,
-        fault: Fault,
+        target: &ConnectionTarget,
+        limits: ConnectionLimits,
+        transport_errors: TransportErrorSlot,
     ) -> Result<Self, Error> {
         let limit = limits.message_bytes;
-        let mut token = match target.session() {
-            Some(session) => session.token().await?,
+        let mut token = match target.token_source() {
+            Some(source) => source.token().await?,
             None => None,
         };
-        let mut socket = Box::pin(either_handshake(guard, target, token.as_ref(), limit)).await;
-        if let (Some(session), Some(refused), true) = (target.session(), &token, is_unauthorized(&socket)) {
-            token = session.instead_of(refused).await?;
+        let mut socket = Box::pin(connect_with_or_without_subprotocol(guard, target, token.as_ref(), limit)).await;
+        if let (Some(source), Some(rejected), true) = (target.token_source(), &token, is_unauthorized(&socket)) {
+            token = source.replace_rejected(rejected).await?;
             if token.is_some() {
-                socket = Box::pin(either_handshake(guard, target, token.as_ref(), limit)).await;
+                socket = Box::pin(connect_with_or_without_subprotocol(guard, target, token.as_ref(), limit)).await;
             }
         }
-        let (sink, stream) = socket.map_err(|error| explain(&error, limit))?.split();
-        let mut ping = interval_at(Instant::now() + PING, PING);
+        let (sink, stream) = socket.map_err(|error| explain_error(&error, limit))?.split();
+        let mut ping = interval_at(Instant::now() + PING_INTERVAL, PING_INTERVAL);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Ok(Self { sink: Arc::new(Mutex::new(sink)), stream, ping, heard: Instant::now(), limit, fault })
+        Ok(Self {
+            sink: Arc::new(Mutex::new(sink)),
+            stream,
+            ping,
+            last_frame_at: Instant::now(),
+            limit,
+            transport_errors,
+        })
     }
 
+    /// Stores the error and ends the transport.
     fn fail(&self, error: Error) -> Option<Incoming> {
-        self.fault.set(error);
+        self.transport_errors.set(error);
         None
     }
 }
 
-async fn either_handshake(
+async fn connect_with_or_without_subprotocol(
     guard: &GuardedHttp,
-    target: &Target,
-    token: Option<&Secret>,
+    target: &ConnectionTarget,
+    token: Option<&SecretString>,
     limit: usize,
 ) -> Result<Socket, WsError> {
     match handshake(guard, target, token, limit, true).await {
@@ -97,17 +107,18 @@ fn is_unauthorized(socket: &Result<Socket, WsError>) -> bool {
     matches!(socket, Err(WsError::Http(response)) if response.status() == StatusCode::UNAUTHORIZED)
 }
 
+/// Opens the connection and completes the WebSocket handshake.
 async fn handshake(
     guard: &GuardedHttp,
-    target: &Target,
-    token: Option<&Secret>,
+    target: &ConnectionTarget,
+    token: Option<&SecretString>,
     limit: usize,
     subprotocol: bool,
 ) -> Result<Socket, WsError> {
     let mut request = target.url.as_str().into_client_request()?;
     request.headers_mut().extend(target.headers.clone());
     if let Some(token) = token {
-        let header = bearer(token).map_err(|error| WsError::Io(std::io::Error::other(error)))?;
+        let header = bearer_header(token).map_err(|error| WsError::Io(std::io::Error::other(error)))?;
         request.headers_mut().insert(AUTHORIZATION, header);
     }
     if subprotocol {
@@ -117,13 +128,14 @@ async fn handshake(
         .read_buffer_size(16 * 1024)
         .max_message_size(Some(limit))
         .max_frame_size(Some(limit));
-    let tcp = guard.tcp(&target.url).await.map_err(|error| WsError::Io(std::io::Error::other(error)))?;
-    let tls = Connector::Rustls(guard.tls());
+    let tcp = guard.connect_tcp(&target.url).await.map_err(|error| WsError::Io(std::io::Error::other(error)))?;
+    let tls = Connector::Rustls(guard.tls_config());
     let (socket, _) = Box::pin(client_async_tls_with_config(request, tcp, Some(config), Some(tls))).await?;
     Ok(socket)
 }
 
-fn explain(error: &WsError, limit: usize) -> Error {
+/// Translates an error of the WebSocket library.
+fn explain_error(error: &WsError, limit: usize) -> Error {
     match error {
         WsError::Io(error) => Error::from_io(error),
         WsError::Tls(TlsError::Rustls(error)) => Error::from_tls(error),
@@ -133,10 +145,10 @@ fn explain(error: &WsError, limit: usize) -> Error {
         }
         WsError::Capacity(_) => Error::TooLarge(limit),
         WsError::Utf8(_) => Error::Protocol("it sent text that is not UTF-8".to_owned()),
-        WsError::Http(response) => match answer::content(response.headers()) {
-            Content::Other(what) if response.status().is_success() => Error::NotMcp(what.to_owned()),
+        WsError::Http(response) => match http_response::content_type(response.headers()) {
+            ContentType::Other(what) if response.status().is_success() => Error::NotMcp(what.to_owned()),
             _ if response.status().is_success() => Error::NotMcp("it does not switch to WebSocket".to_owned()),
-            _ => answer::refusal(response.status(), response.headers()),
+            _ => http_response::status_error(response.status(), response.headers()),
         },
         WsError::Protocol(
             ProtocolError::MissingConnectionUpgradeHeader
@@ -152,7 +164,7 @@ fn explain(error: &WsError, limit: usize) -> Error {
     }
 }
 
-impl rmcp::transport::Transport<RoleClient> for Wire {
+impl rmcp::transport::Transport<RoleClient> for WebSocketTransport {
     type Error = Error;
 
     fn send(&mut self, message: Outgoing) -> impl Future<Output = Result<(), Error>> + Send + 'static {
@@ -160,10 +172,10 @@ impl rmcp::transport::Transport<RoleClient> for Wire {
         async move {
             let text = serde_json::to_string(&message)
                 .map_err(|_| Error::Header("the message cannot be written as JSON".to_owned()))?;
-            match timeout(SEND, async { sink.lock().await.send(Message::text(text)).await }).await {
+            match timeout(SEND_TIMEOUT, async { sink.lock().await.send(Message::text(text)).await }).await {
                 Ok(Ok(())) => Ok(()),
                 Ok(Err(_)) => Err(Error::Closed),
-                Err(_) => Err(Error::Timeout(SEND)),
+                Err(_) => Err(Error::Timeout(SEND_TIMEOUT)),
             }
         }
     }
@@ -173,12 +185,12 @@ impl rmcp::transport::Transport<RoleClient> for Wire {
             let frame = tokio::select! {
                 frame = self.stream.next() => frame?,
                 _ = self.ping.tick() => {
-                    if self.heard.elapsed() > SILENCE {
-                        return self.fail(Error::Timeout(SILENCE));
+                    if self.last_frame_at.elapsed() > SILENCE_TIMEOUT {
+                        return self.fail(Error::Timeout(SILENCE_TIMEOUT));
                     }
-                    // A send in progress shows that the connection is in use; it bounds itself.
+                    // A send in progress holds the lock. It keeps the connection in use and has its own timeout.
                     if let Ok(mut sink) = self.sink.try_lock() {
-                        let sent = timeout(SEND, sink.send(Message::Ping(bytes::Bytes::new()))).await;
+                        let sent = timeout(SEND_TIMEOUT, sink.send(Message::Ping(bytes::Bytes::new()))).await;
                         if !matches!(sent, Ok(Ok(()))) {
                             return None;
                         }
@@ -186,7 +198,7 @@ impl rmcp::transport::Transport<RoleClient> for Wire {
                     continue;
                 }
             };
-            self.heard = Instant::now();
+            self.last_frame_at = Instant::now();
             let text = match frame {
                 Ok(Message::Text(text)) => text.to_string(),
                 Ok(Message::Binary(bytes)) => match String::from_utf8(bytes.to_vec()) {
@@ -196,11 +208,15 @@ impl rmcp::transport::Transport<RoleClient> for Wire {
                 Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => continue,
                 Ok(Message::Close(_)) => return None,
                 Err(error) => {
-                    let error = explain(&error, self.limit);
+                    let error = explain_error(&error, self.limit);
                     return self.fail(error);
                 }
             };
-            return match parse(&keep(&text)) {
+            let _admission = match admit(&text).await {
+                Ok(admission) => admission,
+                Err(error) => return self.fail(error),
+            };
+            return match parse_message(&preserve_task_support(&text)) {
                 Ok(message) => Some(message),
                 Err(error) => self.fail(error),
             };
@@ -208,12 +224,12 @@ impl rmcp::transport::Transport<RoleClient> for Wire {
     }
 
     async fn close(&mut self) -> Result<(), Error> {
-        let farewell = async {
+        let handshake = async {
             let mut sink = self.sink.lock().await;
             sink.close().await.ok();
             while let Some(Ok(_)) = self.stream.next().await {}
         };
-        timeout(CLOSE, farewell).await.ok();
+        timeout(CLOSE_TIMEOUT, handshake).await.ok();
         Ok(())
     }
 }

@@ -7,11 +7,11 @@ use domain::clock::SystemClock;
 use domain::{ServerId, UserId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp::net::{GuardedHttp, Policy};
-use mcp::oauth::{App, Callback, OAuth, Owner, SignIn};
+use mcp::net::{GuardedHttp, NetworkPolicy};
+use mcp::oauth::{ClientMetadata, CredentialOwner, OAuthClient, SignInCallback, SignInRequest};
 use mcp::{
-    Answer, Asker, CallOptions, Client, Connection, Content, Error, Kind, Limits, Question, Suspended, Target, Task,
-    TaskForm,
+    CallOptions, Client, Connection, ConnectionLimits, ConnectionTarget, Elicitation, ElicitationHandler,
+    ElicitationResponse, Error, FieldKind, FormContent, SuspendedCall, Task, TaskProtocol,
 };
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
@@ -22,29 +22,30 @@ use crate::memory::Memory;
 use crate::peer::Peer;
 
 fn guard() -> GuardedHttp {
-    GuardedHttp::new(Policy::new(&[], true, vec![])).unwrap()
+    GuardedHttp::new(NetworkPolicy::new(&[], true, vec![])).unwrap()
 }
 
-async fn connect(target: Target) -> Result<Connection, Error> {
+async fn connect(target: ConnectionTarget) -> Result<Connection, Error> {
     // A busy machine starts these servers' sessions slowly.
-    let limits = Limits { connect: Duration::from_mins(1), ..Limits::default() };
-    let client = Client::new(guard()).with_limits(limits).with_questions();
+    let limits = ConnectionLimits { connect_timeout: Duration::from_mins(1), ..ConnectionLimits::default() };
+    let client = Client::new(guard()).with_limits(limits).with_elicitation();
     client.connect(target, &CancellationToken::new()).await
 }
 
 /// Fills in what has no default, consents to visits, and keeps the questions.
 #[derive(Debug, Default)]
-struct Person(Mutex<Vec<Question>>);
+struct Person(Mutex<Vec<Elicitation>>);
 
-impl Asker for Person {
-    fn ask(&self, question: Question, _: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
+impl ElicitationHandler for Person {
+    fn elicit(&self, question: Elicitation, _: Option<Arc<SuspendedCall>>) -> BoxFuture<'_, ElicitationResponse> {
         let answer = match &question {
-            Question::Form(form) => {
+            Elicitation::Form(form) => {
                 let known =
                     json!({ "name": "Ada", "check": true, "email": "ada@example.com", "birthdate": "1815-12-10" });
-                form.fill(known.as_object().unwrap().clone()).map_or(Answer::Decline, Answer::Accept)
+                form.fill(known.as_object().unwrap().clone())
+                    .map_or(ElicitationResponse::Decline, ElicitationResponse::Accept)
             }
-            Question::Url(_) => Answer::Accept(Content::default()),
+            Elicitation::Url(_) => ElicitationResponse::Accept(FormContent::default()),
         };
         self.0.lock().unwrap().push(question);
         std::future::ready(answer).boxed()
@@ -55,10 +56,10 @@ impl Asker for Person {
 async fn everything_asks_in_forms_and_in_visits() {
     let peer = Peer::start("mcp-server-everything", &["streamableHttp"], &[("PORT", "{port}")]);
     let url = format!("http://127.0.0.1:{}/mcp", peer.port).parse().unwrap();
-    let connection = connect(Target::new(url)).await.unwrap();
+    let connection = connect(ConnectionTarget::new(url)).await.unwrap();
     let person = Arc::new(Person::default());
     let call = async |name: &str, arguments: Value| {
-        let options = CallOptions { asker: Some(person.clone()), ..CallOptions::default() };
+        let options = CallOptions { elicitation_handler: Some(person.clone()), ..CallOptions::default() };
         let arguments = arguments.as_object().unwrap().clone();
         connection.call_tool(name, arguments, options).await.unwrap().to_model_text()
     };
@@ -69,22 +70,22 @@ async fn everything_asks_in_forms_and_in_visits() {
     }
     {
         let asked = person.0.lock().unwrap();
-        let Question::Form(form) = &asked[0] else { panic!("{asked:?}") };
+        let Elicitation::Form(form) = &asked[0] else { panic!("{asked:?}") };
         let kind = |name: &str| &form.fields.iter().find(|field| field.name == name).unwrap().kind;
-        assert!(matches!(kind("integer"), Kind::Number { integer: true, .. }));
-        assert!(matches!(kind("homepage"), Kind::Text { format: Some(format), .. } if format == "uri"));
-        let titled = |options: &[mcp::Choice]| options[0].title != options[0].value;
-        assert!(matches!(kind("titledSingleSelectEnum"), Kind::One { options } if titled(options)));
+        assert!(matches!(kind("integer"), FieldKind::Number { integer: true, .. }));
+        assert!(matches!(kind("homepage"), FieldKind::Text { format: Some(format), .. } if format == "uri"));
+        let titled = |options: &[mcp::FieldOption]| options[0].title != options[0].value;
+        assert!(matches!(kind("titledSingleSelectEnum"), FieldKind::One { options } if titled(options)));
         assert!(
-            matches!(kind("titledMultipleSelectEnum"), Kind::Many { options, max_items: Some(3), .. } if titled(options))
+            matches!(kind("titledMultipleSelectEnum"), FieldKind::Many { options, max_items: Some(3), .. } if titled(options))
         );
     }
 
     let visit = json!({ "url": "https://pay.example/1", "message": "Pay", "errorPath": true });
     assert!(call("trigger-url-elicitation", visit).await.contains("completed the URL elicitation flow"));
     let asked = person.0.lock().unwrap();
-    let [Question::Url(before), Question::Url(then)] = &asked[1..] else { panic!("{asked:?}") };
-    assert!(before.makes_call_again && !then.makes_call_again);
+    let [Elicitation::Url(before), Elicitation::Url(then)] = &asked[1..] else { panic!("{asked:?}") };
+    assert!(before.retries_call && !then.retries_call);
     assert_eq!(then.url.as_str(), "https://pay.example/1");
 }
 
@@ -92,7 +93,7 @@ async fn everything_asks_in_forms_and_in_visits() {
 async fn everything_works_on_a_task_and_asks_in_the_middle_of_it() {
     let peer = Peer::start("mcp-server-everything", &["streamableHttp"], &[("PORT", "{port}")]);
     let url: Url = format!("http://127.0.0.1:{}/mcp", peer.port).parse().unwrap();
-    let connection = connect(Target::new(url)).await.unwrap();
+    let connection = connect(ConnectionTarget::new(url)).await.unwrap();
     connection.list_tools().await.unwrap();
     let arguments = |ambiguous: bool| json!({ "topic": "python", "ambiguous": ambiguous }).as_object().unwrap().clone();
 
@@ -106,14 +107,15 @@ async fn everything_works_on_a_task_and_asks_in_the_middle_of_it() {
             _ = task.changed() => task.borrow().clone().unwrap(),
         }
     };
-    assert_eq!((begun.form, begun.ttl), (TaskForm::Core, Some(Duration::from_mins(5))));
-    let known = Task::known(begun.id, begun.form, begun.ttl);
+    assert_eq!((begun.protocol, begun.ttl), (TaskProtocol::Core, Some(Duration::from_mins(5))));
+    let known = Task::from_stored(begun.id, begun.protocol, begun.ttl);
     let result = connection.resume_task(known, Duration::from_secs(1), CallOptions::default()).await.unwrap();
     assert!(result.to_model_text().contains("# Research Report: python"));
 
     let person = Arc::new(Person::default());
     let (sender, mut task) = watch::channel(None::<Task>);
-    let options = CallOptions { asker: Some(person.clone()), on_task: Some(sender), ..CallOptions::default() };
+    let options =
+        CallOptions { elicitation_handler: Some(person.clone()), on_task: Some(sender), ..CallOptions::default() };
     let messages = async {
         let mut messages = Vec::new();
         while task.changed().await.is_ok() {
@@ -128,7 +130,7 @@ async fn everything_works_on_a_task_and_asks_in_the_middle_of_it() {
     assert_eq!(person.0.lock().unwrap().len(), 1);
     assert!(messages.contains("Gathering sources") && messages.contains("Requesting clarification"), "{messages}");
 
-    let unknown = Task::known("nobody's".to_owned(), TaskForm::Core, None);
+    let unknown = Task::from_stored("nobody's".to_owned(), TaskProtocol::Core, None);
     let gone = connection.resume_task(unknown, Duration::ZERO, CallOptions::default()).await.unwrap_err();
     assert_eq!(gone.to_string(), "no longer knows the task that it was working on");
 }
@@ -142,19 +144,19 @@ async fn a_server_with_an_authorization_server_beside_it() {
     );
     let url: Url = format!("http://localhost:{}/mcp", peer.port).parse().unwrap();
     let redirect_uri = "http://localhost:3000/callback".parse().unwrap();
-    let app = App { name: "Chat".to_owned(), redirect_uri, metadata_url: None };
-    let oauth = OAuth::new(guard(), app, Arc::new(Memory::default()), Arc::new(SystemClock));
-    let owner = Owner { user: UserId::fresh(), server: ServerId::fresh() };
-    let target = || Target::new(url.clone()).with_session(oauth.session(owner, url.clone()));
+    let app = ClientMetadata { name: "Chat".to_owned(), redirect_uri, metadata_url: None };
+    let oauth = OAuthClient::new(guard(), app, Arc::new(Memory::default()), Arc::new(SystemClock));
+    let owner = CredentialOwner { user: UserId::fresh(), server: ServerId::fresh() };
+    let target = || ConnectionTarget::new(url.clone()).with_token_source(oauth.token_source(owner, url.clone()));
 
     let refused = connect(target()).await.unwrap_err();
-    let wish = SignIn { owner, url: url.clone(), challenge: refused.challenge().cloned(), client: None };
-    let started = oauth.start(wish).await.unwrap();
+    let wish = SignInRequest { owner, url: url.clone(), challenge: refused.challenge().cloned(), client: None };
+    let started = oauth.start_sign_in(wish).await.unwrap();
     let page = guard().client_for(&started.url).unwrap().get(started.url.clone()).send().await.unwrap();
     let back: Url = page.headers()["location"].to_str().unwrap().parse().unwrap();
     let query: Map<String, Value> = back.query_pairs().map(|(key, value)| (key.into(), value.into())).collect();
-    let answer: Callback = serde_json::from_value(query.into()).unwrap();
-    oauth.complete(owner, started.pending, answer).await.unwrap();
+    let answer: SignInCallback = serde_json::from_value(query.into()).unwrap();
+    oauth.complete_sign_in(owner, started.pending, answer).await.unwrap();
 
     let connection = connect(target()).await.unwrap();
     let arguments = Map::from_iter([("name".to_owned(), "Ada".into())]);

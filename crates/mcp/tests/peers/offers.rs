@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::message::Role;
-use mcp::{Blank, Connection, Era};
+use mcp::{CompletionTarget, Connection, ProtocolFamily};
 use serde_json::json;
 
 use crate::peer::Peer;
@@ -17,7 +17,7 @@ fn map<const N: usize>(pairs: [(&str, &str); N]) -> BTreeMap<String, String> {
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-async fn proposals(connection: &Connection, blank: Blank, name: &str, value: &str) -> Vec<String> {
+async fn proposals(connection: &Connection, blank: CompletionTarget, name: &str, value: &str) -> Vec<String> {
     connection.complete(blank, name, value, BTreeMap::new()).await.unwrap().values
 }
 
@@ -38,7 +38,7 @@ async fn use_offers(connection: &Connection) {
     let error = connection.get_prompt("args-prompt", &BTreeMap::new()).await.unwrap_err();
     assert!(error.to_string().starts_with("answered with an error"), "{error}");
 
-    let prompt = || Blank::Prompt("completable-prompt".into());
+    let prompt = || CompletionTarget::Prompt("completable-prompt".into());
     assert_eq!(proposals(connection, prompt(), "department", "S").await, ["Sales", "Support"]);
     let filled = map([("department", "Sales")]);
     let found = connection.complete(prompt(), "name", "", filled).await.unwrap();
@@ -50,7 +50,7 @@ async fn use_offers(connection: &Connection) {
     assert!(read[0].text.as_ref().is_some_and(|text| !text.is_empty()));
     let templates = connection.list_resource_templates().await.unwrap().items;
     let binary = templates.iter().find(|template| template.uri_template.contains("blob")).unwrap();
-    let blank = Blank::Template(binary.uri_template.clone());
+    let blank = CompletionTarget::Template(binary.uri_template.clone());
     assert_eq!(proposals(connection, blank, "resourceId", "7").await, ["7"]);
     let read = connection.read_resource("demo://resource/dynamic/blob/7").await.unwrap();
     assert!(read[0].text.is_none() && read[0].blob.is_some());
@@ -59,7 +59,7 @@ async fn use_offers(connection: &Connection) {
 
 async fn use_updates(connection: &Connection) {
     let watched = "demo://resource/dynamic/text/1";
-    let mut watch = connection.watch_resource(watched).await.unwrap();
+    let mut watch = connection.subscribe_resource(watched).await.unwrap();
     call(connection, "toggle-subscriber-updates", json!({})).await;
     assert!(tokio::time::timeout(PATIENCE, watch.changed()).await.unwrap());
     call(connection, "toggle-subscriber-updates", json!({})).await;
@@ -90,7 +90,7 @@ async fn everything_is_offered_by_a_modern_server_too() {
     let arguments = ["--host", "127.0.0.1", "--port", "{port}", "--", "{bin}/mcp-server-everything"];
     let peer = Peer::start("mcp-proxy", &arguments, &[]);
     let connection = connect(&format!("http://127.0.0.1:{}/mcp", peer.port)).await;
-    assert_eq!(connection.info().era, Era::Modern);
+    assert_eq!(connection.info().protocol, ProtocolFamily::Modern);
     use_offers(&connection).await;
 }
 
@@ -102,11 +102,11 @@ async fn a_server_without_them_has_empty_lists() {
     assert!(connection.list_prompts().await.unwrap().items.is_empty());
     assert!(connection.list_resources().await.unwrap().items.is_empty());
     assert!(connection.list_resource_templates().await.unwrap().items.is_empty());
-    let proposed = connection.complete(Blank::Prompt("a".into()), "b", "", BTreeMap::new()).await.unwrap();
+    let proposed = connection.complete(CompletionTarget::Prompt("a".into()), "b", "", BTreeMap::new()).await.unwrap();
     assert!(proposed.values.is_empty());
     let said = |error: mcp::Error| error.to_string();
     assert_eq!(connection.get_prompt("a", &BTreeMap::new()).await.map_err(said), Err("offers no prompts".into()));
     assert_eq!(connection.read_resource("demo://1").await.map_err(said), Err("offers no resources".into()));
-    let watched = connection.watch_resource("demo://1").await.map_err(said);
+    let watched = connection.subscribe_resource("demo://1").await.map_err(said);
     assert_eq!(watched.map(drop), Err("offers no news of its resources".into()));
 }

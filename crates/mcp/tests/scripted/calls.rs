@@ -82,7 +82,7 @@ async fn a_server_that_went_away_got_nothing() {
 async fn silence_ends_with_an_unknown_outcome() {
     for is_modern in [true, false] {
         let (mut server, connection) = server(is_modern, |_| Reply::Silence).await;
-        let options = CallOptions { idle: Duration::from_millis(200), ..CallOptions::default() };
+        let options = CallOptions { idle_timeout: Duration::from_millis(200), ..CallOptions::default() };
         let failed = failure(&connection, options).await;
         assert_eq!((failed.outcome(), failed.to_string().as_str()), (Outcome::Unknown, "did not answer within 200 ms"));
         assert_eq!(server.hung_up().await, "tools/call");
@@ -98,7 +98,7 @@ async fn reports_without_end_do_not_outlast_the_total_time() {
         Reply::Endless("text/event-stream", event(&report))
     })
     .await;
-    let options = CallOptions { total: Duration::from_millis(500), ..CallOptions::default() };
+    let options = CallOptions { total_timeout: Duration::from_millis(500), ..CallOptions::default() };
     assert_eq!(failure(&connection, options).await.to_string(), "did not answer within 500 ms");
 }
 

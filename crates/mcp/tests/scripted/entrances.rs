@@ -14,9 +14,9 @@ use std::sync::Arc;
 use domain::{ServerId, UserId};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
-use mcp::net::{GuardedHttp, Names, Policy};
-use mcp::oauth::{App, Callback, Challenge, OAuth, Owner, SignIn};
-use mcp::{Client, Error, Limits, Target};
+use mcp::net::{DnsResolver, GuardedHttp, NetworkPolicy};
+use mcp::oauth::{AuthChallenge, ClientMetadata, CredentialOwner, OAuthClient, SignInCallback, SignInRequest};
+use mcp::{Client, ConnectionLimits, ConnectionTarget, Error};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -31,8 +31,8 @@ use trap::Trap;
 #[derive(Debug)]
 struct Here;
 
-impl Names for Here {
-    fn addresses<'a>(&'a self, _: &'a str, port: u16) -> BoxFuture<'a, std::io::Result<Vec<SocketAddr>>> {
+impl DnsResolver for Here {
+    fn resolve<'a>(&'a self, _: &'a str, port: u16) -> BoxFuture<'a, std::io::Result<Vec<SocketAddr>>> {
         std::future::ready(Ok(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))])).boxed()
     }
 }
@@ -40,13 +40,13 @@ impl Names for Here {
 /// Reaches public places and `home`, which the administrator allowed.
 fn guard(home: Option<&Server>) -> GuardedHttp {
     let home: Vec<_> = home.iter().map(|home| format!("127.0.0.1:{}", home.port).parse().unwrap()).collect();
-    GuardedHttp::new(Policy::new(&home, false, vec![]).with_names(Arc::new(Here))).unwrap()
+    GuardedHttp::new(NetworkPolicy::new(&home, false, vec![]).with_resolver(Arc::new(Here))).unwrap()
 }
 
 async fn connect(guard: &GuardedHttp, url: Url) -> Result<(), Error> {
-    let limits = Limits { connect: PATIENCE, ..Limits::default() };
+    let limits = ConnectionLimits { connect_timeout: PATIENCE, ..ConnectionLimits::default() };
     let client = Client::new(guard.clone()).with_limits(limits);
-    client.connect(Target::new(url), &CancellationToken::new()).await.map(drop)
+    client.connect(ConnectionTarget::new(url), &CancellationToken::new()).await.map(drop)
 }
 
 /// Puts every spelling through an entrance, some at a time: all are refused there, and nothing comes to this machine.
@@ -69,7 +69,7 @@ where
 #[tokio::test]
 async fn the_trap_counts_whoever_comes() {
     let trap = Trap::new();
-    let open = GuardedHttp::new(Policy::new(&[], true, vec![]).with_names(Arc::new(Here))).unwrap();
+    let open = GuardedHttp::new(NetworkPolicy::new(&[], true, vec![]).with_resolver(Arc::new(Here))).unwrap();
     let mut came = 0;
     for (scheme, path) in [("http", "/mcp"), ("ws", "/mcp")] {
         for host in ["127.0.0.1", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "localhost", "router"] {
@@ -162,7 +162,7 @@ async fn a_redirect_after_the_handshake() {
         let server = Server::start(move |seen| script(seen, place(seen, &named))).await;
         let client = Client::new(guard(Some(&server)));
         let tries = (0..places.len()).map(|number| {
-            let target = Target::new(server.url(&format!("/mcp/{number}")));
+            let target = ConnectionTarget::new(server.url(&format!("/mcp/{number}")));
             let client = &client;
             async move {
                 let connection = client.connect(target, &CancellationToken::new()).await.unwrap();
@@ -176,19 +176,25 @@ async fn a_redirect_after_the_handshake() {
 }
 
 /// Somebody who signs in at a server at home, as far as they get.
-async fn sign_in(home: &GuardedHttp, server: &Server, path: &str, challenge: Option<Challenge>) -> Result<(), String> {
-    let app = App {
+async fn sign_in(
+    home: &GuardedHttp,
+    server: &Server,
+    path: &str,
+    challenge: Option<AuthChallenge>,
+) -> Result<(), String> {
+    let app = ClientMetadata {
         name: "Chat".to_owned(),
         redirect_uri: "https://chat.example/callback".parse().unwrap(),
         metadata_url: None,
     };
-    let oauth = OAuth::new(home.clone(), app, Arc::new(Memory::default()), Arc::new(Hands::default()));
-    let owner = Owner { user: UserId::fresh(), server: ServerId::fresh() };
-    let wish = SignIn { owner, url: server.url(path), challenge, client: None };
+    let oauth = OAuthClient::new(home.clone(), app, Arc::new(Memory::default()), Arc::new(Hands::default()));
+    let owner = CredentialOwner { user: UserId::fresh(), server: ServerId::fresh() };
+    let wish = SignInRequest { owner, url: server.url(path), challenge, client: None };
     let words = |error: mcp::oauth::SignInError| error.to_string();
-    let started = oauth.start(wish).await.map_err(words)?;
-    let answer = Callback { state: started.state.clone(), code: Some("code".to_owned()), ..Callback::default() };
-    oauth.complete(owner, started.pending, answer).await.map_err(words)?;
+    let started = oauth.start_sign_in(wish).await.map_err(words)?;
+    let answer =
+        SignInCallback { state: started.state.clone(), code: Some("code".to_owned()), ..SignInCallback::default() };
+    oauth.complete_sign_in(owner, started.pending, answer).await.map_err(words)?;
     if oauth.sign_out(owner).await.map_err(words)? { Ok(()) } else { Err("it was not revoked".to_owned()) }
 }
 
@@ -204,7 +210,7 @@ async fn the_document_that_a_challenge_names() {
     let home = guard(Some(&server));
     nothing_enters("http", |url| {
         let (server, home) = (server.clone(), home.clone());
-        let challenge = Challenge { resource_metadata: Some(url), ..Challenge::default() };
+        let challenge = AuthChallenge { resource_metadata: Some(url), ..AuthChallenge::default() };
         async move { sign_in(&home, &server, "/mcp", Some(challenge)).await }
     })
     .await;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use mcp::{CallOptions, Era, Transport};
+use mcp::{CallOptions, ProtocolFamily, TransportKind};
 use serde_json::{Map, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -31,8 +31,8 @@ async fn a_modern_server_is_spoken_to_without_a_handshake() {
     let connection = connect(server.url("/mcp")).await.unwrap();
     let info = connection.info();
     assert_eq!(
-        (info.era, info.transport, info.protocol_version.as_str()),
-        (Era::Modern, Transport::StreamableHttp, "2026-07-28")
+        (info.protocol, info.transport, info.protocol_version.as_str()),
+        (ProtocolFamily::Modern, TransportKind::StreamableHttp, "2026-07-28")
     );
     assert_eq!((info.name.as_str(), info.version.as_str()), ("new", "2"));
     let names: Vec<_> = connection.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
@@ -68,7 +68,10 @@ async fn a_legacy_server_with_sessions_gets_its_handshake_and_its_farewell() {
     })
     .await;
     let connection = connect(server.url("/mcp")).await.unwrap();
-    assert_eq!((connection.info().era, connection.info().protocol_version.as_str()), (Era::Legacy, "2025-11-25"));
+    assert_eq!(
+        (connection.info().protocol, connection.info().protocol_version.as_str()),
+        (ProtocolFamily::Legacy, "2025-11-25")
+    );
     assert_eq!(connection.info().instructions.as_deref(), Some("Be kind."));
     assert_eq!(connection.list_tools().await.unwrap().len(), 1);
     connection.close().await;
@@ -88,7 +91,7 @@ async fn servers_that_stumble_over_discovery_are_legacy() {
         })
         .await;
         let connection = connect(server.url("/mcp")).await.unwrap();
-        assert_eq!(connection.info().era, Era::Legacy, "{status}");
+        assert_eq!(connection.info().protocol, ProtocolFamily::Legacy, "{status}");
     }
 }
 
@@ -133,7 +136,7 @@ async fn a_server_of_the_first_revision_is_found_last() {
     let info = connection.info();
     assert_eq!(
         (info.transport, info.protocol_version.as_str(), info.name.as_str()),
-        (Transport::Sse, "2024-11-05", "first")
+        (TransportKind::Sse, "2024-11-05", "first")
     );
     assert_eq!(connection.list_tools().await.unwrap()[0].name, "a");
     connection.close().await;
@@ -211,7 +214,7 @@ async fn servers_that_know_discovery_only_by_name_are_legacy() {
             _ => legacy(seen).unwrap_or(Reply::status(500)),
         })
         .await;
-        assert_eq!(connect(server.url("/mcp")).await.unwrap().info().era, Era::Legacy);
+        assert_eq!(connect(server.url("/mcp")).await.unwrap().info().protocol, ProtocolFamily::Legacy);
     }
 }
 
@@ -224,11 +227,11 @@ async fn an_era_is_remembered_until_the_server_changes() {
         answered.unwrap_or_else(|| seen.error(400, -32601, "Method not found"))
     })
     .await;
-    let client = crate::client(mcp::Limits::default());
-    let target = mcp::Target::new(server.url("/mcp"));
-    for era in [Era::Legacy, Era::Legacy] {
+    let client = crate::client(mcp::ConnectionLimits::default());
+    let target = mcp::ConnectionTarget::new(server.url("/mcp"));
+    for era in [ProtocolFamily::Legacy, ProtocolFamily::Legacy] {
         let connection = client.connect(target.clone(), &CancellationToken::new()).await.unwrap();
-        assert_eq!(connection.info().era, era);
+        assert_eq!(connection.info().protocol, era);
         connection.close().await;
     }
     let offered = server.seen().iter().rfind(|seen| seen.rpc() == "initialize").unwrap().body.clone();
@@ -238,5 +241,5 @@ async fn an_era_is_remembered_until_the_server_changes() {
 
     is_modern.store(true, Ordering::Relaxed);
     let connection = client.connect(target.clone(), &CancellationToken::new()).await.unwrap();
-    assert_eq!((connection.info().era, asked(&server)), (Era::Modern, 2));
+    assert_eq!((connection.info().protocol, asked(&server)), (ProtocolFamily::Modern, 2));
 }

@@ -6,7 +6,7 @@ mod wires;
 
 use std::time::Duration;
 
-use mcp::{CallError, CallOptions, Limits, Target};
+use mcp::{CallError, CallOptions, ConnectionLimits, ConnectionTarget};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -52,6 +52,8 @@ const CLOSED: &str = "closed the connection";
 const NONSENSE: &str = "broke the protocol: it sent something that is not a JSON-RPC message";
 
 const BINARY: &str = "broke the protocol: it sent text that is not UTF-8";
+const COMPLEX: &str = "sent more values than can be held in memory, or nested them too deep; ask it for less at a time, or \
+    for the same as text or a file";
 const LONG: &str = "sent more than 16 MiB";
 
 const MISDEEDS: &[Misdeed] = &[
@@ -77,11 +79,17 @@ const MISDEEDS: &[Misdeed] = &[
         ends: [None; 2],
     },
     Misdeed { name: "talks nonsense", says: |_| once("yes!"), then: Then::Die, ends: [Some(CLOSED), Some(NONSENSE)] },
+    Misdeed { name: "goes deep", says: |_| once("[".repeat(1 << 20)), then: Then::Die, ends: [Some(COMPLEX); 2] },
     Misdeed {
-        name: "goes deep",
-        says: |_| once("[".repeat(1 << 20)),
-        then: Then::Die,
-        ends: [Some(CLOSED), Some(NONSENSE)],
+        name: "sends millions of values",
+        says: |id| {
+            let values = "{},".repeat(2_500_000);
+            once(format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[],"structuredContent":{{"a":[{values}1]}}}}}}"#
+            ))
+        },
+        then: Then::Stay,
+        ends: [Some(COMPLEX); 2],
     },
     Misdeed {
         name: "writes what is not UTF-8",
@@ -115,12 +123,12 @@ const MISDEEDS: &[Misdeed] = &[
 /// Does not wait long for a call.
 fn impatient() -> CallOptions {
     let (idle, total) = (Duration::from_millis(500), Duration::from_millis(500));
-    CallOptions { idle, total, ..CallOptions::default() }
+    CallOptions { idle_timeout: idle, total_timeout: total, ..CallOptions::default() }
 }
 
 async fn misbehave(wire: Wire) {
-    let client = client(Limits { connect: PATIENCE, ..Limits::default() });
-    let connect = async |url| client.connect(Target::new(url), &CancellationToken::new()).await.unwrap();
+    let client = client(ConnectionLimits { connect_timeout: PATIENCE, ..ConnectionLimits::default() });
+    let connect = async |url| client.connect(ConnectionTarget::new(url), &CancellationToken::new()).await.unwrap();
     let good = serve(wire, |id| once(answer(&id)), Then::Stay).await;
     let bystander = connect(good.url.clone()).await;
     let mut wrong = Vec::new();

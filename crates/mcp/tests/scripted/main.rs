@@ -19,24 +19,24 @@ mod websocket;
 use std::time::Duration;
 
 use http::{Reply, Seen};
-use mcp::net::{GuardedHttp, Policy};
-use mcp::{Client, Connection, Error, Limits, Target};
+use mcp::net::{GuardedHttp, NetworkPolicy};
+use mcp::{Client, Connection, ConnectionLimits, ConnectionTarget, Error};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 /// Far more than any step needs, and short enough for a test that waits for it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn client(limits: Limits) -> Client {
-    Client::new(GuardedHttp::new(Policy::new(&[], true, vec![])).unwrap()).with_limits(limits)
+fn client(limits: ConnectionLimits) -> Client {
+    Client::new(GuardedHttp::new(NetworkPolicy::new(&[], true, vec![])).unwrap()).with_limits(limits)
 }
 
 async fn connect(url: url::Url) -> Result<Connection, Error> {
-    connect_within(url, Limits { connect: PATIENCE, ..Limits::default() }).await
+    connect_within(url, ConnectionLimits { connect_timeout: PATIENCE, ..ConnectionLimits::default() }).await
 }
 
-async fn connect_within(url: url::Url, limits: Limits) -> Result<Connection, Error> {
-    client(limits).connect(Target::new(url), &CancellationToken::new()).await
+async fn connect_within(url: url::Url, limits: ConnectionLimits) -> Result<Connection, Error> {
+    client(limits).connect(ConnectionTarget::new(url), &CancellationToken::new()).await
 }
 
 /// What connecting to `url` fails with, in words.

@@ -12,9 +12,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use domain::clock::Clock;
 use domain::{ServerId, Timestamp, UserId};
-use mcp::net::{GuardedHttp, Policy};
-use mcp::oauth::{App, Callback, Challenge, OAuth, Owner, SignIn, SignInError, Started};
-use mcp::{Client, Connection, Error, Target};
+use mcp::net::{GuardedHttp, NetworkPolicy};
+use mcp::oauth::{
+    AuthChallenge, ClientMetadata, CredentialOwner, OAuthClient, SignInCallback, SignInError, SignInRequest,
+    StartedSignIn,
+};
+use mcp::{Client, Connection, ConnectionTarget, Error};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -42,8 +45,8 @@ impl Clock for Hands {
 /// A person with a connection to a server, which is its own authorization server as well.
 pub struct Person {
     pub server: Server,
-    pub oauth: OAuth,
-    pub owner: Owner,
+    pub oauth: OAuthClient,
+    pub owner: CredentialOwner,
     pub store: Arc<Memory>,
     pub clock: Arc<Hands>,
 }
@@ -54,7 +57,7 @@ impl Person {
         let server = Server::start(move |seen| script(seen).unwrap_or_else(|| good(seen))).await;
         let (store, clock) = (Arc::new(Memory::default()), Arc::new(Hands::default()));
         let oauth = node(&store, &clock);
-        let owner = Owner { user: UserId::fresh(), server: ServerId::fresh() };
+        let owner = CredentialOwner { user: UserId::fresh(), server: ServerId::fresh() };
         Self { server, oauth, owner, store, clock }
     }
 
@@ -62,25 +65,26 @@ impl Person {
         self.server.url("/mcp")
     }
 
-    pub async fn start(&self, challenge: Option<Challenge>) -> Result<Started, SignInError> {
-        self.oauth.start(SignIn { owner: self.owner, url: self.url(), challenge, client: None }).await
+    pub async fn start(&self, challenge: Option<AuthChallenge>) -> Result<StartedSignIn, SignInError> {
+        self.oauth.start_sign_in(SignInRequest { owner: self.owner, url: self.url(), challenge, client: None }).await
     }
 
     /// Goes all the way, with consent.
-    pub async fn sign_in(&self, challenge: Option<Challenge>) -> Result<(), SignInError> {
+    pub async fn sign_in(&self, challenge: Option<AuthChallenge>) -> Result<(), SignInError> {
         let started = self.start(challenge).await?;
         let answer = consent(&started);
-        self.oauth.complete(self.owner, started.pending, answer).await
+        self.oauth.complete_sign_in(self.owner, started.pending, answer).await
     }
 
     pub async fn connect(&self) -> Result<Connection, Error> {
-        let target = Target::new(self.url()).with_session(self.oauth.session(self.owner, self.url()));
+        let target =
+            ConnectionTarget::new(self.url()).with_token_source(self.oauth.token_source(self.owner, self.url()));
         client().connect(target, &CancellationToken::new()).await
     }
 
     /// The access token that a request would have.
     pub async fn token(&self) -> Result<Option<String>, Error> {
-        let session = self.oauth.session(self.owner, self.url());
+        let session = self.oauth.token_source(self.owner, self.url());
         Ok(session.token().await?.map(|token| token.expose().to_owned()))
     }
 
@@ -94,25 +98,25 @@ impl Person {
 }
 
 pub fn guard() -> GuardedHttp {
-    GuardedHttp::new(Policy::new(&[], true, vec![])).unwrap()
+    GuardedHttp::new(NetworkPolicy::new(&[], true, vec![])).unwrap()
 }
 
 pub fn client() -> Client {
     Client::new(guard())
 }
 
-pub fn node(store: &Arc<Memory>, clock: &Arc<Hands>) -> OAuth {
+pub fn node(store: &Arc<Memory>, clock: &Arc<Hands>) -> OAuthClient {
     let redirect_uri = "https://chat.example/callback".parse().unwrap();
-    let app = App { name: "Chat".to_owned(), redirect_uri, metadata_url: None };
-    OAuth::new(guard(), app, store.clone(), clock.clone())
+    let app = ClientMetadata { name: "Chat".to_owned(), redirect_uri, metadata_url: None };
+    OAuthClient::new(guard(), app, store.clone(), clock.clone())
 }
 
 /// What comes back when the person agrees.
-pub fn consent(started: &Started) -> Callback {
-    Callback { state: started.state.clone(), code: Some("code".to_owned()), ..Callback::default() }
+pub fn consent(started: &StartedSignIn) -> SignInCallback {
+    SignInCallback { state: started.state.clone(), code: Some("code".to_owned()), ..SignInCallback::default() }
 }
 
-pub fn parameter(started: &Started, name: &str) -> Option<String> {
+pub fn parameter(started: &StartedSignIn, name: &str) -> Option<String> {
     started.url.query_pairs().find_map(|(key, value)| (key == name).then(|| value.into_owned()))
 }
 
@@ -166,6 +170,10 @@ pub fn refuse(code: &str) -> Reply {
     Reply::json(400, json!({ "error": code }))
 }
 
-pub fn wants(scope: &str) -> Challenge {
-    Challenge { scope: Some(scope.to_owned()), error: Some("insufficient_scope".to_owned()), ..Challenge::default() }
+pub fn wants(scope: &str) -> AuthChallenge {
+    AuthChallenge {
+        scope: Some(scope.to_owned()),
+        error: Some("insufficient_scope".to_owned()),
+        ..AuthChallenge::default()
+    }
 }

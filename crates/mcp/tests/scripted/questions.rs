@@ -4,7 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp::{Answer, Asker, CallError, CallOptions, Connection, Content, Question, Suspended, Target};
+use mcp::{
+    CallError, CallOptions, Connection, ConnectionTarget, Elicitation, ElicitationHandler, ElicitationResponse,
+    FormContent, SuspendedCall,
+};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +18,7 @@ use crate::{client, legacy, modern, tool};
 /// Somebody who answers as `answer` says, and remembers what was asked.
 struct Person<F> {
     answer: F,
-    asked: Mutex<Vec<Question>>,
+    asked: Mutex<Vec<Elicitation>>,
 }
 
 impl<F> std::fmt::Debug for Person<F> {
@@ -24,38 +27,45 @@ impl<F> std::fmt::Debug for Person<F> {
     }
 }
 
-impl<F: Fn(&Question) -> BoxFuture<'static, Answer> + Send + Sync> Asker for Person<F> {
-    fn ask(&self, question: Question, _: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
+impl<F: Fn(&Elicitation) -> BoxFuture<'static, ElicitationResponse> + Send + Sync> ElicitationHandler for Person<F> {
+    fn elicit(&self, question: Elicitation, _: Option<Arc<SuspendedCall>>) -> BoxFuture<'_, ElicitationResponse> {
         let answer = (self.answer)(&question);
         self.asked.lock().unwrap().push(question);
         answer
     }
 }
 
-fn person_that<F: Fn(&Question) -> BoxFuture<'static, Answer> + Send + Sync>(answer: F) -> Arc<Person<F>> {
+fn person_that<F: Fn(&Elicitation) -> BoxFuture<'static, ElicitationResponse> + Send + Sync>(
+    answer: F,
+) -> Arc<Person<F>> {
     Arc::new(Person { answer, asked: Mutex::default() })
 }
 
 /// Answers at once: forms with their defaults, visits with consent.
-fn agree(question: &Question) -> BoxFuture<'static, Answer> {
+fn agree(question: &Elicitation) -> BoxFuture<'static, ElicitationResponse> {
     let answer = match question {
-        Question::Form(form) => form.fill(Map::new()).map_or(Answer::Decline, Answer::Accept),
-        Question::Url(_) => Answer::Accept(Content::default()),
+        Elicitation::Form(form) => {
+            form.fill(Map::new()).map_or(ElicitationResponse::Decline, ElicitationResponse::Accept)
+        }
+        Elicitation::Url(_) => ElicitationResponse::Accept(FormContent::default()),
     };
     std::future::ready(answer).boxed()
 }
 
-fn always(answer: Answer) -> impl Fn(&Question) -> BoxFuture<'static, Answer> + Send + Sync {
+fn always(
+    answer: ElicitationResponse,
+) -> impl Fn(&Elicitation) -> BoxFuture<'static, ElicitationResponse> + Send + Sync {
     move |_| std::future::ready(answer.clone()).boxed()
 }
 
 async fn connect(server: &Server) -> Connection {
-    let client = client(mcp::Limits { connect: crate::PATIENCE, ..mcp::Limits::default() }).with_questions();
-    client.connect(Target::new(server.url("/mcp")), &CancellationToken::new()).await.unwrap()
+    let client = client(mcp::ConnectionLimits { connect_timeout: crate::PATIENCE, ..mcp::ConnectionLimits::default() })
+        .with_elicitation();
+    client.connect(ConnectionTarget::new(server.url("/mcp")), &CancellationToken::new()).await.unwrap()
 }
 
-async fn call(connection: &Connection, asker: Arc<dyn Asker>) -> Result<String, CallError> {
-    let options = CallOptions { asker: Some(asker), ..CallOptions::default() };
+async fn call(connection: &Connection, asker: Arc<dyn ElicitationHandler>) -> Result<String, CallError> {
+    let options = CallOptions { elicitation_handler: Some(asker), ..CallOptions::default() };
     connection.call_tool("work", Map::new(), options).await.map(|result| result.to_model_text())
 }
 
@@ -109,15 +119,17 @@ async fn a_modern_call_is_made_again_with_the_answers_and_the_state_as_it_was() 
     assert_eq!(capabilities["elicitation"], json!({ "form": {}, "url": {} }));
     let asked = person.asked.lock().unwrap();
     assert!(
-        matches!(&asked[1], Question::Url(visit) if visit.makes_call_again && visit.url.as_str() == "https://pay.example/")
+        matches!(&asked[1], Elicitation::Url(visit) if visit.retries_call && visit.url.as_str() == "https://pay.example/")
     );
 }
 
 #[tokio::test]
 async fn the_three_answers_reach_the_server_as_three() {
-    for (answer, action) in
-        [(Answer::Decline, "decline"), (Answer::Cancel, "cancel"), (Answer::Accept(Content::default()), "accept")]
-    {
+    for (answer, action) in [
+        (ElicitationResponse::Decline, "decline"),
+        (ElicitationResponse::Cancel, "cancel"),
+        (ElicitationResponse::Accept(FormContent::default()), "accept"),
+    ] {
         let server = modern_server(|seen| match &seen.body["params"]["inputResponses"]["q"]["action"] {
             Value::String(action) => text(seen, action),
             _ => seen.result(json!({ "resultType": "input_required", "inputRequests": { "q": form("a") } })),
@@ -242,7 +254,7 @@ async fn a_question_goes_away_with_its_call() {
     let (asked, mut asking) = mpsc::channel(1);
     let gone = CancellationToken::new();
     let told = gone.clone();
-    let person = person_that(move |_: &Question| {
+    let person = person_that(move |_: &Elicitation| {
         asked.try_send(()).unwrap();
         let gone = told.clone().drop_guard();
         async move {
@@ -252,7 +264,7 @@ async fn a_question_goes_away_with_its_call() {
         .boxed()
     });
     let cancel = CancellationToken::new();
-    let options = CallOptions { asker: Some(person), cancel: cancel.clone(), ..CallOptions::default() };
+    let options = CallOptions { elicitation_handler: Some(person), cancel: cancel.clone(), ..CallOptions::default() };
     let (failed, ()) = tokio::join!(connection.call_tool("work", Map::new(), options), async {
         asking.recv().await.unwrap();
         cancel.cancel();
@@ -287,7 +299,7 @@ async fn visits_that_an_error_demands_are_made_and_then_the_call_again() {
     assert_eq!(failed.to_string(), "answered with an error: Pay first (-32042)", "nobody can be asked");
     let person = person_that(agree);
     assert_eq!(call(&connection, person.clone()).await.unwrap(), "paid");
-    assert!(matches!(&person.asked.lock().unwrap()[0], Question::Url(visit) if visit.makes_call_again));
+    assert!(matches!(&person.asked.lock().unwrap()[0], Elicitation::Url(visit) if visit.retries_call));
 }
 
 #[tokio::test]
@@ -318,13 +330,13 @@ async fn a_server_tells_that_a_visit_is_done() {
     })
     .await;
     let connection = connect(&server).await;
-    let waits = person_that(move |question: &Question| {
-        let Question::Url(visit) = question else { panic!("{question:?}") };
+    let waits = person_that(move |question: &Elicitation| {
+        let Elicitation::Url(visit) = question else { panic!("{question:?}") };
         sender.try_send(done.clone()).unwrap();
-        let done = visit.done.clone();
+        let done = visit.completed.clone();
         async move {
             done.cancelled().await;
-            Answer::Accept(Content::default())
+            ElicitationResponse::Accept(FormContent::default())
         }
         .boxed()
     });
@@ -343,18 +355,19 @@ async fn a_suspended_call_goes_on_over_another_connection() {
     let kept = Arc::new(Mutex::new(None));
     let cancel = CancellationToken::new();
     let person = Arc::new(Keeper { kept: kept.clone(), cancel: cancel.clone() });
-    let options = CallOptions { asker: Some(person), cancel, ..CallOptions::default() };
+    let options = CallOptions { elicitation_handler: Some(person), cancel, ..CallOptions::default() };
     let connection = connect(&server).await;
     let stopped = connection.call_tool("work", Map::new(), options).await.unwrap_err();
     assert!(matches!(stopped, CallError::Cancelled));
     connection.close().await;
 
     let text = kept.lock().unwrap().take().unwrap();
-    let suspended: Arc<Suspended> = Arc::new(serde_json::from_str(&text).unwrap());
+    let suspended: Arc<SuspendedCall> = Arc::new(serde_json::from_str(&text).unwrap());
     let person = person_that(agree);
-    let resumed = suspended.ask(&*person).await.unwrap();
+    let resumed = suspended.collect_input(&*person).await.unwrap();
     assert_eq!(person.asked.lock().unwrap().len(), 2, "all of the round is asked again");
-    let options = CallOptions { asker: Some(person.clone()), resume: Some(resumed), ..CallOptions::default() };
+    let options =
+        CallOptions { elicitation_handler: Some(person.clone()), resume: Some(resumed), ..CallOptions::default() };
     let said = connect(&server).await.call_tool("work", Map::new(), options).await.unwrap().to_model_text();
     let accepted = |name: &str| json!({ "action": "accept", "content": { name: "Ada" } });
     let want = json!({ "one": accepted("name"), "two": accepted("town") });
@@ -369,8 +382,8 @@ struct Keeper {
     cancel: CancellationToken,
 }
 
-impl Asker for Keeper {
-    fn ask(&self, _: Question, from: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
+impl ElicitationHandler for Keeper {
+    fn elicit(&self, _: Elicitation, from: Option<Arc<SuspendedCall>>) -> BoxFuture<'_, ElicitationResponse> {
         *self.kept.lock().unwrap() = Some(serde_json::to_string(&*from.unwrap()).unwrap());
         self.cancel.cancel();
         std::future::pending().boxed()
@@ -402,18 +415,18 @@ async fn a_question_that_was_put_to_the_wrong_call_is_put_to_the_next_when_that_
     let (put, mut puts) = mpsc::channel(4);
     let slow = {
         let put = put.clone();
-        person_that(move |_: &Question| {
+        person_that(move |_: &Elicitation| {
             put.try_send("slow").unwrap();
-            std::future::ready(Answer::Decline).boxed()
+            std::future::ready(ElicitationResponse::Decline).boxed()
         })
     };
-    let quick = person_that(move |_: &Question| {
+    let quick = person_that(move |_: &Elicitation| {
         put.try_send("quick").unwrap();
         std::future::pending().boxed()
     });
     let stop = CancellationToken::new();
-    let options = |asker: Arc<dyn Asker>, cancel: CancellationToken| CallOptions {
-        asker: Some(asker),
+    let options = |asker: Arc<dyn ElicitationHandler>, cancel: CancellationToken| CallOptions {
+        elicitation_handler: Some(asker),
         cancel,
         ..CallOptions::default()
     };

@@ -3,21 +3,21 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
-use mcp::net::{GuardedHttp, Policy};
-use mcp::{Client, Error, Limits, Target};
+use mcp::net::{GuardedHttp, NetworkPolicy};
+use mcp::{Client, ConnectionLimits, ConnectionTarget, Error};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::{Reply, Server, event};
 use crate::{client, connect, connect_within, legacy, modern, refusal, tool};
 
-const SMALL: Limits = Limits {
-    connect: crate::PATIENCE,
-    page: crate::PATIENCE,
-    list: crate::PATIENCE,
+const SMALL: ConnectionLimits = ConnectionLimits {
+    connect_timeout: crate::PATIENCE,
+    request_timeout: crate::PATIENCE,
+    list_timeout: crate::PATIENCE,
     message_bytes: 64 * 1024,
-    tools_bytes: 32 * 1024,
-    tools: 50,
+    tool_list_bytes: 32 * 1024,
+    tool_count: 50,
 };
 
 async fn said_of(reply: impl Fn() -> Reply + Send + Sync + 'static) -> String {
@@ -87,11 +87,11 @@ async fn a_sign_in_challenge_is_kept() {
 #[tokio::test]
 async fn private_addresses_are_not_even_tried() {
     let server = Server::start(|_| Reply::status(200)).await;
-    let strict = Client::new(GuardedHttp::new(Policy::new(&[], false, vec![])).unwrap());
+    let strict = Client::new(GuardedHttp::new(NetworkPolicy::new(&[], false, vec![])).unwrap());
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
         for scheme in ["http", "ws"] {
             let url = format!("{scheme}://{host}:{}/mcp", server.port).parse().unwrap();
-            let refused = strict.connect(Target::new(url), &CancellationToken::new()).await.unwrap_err();
+            let refused = strict.connect(ConnectionTarget::new(url), &CancellationToken::new()).await.unwrap_err();
             assert!(matches!(refused, Error::Blocked(_)), "{scheme}://{host}: {refused}");
         }
     }
@@ -113,7 +113,7 @@ async fn headers_do_not_follow_a_redirect_to_another_server() {
     let other = Server::start(|_| Reply::status(200)).await;
     let elsewhere = other.url("/mcp").to_string();
     let server = Server::start(move |_| Reply::status(307).with("location", elsewhere.clone())).await;
-    let target = Target::new(server.url("/mcp")).with_header("authorization", "Bearer s3cret").unwrap();
+    let target = ConnectionTarget::new(server.url("/mcp")).with_header("authorization", "Bearer s3cret").unwrap();
     let refused = client(SMALL).connect(target, &CancellationToken::new()).await.unwrap_err();
     assert_eq!(refused.kind(), "redirected");
     assert!(other.seen().is_empty());
@@ -122,7 +122,7 @@ async fn headers_do_not_follow_a_redirect_to_another_server() {
 #[tokio::test]
 async fn a_silent_server_is_given_up() {
     let mut server = Server::start(|_| Reply::Silence).await;
-    let limits = Limits { connect: Duration::from_millis(300), ..Limits::default() };
+    let limits = ConnectionLimits { connect_timeout: Duration::from_millis(300), ..ConnectionLimits::default() };
     let refused = connect_within(server.url("/mcp"), limits).await.unwrap_err();
     assert_eq!(refused.to_string(), "did not answer within 300 ms");
     assert_eq!(server.hung_up().await, "server/discover");
@@ -133,7 +133,7 @@ async fn connecting_can_be_cancelled() {
     let mut server = Server::start(|_| Reply::Silence).await;
     let cancel = CancellationToken::new();
     let trying = client(SMALL);
-    let connecting = trying.connect(Target::new(server.url("/mcp")), &cancel);
+    let connecting = trying.connect(ConnectionTarget::new(server.url("/mcp")), &cancel);
     let (refused, hung_up) = tokio::join!(connecting, async {
         while server.seen().is_empty() {
             tokio::task::yield_now().await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp::ResourceWatch;
+use mcp::ResourceSubscription;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -32,7 +32,7 @@ async fn grant(id: &Value, sender: &mpsc::Sender<Vec<u8>>, uris: &[&str]) {
     say(id, sender, "notifications/subscriptions/acknowledged", granted).await;
 }
 
-async fn hears(watch: &mut ResourceWatch) -> bool {
+async fn hears(watch: &mut ResourceSubscription) -> bool {
     tokio::time::timeout(PATIENCE, watch.changed()).await.unwrap()
 }
 
@@ -41,7 +41,7 @@ async fn a_modern_server_tells_what_changed_also_after_its_stream_broke() {
     let (mut streams, open) = Streams::new();
     let server = Server::start(move |seen| modern(seen).unwrap_or_else(|| open(seen.body["id"].clone()))).await;
     let connection = connect(server.url("/mcp")).await.unwrap();
-    let (watch, (id, sender)) = tokio::join!(connection.watch_resource(WATCHED), async {
+    let (watch, (id, sender)) = tokio::join!(connection.subscribe_resource(WATCHED), async {
         let (id, sender) = streams.next().await;
         grant(&id, &sender, &[WATCHED]).await;
         (id, sender)
@@ -70,7 +70,7 @@ async fn a_modern_server_that_grants_less_tells_nothing() {
     let (mut streams, open) = Streams::new();
     let server = Server::start(move |seen| modern(seen).unwrap_or_else(|| open(seen.body["id"].clone()))).await;
     let connection = connect(server.url("/mcp")).await.unwrap();
-    let (watch, ()) = tokio::join!(connection.watch_resource(WATCHED), async {
+    let (watch, ()) = tokio::join!(connection.subscribe_resource(WATCHED), async {
         let (id, sender) = streams.next().await;
         grant(&id, &sender, &[]).await;
     });
@@ -82,7 +82,7 @@ async fn whoever_stops_listening_hangs_up() {
     let (mut streams, open) = Streams::new();
     let mut server = Server::start(move |seen| modern(seen).unwrap_or_else(|| open(seen.body["id"].clone()))).await;
     let connection = connect(server.url("/mcp")).await.unwrap();
-    let (watch, _sender) = tokio::join!(connection.watch_resource(WATCHED), async {
+    let (watch, _sender) = tokio::join!(connection.subscribe_resource(WATCHED), async {
         let (id, sender) = streams.next().await;
         grant(&id, &sender, &[WATCHED]).await;
         sender

@@ -78,7 +78,7 @@ async fn each_report_gives_a_call_its_time_anew() {
     .await;
     let connection = connect(server.url("/mcp")).await.unwrap();
     let (reports, mut reported) = mpsc::channel(16);
-    let options = CallOptions { idle: IDLE, on_progress: Some(reports), ..CallOptions::default() };
+    let options = CallOptions { idle_timeout: IDLE, on_progress: Some(reports), ..CallOptions::default() };
     let began = Instant::now();
     let (result, ()) = tokio::join!(connection.call_tool("work", Map::new(), options), async {
         let call = call.recv().await.unwrap();

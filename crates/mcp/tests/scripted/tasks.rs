@@ -9,7 +9,8 @@ use domain::tool::Outcome;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp::{
-    Answer, Asker, CallError, CallOptions, Connection, Error, Limits, Question, Suspended, Target, Task, TaskForm,
+    CallError, CallOptions, Connection, ConnectionLimits, ConnectionTarget, Elicitation, ElicitationHandler,
+    ElicitationResponse, Error, SuspendedCall, Task, TaskProtocol,
 };
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, watch};
@@ -24,17 +25,22 @@ const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 #[derive(Debug, Default)]
 struct Person(Mutex<Vec<String>>);
 
-impl Asker for Person {
-    fn ask(&self, question: Question, _: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
-        let Question::Form(form) = &question else { return std::future::ready(Answer::Decline).boxed() };
+impl ElicitationHandler for Person {
+    fn elicit(&self, question: Elicitation, _: Option<Arc<SuspendedCall>>) -> BoxFuture<'_, ElicitationResponse> {
+        let Elicitation::Form(form) = &question else {
+            return std::future::ready(ElicitationResponse::Decline).boxed();
+        };
         self.0.lock().unwrap().push(form.message.clone());
-        std::future::ready(form.fill(Map::new()).map_or(Answer::Decline, Answer::Accept)).boxed()
+        std::future::ready(form.fill(Map::new()).map_or(ElicitationResponse::Decline, ElicitationResponse::Accept))
+            .boxed()
     }
 }
 
 async fn connect(server: &Server) -> Connection {
-    let client = client(Limits { connect: PATIENCE, ..Limits::default() }).with_questions();
-    let connection = client.connect(Target::new(server.url("/mcp")), &CancellationToken::new()).await.unwrap();
+    let client =
+        client(ConnectionLimits { connect_timeout: PATIENCE, ..ConnectionLimits::default() }).with_elicitation();
+    let connection =
+        client.connect(ConnectionTarget::new(server.url("/mcp")), &CancellationToken::new()).await.unwrap();
     connection.list_tools().await.unwrap();
     connection
 }
@@ -118,7 +124,7 @@ async fn call(connection: &Connection, options: CallOptions) -> Result<String, C
 }
 
 async fn resume(connection: &Connection, age: Duration) -> Result<String, CallError> {
-    let task = Task::known("job 1".to_owned(), TaskForm::Extension, Some(Duration::from_mins(1)));
+    let task = Task::from_stored("job 1".to_owned(), TaskProtocol::Extension, Some(Duration::from_mins(1)));
     let resumed = connection.resume_task(task, age, CallOptions::default()).await;
     resumed.map(|result| result.to_model_text())
 }
@@ -141,7 +147,8 @@ async fn a_call_that_becomes_a_task_is_asked_about_until_it_has_ended() {
     .await;
     let connection = connect(&server).await;
     let (sender, mut known) = watch::channel(None::<Task>);
-    let options = CallOptions { on_task: Some(sender), idle: Duration::from_millis(1), ..CallOptions::default() };
+    let options =
+        CallOptions { on_task: Some(sender), idle_timeout: Duration::from_millis(1), ..CallOptions::default() };
     let told = async {
         let mut messages = Vec::new();
         while known.changed().await.is_ok() {
@@ -151,12 +158,12 @@ async fn a_call_that_becomes_a_task_is_asked_about_until_it_has_ended() {
     };
     // The silence that other calls may keep is over long before.
     let called = async {
-        let options = CallOptions { idle: PATIENCE, ..options };
+        let options = CallOptions { idle_timeout: PATIENCE, ..options };
         call(&connection, options).await
     };
     let (said, told) = tokio::join!(called, told);
     assert_eq!(said.unwrap(), "done");
-    assert_eq!((told[0].id.as_str(), told[0].form), ("job 1", TaskForm::Extension));
+    assert_eq!((told[0].id.as_str(), told[0].protocol), ("job 1", TaskProtocol::Extension));
     assert!(told.iter().any(|task| task.message.as_deref() == Some("Half way")), "{told:?}");
     assert!(!format!("{told:?}").contains("job 1"), "the id stands in no log");
     let seen = server.seen();
@@ -213,7 +220,7 @@ async fn questions_of_a_task_are_put_once_and_answered_by_their_keys() {
     .await;
     let connection = connect(&server).await;
     let person = Arc::new(Person::default());
-    let options = CallOptions { asker: Some(person.clone()), ..CallOptions::default() };
+    let options = CallOptions { elicitation_handler: Some(person.clone()), ..CallOptions::default() };
     assert_eq!(call(&connection, options).await.unwrap(), "done");
     assert_eq!(*person.0.lock().unwrap(), ["Who?", "Why?"]);
     let answered: BTreeMap<String, Value> = server
@@ -232,7 +239,7 @@ async fn a_task_that_wants_what_is_not_offered_is_given_up() {
         let requests = json!({ "inputRequests": { "x": { "method": method, "params": {} } } });
         let server = modern_server(move |_| with(task("input_required"), requests.clone())).await;
         let connection = connect(&server).await;
-        let options = CallOptions { asker: Some(Arc::new(Person::default())), ..CallOptions::default() };
+        let options = CallOptions { elicitation_handler: Some(Arc::new(Person::default())), ..CallOptions::default() };
         let failed = call(&connection, options).await.unwrap_err();
         assert!(failed.to_string().contains(&format!("it asked for {what}, which w")), "{failed}");
         assert_eq!(until_seen(&server, "tasks/cancel").await.body["params"]["taskId"], "job 1");
@@ -253,7 +260,7 @@ async fn stop_reaches_the_task_and_going_away_does_not() {
     }
     let cancel = CancellationToken::new();
     let options = CallOptions { cancel: cancel.clone(), ..CallOptions::default() };
-    let task = Task::known("job 1".to_owned(), TaskForm::Extension, None);
+    let task = Task::from_stored("job 1".to_owned(), TaskProtocol::Extension, None);
     let polled = server.methods().len();
     let stop = async {
         while server.methods().len() == polled {
@@ -296,7 +303,7 @@ async fn a_task_that_outlives_its_time_is_not_waited_for() {
     assert_eq!((late.outcome(), late.to_string().as_str()), (Outcome::Unknown, "did not finish its task in time"));
     let server = modern_server(move |_| kept(Value::Null)).await;
     let connection = connect(&server).await;
-    let options = CallOptions { task_total: Duration::from_millis(400), ..CallOptions::default() };
+    let options = CallOptions { task_timeout: Duration::from_millis(400), ..CallOptions::default() };
     assert!(matches!(call(&connection, options).await.unwrap_err(), CallError::Unknown(Error::TaskExpired)));
 }
 
@@ -406,12 +413,13 @@ async fn a_legacy_task_reports_progress_and_asks_over_the_request_for_its_result
     let connection = connect(&server).await;
     let (first, last) = (Arc::new(Person::default()), Arc::new(Person::default()));
     let (sender, mut reports) = mpsc::channel(4);
-    let options = CallOptions { asker: Some(first.clone()), on_progress: Some(sender), ..CallOptions::default() };
+    let options =
+        CallOptions { elicitation_handler: Some(first.clone()), on_progress: Some(sender), ..CallOptions::default() };
     // Another call that was begun later would get a question that names no task.
     let other = async {
         until_seen(&server, "tools/call").await;
-        let options = CallOptions { asker: Some(last.clone()), ..CallOptions::default() };
-        let task = Task::known("2".to_owned(), TaskForm::Core, None);
+        let options = CallOptions { elicitation_handler: Some(last.clone()), ..CallOptions::default() };
+        let task = Task::from_stored("2".to_owned(), TaskProtocol::Core, None);
         connection.resume_task(task, Duration::ZERO, options).await
     };
     tokio::select! {

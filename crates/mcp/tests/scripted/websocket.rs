@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use futures_util::{SinkExt, StreamExt};
-use mcp::{CallOptions, Era, Limits, Target, Transport};
+use mcp::{CallOptions, ConnectionLimits, ConnectionTarget, ProtocolFamily, TransportKind};
 use serde_json::{Map, Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -89,8 +89,8 @@ async fn a_server_with_and_one_without_the_subprotocol() {
         let connection = connect(url).await.unwrap();
         let info = connection.info();
         assert_eq!(
-            (info.transport, info.era, info.protocol_version.as_str()),
-            (Transport::WebSocket, Era::Legacy, "2025-06-18")
+            (info.transport, info.protocol, info.protocol_version.as_str()),
+            (TransportKind::WebSocket, ProtocolFamily::Legacy, "2025-06-18")
         );
         assert_eq!(connection.list_tools().await.unwrap()[0].name, "a");
         let said = connection.call_tool("a", Map::new(), CallOptions::default()).await.unwrap();
@@ -106,8 +106,8 @@ async fn headers_go_with_the_handshake() {
     let server = Server::start(|_| Reply::status(401)).await;
     let mut url = server.url("/ws");
     url.set_scheme("ws").unwrap();
-    let target = Target::new(url).with_header("Authorization", "Bearer t0ken").unwrap();
-    let refused = client(Limits::default()).connect(target, &CancellationToken::new()).await.unwrap_err();
+    let target = ConnectionTarget::new(url).with_header("Authorization", "Bearer t0ken").unwrap();
+    let refused = client(ConnectionLimits::default()).connect(target, &CancellationToken::new()).await.unwrap_err();
     assert_eq!(refused.to_string(), "answered 401: it wants sign-in");
     let seen = &server.seen()[0];
     assert_eq!(
@@ -125,11 +125,15 @@ async fn a_token_goes_with_the_handshake_and_is_renewed_when_it_is_refused() {
     .await;
     let mut url = person.url();
     url.set_scheme("ws").unwrap();
-    let wish = mcp::oauth::SignIn { owner: person.owner, url: url.clone(), challenge: None, client: None };
-    let started = person.oauth.start(wish).await.unwrap();
-    person.oauth.complete(person.owner, started.pending.clone(), crate::oauth::consent(&started)).await.unwrap();
-    let target = Target::new(url.clone()).with_session(person.oauth.session(person.owner, url));
-    client(Limits::default()).connect(target, &CancellationToken::new()).await.unwrap_err();
+    let wish = mcp::oauth::SignInRequest { owner: person.owner, url: url.clone(), challenge: None, client: None };
+    let started = person.oauth.start_sign_in(wish).await.unwrap();
+    person
+        .oauth
+        .complete_sign_in(person.owner, started.pending.clone(), crate::oauth::consent(&started))
+        .await
+        .unwrap();
+    let target = ConnectionTarget::new(url.clone()).with_token_source(person.oauth.token_source(person.owner, url));
+    client(ConnectionLimits::default()).connect(target, &CancellationToken::new()).await.unwrap_err();
     let shaken = person.asked("/mcp");
     let tokens: Vec<_> = shaken.iter().map(|seen| seen.header("authorization").unwrap()).collect();
     assert_eq!(tokens[..2], ["Bearer a-1", "Bearer a-2"]);
@@ -154,7 +158,7 @@ async fn said_of(frame: Message) -> String {
         }
     })
     .await;
-    let limits = Limits { message_bytes: 1000, ..Limits::default() };
+    let limits = ConnectionLimits { message_bytes: 1000, ..ConnectionLimits::default() };
     connect_within(url, limits).await.unwrap_err().to_string()
 }
 

@@ -5,23 +5,27 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp::oauth::{CredentialStore, Credentials, Owner, StoreError};
+use mcp::oauth::{CredentialOwner, CredentialStore, CredentialStoreError, Credentials};
 
 /// Keeps credentials as text, as a database does, for all nodes that share it.
 #[derive(Debug, Default)]
 pub struct Memory {
-    sets: Mutex<HashMap<Owner, Vec<String>>>,
+    sets: Mutex<HashMap<CredentialOwner, Vec<String>>>,
     lock: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl CredentialStore for Memory {
-    fn load(&self, owner: Owner) -> BoxFuture<'_, Result<Vec<Credentials>, StoreError>> {
+    fn load(&self, owner: CredentialOwner) -> BoxFuture<'_, Result<Vec<Credentials>, CredentialStoreError>> {
         let sets = self.sets.lock().unwrap();
         let sets = sets.get(&owner).into_iter().flatten().map(|set| serde_json::from_str(set).unwrap()).collect();
         std::future::ready(Ok(sets)).boxed()
     }
 
-    fn save(&self, owner: Owner, credentials: Credentials) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn save(
+        &self,
+        owner: CredentialOwner,
+        credentials: Credentials,
+    ) -> BoxFuture<'_, Result<(), CredentialStoreError>> {
         let of = |set: &String| serde_json::from_str::<Credentials>(set).unwrap().issuer().to_owned();
         let mut sets = self.sets.lock().unwrap();
         let sets = sets.entry(owner).or_default();
@@ -30,12 +34,12 @@ impl CredentialStore for Memory {
         std::future::ready(Ok(())).boxed()
     }
 
-    fn delete(&self, owner: Owner) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn delete(&self, owner: CredentialOwner) -> BoxFuture<'_, Result<(), CredentialStoreError>> {
         self.sets.lock().unwrap().remove(&owner);
         std::future::ready(Ok(())).boxed()
     }
 
-    fn lock(&self, _: Owner) -> BoxFuture<'_, Result<Box<dyn Send>, StoreError>> {
+    fn lock(&self, _: CredentialOwner) -> BoxFuture<'_, Result<Box<dyn Send>, CredentialStoreError>> {
         let guard = self.lock.clone().lock_owned();
         async move { Ok(Box::new(guard.await) as Box<dyn Send>) }.boxed()
     }

@@ -14,13 +14,13 @@ use super::email_change::{self, Way};
 use super::letters::Landing;
 
 use super::limits::Proof;
+use super::reauthentication::Given;
 use super::refusal::{
-    BANNED_LOGIN, CURRENT_PASSWORD_INVALID, EMAIL_NOT_CONFIRMED, INVALID_CREDENTIALS, NOT_ADMIN,
-    PASSWORD_NEEDS_ADDRESS, PHONE_CHANGE_DISABLED, REAUTHENTICATION_NOT_VALID, Refusal, SAME_PASSWORD,
-    UPDATE_NEEDS_AAL2, USER_ALREADY_EXISTS,
+    BANNED_LOGIN, EMAIL_NOT_CONFIRMED, INVALID_CREDENTIALS, NOT_ADMIN, PASSWORD_NEEDS_ADDRESS, PHONE_CHANGE_DISABLED,
+    REAUTHENTICATION_NOT_VALID, Refusal, SAME_PASSWORD, UPDATE_NEEDS_AAL2, USER_ALREADY_EXISTS,
 };
 use super::sessions::SignIn;
-use super::{Auth, AuthError, Claims, email, password, phone, pkce};
+use super::{Auth, AuthError, Claims, email, phone, pkce};
 use crate::app::App;
 use crate::events::Event;
 
@@ -150,6 +150,10 @@ impl Auth {
         let email = change.email.as_deref().map(email::normalize).transpose()?;
         change.check_form()?;
         let user = self.user(app, claims).await?;
+        if let Some(password) = &change.password {
+            let emails: Vec<&str> = user.email.as_deref().into_iter().chain(email.as_deref()).collect();
+            app.config.password_rules.check_new(password, &emails)?;
+        }
         let email = email.filter(|email| user.email.as_ref() != Some(email));
         change.check_right(&user, claims, email.is_some())?;
         let way = match &email {
@@ -159,11 +163,14 @@ impl Auth {
         if change.phone.is_some() {
             return Err(PHONE_CHANGE_DISABLED.into());
         }
-        let spend = match change.password {
-            Some(_) => self.check_reauthentication(app, &user, claims, change.nonce.as_deref(), change.from).await?,
-            None => None,
+        let spend = if change.password.is_some() || email.is_some() {
+            let current = change.current_password.as_deref().filter(|_| change.password.is_some());
+            let proof = Given { nonce: change.nonce.as_deref(), password: current };
+            self.check_reauthentication(app, &user, claims, change.password.is_some(), proof, change.from).await?
+        } else {
+            None
         };
-        let password_hash = self.hash_of_new(&user, change.password, change.current_password).await?;
+        let password_hash = self.hash_of_new(&user, change.password).await?;
         let keep = password_hash.is_some().then_some(claims.session);
         let mut checked = Checked { email, way, password_hash, data: change.data, keep, spend, issue: Vec::new() };
         // What cannot be written is refused before anything is mailed.
@@ -181,18 +188,8 @@ impl Auth {
     }
 
     /// The hash of the new password, if it is new.
-    async fn hash_of_new(
-        &self,
-        user: &User,
-        new: Option<String>,
-        current: Option<String>,
-    ) -> Result<Option<String>, AuthError> {
+    async fn hash_of_new(&self, user: &User, new: Option<String>) -> Result<Option<String>, AuthError> {
         let Some(new) = new else { return Ok(None) };
-        if let (Some(current), Some(hash)) = (current, user.password_hash.clone())
-            && !self.passwords.matches(current, Some(hash)).await?
-        {
-            return Err(CURRENT_PASSWORD_INVALID.into());
-        }
         if let Some(hash) = user.password_hash.clone()
             && self.passwords.matches(new.clone(), Some(hash)).await?
         {
@@ -209,7 +206,7 @@ impl Change {
             phone::check(number)?;
             phone::check_channel(&self.channel)?;
         }
-        self.password.as_deref().map_or(Ok(()), password::check_new)
+        Ok(())
     }
 
     /// Whether it is this person's to make, in this sign-in.

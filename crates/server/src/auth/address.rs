@@ -1,6 +1,6 @@
 //! Which address a request came from: the other end of the connection, or what a proxy of ours says about it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 use ipnet::IpNet;
@@ -27,8 +27,9 @@ impl FromStr for TrustedProxy {
 }
 
 impl TrustedProxy {
-    fn covers(&self, address: IpAddr) -> bool {
-        self.0.contains(&address)
+    /// Returns whether the address is that of the proxy, or in its network.
+    pub fn covers(&self, address: IpAddr) -> bool {
+        self.0.contains(&address.to_canonical())
     }
 }
 
@@ -61,6 +62,18 @@ fn read(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     let address = bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()));
     address.map(|address: IpAddr| address.to_canonical())
+}
+
+/// Returns what one subscriber has: an IPv4 address, or the network of 64 bits that a provider gives out (RFC 6177). Limits
+/// per address count by it.
+pub fn subscriber_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => {
+            let network = v6.to_bits() & (u128::MAX << 64);
+            IpAddr::V6(Ipv6Addr::from_bits(network))
+        }
+        v4 @ IpAddr::V4(_) => v4,
+    }
 }
 
 #[cfg(test)]

@@ -146,7 +146,9 @@ impl Auth {
         let email = wish.email.take().map(|email| email::normalize(&email)).transpose()?;
         wish.phone.as_deref().map_or(Ok(()), phone::check)?;
         let ban = read_ban(wish.ban_duration.as_deref())?;
-        wish.password.as_deref().map_or(Ok(()), password::check_new)?;
+        if let Some(password) = &wish.password {
+            app.config.password_rules.check_new(password, email.as_deref().as_slice())?;
+        }
         wish.check_served()?;
         let password_hash = match wish.password.take() {
             Some(password) => Some(self.passwords.hash(password).await?),

@@ -5,12 +5,12 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::BASE64URL_NOPAD;
 use domain::api_key::Scope;
-use domain::{ApiKeyId, UserId};
+use domain::{ApiKeyId, Timestamp, UserId};
 use store::api_keys::{ApiKey, Bearer};
 
 use super::error::AuthError;
 use crate::app::App;
-use crate::secrets::random;
+use platform::secret_sealing::random_bytes;
 
 /// What a key begins with, so that people and programs that look for leaked secrets know one when they see it.
 pub const PREFIX: &str = "sk-chat-";
@@ -27,14 +27,16 @@ pub async fn make(
     owner: UserId,
     name: String,
     scopes: Vec<Scope>,
+    expires_at: Option<Timestamp>,
 ) -> Result<Option<(ApiKey, String)>, AuthError> {
-    let secret = format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&random::<32>().map_err(AuthError::internal)?));
+    let secret = format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&random_bytes::<32>().map_err(AuthError::internal)?));
     let key = ApiKey {
         id: ApiKeyId::fresh(),
         name,
         hint: secret[secret.len() - HINT..].to_owned(),
         scopes,
         created_at: app.clock.now(),
+        expires_at,
         last_used_at: None,
     };
     let added = app.store.insert_api_key(owner, &key, &hash_of(&secret), MOST).await.map_err(AuthError::internal)?;

@@ -20,8 +20,8 @@ use crate::mail::{Letter, Subject};
 impl Auth {
     /// Stores the account `new` and emails its owner. The caller's going away changes nothing.
     ///
-    /// Returns the account as a stranger may see it. Where the address has a confirmed account already, or an invited one,
-    /// the answer looks the same and describes no account.
+    /// Returns the account as a stranger may see it. Where the address has an account already, confirmed or not, the answer
+    /// looks the same and describes no account.
     pub(super) async fn sign_up_by_mail(
         &self,
         app: &App,
@@ -31,7 +31,7 @@ impl Auth {
     ) -> Result<User, AuthError> {
         self.pauses.begin(Purpose::Confirmation, email)?;
         let work = settle(app.clone(), new, email.to_owned(), landing);
-        let settled = app.tasks.complete("sign-up", work).await.unwrap_or(Err(CONFLICT.into()));
+        let settled = app.tasks.spawn_and_wait("sign-up", work).await.unwrap_or(Err(CONFLICT.into()));
         if settled.is_err() {
             self.pauses.forget(Purpose::Confirmation, email);
         }
@@ -88,8 +88,9 @@ async fn settle(app: App, mut new: User, email: String, landing: Landing) -> Res
             Some(user) if user.email_confirmed_at.is_some() => return Ok(new),
             Some(user) => {
                 issued.token.user = user.id;
-                let user = replace_sign_up(&app, user, &new, &issued.token).await?;
-                return Ok(if user.invited_at.is_some() { new } else { user });
+                replace_sign_up(&app, user, &new, &issued.token).await?;
+                // Not the account itself: two sign-ups that are told the same id would say that the address is not confirmed.
+                return Ok(new);
             }
             None => {
                 issued.token.user = new.id;
@@ -106,7 +107,7 @@ async fn settle(app: App, mut new: User, email: String, landing: Landing) -> Res
 
 /// Replaces an earlier sign-up of an unconfirmed account: nobody has shown yet whose address it is, and whoever signed up
 /// first may not be its owner. The metadata of an invited account was written by an administrator and stays.
-async fn replace_sign_up(app: &App, user: User, new: &User, token: &OneTimeToken) -> Result<User, AuthError> {
+async fn replace_sign_up(app: &App, user: User, new: &User, token: &OneTimeToken) -> Result<(), AuthError> {
     let now = app.clock.now();
     change(app, user, CONFLICT, |user| {
         user.password_hash.clone_from(&new.password_hash);
@@ -118,6 +119,7 @@ async fn replace_sign_up(app: &App, user: User, new: &User, token: &OneTimeToken
         Ok(Along { issue: std::slice::from_ref(token), ..Along::default() })
     })
     .await
+    .map(|_| ())
 }
 
 /// Gives an unconfirmed account a new token and emails it. `from_sign_up` says whether it confirms the latest sign-up, with

@@ -92,6 +92,7 @@ impl Auth {
         if claims.lacks_factor {
             return Err(ENROLL_NEEDS_AAL2.into());
         }
+        self.require_recent_proof(app, user, claims).await?;
         let secret = Secret::fresh().map_err(AuthError::internal)?;
         let issuer = if issuer.is_empty() { host_of(&app.site_url) } else { issuer.to_owned() };
         let uri = secret.to_uri(&issuer, user.email.as_deref().unwrap_or_default());
@@ -134,6 +135,7 @@ impl Auth {
         &self,
         app: &App,
         claims: Claims,
+        user: &User,
         factor: FactorId,
         address: IpAddr,
         answer: Answer,
@@ -142,6 +144,13 @@ impl Auth {
             return Err(NO_CODE.into());
         }
         let owner = claims.user;
+        // The code of a factor that counts already is itself the proof; a new one beside it needs another.
+        let is_verified = |known: &Factor| known.is_verified;
+        if user.factors.iter().any(is_verified)
+            && !user.factors.iter().any(|known| known.id == factor && is_verified(known))
+        {
+            self.require_recent_proof(app, user, claims).await?;
+        }
         self.check_challenge(app, owner, factor, answer.challenge, address).await?;
         let now = app.clock.now();
         let attempt = self.limits.attempt(Proof::Factor, &owner.to_string(), address)?;
@@ -183,11 +192,15 @@ impl Auth {
     }
 
     /// Removes a factor. The sign-ins that were raised with it fall back.
-    pub async fn unenroll(&self, app: &App, claims: Claims, factor: &Factor) -> Result<(), AuthError> {
-        if factor.is_verified && claims.lacks_factor {
-            return Err(UNENROLL_NEEDS_AAL2.into());
+    pub async fn unenroll(&self, app: &App, claims: Claims, user: &User, factor: FactorId) -> Result<(), AuthError> {
+        // What was begun and never counted guards nothing.
+        if user.factors.iter().any(|known| known.id == factor && known.is_verified) {
+            if claims.lacks_factor {
+                return Err(UNENROLL_NEEDS_AAL2.into());
+            }
+            self.require_recent_proof(app, user, claims).await?;
         }
-        app.store.delete_factor(claims.user, factor.id).await?;
+        app.store.delete_factor(claims.user, factor).await?;
         Ok(())
     }
 }

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use store::Store;
 use store::signing_keys::SealedKey;
 
-use crate::secrets::Secrets;
 use jwk::Key;
+use platform::SecretSealer;
 
 pub use jwk::{KeyError, generate};
 
@@ -58,7 +58,7 @@ impl Keys {
     }
 
     /// From the database; the first key is made when there is none.
-    pub async fn from_store(store: &Store, secrets: &Secrets, now: Timestamp) -> anyhow::Result<Self> {
+    pub async fn from_store(store: &Store, secrets: &SecretSealer, now: Timestamp) -> anyhow::Result<Self> {
         let mut sealed = store.list_signing_keys().await?;
         if sealed.is_empty() {
             let private_key = secrets.seal(&place(FIRST), generate()?.as_bytes())?;

@@ -135,7 +135,7 @@ pub(super) async fn reach(app: &App, subject: &Subject) -> Result<(), AuthError>
 
 /// Writes and sends a letter when the caller has had an answer. What fails stands in the log.
 pub(super) fn in_background(app: &App, work: impl Future<Output = Result<(), AuthError>> + Send + 'static) {
-    let stopping = app.tasks.stopping().clone();
+    let stopping = app.tasks.shutdown_token().clone();
     app.tasks.spawn("letter", async move {
         let overdue = async {
             stopping.cancelled().await;

@@ -3,7 +3,7 @@
 mod attempts;
 mod steady;
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,6 +15,7 @@ use governor::nanos::Nanos;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
+use super::address::subscriber_of;
 use super::error::AuthError;
 use attempts::{Attempts, log_failure};
 
@@ -108,7 +109,7 @@ impl Limits {
         if counters.calls.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
             counters.limiters.iter().for_each(Limiter::retain_recent);
         }
-        counters.limiters[limit as usize].check_key(&one_subscriber(address)).map_err(|refused| {
+        counters.limiters[limit as usize].check_key(&subscriber_of(address)).map_err(|refused| {
             let wait = refused.wait_time_from(counters.clock.now());
             AuthError::TooMany { retry_after: wait.as_secs() + 1 }
         })
@@ -118,7 +119,7 @@ impl Limits {
     /// with [`Attempt::succeeded`]; anything else stays counted as a failure.
     pub fn attempt(&self, proof: Proof, account: &str, address: IpAddr) -> Result<Attempt<'_>, AuthError> {
         let from = address.to_canonical();
-        let counted = self.0.as_ref().map(|counters| counters.attempts.begin(proof, account, one_subscriber(address)));
+        let counted = self.0.as_ref().map(|counters| counters.attempts.begin(proof, account, subscriber_of(address)));
         let counted = counted.transpose().inspect_err(|_| log_failure(from, "too many attempts"))?;
         Ok(Attempt::new(proof, from, counted))
     }
@@ -127,17 +128,6 @@ impl Limits {
 fn quota(limit: Limit) -> Quota {
     let non_zero = |n: u32| NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN);
     Quota::per_hour(non_zero(limit.an_hour())).allow_burst(non_zero(BURST))
-}
-
-/// What one subscriber has: an IPv4 address, or the 64 bits of an IPv6 address that a provider gives out (RFC 6177).
-fn one_subscriber(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(v6) => {
-            let network = v6.to_bits() & (u128::MAX << 64);
-            IpAddr::V6(Ipv6Addr::from_bits(network))
-        }
-        v4 @ IpAddr::V4(_) => v4,
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use store::auth_codes::Challenge;
 use store::one_time_tokens::{OneTimeToken, TokenKind};
 
 use super::error::AuthError;
-use crate::secrets::random;
+use platform::secret_sealing::random_bytes;
 
 /// How long a link and a code are good, in seconds: an hour, as the reference server's development setup has it.
 pub const LIFETIME: i64 = 3600;
@@ -55,10 +55,10 @@ impl OneTime {
         now: Timestamp,
     ) -> Result<Issued, AuthError> {
         let prefix = if challenge.is_some() { PKCE } else { "" };
-        let link = random::<LINK_BYTES>().map_err(AuthError::internal)?;
+        let link = random_bytes::<LINK_BYTES>().map_err(AuthError::internal)?;
         let link_token = link.iter().fold(prefix.to_owned(), |token, byte| format!("{token}{byte:02x}"));
         // Of 2^64 equally likely numbers the remainders are equally likely up to one in 10^13.
-        let number = u64::from_be_bytes(random().map_err(AuthError::internal)?) % CODES;
+        let number = u64::from_be_bytes(random_bytes().map_err(AuthError::internal)?) % CODES;
         let code = format!("{number:06}");
         let token = OneTimeToken {
             id: domain::ids::fresh(),

@@ -1,6 +1,6 @@
 //! Passwords: the rules for new ones, and their hashes.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 use tokio::sync::Semaphore;
@@ -31,18 +31,52 @@ pub fn check_length(password: &str) -> Result<(), AuthError> {
     Ok(())
 }
 
-/// Refuses a new password that is too short or too long.
-pub fn check_new(password: &str) -> Result<(), AuthError> {
-    check_length(password)?;
-    weakness(password).map_or(Ok(()), |weakness| Err(AuthError::WeakPassword(weakness)))
+/// The 10,000 most common passwords of six characters and more, one a line, in the order of their bytes. From Django 5.2
+/// (`django/contrib/auth/common-passwords.txt.gz`), which took them from lists of stolen passwords by Royce Williams. BSD
+/// 3-Clause; the licence stands beside the list.
+const COMMON_PASSWORDS: &str = include_str!("common_passwords.txt");
+
+/// Which new passwords are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PasswordRules {
+    /// Common passwords and the email address of the account are refused: `CHAT_REFUSE_COMMON_PASSWORDS`.
+    pub refuse_common: bool,
 }
 
-/// What makes a password too easy to guess, if anything does. One that an administrator chose may be.
-pub fn weakness(password: &str) -> Option<Weakness> {
-    (password.chars().count() < SHORTEST).then(|| Weakness {
-        message: format!("Password should be at least {SHORTEST} characters."),
-        reasons: vec!["length"],
-    })
+impl PasswordRules {
+    /// Refuses a new password that is too short, too long or too easy to guess. `emails` are the addresses of the account.
+    pub fn check_new(self, password: &str, emails: &[&str]) -> Result<(), AuthError> {
+        check_length(password)?;
+        self.weakness(password, emails).map_or(Ok(()), |weakness| Err(AuthError::WeakPassword(weakness)))
+    }
+
+    /// Returns what makes a password too easy to guess, if anything does. One that an administrator chose may be.
+    pub fn weakness(self, password: &str, emails: &[&str]) -> Option<Weakness> {
+        if password.chars().count() < SHORTEST {
+            return Some(Weakness {
+                message: format!("Password should be at least {SHORTEST} characters."),
+                reasons: vec!["length"],
+            });
+        }
+        (self.refuse_common && (is_common(password) || emails.iter().any(|email| is_address(password, email)))).then(
+            || Weakness {
+                message: "Password is known to be weak and easy to guess, please choose a different one.".to_owned(),
+                reasons: vec!["pwned"],
+            },
+        )
+    }
+}
+
+/// Capital letters do not make a common password rare.
+fn is_common(password: &str) -> bool {
+    static SORTED: LazyLock<Vec<&str>> = LazyLock::new(|| COMMON_PASSWORDS.lines().collect());
+    SORTED.binary_search(&password.to_lowercase().as_str()).is_ok()
+}
+
+/// Whether the password is the address or the part of it before the `@`.
+fn is_address(password: &str, email: &str) -> bool {
+    let (password, email) = (password.to_lowercase(), email.trim().to_lowercase());
+    email.split_once('@').is_some_and(|(local, _)| password == email || password == local)
 }
 
 /// Why a password is too easy to guess.
@@ -138,10 +172,32 @@ mod tests {
 
     #[test]
     fn new_passwords_have_six_characters_and_at_most_seventy_two_bytes() {
+        let check_new = |password: &str| PasswordRules { refuse_common: false }.check_new(password, &[]);
         assert!(check_new("123456").is_ok() && check_new("ééé123").is_ok() && check_new(&"a".repeat(72)).is_ok());
         let short = check_new("12345").unwrap_err();
         assert_eq!((short.code(), short.status()), ("weak_password", 422));
         assert_eq!(short.to_string(), "Password should be at least 6 characters.");
         assert_eq!(check_new(&"é".repeat(37)).unwrap_err().code(), "validation_failed");
+    }
+
+    #[test]
+    fn refuses_common_passwords_and_the_address() {
+        let rules = PasswordRules { refuse_common: true };
+        let refused = |password: &str| rules.weakness(password, &["Ada.Byron@example.com"]);
+        for password in ["123456", "password1", "PassWord", "iloveyou", "ada.byron", "ADA.Byron@Example.com"] {
+            assert_eq!(refused(password).unwrap().reasons, ["pwned"], "{password}");
+        }
+        for password in ["correct horse battery", "ada.byron!", "example.com", "7hq2-xkd9"] {
+            assert_eq!(refused(password), None, "{password}");
+        }
+        assert_eq!(refused("12345").unwrap().reasons, ["length"], "the minimum comes first");
+    }
+
+    #[test]
+    fn list_of_common_passwords_can_be_searched() {
+        let lines: Vec<&str> = COMMON_PASSWORDS.lines().collect();
+        assert_eq!(lines.len(), 10_000);
+        assert!(lines.is_sorted());
+        assert!(lines.iter().all(|line| line.chars().count() >= SHORTEST && line.to_lowercase() == **line));
     }
 }

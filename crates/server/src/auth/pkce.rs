@@ -13,7 +13,7 @@ use super::refusal::{
 use super::sessions::SignIn;
 use super::{Auth, AuthError};
 use crate::app::App;
-use crate::secrets::random;
+use platform::secret_sealing::random_bytes;
 
 /// How long a code is good, in seconds: the protocol's.
 const LIFETIME: i64 = 300;
@@ -53,7 +53,7 @@ impl Auth {
         method: &str,
         challenge: Challenge,
     ) -> Result<String, AuthError> {
-        let code = URL_SAFE_NO_PAD.encode(random::<CODE_BYTES>().map_err(AuthError::internal)?);
+        let code = URL_SAFE_NO_PAD.encode(random_bytes::<CODE_BYTES>().map_err(AuthError::internal)?);
         let now = app.clock.now();
         let row = AuthCode {
             code_hash: hash(&code),

@@ -1,27 +1,65 @@
-//! Showing once more that one is oneself, with a mailed code, before a new password counts.
+//! Step-up: a sign-in whose last proof of identity is older than `CHAT_REAUTHENTICATION_MINUTES` has to give another one
+//! before it changes what guards the account.
+//!
+//! The proofs of a sign-in and their times stand in its `amr`. A sign-in, and the code of a second factor, are proofs by
+//! themselves; [`Auth::prove_again`] takes a password or a mailed code in between. `PUT /user` takes them along with the
+//! change. A user without any way to prove anything is not asked: nothing is guarded that a proof could protect.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
-use domain::Timestamp;
+use domain::{AuthSessionId, Timestamp, UserId};
 use store::one_time_tokens::TokenKind;
-use store::users::User;
+use store::users::{Along, User};
 use uuid::Uuid;
 
+use super::changes::change;
 use super::confirmation::keep;
 use super::letters::deliver;
 use super::limits::Proof;
 use super::one_time::TRIES;
 use super::pauses::Purpose;
 use super::refusal::{
-    ADDRESS_NOT_CONFIRMED, REAUTHENTICATION_NEEDED, REAUTHENTICATION_NOT_VALID, REAUTHENTICATION_WITHOUT_ADDRESS,
-    SESSION_NOT_FOUND,
+    ACTION_NEEDS_REAUTHENTICATION, ADDRESS_NOT_CONFIRMED, CURRENT_PASSWORD_INVALID, REAUTHENTICATION_NEEDED,
+    REAUTHENTICATION_NOT_VALID, REAUTHENTICATION_WITHOUT_ADDRESS, Refusal, SESSION_NOT_FOUND, USER_NOT_FOUND,
 };
 use super::{Auth, AuthError, Claims};
 use crate::app::App;
 use crate::mail::{Letter, Subject};
 
-/// A sign-in that is younger has just been proven, in seconds: the protocol's.
-const RECENT: i64 = 24 * 3600;
+/// How old the proof of a sign-in may be for a new password where only `CHAT_PASSWORD_REAUTHENTICATION` asks for one: the
+/// protocol's.
+const PASSWORD_REAUTHENTICATION_AFTER: Duration = Duration::from_hours(24);
+
+/// A way to prove once more who one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProofMethod {
+    /// The password of the account.
+    Password,
+    /// A code of a second factor, with a challenge as at a sign-in.
+    Totp,
+    /// A code that `GET /reauthenticate` mails.
+    Email,
+}
+
+/// A proof that is shown to [`Auth::prove_again`].
+#[derive(Debug)]
+pub enum ShownProof {
+    /// The password of the account.
+    Password(String),
+    /// The mailed code.
+    MailedCode(String),
+}
+
+/// The proofs that come along with a change of the account.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Given<'a> {
+    /// The mailed code.
+    pub nonce: Option<&'a str>,
+    /// The present password.
+    pub password: Option<&'a str>,
+}
 
 impl Auth {
     /// Mails a code to the person who asks.
@@ -42,43 +80,139 @@ impl Auth {
         Ok(())
     }
 
-    /// Whether the person may choose a new password now, and the one-time token that is used up by it. A code that is sent
-    /// along has to be right even where none is needed.
+    /// Returns the ways in which a user can prove who they are, the easiest first.
+    pub fn proof_methods(&self, app: &App, user: &User) -> Vec<ProofMethod> {
+        let has_password = user.password_hash.is_some() && !app.config.password_reauthentication;
+        let has_factor = user.factors.iter().any(|factor| factor.is_verified);
+        let has_mail = app.mail.is_some() && user.email.is_some() && user.email_confirmed_at.is_some();
+        [(has_password, ProofMethod::Password), (has_factor, ProofMethod::Totp), (has_mail, ProofMethod::Email)]
+            .into_iter()
+            .filter_map(|(has, method)| has.then_some(method))
+            .collect()
+    }
+
+    /// Refuses a sign-in whose last proof of identity is too old for changing what guards the account.
+    pub async fn require_recent_proof(&self, app: &App, user: &User, claims: Claims) -> Result<(), AuthError> {
+        self.require_proof_since(app, user, claims.session, app.config.reauthentication_after).await
+    }
+
+    /// The same for a sign-in of `/api`.
+    pub async fn require_recent_proof_of(
+        &self,
+        app: &App,
+        user: UserId,
+        session: AuthSessionId,
+    ) -> Result<(), AuthError> {
+        let user = app.store.get_user(user).await?.ok_or(USER_NOT_FOUND)?;
+        self.require_proof_since(app, &user, session, app.config.reauthentication_after).await
+    }
+
+    /// Takes a proof of identity: the sign-in is as good as new.
+    pub async fn prove_again(
+        &self,
+        app: &App,
+        user: UserId,
+        session: AuthSessionId,
+        proof: ShownProof,
+        from: IpAddr,
+    ) -> Result<(), AuthError> {
+        let user = app.store.get_user(user).await?.ok_or(USER_NOT_FOUND)?;
+        let method = match proof {
+            ShownProof::Password(password) => {
+                if !self.proof_methods(app, &user).contains(&ProofMethod::Password) {
+                    return Err(REAUTHENTICATION_NOT_VALID.into());
+                }
+                self.check_password(&user, &password, from).await?;
+                "password"
+            }
+            ShownProof::MailedCode(code) => {
+                let spend = Some(self.check_mailed_code(app, &user, &code, from).await?);
+                let spend = |_: &mut User| Ok(Along { spend, ..Along::default() });
+                change(app, user.clone(), REAUTHENTICATION_NOT_VALID, spend).await?;
+                "otp"
+            }
+        };
+        if app.store.record_proof(user.id, session, method, app.clock.now()).await? {
+            Ok(())
+        } else {
+            Err(SESSION_NOT_FOUND.into())
+        }
+    }
+
+    /// Refuses a change of the address or the password without a proof that is recent or comes along, and returns the
+    /// one-time token that the change uses up. A proof that comes along has to be right even where none is needed.
     pub(super) async fn check_reauthentication(
         &self,
         app: &App,
         user: &User,
         claims: Claims,
-        nonce: Option<&str>,
+        new_password: bool,
+        given: Given<'_>,
         from: IpAddr,
     ) -> Result<Option<Uuid>, AuthError> {
-        match nonce {
-            Some(nonce) => {
-                let account = user.email.as_deref().ok_or(REAUTHENTICATION_NOT_VALID)?;
-                let attempt = self.limits.attempt(Proof::MailedCode, account, from)?;
-                let token = self.token_of_nonce(app, user, nonce).await?;
-                attempt.succeeded();
-                Ok(Some(token))
-            }
-            None if app.config.password_reauthentication && !self.is_recent(app, claims).await? => {
-                Err(REAUTHENTICATION_NEEDED.into())
-            }
-            None => Ok(None),
+        let token = match given.nonce {
+            Some(nonce) => Some(self.check_mailed_code(app, user, nonce, from).await?),
+            None => None,
+        };
+        let mut has_proof = token.is_some();
+        if let Some(password) = given.password
+            && user.password_hash.is_some()
+        {
+            self.check_password(user, password, from).await?;
+            has_proof |= !app.config.password_reauthentication;
         }
+        if has_proof {
+            return Ok(token);
+        }
+        let after = app.config.reauthentication_after;
+        let for_password =
+            (new_password && app.config.password_reauthentication).then_some(PASSWORD_REAUTHENTICATION_AFTER);
+        let needed = if new_password { REAUTHENTICATION_NEEDED } else { ACTION_NEEDS_REAUTHENTICATION };
+        let checked = self.require_proof_since(app, user, claims.session, after.or(for_password)).await;
+        checked.map(|()| None).map_err(|error| match error {
+            AuthError::Refused(ACTION_NEEDS_REAUTHENTICATION) => needed.into(),
+            other => other,
+        })
     }
 
-    async fn token_of_nonce(&self, app: &App, user: &User, nonce: &str) -> Result<Uuid, AuthError> {
-        let email = user.email.as_deref().ok_or(REAUTHENTICATION_NOT_VALID)?;
+    async fn require_proof_since(
+        &self,
+        app: &App,
+        user: &User,
+        session: AuthSessionId,
+        after: Option<Duration>,
+    ) -> Result<(), AuthError> {
+        let Some(after) = after else { return Ok(()) };
+        let session = app.store.get_auth_session(session).await?.ok_or(SESSION_NOT_FOUND)?;
+        let last = session.amr.iter().map(|proof| proof.timestamp).max().unwrap_or_default();
+        let is_recent = last.saturating_add_unsigned(after.as_secs()) >= app.clock.now().as_seconds();
+        if is_recent || self.proof_methods(app, user).is_empty() {
+            return Ok(());
+        }
+        Err(ACTION_NEEDS_REAUTHENTICATION.into())
+    }
+
+    /// Checks the present password. Guesses count like those at a sign-in.
+    async fn check_password(&self, user: &User, password: &str, from: IpAddr) -> Result<(), AuthError> {
+        let account = user.email.clone().unwrap_or_else(|| user.id.to_string());
+        let attempt = self.limits.attempt(Proof::Password, &account, from)?;
+        if !self.passwords.matches(password.to_owned(), user.password_hash.clone()).await? {
+            return Err(CURRENT_PASSWORD_INVALID.into());
+        }
+        attempt.succeeded();
+        Ok(())
+    }
+
+    async fn check_mailed_code(&self, app: &App, user: &User, code: &str, from: IpAddr) -> Result<Uuid, AuthError> {
+        let email = user.email.as_deref().ok_or::<Refusal>(REAUTHENTICATION_NOT_VALID)?;
+        let attempt = self.limits.attempt(Proof::MailedCode, email, from)?;
         let tokens = app.store.try_one_time_codes(email, [TokenKind::Reauthentication; 2], TRIES).await?;
         let now: Timestamp = app.clock.now();
         let token = tokens
             .into_iter()
-            .find(|token| token.user == user.id && token.expires_at > now && self.one_time.is_code_of(nonce, token));
-        Ok(token.ok_or(REAUTHENTICATION_NOT_VALID)?.id)
-    }
-
-    async fn is_recent(&self, app: &App, claims: Claims) -> Result<bool, AuthError> {
-        let session = app.store.get_auth_session(claims.session).await?.ok_or(SESSION_NOT_FOUND)?;
-        Ok(session.created_at.plus_seconds(RECENT) >= app.clock.now())
+            .find(|token| token.user == user.id && token.expires_at > now && self.one_time.is_code_of(code, token));
+        let token = token.ok_or(REAUTHENTICATION_NOT_VALID)?;
+        attempt.succeeded();
+        Ok(token.id)
     }
 }

@@ -31,12 +31,24 @@ impl Redirects {
         if self.is_site(&url) {
             return Some(url);
         }
-        if let Some(address) = ip_of(&url) {
-            return address.is_loopback().then_some(url);
+        let on_loopback = is_loopback(&url);
+        if ip_of(&url).is_some() && !on_loopback {
+            return None;
         }
+        // Beside a site on this machine, programs on this machine are the person's own. A link of a public site that leads
+        // there hands its sign-in to whatever listens on the machine where it is opened.
+        if on_loopback && self.site.scheme() != "https" && ip_of(&url).is_some() {
+            return Some(url);
+        }
+        let is_public = self.site.scheme() == "https" && !is_loopback(&self.site);
+        let host = url.host_str().unwrap_or_default();
         let matches = |text: &str| {
             let text = text.split('#').next().unwrap_or_default();
-            self.allowed.iter().any(|pattern| matches(pattern.as_bytes(), text.as_bytes()))
+            self.allowed.iter().any(|pattern| {
+                // Loopback has to be named: a pattern for many hosts does not mean it.
+                let may_match = !on_loopback || !is_public || pattern.contains(host);
+                may_match && matches(pattern.as_bytes(), text.as_bytes())
+            })
         };
         (matches(asked) || matches(url.as_str())).then_some(url)
     }
@@ -48,7 +60,8 @@ impl Redirects {
     }
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// Whether a URL leads to the machine on which it is opened.
+pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         _ => ip_of(url).is_some_and(|address| address.is_loopback()),
@@ -161,6 +174,18 @@ mod tests {
             let lead = lead("https://chat.example.com", &[pattern], asked);
             assert_eq!(lead != "https://chat.example.com/", allowed, "{pattern} {asked}: {lead}");
         }
+    }
+
+    #[test]
+    fn https_site_leads_to_loopback_only_by_name() {
+        let site = "https://chat.example.com";
+        for asked in ["http://127.0.0.1:8080/", "http://[::1]/", "http://localhost:3000/", "https://127.0.0.1/"] {
+            assert_eq!(lead(site, &[], asked), "https://chat.example.com/", "{asked}");
+            assert_eq!(lead(site, &["**"], asked), "https://chat.example.com/", "{asked}");
+        }
+        assert_eq!(lead(site, &["http://127.0.0.1:8080/"], "http://127.0.0.1:8080/"), "http://127.0.0.1:8080/");
+        assert_eq!(lead(site, &["http://localhost:*/"], "http://localhost:3000/"), "http://localhost:3000/");
+        assert_eq!(lead("http://chat.example.com", &[], "http://127.0.0.1:8080/"), "http://127.0.0.1:8080/");
     }
 
     #[test]

@@ -175,6 +175,8 @@ catalogue! {
     BAD_CODE_VERIFIER = 400 "bad_code_verifier" "code challenge does not match previously saved code verifier";
     /// The sign-in is too old for a new password.
     REAUTHENTICATION_NEEDED = 400 "reauthentication_needed" "Password update requires reauthentication";
+    /// The last proof of identity is too old for a change of address, factors or keys.
+    ACTION_NEEDS_REAUTHENTICATION = 400 "reauthentication_needed" "Confirm that it is you: this change requires reauthentication";
     /// The mailed code is another one.
     REAUTHENTICATION_NOT_VALID = 422 "reauthentication_not_valid" "Nonce has expired or is invalid";
     /// There is nowhere to mail a code to.

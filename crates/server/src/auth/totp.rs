@@ -5,7 +5,7 @@ use aws_lc_rs::hmac::{self, HMAC_SHA1_FOR_LEGACY_USE_ONLY};
 use data_encoding::BASE32_NOPAD;
 use url::form_urlencoded::byte_serialize;
 
-use crate::secrets::{self, random};
+use platform::secret_sealing::{SealError, random_bytes};
 
 /// Seconds of a step (RFC 6238 section 4.1).
 const PERIOD: i64 = 30;
@@ -21,8 +21,8 @@ pub struct Secret(Vec<u8>);
 
 impl Secret {
     /// A new one.
-    pub fn fresh() -> Result<Self, secrets::Error> {
-        Ok(Self(random::<SECRET_BYTES>()?.to_vec()))
+    pub fn fresh() -> Result<Self, SealError> {
+        Ok(Self(random_bytes::<SECRET_BYTES>()?.to_vec()))
     }
 
     /// From its bytes.

@@ -12,6 +12,8 @@ use serde_json::value::RawValue;
 use store::imports::{Aside, ImportedChat, ImportedMessage};
 use store::marks::Marks;
 
+use super::file::check_shape;
+
 #[derive(Deserialize)]
 struct Conversation {
     #[serde(default)]
@@ -81,6 +83,7 @@ const DOCUMENT: &str = "canmore.create_textdoc";
 
 /// A conversation as a chat: what the person and the assistant said. None when nothing was said on its present branch.
 pub fn chat(row: &RawValue) -> Result<Option<ImportedChat>, String> {
+    check_shape(row)?;
     let mut json = serde_json::Deserializer::from_str(row.get());
     let conversation: Conversation =
         serde_path_to_error::deserialize(&mut json).map_err(|error| format!("{}: {}", error.path(), error.inner()))?;

@@ -1,12 +1,17 @@
 //! Chats of a file that somebody brings: our own export, read strictly, or ChatGPT's.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::file::FileRef;
+use domain::json_shape::JsonShape;
 use domain::message::{MessageStatus, Part, Role};
 use domain::model::ModelSettings;
 use domain::{ChatId, MessageId, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use store::imports::{Aside, ImportedChat, ImportedFile, ImportedMessage};
 use store::marks::Marks;
@@ -19,13 +24,13 @@ use crate::models::settings::check;
 /// The form of our own file that this program reads.
 pub const VERSION: u32 = 1;
 
-/// A file. Our own has `chats`; what ChatGPT exports stands in `conversations`.
+/// The frame of a file, without its chats. Our own has `chats`; what ChatGPT exports stands in `conversations`.
 #[derive(Debug, Deserialize)]
-pub struct File {
+pub struct FileFrame {
     format: Option<String>,
     version: Option<u32>,
-    chats: Option<Vec<Box<RawValue>>>,
-    conversations: Option<Vec<Box<RawValue>>>,
+    chats: Option<IgnoredAny>,
+    conversations: Option<IgnoredAny>,
 }
 
 /// Why a file is not taken.
@@ -34,6 +39,14 @@ pub enum FileError {
     /// It is of a form that is not known.
     #[error("the file is neither an export of this program of version {VERSION} nor one of ChatGPT's conversations")]
     Unknown,
+    /// Where its chats should be is something else.
+    #[error("{place}: {reason}")]
+    NotAList {
+        /// The field.
+        place: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
     /// A chat in it is not what a chat looks like.
     #[error("{place}[{index}].{reason}")]
     Bad {
@@ -46,45 +59,112 @@ pub enum FileError {
     },
 }
 
-/// The chats of a file whose every chat can be read.
+/// The chats of a file whose every chat can be read. They stay in the text of the file until each is asked for.
 #[derive(Debug)]
-pub struct Chats {
-    rows: Vec<Box<RawValue>>,
-    read: fn(&RawValue) -> Result<Option<ImportedChat>, String>,
+pub struct Chats<'a> {
+    rows: Vec<&'a RawValue>,
+    read: ReadChat,
 }
 
-impl File {
-    /// Looks at every chat, so that a file is taken as a whole or not at all. One chat at a time is in memory.
-    pub fn check(self) -> Result<Chats, FileError> {
+type ReadChat = fn(&RawValue) -> Result<Option<ImportedChat>, String>;
+
+impl FileFrame {
+    /// Looks at every chat of the file's `text`, so that a file is taken as a whole or not at all. One chat at a time is in
+    /// memory, and of the others their places in the text.
+    pub fn check(self, text: &str) -> Result<Chats<'_>, FileError> {
         let is_ours = self.format.as_deref() == Some("ai-chat-mcp-export") && self.version == Some(VERSION);
-        let (place, mut chats) = match (self.chats, self.conversations) {
-            (Some(rows), None) if is_ours => ("chats", Chats { rows, read: |row| own_chat(row).map(Some) }),
-            (None, Some(rows)) if self.format.is_none() => ("conversations", Chats { rows, read: chatgpt::chat }),
+        let (place, read): (_, ReadChat) = match (self.chats, self.conversations) {
+            (Some(_), None) if is_ours => ("chats", |row| own_chat(row).map(Some)),
+            (None, Some(_)) if self.format.is_none() => ("conversations", chatgpt::chat),
             _ => return Err(FileError::Unknown),
         };
-        for (index, row) in chats.rows.iter().enumerate() {
-            (chats.read)(row).map_err(|reason| FileError::Bad { place, index, reason })?;
+        let mut scan = Scan { place, read, rows: Vec::new(), fault: None };
+        let scanned = serde_json::Deserializer::from_str(text).deserialize_map(&mut scan);
+        match (scan.fault, scanned) {
+            (Some(fault), _) => return Err(fault),
+            (None, Err(error)) => return Err(FileError::NotAList { place, reason: error.to_string() }),
+            (None, Ok(())) => {}
         }
         // They are taken from the end, and are to come in the oldest first: so they stand in ChatGPT's file from its end.
         if is_ours {
-            chats.rows.reverse();
+            scan.rows.reverse();
         }
-        Ok(chats)
+        Ok(Chats { rows: scan.rows, read })
     }
 }
 
-impl Iterator for Chats {
+/// Goes through a file and notes where its chats are. The first one that cannot be read ends it: a list of something else is
+/// never held.
+struct Scan<'de> {
+    place: &'static str,
+    read: ReadChat,
+    rows: Vec<&'de RawValue>,
+    fault: Option<FileError>,
+}
+
+impl<'de> Visitor<'de> for &mut Scan<'de> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object with a list of chats")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+        while let Some(name) = fields.next_key::<Cow<'de, str>>()? {
+            if name == self.place {
+                fields.next_value_seed(&mut *self)?;
+            } else {
+                fields.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut chats: A) -> Result<(), A::Error> {
+        let mut index = 0;
+        while let Some(row) = chats.next_element::<&'de RawValue>()? {
+            match (self.read)(row) {
+                Ok(Some(_)) => self.rows.push(row),
+                Ok(None) => {}
+                Err(reason) => {
+                    self.fault = Some(FileError::Bad { place: self.place, index, reason });
+                    return Err(A::Error::custom("a chat cannot be read"));
+                }
+            }
+            index += 1;
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Scan<'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, list: D) -> Result<(), D::Error> {
+        list.deserialize_seq(self)
+    }
+}
+
+impl Iterator for Chats<'_> {
     type Item = ImportedChat;
 
-    /// The next chat that has something in it, the oldest first.
+    /// The next chat, the oldest first.
     fn next(&mut self) -> Option<ImportedChat> {
         loop {
             let row = self.rows.pop()?;
-            if let Ok(Some(chat)) = (self.read)(&row) {
+            if let Ok(Some(chat)) = (self.read)(row) {
                 return Some(chat);
             }
         }
     }
+}
+
+/// Refuses a chat whose values would take too much memory.
+pub(super) fn check_shape(row: &RawValue) -> Result<(), String> {
+    if JsonShape::measure(row.get()).is_acceptable() {
+        return Ok(());
+    }
+    Err("this chat has too many values, or nests them too deep; take it out of the file".to_owned())
 }
 
 #[derive(Deserialize)]
@@ -142,6 +222,7 @@ struct MessageOfFile {
 }
 
 fn own_chat(row: &RawValue) -> Result<ImportedChat, String> {
+    check_shape(row)?;
     let mut json = serde_json::Deserializer::from_str(row.get());
     let chat: ChatOfFile =
         serde_path_to_error::deserialize(&mut json).map_err(|error| format!("{}: {}", error.path(), error.inner()))?;
@@ -204,8 +285,9 @@ mod tests {
     use serde_json::{Value, json};
 
     fn check(file: &Value) -> Result<Vec<ImportedChat>, String> {
-        let file: File = serde_json::from_str(&file.to_string()).unwrap();
-        file.check().map(Iterator::collect).map_err(|error| error.to_string())
+        let text = file.to_string();
+        let frame: FileFrame = serde_json::from_str(&text).unwrap();
+        frame.check(&text).map(Iterator::collect).map_err(|error| error.to_string())
     }
 
     fn chat(message: Value) -> Value {
@@ -233,6 +315,24 @@ mod tests {
             let said = with(name, value).unwrap_err();
             assert!(said.starts_with(says), "{said}");
         }
+    }
+
+    #[test]
+    fn a_list_of_something_else_is_refused_at_its_first_item() {
+        let list = |item: &str| format!("{item}{}", format!(",{item}").repeat(1_500_000));
+        let said = |text: &str| {
+            let frame: FileFrame = serde_json::from_str(text).unwrap();
+            frame.check(text).unwrap_err().to_string()
+        };
+        let own = format!(r#"{{"chats":[{}],"format":"ai-chat-mcp-export","version":1}}"#, list("1"));
+        assert!(said(&own).starts_with("chats[0]."), "{}", said(&own));
+        assert!(said(&format!(r#"{{"conversations":[{}]}}"#, list("1"))).starts_with("conversations[0]."));
+        assert!(said(r#"{"conversations":7}"#).starts_with("conversations: invalid type"));
+        let parts = format!(
+            r#"{{"conversations":[{{"mapping":{{"a":{{"message":{{"content":{{"parts":[{}]}}}}}}}}}}]}}"#,
+            list("1")
+        );
+        assert!(said(&parts).starts_with("conversations[0].this chat has too many values"), "{}", said(&parts));
     }
 
     #[test]

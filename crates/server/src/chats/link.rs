@@ -4,14 +4,14 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::secrets::random;
+use platform::secret_sealing::random_bytes;
 
 /// 256 random bits: nobody finds one by trying.
 const BYTES: usize = 32;
 
 /// A new token.
 pub fn fresh() -> anyhow::Result<String> {
-    Ok(URL_SAFE_NO_PAD.encode(random::<BYTES>()?))
+    Ok(URL_SAFE_NO_PAD.encode(random_bytes::<BYTES>()?))
 }
 
 /// What is stored of a token.

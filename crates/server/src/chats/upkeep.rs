@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(4);
 
 /// Does a round again and again until the app stops.
 pub async fn run(app: App) {
-    let stopping = app.tasks.stopping().clone();
+    let stopping = app.tasks.shutdown_token().clone();
     loop {
         if let Err(error) = round(&app).await {
             tracing::error!(%error, "chats could not be looked after");
@@ -33,7 +33,7 @@ pub async fn round(app: &App) -> Result<(), store::Error> {
     app.temporary.sweep(app);
     app.store.purge_deleted_chats(app.clock.now().plus_seconds(-UNDO)).await?;
     app.store.purge_files(app.clock.now().plus_seconds(-WAITS)).await?;
-    while !app.tasks.stopping().is_cancelled() {
+    while !app.tasks.shutdown_token().is_cancelled() {
         let read = app.store.index_pending(None, BATCH).await?;
         if (read as i64) < BATCH {
             break;

@@ -17,22 +17,23 @@ pub struct Limits {
     pub connections: Limit,
     /// `CHAT_MAX_QUEUED_PER_USER`: messages that wait for their turn, in all chats of a person.
     pub queued_per_user: usize,
-    /// `CHAT_MAX_SOCKETS`: open connections of clients.
-    pub sockets: usize,
+    /// `CHAT_MAX_SOCKETS`, `CHAT_MAX_SOCKETS_PER_ADDRESS`: open connections of clients; `each` is for one network address.
+    pub sockets: Limit,
     /// `CHAT_MAX_TURN_MIB`: bytes that one turn may say, with what its tools give back.
     pub turn_bytes: usize,
     /// `CHAT_MAX_TURNS_MIB`: bytes of all turns that go on. With more no turn begins.
     pub turns_bytes: usize,
-    /// `CHAT_MAX_BODIES_MIB`: bytes of request bodies that are being received.
-    pub bodies_bytes: usize,
+    /// `CHAT_MAX_BODIES_MIB`, `CHAT_MAX_BODIES_MIB_PER_ADDRESS`: bytes of request bodies that are being received; `each` is
+    /// for one network address.
+    pub bodies_bytes: Limit,
     /// `CHAT_MAX_FILES_MIB_PER_USER`: bytes of the files that are kept for one person.
     pub files_bytes: usize,
 }
 
-/// A number for one person and one for everybody.
+/// A number for one user, or for one network address, and one for everybody.
 #[derive(Debug, Clone, Copy)]
 pub struct Limit {
-    /// For one person.
+    /// For one user or address.
     pub each: usize,
     /// For everybody together.
     pub all: usize,
@@ -44,6 +45,12 @@ impl Limits {
             let given: Option<NonZeroUsize> = source.parse(name, "a number, at least 1")?;
             Ok::<_, ConfigError>(given.map_or(default, NonZeroUsize::get))
         };
+        let sockets = number("CHAT_MAX_SOCKETS", 10_000)?;
+        let bodies = number("CHAT_MAX_BODIES_MIB", 256)?;
+        let bodies_each = match number("CHAT_MAX_BODIES_MIB_PER_ADDRESS", 0)? {
+            0 => default_share(bodies.saturating_mul(MEBIBYTE)),
+            mebibytes => mebibytes.saturating_mul(MEBIBYTE),
+        };
         Ok(Self {
             runs: Limit { each: number("CHAT_MAX_RUNS_PER_USER", 8)?, all: number("CHAT_MAX_RUNS", 4_000)? },
             streams: Limit { each: number("CHAT_MAX_STREAMS_PER_USER", 64)?, all: number("CHAT_MAX_STREAMS", 8_000)? },
@@ -52,11 +59,17 @@ impl Limits {
                 all: number("CHAT_MAX_CONNECTIONS", 4_000)?,
             },
             queued_per_user: number("CHAT_MAX_QUEUED_PER_USER", 200)?,
-            sockets: number("CHAT_MAX_SOCKETS", 10_000)?,
+            sockets: Limit { each: number("CHAT_MAX_SOCKETS_PER_ADDRESS", default_share(sockets))?, all: sockets },
             turn_bytes: number("CHAT_MAX_TURN_MIB", 32)?.saturating_mul(MEBIBYTE),
             turns_bytes: number("CHAT_MAX_TURNS_MIB", 1_024)?.saturating_mul(MEBIBYTE),
-            bodies_bytes: number("CHAT_MAX_BODIES_MIB", 256)?.saturating_mul(MEBIBYTE),
+            bodies_bytes: Limit { each: bodies_each, all: bodies.saturating_mul(MEBIBYTE) },
             files_bytes: number("CHAT_MAX_FILES_MIB_PER_USER", 1_024)?.saturating_mul(MEBIBYTE),
         })
     }
+}
+
+/// Returns what one network address may have of a total when the settings do not say: a third. One address alone then never
+/// starves the others, and an import of the largest size still fits into the share of [`Limits::bodies_bytes`].
+fn default_share(all: usize) -> usize {
+    (all / 3).max(1)
 }

@@ -1,6 +1,6 @@
 //! The model providers, by their customary names in the environment.
 
-use llm::{Provider, Wire};
+use llm::{Provider, ProviderApi};
 use url::Url;
 
 use super::source::{ConfigError, Source, parse_url};
@@ -13,7 +13,7 @@ const OLLAMA_PORT: u16 = 11_434;
 /// A provider with a key and an address: either is enough.
 struct Known {
     name: &'static str,
-    wire: Wire,
+    api: ProviderApi,
     key: &'static str,
     base: &'static str,
     default_base: &'static str,
@@ -23,21 +23,21 @@ struct Known {
 const KNOWN: [Known; 3] = [
     Known {
         name: "openai",
-        wire: Wire::OpenAiChat,
+        api: ProviderApi::OpenAiChat,
         key: "OPENAI_API_KEY",
         base: "OPENAI_BASE_URL",
         default_base: "https://api.openai.com/v1",
     },
     Known {
         name: "anthropic",
-        wire: Wire::Anthropic,
+        api: ProviderApi::Anthropic,
         key: "ANTHROPIC_API_KEY",
         base: "ANTHROPIC_BASE_URL",
         default_base: "https://api.anthropic.com",
     },
     Known {
         name: "gemini",
-        wire: Wire::Gemini,
+        api: ProviderApi::Gemini,
         key: "GEMINI_API_KEY",
         base: "GEMINI_BASE_URL",
         default_base: "https://generativelanguage.googleapis.com",
@@ -46,8 +46,8 @@ const KNOWN: [Known; 3] = [
 
 /// Those that are configured.
 pub(super) fn read(source: &mut Source) -> Result<Vec<Provider>, ConfigError> {
-    let openai_wires = [("responses", Wire::OpenAiResponses), ("chat", Wire::OpenAiChat)];
-    let openai_wire = source.choice("CHAT_OPENAI_WIRE", &openai_wires)?;
+    let openai_apis = [("responses", ProviderApi::OpenAiResponses), ("chat", ProviderApi::OpenAiChat)];
+    let openai_api = source.choice("CHAT_OPENAI_WIRE", &openai_apis)?;
     let mut providers = Vec::new();
     for known in KNOWN {
         let (key, base) = (source.secret(known.key), source.url(known.base)?);
@@ -55,19 +55,19 @@ pub(super) fn read(source: &mut Source) -> Result<Vec<Provider>, ConfigError> {
             continue;
         }
         let base_url = base.map_or_else(|| parse_url(known.base, known.default_base), Ok)?;
-        let wire = match known.wire {
+        let api = match known.api {
             // Everybody who imitates OpenAI speaks chat completions; OpenAI's own models think with the newer wire only.
-            Wire::OpenAiChat if base_url.host_str() == Some(OPENAI_HOST) => {
-                openai_wire.unwrap_or(Wire::OpenAiResponses)
+            ProviderApi::OpenAiChat if base_url.host_str() == Some(OPENAI_HOST) => {
+                openai_api.unwrap_or(ProviderApi::OpenAiResponses)
             }
-            Wire::OpenAiChat => openai_wire.unwrap_or(Wire::OpenAiChat),
-            wire => wire,
+            ProviderApi::OpenAiChat => openai_api.unwrap_or(ProviderApi::OpenAiChat),
+            api => api,
         };
-        providers.push(Provider { name: known.name.to_owned(), wire, base_url, key });
+        providers.push(Provider { name: known.name.to_owned(), api, base_url, key });
     }
     if let Some(host) = source.text("OLLAMA_HOST") {
-        let (name, wire) = ("ollama".to_owned(), Wire::OpenAiChat);
-        providers.push(Provider { name, wire, base_url: ollama_base(&host)?, key: None });
+        let (name, api) = ("ollama".to_owned(), ProviderApi::OpenAiChat);
+        providers.push(Provider { name, api, base_url: ollama_base(&host)?, key: None });
     }
     Ok(providers)
 }
@@ -106,7 +106,7 @@ mod tests {
         let source = settings.iter().fold(Source::default(), |source, (name, value)| source.with(name, *value));
         let told = |provider: &Provider| {
             let key = if provider.key.is_some() { " with a key" } else { "" };
-            format!("{} {:?} {}{key}", provider.name, provider.wire, provider.base_url)
+            format!("{} {:?} {}{key}", provider.name, provider.api, provider.base_url)
         };
         Config::from_source(source).unwrap().providers.iter().map(told).collect()
     }

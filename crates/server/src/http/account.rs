@@ -7,10 +7,15 @@ use domain::{AuthSessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::auth::Address;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 use crate::app::App;
+use crate::auth::AuthError;
 use crate::auth::deletion::DeleteError;
+use crate::auth::limits::Limit;
+use crate::auth::reauthentication::ShownProof;
+use crate::auth::refusal::{ACTION_NEEDS_REAUTHENTICATION, SESSION_NOT_FOUND, USER_NOT_FOUND};
 use crate::events::Event;
 
 /// One sign-in.
@@ -54,12 +59,61 @@ pub async fn end_device(State(app): State<App>, caller: SignedIn, Named(id): Nam
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// A proof of identity: one of the two.
+#[derive(Debug, Deserialize)]
+pub struct ProofBody {
+    password: Option<String>,
+    nonce: Option<String>,
+}
+
+/// `GET /api/account/reauthentication`: how the user can prove who they are, the easiest first.
+pub async fn proof_methods(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    let user = app.store.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
+    let methods = app.auth.proof_methods(&app, &user);
+    Ok(Json(json!({ "methods": methods, "hasPassword": user.password_hash.is_some() })))
+}
+
+/// `POST /api/account/reauthentication`: takes a proof, after which the sign-in is as good as new.
+pub async fn prove_again(
+    State(app): State<App>,
+    caller: SignedIn,
+    Address(from): Address,
+    JsonBody(body): JsonBody<ProofBody>,
+) -> Result<StatusCode, ApiError> {
+    app.auth.limits().check(Limit::Verify, from).map_err(refused)?;
+    let proof = match (body.password, body.nonce) {
+        (Some(password), None) => ShownProof::Password(password),
+        (None, Some(nonce)) => ShownProof::MailedCode(nonce),
+        _ => return Err(ApiError::BadRequest("the body must hold password or nonce, one of them".into())),
+    };
+    app.auth.prove_again(&app, caller.user, caller.session, proof, from).await.map_err(refused)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Refuses a sign-in whose last proof of identity is too old for changing what guards the account.
+pub(super) async fn require_recent_proof(app: &App, caller: &SignedIn) -> Result<(), ApiError> {
+    app.auth.require_recent_proof_of(app, caller.user, caller.session).await.map_err(refused)
+}
+
+/// An error of the auth API in this API's own shape.
+fn refused(error: AuthError) -> ApiError {
+    let message = error.to_string();
+    match error {
+        AuthError::Internal(error) => error.into(),
+        AuthError::Refused(ACTION_NEEDS_REAUTHENTICATION) => ApiError::NeedsReauthentication,
+        AuthError::Refused(SESSION_NOT_FOUND | USER_NOT_FOUND) => ApiError::Unauthorized,
+        AuthError::TooMany { retry_after } => ApiError::TooManyTries { retry_after },
+        other => ApiError::Unprocessable { code: other.code(), message },
+    }
+}
+
 /// `POST /api/account/delete`
 pub async fn delete(
     State(app): State<App>,
     caller: SignedIn,
     JsonBody(body): JsonBody<Delete>,
 ) -> Result<StatusCode, ApiError> {
+    require_recent_proof(&app, &caller).await?;
     app.auth.delete_account(&app, caller.user, &body.email).await.map_err(|error| match error {
         DeleteError::AnotherAddress => ApiError::Unprocessable { code: "email_mismatch", message: error.to_string() },
         DeleteError::Store(error) => error.into(),

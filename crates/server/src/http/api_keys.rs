@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::api_keys::ApiKey;
 
+use super::account::require_recent_proof;
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 use crate::app::App;
@@ -17,6 +18,9 @@ use crate::auth::api_keys::{self, MOST};
 
 /// Characters of a key's name.
 const NAME: usize = 100;
+/// Longest life of a key that ends by itself, in days.
+const MAX_LIFETIME_DAYS: u32 = 3650;
+const SECONDS_PER_DAY: i64 = 24 * 3600;
 
 /// A key as its person sees it.
 #[derive(Debug, Serialize)]
@@ -27,20 +31,25 @@ struct KeyView {
     hint: String,
     scopes: Vec<Scope>,
     created_at: Timestamp,
+    expires_at: Option<Timestamp>,
     last_used_at: Option<Timestamp>,
 }
 
 impl From<ApiKey> for KeyView {
-    fn from(ApiKey { id, name, hint, scopes, created_at, last_used_at }: ApiKey) -> Self {
-        Self { id, name, hint, scopes, created_at, last_used_at }
+    fn from(ApiKey { id, name, hint, scopes, created_at, expires_at, last_used_at }: ApiKey) -> Self {
+        Self { id, name, hint, scopes, created_at, expires_at, last_used_at }
     }
 }
 
 /// A key to be made.
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct NewKey {
     name: String,
     scopes: Vec<Scope>,
+    /// Days until it opens nothing any more; never when it is left out.
+    #[serde(default)]
+    expires_in_days: Option<u32>,
 }
 
 /// `GET /api/keys`
@@ -64,7 +73,13 @@ pub async fn create(
     if !scopes.contains(&Scope::Chat) {
         return Err(ApiError::BadRequest("scopes must hold chat; tools may stand beside it".into()));
     }
-    let made = api_keys::make(&app, caller.user, name, scopes).await.map_err(|error| match error {
+    let days = body.expires_in_days;
+    if days.is_some_and(|days| !(1..=MAX_LIFETIME_DAYS).contains(&days)) {
+        return Err(ApiError::BadRequest(format!("expiresInDays must be 1 to {MAX_LIFETIME_DAYS}, or null for never")));
+    }
+    require_recent_proof(&app, &caller).await?;
+    let expires_at = days.map(|days| app.clock.now().plus_seconds(i64::from(days) * SECONDS_PER_DAY));
+    let made = api_keys::make(&app, caller.user, name, scopes, expires_at).await.map_err(|error| match error {
         AuthError::Internal(error) => error.into(),
         other => ApiError::Internal(anyhow::anyhow!("{other}")),
     })?;
@@ -73,6 +88,11 @@ pub async fn create(
         return Err(ApiError::Conflict { code: "too_many_keys", message });
     };
     Ok((StatusCode::CREATED, Json(json!({ "key": KeyView::from(key), "secret": secret }))))
+}
+
+/// `DELETE /api/keys`: ends all of them, for a user whose password may have been known to others.
+pub async fn end_all(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    Ok(Json(json!({ "ended": app.store.delete_api_keys(caller.user).await? })))
 }
 
 /// `DELETE /api/keys/{id}`

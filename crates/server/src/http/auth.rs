@@ -21,6 +21,7 @@ use absent::{NO_OAUTH_SERVER, NO_PASSKEYS, NO_SAML};
 
 pub use about::jwks;
 pub use body::UserBody;
+pub use extract::Address;
 
 /// The largest request body, in bytes: the protocol's.
 const BODY_LIMIT: usize = 1024 * 1024;

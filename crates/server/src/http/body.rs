@@ -2,8 +2,15 @@
 //! what a newer page sends.
 
 use axum::body::{Body, Bytes};
+use domain::json_shape::JsonShape;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error};
+
+/// A body of this size costs little memory, whatever its shape.
+const SMALL_BODY_BYTES: usize = 64 * 1024;
+/// What is said of a text that would take too much memory.
+pub const TOO_COMPLEX: &str = "it has too many values, or is nested too deep; send less at a time";
 
 /// Why a body could not be read.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,14 +47,29 @@ async fn collect(body: Body, limit: usize) -> Result<Bytes, BodyError> {
     }
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, BodyError> {
+/// Parses a body.
+pub fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, BodyError> {
+    let text = text(bytes)?;
+    if bytes.len() > SMALL_BODY_BYTES && !JsonShape::measure(text).is_acceptable() {
+        return Err(BodyError::NotJson(TOO_COMPLEX.to_owned()));
+    }
+    read_value(text)
+}
+
+/// Returns a body as a text that is no list.
+pub fn text(bytes: &[u8]) -> Result<&str, BodyError> {
     let not_json = |error: serde_json::Error| BodyError::NotJson(error.to_string());
     // A derived decoder would take a list for the fields in their order.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return Err(not_json(serde_json::Error::custom("expected an object, not a list")));
     }
     // Of fields that are ignored, the decoder does not look at the bytes.
-    let text = str::from_utf8(bytes).map_err(|error| not_json(serde_json::Error::custom(error)))?;
+    str::from_utf8(bytes).map_err(|error| not_json(serde_json::Error::custom(error)))
+}
+
+/// Parses the text of a body whose values may be many, because none of them is kept.
+pub fn read_value<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, BodyError> {
+    let not_json = |error: serde_json::Error| BodyError::NotJson(error.to_string());
     let mut json = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let place = error.path().to_string();
@@ -83,6 +105,14 @@ mod tests {
             let BodyError::NotJson(message) = parse::<Outer>(body.as_bytes()).unwrap_err() else { unreachable!() };
             assert!(message.starts_with(says), "{message}");
         }
+    }
+
+    #[test]
+    fn a_body_of_too_many_values_is_refused() {
+        let many = format!(r#"{{"name":"a","new":[{}1]}}"#, "{},".repeat(1_500_000));
+        assert_eq!(parse::<Outer>(many.as_bytes()), Err(BodyError::NotJson(TOO_COMPLEX.to_owned())));
+        let long = format!(r#"{{"name":"{}"}}"#, "{},".repeat(1_500_000));
+        assert!(parse::<Outer>(long.as_bytes()).is_ok());
     }
 
     #[test]

@@ -88,7 +88,7 @@ async fn complete(State(app): State<App>, caller: Caller, Body(body): Body<ChatB
     let place = if form.streams { Some(sse::place(&app, caller.user)?) } else { None };
     let said = asked.put(&app, &caller, request)?;
     match place {
-        Some(place) => answer::stream(said, shape, form.tells_usage, app.tasks.stopping().clone(), place).await,
+        Some(place) => answer::stream(said, shape, form.tells_usage, app.tasks.shutdown_token().clone(), place).await,
         None => answer::whole(said, shape).await,
     }
 }
@@ -104,7 +104,7 @@ async fn respond(State(app): State<App>, caller: Caller, Body(body): Body<Respon
     let place = if streams { Some(sse::place(&app, caller.user)?) } else { None };
     let said = asked.put(&app, &caller, request)?;
     match place {
-        Some(place) => responses::answer::stream(said, shape, app.tasks.stopping().clone(), place).await,
+        Some(place) => responses::answer::stream(said, shape, app.tasks.shutdown_token().clone(), place).await,
         None => responses::answer::whole(said, shape).await,
     }
 }

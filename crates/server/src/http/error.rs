@@ -34,6 +34,9 @@ pub enum ApiError {
     /// A sign-in without the second factor that its person has.
     #[error("sign in with your second factor first")]
     NeedsFactor,
+    /// The last proof of identity of the sign-in is too old for this.
+    #[error("confirm that it is you: this change requires reauthentication")]
+    NeedsReauthentication,
     /// The request names a host that is not this server.
     #[error("this server is not known by this name; add the name to CHAT_ALLOWED_HOSTS, or set CHAT_SITE_URL")]
     UnknownHost,
@@ -75,6 +78,12 @@ pub enum ApiError {
         /// Seconds until they may again.
         retry_after: u64,
     },
+    /// Too many tries to prove who one is.
+    #[error("Too many tries. Wait for {retry_after} seconds.")]
+    TooManyTries {
+        /// Seconds until the next try.
+        retry_after: u64,
+    },
     /// Everybody together has.
     #[error("the server has as much to do as it can; try again soon")]
     Overloaded,
@@ -113,12 +122,12 @@ impl ApiError {
             Self::TooLarge | Self::TooLargeFor { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedKind(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::NeedsFactor | Self::UnknownHost => StatusCode::FORBIDDEN,
+            Self::NeedsFactor | Self::NeedsReauthentication | Self::UnknownHost => StatusCode::FORBIDDEN,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Conflict { .. } => StatusCode::CONFLICT,
             Self::Unprocessable { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::TooMany { .. } | Self::Spent { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooMany { .. } | Self::TooManyTries { .. } | Self::Spent { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Upstream { .. } => StatusCode::BAD_GATEWAY,
             Self::Outage(_) | Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -133,11 +142,13 @@ impl ApiError {
             Self::UnsupportedKind(_) => "unsupported_media_type",
             Self::Unauthorized => "unauthorized",
             Self::NeedsFactor => "insufficient_aal",
+            Self::NeedsReauthentication => "reauthentication_needed",
             Self::UnknownHost => "unknown_host",
             Self::NotFound("session") => "session_not_found",
             Self::NotFound(_) => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::Spent { .. } => "tokens_spent",
+            Self::TooManyTries { .. } => "over_request_rate_limit",
             Self::TooLargeFor { code, .. }
             | Self::Conflict { code, .. }
             | Self::Unprocessable { code, .. }
@@ -159,7 +170,7 @@ impl ApiError {
     /// Adds what belongs in the headers.
     pub fn decorate(&self, mut response: Response) -> Response {
         let retry_after = match self {
-            Self::Spent { retry_after, .. } => *retry_after,
+            Self::Spent { retry_after, .. } | Self::TooManyTries { retry_after } => *retry_after,
             Self::TooMany { .. } | Self::Overloaded => BUSY_RETRY,
             Self::Outage(_) => OUTAGE_RETRY,
             _ => return response,

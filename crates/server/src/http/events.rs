@@ -16,7 +16,7 @@ use crate::events::Event;
 pub async fn follow(State(app): State<App>, caller: SignedIn) -> Result<Response, ApiError> {
     let place = sse::place(&app, caller.user)?;
     let receiver = app.events.subscribe(caller.user);
-    let stopping = app.tasks.stopping().clone();
+    let stopping = app.tasks.shutdown_token().clone();
     let hello = stream::once(async { Bytes::from_static(b": hello\n\n") });
     let events = stream::unfold(Some((receiver, app, caller)), |state| async {
         let (mut receiver, app, caller) = state?;

@@ -1,13 +1,16 @@
 //! Who is asking.
 
-use axum::extract::{FromRequest, FromRequestParts, Path, Request};
-use axum::http::header;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap, HeaderName, header};
 use domain::{AuthSessionId, UserId};
 use serde::de::DeserializeOwned;
 
 use crate::app::App;
 use crate::auth::AuthError;
+use crate::auth::address::{TrustedProxy, client_address};
 use crate::auth::refusal::INSUFFICIENT_AAL;
 use crate::http::body::{self, BodyError};
 use crate::http::error::ApiError;
@@ -45,6 +48,17 @@ pub fn bearer(parts: &Parts) -> Option<&str> {
     let value = parts.headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
+}
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Returns the address that a request came from: see [`client_address`].
+pub fn address_of_request(extensions: &Extensions, headers: &HeaderMap, trusted: &[TrustedProxy]) -> IpAddr {
+    let peer = extensions.get::<ConnectInfo<SocketAddr>>();
+    let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
+    // What is no text is no address either.
+    let forwarded = headers.get_all(FORWARDED_FOR).iter().map(|value| value.to_str().unwrap_or_default());
+    client_address(peer, forwarded, trusted)
 }
 
 /// A JSON body; what is wrong with it is said in the house's own shape.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRequest, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use domain::message::{AppContext, MessageStatus, Part, text_of, tool_calls_of};
@@ -16,14 +16,16 @@ use serde_json::json;
 use store::branches::Place;
 
 use super::error::ApiError;
-use super::extract::{JsonBody, SignedIn};
+use super::extract::{JsonBody, SignedIn, address_of_request};
 use super::route::Access::{self, Owner};
 use super::route::{Section, post};
 use super::sessions::stream_of;
 use super::sse;
 use crate::app::App;
+use crate::auth::address::subscriber_of;
 use crate::files;
 use crate::models::with_advice;
+use crate::places::Full;
 use crate::runs::{AllWaiting, BeginError, Question, Run};
 use crate::tools::{ProbeError, Selection, SelectionError, Wanted};
 
@@ -72,17 +74,13 @@ pub struct AiChat {
 }
 
 /// Stores the message, begins the turn, and answers with its stream, or with its end.
-pub async fn ai_chat(
-    State(app): State<App>,
-    caller: Result<SignedIn, ApiError>,
-    headers: HeaderMap,
-    body: Result<JsonBody<AiChat>, ApiError>,
-) -> Response {
+pub async fn ai_chat(State(app): State<App>, caller: Result<SignedIn, ApiError>, request: Request) -> Response {
     let begun = async {
         let caller = caller?;
         // A turn that nobody could watch is not begun.
-        let place = if wants_stream(&headers) { Some(sse::place(&app, caller.user)?) } else { None };
-        Ok((begin(&app, &caller, body?.0).await?, place))
+        let place = if wants_stream(request.headers()) { Some(sse::place(&app, caller.user)?) } else { None };
+        let JsonBody(body) = JsonBody::from_request(request, &app).await?;
+        Ok((begin(&app, &caller, body).await?, place))
     };
     let run = match begun.await {
         Ok((run, Some(place))) => return stream_of(run, 0, place),
@@ -171,6 +169,8 @@ async fn attached(app: &App, caller: &SignedIn, chat: ChatId, ids: &[AttachmentI
         return Err(ApiError::BadRequest(format!("attachments has more than {ATTACHMENTS} entries")));
     }
     let home = app.home(caller.user, chat);
+    // What stands in earlier messages is read once for all, and only when something does.
+    let mut earlier = None;
     let mut parts = Vec::with_capacity(ids.len());
     let mut bytes = 0;
     for id in ids {
@@ -178,9 +178,14 @@ async fn attached(app: &App, caller: &SignedIn, chat: ChatId, ids: &[AttachmentI
             parts.push(Part::File(file));
             continue;
         }
-        let found = match home.get_attachment(caller.user, *id).await? {
-            Some(waiting) => Some(waiting),
-            None => app.runs.attachment(app, caller.user, chat, *id).await?,
+        let found = if let Some(waiting) = home.get_attachment(caller.user, *id).await? {
+            Some(waiting)
+        } else {
+            let earlier = match &mut earlier {
+                Some(earlier) => earlier,
+                none => none.insert(app.runs.attachments(app, caller.user, chat).await?),
+            };
+            earlier.iter().find(|attachment| attachment.id == *id).cloned()
         };
         let found = found.ok_or_else(|| ApiError::Unprocessable {
             code: "unknown_attachment",
@@ -244,17 +249,18 @@ pub struct McpProxy {
 
 /// Asks a server for its tools. A server that has none to give is not an error of the call: `success` is false, `error`
 /// says why, and `data` holds the tools that stand in.
-pub async fn mcp_proxy(
-    State(app): State<App>,
-    caller: Result<SignedIn, ApiError>,
-    body: Result<JsonBody<McpProxy>, ApiError>,
-) -> Response {
-    let (caller, body) = match (caller, body) {
-        (Ok(caller), Ok(JsonBody(body))) => (caller, body),
-        (Err(error), _) | (_, Err(error)) => {
-            error.log();
-            return error.decorate(answer(error.status(), false, Vec::new(), Some(error.to_string()), false));
-        }
+pub async fn mcp_proxy(State(app): State<App>, caller: Result<SignedIn, ApiError>, request: Request) -> Response {
+    let address = address_of_request(request.extensions(), request.headers(), &app.config.trusted_proxies);
+    let read = async {
+        let caller = caller?;
+        let JsonBody(body) = JsonBody::<McpProxy>::from_request(request, &app).await?;
+        let own = app.probes.take(caller.user).map_err(too_many_probes)?;
+        let of_address = app.probes_by_address.take(subscriber_of(address)).map_err(too_many_probes)?;
+        Ok((caller, body, (own, of_address)))
+    };
+    let (caller, body, _places) = match read.await {
+        Ok(read) => read,
+        Err(error) => return no_tools(&error),
     };
     let headers: Vec<(String, String)> = body.headers.into_iter().collect();
     match app.tools.probe(&app, caller.user, &body.url, &headers).await {
@@ -264,6 +270,23 @@ pub async fn mcp_proxy(
             answer(StatusCode::OK, false, app.tools.fallback(), Some(error.to_string()), needs_sign_in)
         }
     }
+}
+
+fn too_many_probes(full: Full) -> ApiError {
+    match full {
+        Full::Own => {
+            let message =
+                "you are already asking as many servers as you may at once; wait until one has answered".to_owned();
+            ApiError::TooMany { code: "too_many_probes", message }
+        }
+        Full::All => ApiError::Overloaded,
+    }
+}
+
+/// Returns the answer to a call that was refused before any server was asked.
+fn no_tools(error: &ApiError) -> Response {
+    error.log();
+    error.decorate(answer(error.status(), false, Vec::new(), Some(error.to_string()), false))
 }
 
 fn answer(

@@ -8,8 +8,8 @@ use tower_http::set_header::SetResponseHeaderLayer;
 /// else may. Images of tool results are `data:` URLs.
 const CONTENT_SECURITY_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
-     media-src 'self' data: blob:; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; \
-     frame-ancestors 'none'",
+     media-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; object-src 'none'; base-uri 'none'; \
+     form-action 'self'; frame-ancestors 'none'",
 );
 
 /// Windows that a page opens for signing in to servers keep working; pages of others that open ours get no handle of it.

@@ -10,7 +10,7 @@ use super::body::{self, BodyError};
 use super::error::ApiError;
 use super::extract::SignedIn;
 use crate::app::App;
-use crate::chats::file::File;
+use crate::chats::file::FileFrame;
 use crate::events::Event;
 use crate::files::{FileError, MEBIBYTE};
 
@@ -22,15 +22,10 @@ pub async fn import(State(app): State<App>, caller: SignedIn, body: Body) -> Res
     let Ok(_turn) = app.imports.try_acquire() else {
         return Err(ApiError::Overloaded);
     };
-    let file: File = body::read(body, LIMIT).await.map_err(|error| match error {
-        BodyError::TooLarge => ApiError::Unprocessable {
-            code: "file_too_large",
-            message: format!("a file has at most {} MiB", LIMIT / (1024 * 1024)),
-        },
-        BodyError::BrokeOff => ApiError::BadRequest("the body broke off".into()),
-        BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is not what this call takes: {error}")),
-    })?;
-    let chats = file.check().map_err(|error| ApiError::BadRequest(error.to_string()))?;
+    let bytes = body::read_bytes(body, LIMIT).await.map_err(refuse)?;
+    let text = body::text(&bytes).map_err(refuse)?;
+    let frame: FileFrame = body::read_value(text).map_err(refuse)?;
+    let chats = frame.check(text).map_err(|error| ApiError::BadRequest(error.to_string()))?;
     let (mut imported, mut skipped, mut messages) = (0, 0, 0);
     for chat in chats {
         check_room(&app, &caller, &chat, imported).await?;
@@ -45,6 +40,17 @@ pub async fn import(State(app): State<App>, caller: SignedIn, body: Body) -> Res
         app.events.publish(caller.user, &Event::Session { session_id: None });
     }
     Ok(Json(json!({ "imported": imported, "skipped": skipped, "messages": messages })))
+}
+
+fn refuse(error: BodyError) -> ApiError {
+    match error {
+        BodyError::TooLarge => ApiError::Unprocessable {
+            code: "file_too_large",
+            message: format!("a file has at most {} MiB", LIMIT / (1024 * 1024)),
+        },
+        BodyError::BrokeOff => ApiError::BadRequest("the body broke off".into()),
+        BodyError::NotJson(error) => ApiError::BadRequest(format!("the body is not what this call takes: {error}")),
+    }
 }
 
 /// Refuses a chat whose files there is no room for. Those before it are there then, and stay as they are when the file is

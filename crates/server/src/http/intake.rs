@@ -1,8 +1,9 @@
-//! What the bodies of requests may cost: the time that they take, and the memory of all of them together.
+//! Bounds on request bodies: the time that one may take, and the memory of all of them together, with a share for each
+//! network address.
 
+use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -14,44 +15,49 @@ use hyper::body::Frame;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::error::ApiError;
+use super::extract::address_of_request;
+use crate::auth::address::{TrustedProxy, subscriber_of};
+use crate::config::Limit;
+use crate::places::{Full, Place, Places};
 
-/// How long the next piece of a body may take.
-const SILENCE: Duration = Duration::from_secs(15);
-/// Bytes that have to come in a second, on average, once the first [`SILENCE`] is over: less than any line carries.
-const PACE: u64 = 1_024;
+/// The window in which [`MIN_WINDOW_BYTES`] have to come, or the end of the body.
+const WINDOW: Duration = Duration::from_secs(15);
+/// Bytes that have to come in each [`WINDOW`]: 1 KiB a second, less than any line carries.
+const MIN_WINDOW_BYTES: usize = 15 * 1_024;
 
-/// The bodies that are being received.
+/// The bodies that are being received, in bytes.
 #[derive(Debug, Clone)]
 pub struct Intake {
-    held: Arc<AtomicUsize>,
-    most: usize,
+    held: Places<IpAddr>,
+    trusted_proxies: Arc<[TrustedProxy]>,
 }
 
 impl Intake {
-    /// At most so many bytes together.
-    pub fn new(most: usize) -> Self {
-        Self { held: Arc::default(), most }
+    /// Creates the budget of all bodies and the share of one address.
+    pub fn new(limit: Limit, trusted_proxies: &[TrustedProxy]) -> Self {
+        Self { held: Places::new(limit), trusted_proxies: trusted_proxies.into() }
     }
 }
 
-/// Receives the body of a request within these bounds. Who is cut off for the sake of all others is told to come back.
+/// Receives the body of a request within these bounds. A client that is cut off for the sake of others is told to come back,
+/// whatever the handler made of the error.
 pub async fn bound(State(intake): State<Intake>, request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
-    let refused = Arc::new(AtomicBool::new(false));
+    let address = address_of_request(request.extensions(), request.headers(), &intake.trusted_proxies);
+    let refused = Arc::new(OnceLock::new());
     let (head, body) = request.into_parts();
-    let now = Instant::now();
-    let body = Bounded {
-        body,
-        intake,
-        taken: 0,
-        began: now,
-        pause: Box::pin(sleep_until(now + SILENCE)),
-        refused: Arc::clone(&refused),
-    };
+    let body = BoundedBody::new(body, intake.held.reserve(subscriber_of(address)), Arc::clone(&refused));
     let response = next.run(Request::from_parts(head, Body::new(body))).await;
-    if refused.load(Ordering::Acquire) { ApiError::Overloaded.into_response() } else { response }
+    match refused.get() {
+        None => response,
+        Some(Full::All) => ApiError::Overloaded.into_response(),
+        Some(Full::Own) => {
+            let message = "too much is being received from your network address at once; try again soon".to_owned();
+            ApiError::TooMany { code: "too_many_bodies", message }.into_response()
+        }
+    }
 }
 
 /// Why a body is not received to its end.
@@ -65,22 +71,39 @@ enum Cut {
     Broken(#[source] axum::Error),
 }
 
-struct Bounded {
+struct BoundedBody {
     body: Body,
-    intake: Intake,
-    taken: usize,
-    began: Instant,
-    pause: Pin<Box<Sleep>>,
-    refused: Arc<AtomicBool>,
+    held: Place<IpAddr>,
+    refused: Arc<OnceLock<Full>>,
+    /// Bytes that came in the present window.
+    window_bytes: usize,
+    window_end: Pin<Box<Sleep>>,
 }
 
-impl HttpBody for Bounded {
+impl BoundedBody {
+    fn new(body: Body, held: Place<IpAddr>, refused: Arc<OnceLock<Full>>) -> Self {
+        let window_end = Box::pin(sleep_until(Instant::now() + WINDOW));
+        Self { body, held, refused, window_bytes: 0, window_end }
+    }
+
+    /// Begins a new window when this one has brought what it has to. What came beyond that is no credit: a client that sends
+    /// a burst and then trickles would hold the memory of the burst for as long as the burst pays.
+    fn count(&mut self, length: usize) {
+        self.window_bytes += length;
+        if self.window_bytes >= MIN_WINDOW_BYTES {
+            self.window_bytes = 0;
+            self.window_end.as_mut().reset(Instant::now() + WINDOW);
+        }
+    }
+}
+
+impl HttpBody for BoundedBody {
     type Data = Bytes;
     type Error = Cut;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         let Poll::Ready(next) = Pin::new(&mut self.body).poll_frame(context) else {
-            ready!(self.pause.as_mut().poll(context));
+            ready!(self.window_end.as_mut().poll(context));
             return Poll::Ready(Some(Err(Cut::TooSlow)));
         };
         let frame = match next {
@@ -89,14 +112,13 @@ impl HttpBody for Bounded {
             Some(Ok(frame)) => frame,
         };
         let length = frame.data_ref().map_or(0, Bytes::len);
-        self.taken += length;
-        if self.intake.held.fetch_add(length, Ordering::AcqRel) + length > self.intake.most {
-            self.refused.store(true, Ordering::Release);
+        if let Err(full) = self.held.grow(length) {
+            // The first refusal is the one that is told.
+            let _ = self.refused.set(full);
             return Poll::Ready(Some(Err(Cut::Overloaded)));
         }
-        let latest = self.began + SILENCE + Duration::from_secs(self.taken as u64 / PACE);
-        let due = latest.min(Instant::now() + SILENCE);
-        self.pause.as_mut().reset(due);
+        // A frame that is there counts before the time does: a client is not to pay for a server that was busy.
+        self.count(length);
         Poll::Ready(Some(Ok(frame)))
     }
 
@@ -109,8 +131,41 @@ impl HttpBody for Bounded {
     }
 }
 
-impl Drop for Bounded {
-    fn drop(&mut self) {
-        self.intake.held.fetch_sub(self.taken, Ordering::AcqRel);
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use http_body_util::BodyExt;
+    use tokio::time::sleep;
+
+    use super::*;
+
+    /// A body of these pieces, each so long after the one before.
+    fn body_of(pieces: impl IntoIterator<Item = (u64, usize)>) -> BoundedBody {
+        let pieces: Vec<_> = pieces.into_iter().collect();
+        let frames = stream::unfold(pieces.into_iter(), |mut pieces| async move {
+            let (seconds, length) = pieces.next()?;
+            sleep(Duration::from_secs(seconds)).await;
+            Some((Ok::<_, std::convert::Infallible>(Bytes::from(vec![b' '; length])), pieces))
+        });
+        let limit = Limit { each: usize::MAX, all: usize::MAX };
+        BoundedBody::new(Body::from_stream(frames), Places::new(limit).reserve([127, 0, 0, 1].into()), Arc::default())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_burst_is_no_credit_for_a_trickle_after_it() {
+        let began = Instant::now();
+        let burst_then_trickle = std::iter::once((0, 1024 * 1024)).chain(std::iter::repeat_n((5, 1), 1_000));
+        let cut = body_of(burst_then_trickle).collect().await.unwrap_err();
+        assert!(matches!(cut, Cut::TooSlow), "{cut}");
+        assert!(began.elapsed() <= 2 * WINDOW, "{:?}", began.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_line_and_a_short_pause_are_received() {
+        // 10 MiB an hour and a half long, and a body that stands still once for less than a window.
+        let slow = body_of(std::iter::repeat_n((1, 2 * 1024), 5 * 1024)).collect().await.unwrap();
+        assert_eq!(slow.to_bytes().len(), 10 * 1024 * 1024);
+        let pause = body_of([(0, 500_000), (14, 1), (0, 500_000), (14, 2)]).collect().await.unwrap();
+        assert_eq!(pause.to_bytes().len(), 1_000_003);
     }
 }

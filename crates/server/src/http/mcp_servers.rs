@@ -10,14 +10,13 @@ mod own_server;
 mod refusal;
 mod revision;
 
-use axum::body::Bytes;
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use crate::app::App;
-use crate::http::BODY_LIMIT;
 use crate::http::error;
 use crate::http::route::Access::{Anyone, OwnToken};
 use crate::http::route::{Section, post};
@@ -25,6 +24,9 @@ use crate::http::route::{Section, post};
 use message::Message;
 use own_server::OwnServer;
 use refusal::Refusal;
+
+/// The largest message, in bytes. Nobody need be signed in for the toolbox, so its callers hold as little memory as they can.
+const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// The servers, each at its own address. What is no POST is answered 405: there are no streams and no sessions.
 pub fn section() -> Section {
@@ -39,19 +41,18 @@ pub fn section() -> Section {
 
 async fn answer(server: OwnServer, app: App, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let Ok(body) = axum::body::to_bytes(body, BODY_LIMIT).await else {
-        return Refusal::too_large().into_response();
-    };
-    respond(server, &app, &parts, &body).await.unwrap_or_else(IntoResponse::into_response)
+    respond(server, &app, &parts, body).await.unwrap_or_else(IntoResponse::into_response)
 }
 
-async fn respond(server: OwnServer, app: &App, parts: &Parts, body: &Bytes) -> Result<Response, Refusal> {
+/// Answers a message. Nothing of the body is read before its sender may send one.
+async fn respond(server: OwnServer, app: &App, parts: &Parts, body: Body) -> Result<Response, Refusal> {
     origin::check(app, parts)?;
     let caller = if server.needs_sign_in() { Some(caller::identify(app, parts).await?) } else { None };
     if !is_json(parts) {
         return Err(Refusal::unsupported_media_type());
     }
-    match Message::read(body)? {
+    let body = axum::body::to_bytes(body, MAX_MESSAGE_BYTES).await.map_err(|_| Refusal::too_large())?;
+    match Message::read(&body)? {
         Message::Notification => Ok(StatusCode::ACCEPTED.into_response()),
         Message::Request(request) => {
             let id = request.id.clone();

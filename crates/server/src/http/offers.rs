@@ -8,7 +8,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use domain::attachment::Attachment;
 use domain::{AttachmentId, ChatId};
-use mcp::{Blank, IconError, Proposals};
+use mcp::{CompletionTarget, Completions, IconError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -93,7 +93,7 @@ pub async fn unwatch(
 #[derive(Debug, Deserialize)]
 pub struct Incomplete {
     #[serde(rename = "for")]
-    blank: Blank,
+    blank: CompletionTarget,
     name: String,
     #[serde(default)]
     value: String,
@@ -108,7 +108,7 @@ pub async fn complete(
     caller: SignedIn,
     Named(id): Named,
     JsonBody(body): JsonBody<Incomplete>,
-) -> Result<Json<Proposals>, ApiError> {
+) -> Result<Json<Completions>, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
     let argument = (body.name.as_str(), body.value.as_str());
     let proposals = app.tools.complete(&app, caller.user, &server, &body.blank, argument, &body.filled).await?;

@@ -160,10 +160,12 @@ async fn answer(app: &App, asked: Asked, parts: &Parts, body: axum::body::Body) 
     match asked.method {
         Method::GET | Method::HEAD => page(app, asked).await,
         Method::POST => {
+            asked.writer()?;
             let records = body::read(parts, body, asked.table).await?;
             insert(app, asked, records).await
         }
         Method::PATCH => {
+            asked.writer()?;
             let records = body::read(parts, body, asked.table).await?;
             update(app, asked, records).await
         }

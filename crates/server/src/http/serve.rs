@@ -4,7 +4,7 @@
 mod patience;
 
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +23,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
+use crate::auth::address::subscriber_of;
+use crate::config::Limit;
+use crate::places::{Place, Places};
 use patience::Patient;
 
 /// How long a client may take to send its request's headers, counted from when it is connected or from its last answer.
@@ -69,7 +72,7 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
     let routes = TowerToHyperService::new(super::routes(&app));
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(BUFFER);
-    let places = Arc::new(Semaphore::new(sockets(app.config.limits.sockets)));
+    let sockets = Sockets::new(within_open_files(app.config.limits.sockets));
     let farewells = Arc::new(Semaphore::new(TURNED_AWAY));
     let graceful = GracefulShutdown::new();
     let hang_up = CancellationToken::new();
@@ -86,7 +89,8 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
             },
             () = &mut stop => break,
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+        let is_proxy = app.config.trusted_proxies.iter().any(|proxy| proxy.covers(peer.ip()));
+        let Some(place) = sockets.take(peer.ip(), is_proxy) else {
             if let Ok(farewell) = Arc::clone(&farewells).try_acquire_owned() {
                 app.tasks.spawn("farewell", turn_away(stream, farewell));
             }
@@ -115,23 +119,47 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
         });
     }
     drop(listener);
-    app.tasks.stopping().cancel();
+    app.tasks.shutdown_token().cancel();
     if tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_err() {
         tracing::warn!("some connections did not end in time");
     }
     hang_up.cancel();
 }
 
-/// How many connections there may be: three quarters of the files that the system lets this process open, the rest being
-/// for the database, the models and the servers of people.
-fn sockets(wanted: usize) -> usize {
+/// Bounds the connections of clients to three quarters of the files that the system lets this process open; the rest is for
+/// the database, the models and the servers of users. The share of one address shrinks with the total.
+fn within_open_files(wanted: Limit) -> Limit {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")?.split_whitespace().next());
-    let most = files.and_then(|files| files.parse::<usize>().ok()).map_or(wanted, |files| files / 4 * 3);
-    if most < wanted {
-        tracing::info!(most, wanted, "the system's limit on open files (ulimit -n) bounds the connections of clients");
+    let most = files.and_then(|files| files.parse::<usize>().ok()).map_or(wanted.all, |files| files / 4 * 3);
+    if most >= wanted.all {
+        return wanted;
     }
-    wanted.min(most)
+    tracing::info!(
+        most,
+        wanted = wanted.all,
+        "the system's limit on open files (ulimit -n) bounds the connections of clients"
+    );
+    Limit { each: (wanted.each.saturating_mul(most) / wanted.all).max(1), all: most }
+}
+
+/// The connections of clients.
+struct Sockets {
+    all: Arc<Semaphore>,
+    by_address: Places<IpAddr>,
+}
+
+impl Sockets {
+    fn new(limit: Limit) -> Self {
+        let by_address = Places::new(Limit { each: limit.each, all: usize::MAX });
+        Self { all: Arc::new(Semaphore::new(limit.all)), by_address }
+    }
+
+    /// Takes a place for a connection. A trusted proxy brings the connections of many addresses, so no share bounds it.
+    fn take(&self, peer: IpAddr, is_proxy: bool) -> Option<(OwnedSemaphorePermit, Option<Place<IpAddr>>)> {
+        let own = if is_proxy { None } else { Some(self.by_address.take(subscriber_of(peer)).ok()?) };
+        Some((Arc::clone(&self.all).try_acquire_owned().ok()?, own))
+    }
 }
 
 /// Tells a client that there is no place for it. Its request is read first: an answer before it could be lost.

@@ -106,6 +106,11 @@ pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value
     Ok(Json(json!({ "shares": shares.collect::<Vec<_>>() })))
 }
 
+/// `DELETE /api/shares`: ends all of them.
+pub async fn end_all(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
+    Ok(Json(json!({ "ended": app.store.delete_shares(caller.user).await? })))
+}
+
 /// `DELETE /api/shares/{id}`
 pub async fn end(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
     let id: ShareId = id.parse().map_err(|_| ApiError::NotFound("share"))?;

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
-use mcp::oauth::{Callback, SignInError};
+use mcp::oauth::{SignInCallback, SignInError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use store::servers::Server;
@@ -47,7 +47,7 @@ pub async fn begin(
 }
 
 /// Where an authorization server sends the browser when the person has decided. The page says what came of it.
-pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(answer): Query<Callback>) -> Response {
+pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(answer): Query<SignInCallback>) -> Response {
     let browser = COOKIE.read(&headers).unwrap_or_default();
     let outcome = match app.tools.complete_sign_in(&app, browser, answer).await {
         Ok(()) => "connected",

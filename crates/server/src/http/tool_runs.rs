@@ -69,7 +69,7 @@ pub async fn run(
         }
     });
     let frames = stream::select(asked, called).map(|event| Bytes::from(format!("data: {event}\n\n")));
-    Ok(sse::response_until(frames, app.tasks.stopping().clone(), place))
+    Ok(sse::response_until(frames, app.tasks.shutdown_token().clone(), place))
 }
 
 /// Answers a question of a call that the person makes by hand.

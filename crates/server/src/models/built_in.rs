@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use domain::UserId;
 use domain::model::{ModelError, ModelEvent, Request};
 use futures_util::stream::BoxStream;
-use local::{Engine, Settings, State, weights};
+use local_model::weights::{DEFAULT_WEIGHTS, find_default_weights};
+use local_model::{Engine, EngineSettings, EngineState};
 use tokio_util::sync::CancellationToken;
 
 use super::weights::verify_length;
@@ -25,12 +26,12 @@ impl BuiltIn {
     pub fn start(config: &Config) -> anyhow::Result<Option<Self>> {
         let Some(path) = path_of(config) else { return Ok(None) };
         let is_default = config.local_model == LocalModel::Default;
-        let engine = Engine::start(Settings {
-            path: path.clone(),
-            program: config.local_program.clone(),
-            verify: is_default,
+        let engine = Engine::start(EngineSettings {
+            weights_path: path.clone(),
+            subprocess_program: config.local_program.clone(),
+            verify_checksum: is_default,
             threads: config.local_threads,
-            idle: config.local_idle,
+            idle_timeout: config.local_idle,
         })?;
         Ok(Some(Self { engine, path, is_default }))
     }
@@ -63,19 +64,19 @@ impl BuiltIn {
     /// What the page shows.
     pub fn view(&self) -> ModelView {
         let reason = match self.engine.state() {
-            State::Missing => Some(format!(
+            EngineState::Missing => Some(format!(
                 "The weights are not there. Run `ai-chat-mcp model fetch` or `cargo xtask model`, which put them where the \
                  program looks ({}).",
                 self.path.display()
             )),
-            State::Failed(reason) => Some(reason),
-            State::Idle if self.is_default => verify_length(&weights::DEFAULT, &self.path).err(),
+            EngineState::Failed(reason) => Some(reason),
+            EngineState::Idle if self.is_default => verify_length(&DEFAULT_WEIGHTS, &self.path).err(),
             _ => None,
         };
         let about = self.is_default.then(|| About {
-            license: weights::DEFAULT.license.to_owned(),
-            origin: weights::DEFAULT.origin.to_owned(),
-            size_bytes: weights::DEFAULT.size,
+            license: DEFAULT_WEIGHTS.license.to_owned(),
+            origin: DEFAULT_WEIGHTS.origin.to_owned(),
+            size_bytes: DEFAULT_WEIGHTS.size,
         });
         ModelView {
             id: format!("{BUILT_IN}/{}", self.name()),
@@ -105,5 +106,5 @@ fn default_path(config: &Config) -> PathBuf {
     let data = config.data_dir.as_path();
     // The cache setting names the folder of models itself; the lookup wants the one above it.
     let cache = config.model_cache.as_deref().and_then(Path::parent).unwrap_or(data);
-    weights::find(data, cache).unwrap_or_else(|| weights::DEFAULT.path_in(cache))
+    find_default_weights(data, cache).unwrap_or_else(|| DEFAULT_WEIGHTS.path_in(cache))
 }

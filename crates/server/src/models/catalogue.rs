@@ -80,7 +80,7 @@ impl Catalogue {
         let mut seen = mark(file);
         loop {
             tokio::select! {
-                () = app.tasks.stopping().cancelled() => return,
+                () = app.tasks.shutdown_token().cancelled() => return,
                 () = tokio::time::sleep(PACE) => {}
             }
             let now = mark(file);

@@ -192,7 +192,7 @@ async fn write(app: &App, user: UserId, cost: &Cost) {
     let now = app.clock.now();
     loop {
         // When the program stops, once more and then no more.
-        let is_last = app.tasks.stopping().is_cancelled();
+        let is_last = app.tasks.shutdown_token().is_cancelled();
         match app.store.insert_cost(user, cost, now).await {
             Ok(()) => return,
             Err(error) if error.is_outage() && !is_last => {
@@ -205,7 +205,7 @@ async fn write(app: &App, user: UserId, cost: &Cost) {
         }
         tokio::select! {
             () = tokio::time::sleep(WRITE_AGAIN) => {}
-            () = app.tasks.stopping().cancelled() => {}
+            () = app.tasks.shutdown_token().cancelled() => {}
         }
     }
 }

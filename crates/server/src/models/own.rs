@@ -17,7 +17,7 @@ use store::model_providers::ModelProvider;
 use url::Url;
 
 use super::listing::Listing;
-use crate::secrets::{self, Secrets};
+use platform::secret_sealing::{SealError, SecretSealer};
 
 pub use kind::Kind;
 
@@ -50,7 +50,7 @@ pub struct OwnProvider {
 #[derive(Debug)]
 pub struct OwnProviders {
     store: Store,
-    secrets: Arc<Secrets>,
+    secrets: Arc<SecretSealer>,
     guard: GuardedHttp,
     /// As they were when they were changed last. The rows say whose they are.
     open: Mutex<HashMap<ModelProviderId, Arc<OwnProvider>>>,
@@ -58,12 +58,12 @@ pub struct OwnProviders {
 
 impl OwnProviders {
     /// Over the guarded client.
-    pub fn new(store: Store, secrets: Arc<Secrets>, guard: GuardedHttp) -> Self {
+    pub fn new(store: Store, secrets: Arc<SecretSealer>, guard: GuardedHttp) -> Self {
         Self { store, secrets, guard, open: Mutex::default() }
     }
 
     /// Seals a key for its row.
-    pub fn seal(&self, owner: UserId, id: ModelProviderId, key: &str) -> Result<Vec<u8>, secrets::Error> {
+    pub fn seal(&self, owner: UserId, id: ModelProviderId, key: &str) -> Result<Vec<u8>, SealError> {
         self.secrets.seal(&place(owner, id), key.as_bytes())
     }
 
@@ -135,11 +135,11 @@ impl OwnProviders {
         self.check(&base_url, row.secret.is_some()).map_err(|reason| of(&reason))?;
         let client = self.guard.client_for(&base_url).map_err(|error| of(&error.to_string()))?;
         let key = row.secret.as_deref().map(|sealed| self.key(owner, row, sealed)).transpose()?;
-        let provider = Provider { name: row.slug.clone(), wire: kind.wire(&base_url), base_url, key };
+        let provider = Provider { name: row.slug.clone(), api: kind.api(&base_url), base_url, key };
         let opened = Arc::new(OwnProvider {
             name: row.name.clone(),
             listing: Listing::new(provider),
-            client: Client::over(client),
+            client: Client::with_http_client(client),
             as_of: row.changed_at,
         });
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);

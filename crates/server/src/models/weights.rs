@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Subcommand;
-use local::weights::{DEFAULT, Weights};
+use local_model::weights::{DEFAULT_WEIGHTS, WeightFile};
 
 use crate::config::{Config, LocalModel};
 
@@ -19,7 +19,7 @@ pub enum Command {
     /// Fetch the weights of the built-in model, and check them. What a broken download left is taken up.
     Fetch {
         /// Where the file is, if not at its makers': any mirror.
-        #[arg(long, value_name = "URL", default_value = DEFAULT.url)]
+        #[arg(long, value_name = "URL", default_value = DEFAULT_WEIGHTS.url)]
         from: String,
         /// The folder to put it into. Default: where the program looks.
         #[arg(long, value_name = "FOLDER")]
@@ -47,15 +47,16 @@ pub fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Fetch { from, into } => {
             let folder = into.map_or_else(|| folders(&Config::load()?).pop().context("there is no folder"), Ok)?;
-            tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()?
-                .block_on(fetch::fetch(&DEFAULT, &from, &folder))
+            tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(fetch::fetch(
+                &DEFAULT_WEIGHTS,
+                &from,
+                &folder,
+            ))
         }
         Command::List { check } => list(&Config::load()?, check),
         Command::Serve { weights, verify } => {
-            let check = || if verify { verify_whole(&DEFAULT, &weights) } else { Ok(()) };
-            Ok(local::serve(&weights, check)?)
+            let check = || if verify { verify_whole(&DEFAULT_WEIGHTS, &weights) } else { Ok(()) };
+            Ok(local_model::run_subprocess(&weights, check)?)
         }
     }
 }
@@ -68,7 +69,7 @@ fn folders(config: &Config) -> Vec<PathBuf> {
 }
 
 /// Whether a file is these weights; else why not, and what to do.
-pub(super) fn verify_whole(weights: &Weights, path: &Path) -> Result<(), String> {
+pub(super) fn verify_whole(weights: &WeightFile, path: &Path) -> Result<(), String> {
     let wrong = |what: &str| {
         format!(
             "{} is not {}: {what}. Delete it and fetch it again with `ai-chat-mcp model fetch`, or name it in \
@@ -84,7 +85,7 @@ pub(super) fn verify_whole(weights: &Weights, path: &Path) -> Result<(), String>
 }
 
 /// Whether a file is as long as these weights; else what to do.
-pub(super) fn verify_length(weights: &Weights, path: &Path) -> Result<(), String> {
+pub(super) fn verify_length(weights: &WeightFile, path: &Path) -> Result<(), String> {
     let length = path.metadata().map_or(0, |file| file.len());
     if length == weights.size {
         return Ok(());
@@ -99,7 +100,7 @@ pub(super) fn verify_length(weights: &Weights, path: &Path) -> Result<(), String
 
 fn list(config: &Config, check: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{}, {}, {}", DEFAULT.name, DEFAULT.license, DEFAULT.origin)?;
+    writeln!(out, "{}, {}, {}", DEFAULT_WEIGHTS.name, DEFAULT_WEIGHTS.license, DEFAULT_WEIGHTS.origin)?;
     let mut files = Vec::new();
     for folder in folders(config) {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
@@ -116,13 +117,13 @@ fn list(config: &Config, check: bool) -> anyhow::Result<()> {
     }
     let used = super::built_in::path_of(config);
     for path in files {
-        let is_default = path.file_name().is_some_and(|name| name == DEFAULT.file_name);
-        let verdict = match local::weights::inspect(&path) {
+        let is_default = path.file_name().is_some_and(|name| name == DEFAULT_WEIGHTS.file_name);
+        let verdict = match local_model::weights::inspect_weights(&path) {
             Err(reason) => reason,
             Ok(_) if is_default && check => {
-                verify_whole(&DEFAULT, &path).err().unwrap_or("whole, hash compared".into())
+                verify_whole(&DEFAULT_WEIGHTS, &path).err().unwrap_or("whole, hash compared".into())
             }
-            Ok(_) if is_default => verify_length(&DEFAULT, &path).err().unwrap_or("whole".into()),
+            Ok(_) if is_default => verify_length(&DEFAULT_WEIGHTS, &path).err().unwrap_or("whole".into()),
             Ok(family) => format!("of the family {family}"),
         };
         let mark = if used.as_ref() == Some(&path) { "*" } else { " " };

@@ -2,7 +2,7 @@
 
 use domain::elicitation::Action;
 use domain::{ChatId, ElicitationId, RunId, UserId};
-use mcp::Form;
+use mcp::ElicitationForm;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use store::elicitations::Answered;
@@ -38,7 +38,7 @@ pub enum AnswerError {
     Closed,
     /// What was filled in could not be sealed.
     #[error(transparent)]
-    Seal(#[from] crate::secrets::Error),
+    Seal(#[from] platform::secret_sealing::SealError),
     /// The database.
     #[error(transparent)]
     Store(#[from] store::Error),
@@ -87,7 +87,7 @@ async fn asked_elsewhere(
     owner: UserId,
     run: RunId,
     id: ElicitationId,
-) -> Result<Option<Option<Form>>, store::Error> {
+) -> Result<Option<Option<ElicitationForm>>, store::Error> {
     let mut transcript = Transcript::default();
     let mut request = None;
     for (_, event) in events_of(run, &app.store.list_chunks(owner, run).await?).events {

@@ -12,7 +12,7 @@ use domain::tool::ToolCall;
 use domain::{ElicitationId, ServerId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp::{Answer, Asker, Content, Form, Question, Suspended};
+use mcp::{ElicitationForm, ElicitationHandler, ElicitationResponse, FormContent, SuspendedCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::elicitations::{Answered, Elicitation};
@@ -24,9 +24,9 @@ use super::event::{ElicitationData, ElicitationState, RunEvent};
 use super::questions::Asked;
 use super::recorder::Recorder;
 use crate::app::App;
-use crate::secrets;
 use crate::tools::permission::{pin, place};
 use crate::tools::{BoundTool, Inquirer, SignInWish, answer};
+use platform::secret_sealing::SealError;
 
 /// What has to be the same when a call goes on after a restart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +80,7 @@ pub enum Waits {
     /// Nobody but the person: it can be gone on with from here.
     Suspended {
         /// Where it goes on.
-        from: Suspended,
+        from: SuspendedCall,
         /// The first question of the same answer of the server.
         round: ElicitationId,
     },
@@ -109,16 +109,21 @@ impl About {
 }
 
 /// Seals what was filled in.
-pub fn seal_content(app: &App, id: ElicitationId, content: &Map<String, Value>) -> Result<Vec<u8>, secrets::Error> {
+pub fn seal_content(app: &App, id: ElicitationId, content: &Map<String, Value>) -> Result<Vec<u8>, SealError> {
     app.secrets.seal(&sealed_at("content", id), Value::Object(content.clone()).to_string().as_bytes())
 }
 
 /// An answer as it stands in the database.
-pub fn stored_answer(app: &App, id: ElicitationId, answered: &Answered, form: Option<&Form>) -> Answer {
+pub fn stored_answer(
+    app: &App,
+    id: ElicitationId,
+    answered: &Answered,
+    form: Option<&ElicitationForm>,
+) -> ElicitationResponse {
     let sealed = answered.content.as_deref();
     let plain = sealed.and_then(|sealed| app.secrets.open(&sealed_at("content", id), sealed).ok());
     let content = plain.and_then(|plain| serde_json::from_slice(&plain).ok()).unwrap_or_default();
-    answer(answered.action, content, form).unwrap_or(Answer::Cancel)
+    answer(answered.action, content, form).unwrap_or(ElicitationResponse::Cancel)
 }
 
 fn sealed_at(column: &str, id: ElicitationId) -> String {
@@ -137,7 +142,7 @@ struct Inner {
     /// What was asked before the program was stopped, in order; asked again, it is the same question.
     earlier: Mutex<VecDeque<Elicitation>>,
     /// The answer of the server whose questions are put, and the first of them.
-    round: Mutex<Option<(Arc<Suspended>, ElicitationId)>>,
+    round: Mutex<Option<(Arc<SuspendedCall>, ElicitationId)>>,
     waited_ms: AtomicU64,
 }
 
@@ -150,7 +155,7 @@ impl fmt::Debug for CallAsker {
 /// A question on its way.
 struct Put {
     request: Value,
-    form: Option<Form>,
+    form: Option<ElicitationForm>,
     done: CancellationToken,
     waits: Wants,
 }
@@ -158,7 +163,7 @@ struct Put {
 /// What a question waits for.
 enum Wants {
     InFlight,
-    Suspended(Arc<Suspended>),
+    Suspended(Arc<SuspendedCall>),
     SignIn { more_rights: bool },
 }
 
@@ -177,7 +182,7 @@ impl CallAsker {
     }
 
     /// Says that what is asked next belongs to a round that was begun before.
-    pub fn go_on_with(&self, from: &Arc<Suspended>, round: ElicitationId) {
+    pub fn go_on_with(&self, from: &Arc<SuspendedCall>, round: ElicitationId) {
         *self.0.round.lock().unwrap_or_else(PoisonError::into_inner) = Some((Arc::clone(from), round));
     }
 
@@ -186,7 +191,7 @@ impl CallAsker {
         self.0.waited_ms.load(Ordering::Relaxed)
     }
 
-    async fn put(&self, put: Put) -> Answer {
+    async fn put(&self, put: Put) -> ElicitationResponse {
         let inner = &*self.0;
         let began = inner.app.clock.now();
         let earlier = inner.earlier.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -199,7 +204,7 @@ impl CallAsker {
             Some(waiting) => waiting.id,
             None => match self.open(&put).await {
                 Some(id) => id,
-                None => return Answer::Cancel,
+                None => return ElicitationResponse::Cancel,
             },
         };
         let mut open = Open { asker: self, id, answered: false };
@@ -220,7 +225,7 @@ impl CallAsker {
                 if let Err(error) = store.answer_elicitation(owner, id, &answered, inner.app.clock.now()).await {
                     tracing::error!(%error, run = %self.run().id, "that a question is settled could not be written");
                 }
-                Answer::Accept(Content::default())
+                ElicitationResponse::Accept(FormContent::default())
             }
         };
         open.answered = true;
@@ -280,18 +285,22 @@ impl CallAsker {
     }
 }
 
-impl Asker for CallAsker {
-    fn ask(&self, question: Question, from: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
+impl ElicitationHandler for CallAsker {
+    fn elicit(
+        &self,
+        question: mcp::Elicitation,
+        from: Option<Arc<SuspendedCall>>,
+    ) -> BoxFuture<'_, ElicitationResponse> {
         let request = match serde_json::to_value(&question) {
             Ok(request) => request,
             Err(error) => {
                 tracing::error!(%error, "a question of a server could not be encoded");
-                return Box::pin(std::future::ready(Answer::Cancel));
+                return Box::pin(std::future::ready(ElicitationResponse::Cancel));
             }
         };
         let (form, done) = match question {
-            Question::Form(form) => (Some(form), CancellationToken::new()),
-            Question::Url(visit) => (None, visit.done),
+            mcp::Elicitation::Form(form) => (Some(form), CancellationToken::new()),
+            mcp::Elicitation::Url(visit) => (None, visit.completed),
         };
         let waits = from.map_or(Wants::InFlight, Wants::Suspended);
         self.put(Put { request, form, done, waits }).boxed()
@@ -303,7 +312,7 @@ impl Inquirer for CallAsker {
         let request = wish.request();
         let waits = Wants::SignIn { more_rights: wish.more_rights };
         let put = Put { request, form: None, done: wish.done, waits };
-        self.put(put).map(|answer| matches!(answer, Answer::Accept(_))).boxed()
+        self.put(put).map(|answer| matches!(answer, ElicitationResponse::Accept(_))).boxed()
     }
 }
 
@@ -317,7 +326,7 @@ struct Open<'a> {
 impl Drop for Open<'_> {
     fn drop(&mut self) {
         // When the program stops, the question stays open.
-        if self.asker.0.app.tasks.stopping().is_cancelled() {
+        if self.asker.0.app.tasks.shutdown_token().is_cancelled() {
             return;
         }
         let run = self.asker.run();

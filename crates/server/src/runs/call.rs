@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use domain::ApprovalId;
+use domain::json_shape::JsonShape;
 use domain::model::{ModelCall, ModelMessage};
 use domain::permission::{AllowedBy, Decision};
 use domain::tool::{Outcome, ToolCall, ToolResult};
-use mcp::Resumed;
+use mcp::ResumedCall;
 use serde_json::{Map, Value};
 use store::approvals::Approval;
 use tokio::sync::OnceCell;
@@ -267,7 +268,7 @@ impl<'a> Caller<'a> {
         record: &ToolCall,
         bound: &Bound,
         arguments: Map<String, Value>,
-        resume: Option<Resumed>,
+        resume: Option<ResumedCall>,
     ) -> Ended {
         match self.still(bound).await {
             Ok(tool) => self.call(record, &tool, arguments, bound.by, resume).await,
@@ -299,7 +300,7 @@ impl<'a> Caller<'a> {
         tool: &BoundTool,
         arguments: Map<String, Value>,
         by: AllowedBy,
-        resume: Option<Resumed>,
+        resume: Option<ResumedCall>,
     ) -> Ended {
         let (app, owner, began) = (self.app, self.run.owner, self.app.clock.now());
         let made = Made { record, server: tool.server.id, url: &tool.server.url, by, began };
@@ -374,6 +375,9 @@ pub fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
     if text.trim().is_empty() {
         return Ok(Map::new());
     }
+    if !JsonShape::measure(text).is_acceptable() {
+        return Err("it has too many values, or is nested too deep".to_owned());
+    }
     match serde_json::from_str(text) {
         Ok(Value::Object(arguments)) => Ok(arguments),
         Ok(_) => Err("it is another kind of value".to_owned()),
@@ -398,6 +402,9 @@ mod tests {
         assert_eq!(parse_arguments("  ").unwrap(), Map::new());
         assert_eq!(parse_arguments("{\"a\":1}").unwrap()["a"], 1);
         assert!(parse_arguments("[1]").is_err());
+        assert!(
+            parse_arguments(&format!("{{\"a\":[{}1]}}", "{},".repeat(1_500_000))).unwrap_err().contains("too many")
+        );
         assert!(parse_arguments("{\"a\":").is_err());
     }
 }

@@ -128,7 +128,7 @@ async fn ending(app: &App, run: &Run) -> Ending {
                 "the answer, with what its tools gave back, came to more than {most} MiB and was stopped"
             )))
         }
-        () = app.tasks.stopping().cancelled() => {
+        () = app.tasks.shutdown_token().cancelled() => {
             if run.home.is_lasting() && (run.transcript().waits() || run.calls.is_any_task()) {
                 // It goes on when the program runs again. The journal has everything up to here, or will before it ends.
                 Ending::LetGo

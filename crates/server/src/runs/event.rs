@@ -6,7 +6,7 @@ use domain::file::FileRef;
 use domain::model::{ModelStatus, Seal, Usage};
 use domain::tool::{Outcome, ToolResult};
 use domain::{ApprovalId, ChatId, ElicitationId, MessageId, RunId, Timestamp};
-use mcp::Answer;
+use mcp::ElicitationResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -225,11 +225,11 @@ pub enum ElicitationState {
 
 impl ElicitationState {
     /// After an answer.
-    pub fn of(answer: &Answer) -> Self {
+    pub fn of(answer: &ElicitationResponse) -> Self {
         match answer {
-            Answer::Accept(_) => Self::Accept,
-            Answer::Decline => Self::Decline,
-            Answer::Cancel => Self::Cancel,
+            ElicitationResponse::Accept(_) => Self::Accept,
+            ElicitationResponse::Decline => Self::Decline,
+            ElicitationResponse::Cancel => Self::Cancel,
         }
     }
 }

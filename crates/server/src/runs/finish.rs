@@ -113,7 +113,7 @@ async fn write(app: &App, run: &Run, answer: &Answer, last: &RunEvent, pieces: O
         tokio::select! {
             () = tokio::time::sleep(WRITE_AGAIN) => {}
             () = run.lost.cancelled() => return false,
-            () = app.tasks.stopping().cancelled() => {
+            () = app.tasks.shutdown_token().cancelled() => {
                 tracing::error!(run = %run.id, "the answer could not be written; it is recovered at the next start");
                 if let Some(pieces) = pieces.flatten() {
                     app.runs.journal().give_back(pieces);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use domain::Timestamp;
 use domain::permission::AllowedBy;
 use domain::tool::ToolCall;
-use mcp::{Progress, Task, TaskForm, TaskStatus};
+use mcp::{ProgressReport, Task, TaskProtocol, TaskStatus};
 use store::tool_tasks::ToolTask;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -90,7 +90,7 @@ impl Caller<'_> {
         let mut audited = Audited::new(app, run.owner, &record.server_name, &record.name, made.by);
         let cancel = run.stop.child_token();
         run.calls.enter(&record.id, cancel.clone());
-        let on_progress = |progress: Progress| {
+        let on_progress = |progress: ProgressReport| {
             let data = ProgressData { progress: progress.progress, total: progress.total, message: progress.message };
             self.recorder.emit(&RunEvent::DataMcpProgress { id: record.id.clone(), data, transient: true });
         };
@@ -108,9 +108,9 @@ impl Caller<'_> {
 
     /// Goes on with a call that ran as a task when the program was stopped.
     pub async fn take_up(&self, row: &ToolTask, record: ToolCall) {
-        let ended = match TaskForm::from_word(&row.form) {
+        let ended = match TaskProtocol::from_name(&row.form) {
             Some(form) => {
-                let task = Task::known(row.task.clone(), form, row.ttl_ms.map(Duration::from_millis));
+                let task = Task::from_stored(row.task.clone(), form, row.ttl_ms.map(Duration::from_millis));
                 let (by, began) = (row.allowed_by, row.created_at);
                 let made = Made { record: &record, server: row.server, url: &row.url, by, began };
                 let place = (row.server, row.url.as_str());
@@ -165,7 +165,7 @@ impl Caller<'_> {
             url: made.url.to_owned(),
             allowed_by: made.by,
             task: task.id.clone(),
-            form: task.form.as_str().to_owned(),
+            form: task.protocol.as_str().to_owned(),
             ttl_ms: task.ttl.map(|ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)),
             created_at: made.began,
         };

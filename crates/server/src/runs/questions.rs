@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use domain::{ApprovalId, ElicitationId};
-use mcp::{Answer, Form};
+use mcp::{ElicitationForm, ElicitationResponse};
 use serde::Serialize;
 use serde_json::Value;
 use store::approvals::Decided;
@@ -48,7 +48,7 @@ pub struct Asked {
     pub request: Value,
     /// What the answer is checked against.
     #[serde(skip)]
-    pub form: Option<Form>,
+    pub form: Option<ElicitationForm>,
 }
 
 /// All that a run waits for.
@@ -74,7 +74,7 @@ struct State {
     under_way: usize,
     open: AllWaiting,
     decided: HashMap<ApprovalId, Decided>,
-    replies: HashMap<ElicitationId, Answer>,
+    replies: HashMap<ElicitationId, ElicitationResponse>,
 }
 
 /// The questions of one run.
@@ -116,18 +116,18 @@ impl Questions {
     }
 
     /// Puts a question and waits for the answer. It stays open until it is [closed](Self::close).
-    pub async fn reply(&self, asked: Asked) -> Answer {
+    pub async fn reply(&self, asked: Asked) -> ElicitationResponse {
         let id = asked.elicitation_id;
         self.0.send_modify(|state| state.open.elicitations.push(asked));
         let mut states = self.0.subscribe();
         match states.wait_for(|state| state.replies.contains_key(&id)).await {
-            Ok(state) => state.replies.get(&id).cloned().unwrap_or(Answer::Cancel),
-            Err(_) => Answer::Cancel,
+            Ok(state) => state.replies.get(&id).cloned().unwrap_or(ElicitationResponse::Cancel),
+            Err(_) => ElicitationResponse::Cancel,
         }
     }
 
     /// Hands an answer to the call that waits for it.
-    pub fn tell(&self, id: ElicitationId, answer: Answer) {
+    pub fn tell(&self, id: ElicitationId, answer: ElicitationResponse) {
         self.0.send_modify(|state| {
             state.replies.entry(id).or_insert(answer);
         });

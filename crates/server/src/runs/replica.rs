@@ -101,7 +101,7 @@ async fn feed(app: App, owner: UserId, run: RunId, (replica, news): (Weak<Replic
         tokio::select! {
             () = news.notified() => {}
             () = tokio::time::sleep(LOOK) => {}
-            () = app.tasks.stopping().cancelled() => break,
+            () = app.tasks.shutdown_token().cancelled() => break,
         }
         let Some(replica) = replica.upgrade() else { break };
         match read(&app, owner, run, &mut last, &replica.log).await {

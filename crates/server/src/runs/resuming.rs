@@ -67,7 +67,7 @@ impl Caller<'_> {
             Waits::Suspended { from, round } => {
                 let from = Arc::new(from.clone());
                 asker.go_on_with(&from, *round);
-                match from.ask(asker).await {
+                match from.collect_input(asker).await {
                     Ok(resumed) => Some(resumed),
                     Err(error) => return Ended::unmade(CallEnd::of(&call.server_name, &error)),
                 }

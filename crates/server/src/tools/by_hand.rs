@@ -8,7 +8,7 @@ use domain::elicitation::Action;
 use domain::{ElicitationId, UserId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp::{Answer, Asker, Content, Form, Question, Suspended};
+use mcp::{Elicitation, ElicitationForm, ElicitationHandler, ElicitationResponse, FormContent, SuspendedCall};
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -23,8 +23,8 @@ pub struct ByHand(Mutex<HashMap<ElicitationId, Open>>);
 #[derive(Debug)]
 struct Open {
     owner: UserId,
-    form: Option<Form>,
-    reply: oneshot::Sender<Answer>,
+    form: Option<ElicitationForm>,
+    reply: oneshot::Sender<ElicitationResponse>,
 }
 
 /// What the person is told about a question.
@@ -80,27 +80,27 @@ impl HandAsker {
         (Self { app: app.clone(), owner, told }, asked)
     }
 
-    async fn put(&self, request: Value, form: Option<Form>, done: CancellationToken) -> Answer {
+    async fn put(&self, request: Value, form: Option<ElicitationForm>, done: CancellationToken) -> ElicitationResponse {
         let id = ElicitationId::fresh();
         let (reply, answered) = oneshot::channel();
         self.app.tools.by_hand.open().insert(id, Open { owner: self.owner, form, reply });
         let _settled = Settled { asker: self, id };
         if self.told.send(Told::Asked(id, request)).is_err() {
-            return Answer::Cancel;
+            return ElicitationResponse::Cancel;
         }
         tokio::select! {
-            answer = answered => answer.unwrap_or(Answer::Cancel),
-            () = done.cancelled() => Answer::Accept(Content::default()),
+            answer = answered => answer.unwrap_or(ElicitationResponse::Cancel),
+            () = done.cancelled() => ElicitationResponse::Accept(FormContent::default()),
         }
     }
 }
 
-impl Asker for HandAsker {
-    fn ask(&self, question: Question, _: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
+impl ElicitationHandler for HandAsker {
+    fn elicit(&self, question: Elicitation, _: Option<Arc<SuspendedCall>>) -> BoxFuture<'_, ElicitationResponse> {
         let request = serde_json::to_value(&question).unwrap_or_default();
         match question {
-            Question::Form(form) => self.put(request, Some(form), CancellationToken::new()).boxed(),
-            Question::Url(visit) => self.put(request, None, visit.done).boxed(),
+            Elicitation::Form(form) => self.put(request, Some(form), CancellationToken::new()).boxed(),
+            Elicitation::Url(visit) => self.put(request, None, visit.completed).boxed(),
         }
     }
 }
@@ -108,7 +108,7 @@ impl Asker for HandAsker {
 impl Inquirer for HandAsker {
     fn sign_in(&self, wish: SignInWish) -> BoxFuture<'_, bool> {
         let request = wish.request();
-        self.put(request, None, wish.done).map(|answer| matches!(answer, Answer::Accept(_))).boxed()
+        self.put(request, None, wish.done).map(|answer| matches!(answer, ElicitationResponse::Accept(_))).boxed()
     }
 }
 

@@ -123,7 +123,7 @@ impl Tools {
                 Err(error) => error,
             };
             if let (Some(task), CallError::Unknown(passing)) = (watcher.task(), &error)
-                && passing.is_passing()
+                && passing.is_transient()
             {
                 let place = (tool.server.id, tool.server.url.as_str());
                 return self.resume(app, user, place, (task, began), watcher).await;

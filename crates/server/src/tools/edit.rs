@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::text::without_nul;
 use domain::{ServerId, UserId};
-use mcp::Target;
+use mcp::ConnectionTarget;
 use serde::{Deserialize, Serialize};
 use store::servers::{Change, Server};
 use url::Url;
@@ -123,7 +123,7 @@ fn changed_headers(app: &App, user: UserId, server: &Server, edit: &Edit) -> Res
     let set = edit.headers.iter().filter_map(|(name, value)| Some((name.trim().to_owned(), value.clone()?)));
     let all: BTreeMap<String, String> = kept.chain(set).collect();
     let address = Url::parse("http://localhost/").map_err(|error| EditError::Internal(error.into()))?;
-    all.iter().try_fold(Target::new(address), |target, (name, value)| {
+    all.iter().try_fold(ConnectionTarget::new(address), |target, (name, value)| {
         target.with_header(name, value).map_err(|error| EditError::Bad(format!("the server {error}")))
     })?;
     if all.is_empty() {

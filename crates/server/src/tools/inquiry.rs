@@ -3,7 +3,7 @@
 use domain::elicitation::Action;
 use domain::{ServerId, UserId};
 use futures_util::future::BoxFuture;
-use mcp::{Answer, Asker, Content, Form};
+use mcp::{ElicitationForm, ElicitationHandler, ElicitationResponse, FormContent};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use store::servers::Server;
@@ -17,7 +17,7 @@ use crate::nodes::{Post, Told};
 const BACKLOG: usize = 64;
 
 /// Asks the person in the middle of a call.
-pub trait Inquirer: Asker {
+pub trait Inquirer: ElicitationHandler {
     /// Asks the person to sign in to the call's server, and says whether they have.
     fn sign_in(&self, wish: SignInWish) -> BoxFuture<'_, bool>;
 }
@@ -94,13 +94,17 @@ impl Tools {
 
 /// The person's answer to a question, checked against the form if it is one. The error says what is wrong with it, in
 /// words.
-pub fn answer(action: Action, content: Map<String, Value>, form: Option<&Form>) -> Result<Answer, String> {
+pub fn answer(
+    action: Action,
+    content: Map<String, Value>,
+    form: Option<&ElicitationForm>,
+) -> Result<ElicitationResponse, String> {
     let in_words =
-        |problems: Vec<mcp::Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        |problems: Vec<mcp::FieldError>| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     match (action, form) {
-        (Action::Accept, Some(form)) => form.check(content).map(Answer::Accept).map_err(in_words),
-        (Action::Accept, None) => Ok(Answer::Accept(Content::default())),
-        (Action::Decline, _) => Ok(Answer::Decline),
-        (Action::Cancel, _) => Ok(Answer::Cancel),
+        (Action::Accept, Some(form)) => form.validate(content).map(ElicitationResponse::Accept).map_err(in_words),
+        (Action::Accept, None) => Ok(ElicitationResponse::Accept(FormContent::default())),
+        (Action::Decline, _) => Ok(ElicitationResponse::Decline),
+        (Action::Cancel, _) => Ok(ElicitationResponse::Cancel),
     }
 }

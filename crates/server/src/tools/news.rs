@@ -8,6 +8,7 @@ use domain::{ServerId, UserId};
 use futures_util::FutureExt;
 use store::servers::Server;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Tools;
@@ -19,6 +20,8 @@ use crate::events::Event;
 const LEASE: Duration = Duration::from_mins(15);
 /// Before a server that closed its connection is asked again.
 const PAUSE: Duration = Duration::from_secs(5);
+/// Time after an event about a resource in which pages are not told of it again. What happens meanwhile is one more event.
+const TELL_INTERVAL: Duration = Duration::from_secs(1);
 /// Resources that one person is listened for at a time.
 const PER_PERSON: usize = 32;
 
@@ -62,7 +65,7 @@ impl Tools {
         let (inner, server) = (app.clone(), server.clone());
         app.tasks.spawn("watch resource", async move {
             tokio::select! {
-                () = inner.tasks.stopping().cancelled() => {}
+                () = inner.tasks.shutdown_token().cancelled() => {}
                 () = lease.end.cancelled() => {}
                 () = keep(&inner, &key, &server, first, &lease) => {}
             }
@@ -104,7 +107,7 @@ impl Watches {
 }
 
 /// Listens until the lease is over, over a new connection when the old one goes.
-async fn keep(app: &App, key: &Key, server: &Server, first: mcp::ResourceWatch, lease: &Lease) {
+async fn keep(app: &App, key: &Key, server: &Server, first: mcp::ResourceSubscription, lease: &Lease) {
     let (user, id, uri) = key;
     let _in_use = app.tools.pool.in_use(*user, server);
     let mut watch = first;
@@ -124,12 +127,13 @@ async fn keep(app: &App, key: &Key, server: &Server, first: mcp::ResourceWatch, 
     }
 }
 
-async fn begin(app: &App, user: UserId, server: &Server, uri: &str) -> Result<mcp::ResourceWatch, OfferError> {
-    let watch = |connection: mcp::Connection| async move { connection.watch_resource(uri).await }.boxed();
+async fn begin(app: &App, user: UserId, server: &Server, uri: &str) -> Result<mcp::ResourceSubscription, OfferError> {
+    let watch = |connection: mcp::Connection| async move { connection.subscribe_resource(uri).await }.boxed();
     app.tools.ask(app, user, server, watch).await
 }
 
-async fn listen(app: &App, key: &Key, watch: &mut mcp::ResourceWatch, lease: &Lease) -> Over {
+async fn listen(app: &App, key: &Key, watch: &mut mcp::ResourceSubscription, lease: &Lease) -> Over {
+    let mut told_at: Option<Instant> = None;
     loop {
         let until = tokio::time::sleep(LEASE);
         tokio::pin!(until);
@@ -137,15 +141,24 @@ async fn listen(app: &App, key: &Key, watch: &mut mcp::ResourceWatch, lease: &Le
             tokio::select! {
                 () = &mut until => return Over::Unwanted,
                 () = lease.extended.notified() => break,
-                changed = watch.changed() => {
+                changed = changed_after(watch, told_at) => {
                     if !changed {
                         return Over::Disconnected;
                     }
                     tell(app, key);
+                    told_at = Some(Instant::now());
                 }
             }
         }
     }
+}
+
+/// Waits for the next change, and for the end of [`TELL_INTERVAL`]: the watch holds what changes until then.
+async fn changed_after(watch: &mut mcp::ResourceSubscription, told_at: Option<Instant>) -> bool {
+    if let Some(told_at) = told_at {
+        tokio::time::sleep_until(told_at + TELL_INTERVAL).await;
+    }
+    watch.changed().await
 }
 
 fn tell(app: &App, (user, server, uri): &Key) {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use mcp::{Answer, Asker, Question, Suspended};
+use mcp::{Elicitation, ElicitationHandler, ElicitationResponse, SuspendedCall};
 
 use super::{Inquirer, SignInWish};
 
@@ -20,10 +20,10 @@ impl Nobody {
     }
 }
 
-impl Asker for Nobody {
-    fn ask(&self, _: Question, _: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
+impl ElicitationHandler for Nobody {
+    fn elicit(&self, _: Elicitation, _: Option<Arc<SuspendedCall>>) -> BoxFuture<'_, ElicitationResponse> {
         self.0.store(true, Ordering::Relaxed);
-        ready(Answer::Cancel).boxed()
+        ready(ElicitationResponse::Cancel).boxed()
     }
 }
 

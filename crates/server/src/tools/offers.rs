@@ -10,7 +10,9 @@ use domain::text::without_nul;
 use domain::{AttachmentId, Timestamp, UserId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp::{Blank, Connection, IconError, Listing, Picture, Prompt, Proposals, Resource, ResourceTemplate};
+use mcp::{
+    CompletionTarget, Completions, Connection, IconError, IconImage, Listing, Prompt, Resource, ResourceTemplate,
+};
 use serde::Deserialize;
 use store::Store;
 use store::servers::Server;
@@ -67,7 +69,7 @@ pub struct Wish {
 pub struct Pictures(Mutex<HashMap<String, (Timestamp, Fetched)>>);
 
 /// What came of fetching a picture.
-type Fetched = Result<Picture, IconError>;
+type Fetched = Result<IconImage, IconError>;
 
 impl Tools {
     /// The prompts of a server.
@@ -108,10 +110,10 @@ impl Tools {
         app: &App,
         user: UserId,
         server: &Server,
-        blank: &Blank,
+        blank: &CompletionTarget,
         argument: (&str, &str),
         filled: &BTreeMap<String, String>,
-    ) -> Result<Proposals, OfferError> {
+    ) -> Result<Completions, OfferError> {
         let (name, value) = argument;
         let ask = |connection: Connection| {
             async move { connection.complete(blank.clone(), name, value, filled.clone()).await }.boxed()
@@ -152,7 +154,7 @@ impl Tools {
     }
 
     /// A picture that a server names.
-    pub async fn icon(&self, app: &App, server: &Server, src: &str) -> Result<Picture, IconError> {
+    pub async fn icon(&self, app: &App, server: &Server, src: &str) -> Result<IconImage, IconError> {
         let url = Url::parse(&server.url).map_err(|_| IconError::Forbidden)?;
         // The rules are those of the server, so that a picture of one is not one of the other.
         let key = format!("{} {src}", url.origin().ascii_serialization());
@@ -160,7 +162,7 @@ impl Tools {
         if let Some(known) = self.pictures.get(&key, now) {
             return known;
         }
-        let picture = self.client.icon(&url, src).await;
+        let picture = self.client.fetch_icon(&url, src).await;
         self.pictures.keep(key, now, picture.clone());
         picture
     }

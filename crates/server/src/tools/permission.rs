@@ -282,7 +282,7 @@ impl Audited {
 
 impl Drop for Audited {
     fn drop(&mut self) {
-        if self.goes_on && self.app.tasks.stopping().is_cancelled() {
+        if self.goes_on && self.app.tasks.shutdown_token().is_cancelled() {
             return;
         }
         let (app, owner, entry) = (self.app.clone(), self.owner, self.entry.clone());

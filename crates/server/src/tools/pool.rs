@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use domain::tool::ToolDefinition;
 use domain::{ServerId, Timestamp, UserId};
-use mcp::oauth::Challenge;
+use mcp::oauth::AuthChallenge;
 use serde::Serialize;
 use serde_json::Value;
 use store::listings::Listing;
@@ -83,11 +83,11 @@ impl Pool {
     async fn attempt(&self, app: &App, server: &Server, slot: Arc<Slot>, is_told: bool) -> Result<Opened, String> {
         let (inner, server) = (app.clone(), server.clone());
         let attempt = async move {
-            let stopping = inner.tasks.stopping().clone();
+            let stopping = inner.tasks.shutdown_token().clone();
             stopping.run_until_cancelled_owned(inner.tools.pool.attempt_once(&inner, &server, &slot, is_told)).await
         };
         let stopped = || Err("is not asked: the program is being stopped".to_owned());
-        app.tasks.complete("connect", attempt).await.flatten().unwrap_or_else(stopped)
+        app.tasks.spawn_and_wait("connect", attempt).await.flatten().unwrap_or_else(stopped)
     }
 
     async fn attempt_once(
@@ -293,7 +293,7 @@ impl Pool {
     }
 
     /// What the server of a row said that it wants before it goes on.
-    pub fn challenge(&self, server: &Server) -> Option<Challenge> {
+    pub fn challenge(&self, server: &Server) -> Option<AuthChallenge> {
         self.known_slot(server)?.known().challenge
     }
 
@@ -304,7 +304,7 @@ impl Pool {
         app: &App,
         user: UserId,
         server: &Server,
-        challenge: &Challenge,
+        challenge: &AuthChallenge,
         for_more_rights: bool,
     ) -> Option<String> {
         let slot = self.known_slot(server)?;

@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{Clock, ServerId, UserId};
 use mcp::net::GuardedHttp;
-use mcp::oauth::{self, Callback, OAuth, Owner, Pending, SignIn, SignInError};
+use mcp::oauth::{self, CredentialOwner, OAuthClient, PendingSignIn, SignInCallback, SignInError, SignInRequest};
 use serde::{Deserialize, Serialize};
 use store::Store;
 use store::credentials::Authorization;
@@ -21,10 +21,10 @@ use url::{Host, Url};
 
 use super::Tools;
 use crate::app::App;
-use crate::secrets::{Secrets, random};
-use crate::tasks::Tasks;
 use client::EnteredClient;
 use credentials::SealedCredentials;
+use platform::BackgroundTasks;
+use platform::secret_sealing::{SecretSealer, random_bytes};
 
 /// How long a person may take at the authorization server's, in seconds.
 pub const LIFETIME: i64 = 600;
@@ -67,7 +67,7 @@ impl From<store::Error> for Failure {
 /// What waits for the person, as it is sealed.
 #[derive(Serialize, Deserialize)]
 struct Waiting {
-    pending: Pending,
+    pending: PendingSignIn,
     browser: String,
 }
 
@@ -76,17 +76,17 @@ pub fn start(
     guard: GuardedHttp,
     site: &Url,
     store: &Store,
-    secrets: &Arc<Secrets>,
+    secrets: &Arc<SecretSealer>,
     clock: &Arc<dyn Clock>,
-    tasks: &Tasks,
-) -> anyhow::Result<OAuth> {
-    let app = oauth::App {
+    tasks: &BackgroundTasks,
+) -> anyhow::Result<OAuthClient> {
+    let app = oauth::ClientMetadata {
         name: "AI Chat MCP".to_owned(),
         redirect_uri: site.join(CALLBACK)?,
         metadata_url: is_public(site).then(|| site.join(METADATA)).transpose()?,
     };
     let credentials = SealedCredentials::new(store.clone(), Arc::clone(secrets), Arc::clone(clock), tasks.clone());
-    Ok(OAuth::new(guard, app, Arc::new(credentials), Arc::clone(clock)))
+    Ok(OAuthClient::new(guard, app, Arc::new(credentials), Arc::clone(clock)))
 }
 
 /// Whether authorization servers anywhere can read what stands at this site.
@@ -110,13 +110,13 @@ impl Tools {
             return Err(SignInError::NotOffered.into());
         }
         let entered = client::load(app, user, server).await?;
-        let wish = SignIn {
-            owner: Owner { user, server: server.id },
+        let wish = SignInRequest {
+            owner: CredentialOwner { user, server: server.id },
             url,
             challenge: self.pool.challenge(server),
             client: entered.as_ref().map(EnteredClient::client),
         };
-        let started = self.oauth.start(wish).await?;
+        let started = self.oauth.start_sign_in(wish).await?;
         if let Some(entered) = entered {
             let issuer = started.pending.issuer();
             if !entered.is_for(issuer) {
@@ -128,7 +128,7 @@ impl Tools {
         }
         let browser = match browser.filter(|text| URL_SAFE_NO_PAD.decode(text).is_ok_and(|bytes| bytes.len() == 32)) {
             Some(browser) => browser.to_owned(),
-            None => URL_SAFE_NO_PAD.encode(random::<32>().map_err(anyhow::Error::from)?),
+            None => URL_SAFE_NO_PAD.encode(random_bytes::<32>().map_err(anyhow::Error::from)?),
         };
         let waiting = Waiting { pending: started.pending, browser };
         let plain = serde_json::to_vec(&waiting).map_err(anyhow::Error::from)?;
@@ -144,7 +144,7 @@ impl Tools {
 
     /// Ends a sign-in with what came back: the state is good once, and only in the browser that began it. The server
     /// is asked for its tools after that, in the background.
-    pub async fn complete_sign_in(&self, app: &App, browser: &str, answer: Callback) -> Result<(), Failure> {
+    pub async fn complete_sign_in(&self, app: &App, browser: &str, answer: SignInCallback) -> Result<(), Failure> {
         let begun = app.store.take_server_sign_in(&answer.state, app.clock.now()).await?;
         let begun = begun.ok_or(Failure::NotBegunHere)?;
         let plain = app.secrets.open(&place(&answer.state), &begun.secret).map_err(anyhow::Error::from)?;
@@ -152,10 +152,10 @@ impl Tools {
         verify_slices_are_equal(begun_in.as_bytes(), browser.as_bytes()).map_err(|_| Failure::NotBegunHere)?;
         let (user, id) = (begun.owner, pending.owner().server);
         let server = app.store.get_server(user, id).await?.ok_or(Failure::NotBegunHere)?;
-        let (inner, owner) = (app.clone(), Owner { user, server: id });
+        let (inner, owner) = (app.clone(), CredentialOwner { user, server: id });
         // The code is good once: a browser that goes away must not cost what it is exchanged for.
-        let exchange = async move { inner.tools.oauth.complete(owner, pending, answer).await };
-        let exchanged = app.tasks.complete("exchange code", exchange).await;
+        let exchange = async move { inner.tools.oauth.complete_sign_in(owner, pending, answer).await };
+        let exchanged = app.tasks.spawn_and_wait("exchange code", exchange).await;
         exchanged.unwrap_or(Err(mcp::Error::Cancelled.into()))?;
         ask_again(app, user, server, true);
         Ok(())
@@ -175,10 +175,10 @@ impl Tools {
 
     /// Ends a sign-in: revokes and forgets the tokens, and forgets the client that was entered.
     pub async fn sign_out_of(&self, app: &App, user: UserId, server: &Server) -> Result<(), Failure> {
-        let owner = Owner { user, server: server.id };
+        let owner = CredentialOwner { user, server: server.id };
         let inner = app.clone();
         let ended = async move { inner.tools.oauth.sign_out(owner).await };
-        let ended = app.tasks.complete("sign out of server", ended).await;
+        let ended = app.tasks.spawn_and_wait("sign out of server", ended).await;
         if !ended.unwrap_or(Err(mcp::Error::Cancelled.into()))? {
             tracing::info!("an authorization server did not confirm that tokens were ended");
         }
@@ -196,7 +196,7 @@ impl Tools {
     /// Tells authorization servers that sign-ins are over. What they say to that changes nothing here.
     pub async fn revoke_all(&self, app: &App, user: UserId, sealed: Vec<ServerCredential>) {
         let ended = sealed.iter().map(|sealed| async {
-            let owner = Owner { user, server: sealed.server() };
+            let owner = CredentialOwner { user, server: sealed.server() };
             match credentials::open(&app.secrets, owner, sealed) {
                 Ok(credentials) => self.oauth.revoke(&credentials).await.is_ok_and(|confirmed| confirmed),
                 Err(_) => false,
@@ -216,19 +216,19 @@ impl Tools {
 
     /// Where sign-in servers send people back to.
     pub fn redirect_address(&self) -> &Url {
-        &self.oauth.app().redirect_uri
+        &self.oauth.metadata().redirect_uri
     }
 
     /// The document with which the product describes itself to authorization servers, where they can read it.
     pub fn client_metadata(&self) -> Option<serde_json::Value> {
-        let app = self.oauth.app();
-        app.metadata_url.is_some().then(|| app.metadata())
+        let app = self.oauth.metadata();
+        app.metadata_url.is_some().then(|| app.to_document())
     }
 }
 
 /// The connection of an owner at its server, for requests.
-pub fn session(oauth: &OAuth, user: UserId, server: ServerId, url: &Url) -> oauth::Session {
-    oauth.session(Owner { user, server }, url.clone())
+pub fn session(oauth: &OAuthClient, user: UserId, server: ServerId, url: &Url) -> oauth::TokenSource {
+    oauth.token_source(CredentialOwner { user, server }, url.clone())
 }
 
 /// Asks a server again in the background, lets calls go on that wait for a sign-in, and writes down what it offers now.
@@ -249,7 +249,7 @@ fn ask_again(app: &App, user: UserId, server: Server, signed_in: bool) {
             tools.reconcile(&inner, user).await
         };
         let asked = tokio::select! {
-            () = inner.tasks.stopping().cancelled() => Ok(()),
+            () = inner.tasks.shutdown_token().cancelled() => Ok(()),
             asked = asked => asked,
         };
         if let Err(error) = asked {

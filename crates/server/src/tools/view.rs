@@ -3,7 +3,7 @@
 use domain::icon::Icon;
 use domain::tool::ToolDefinition;
 use domain::{ServerId, Timestamp};
-use mcp::Era;
+use mcp::ProtocolFamily;
 use serde::Serialize;
 use serde_json::Value;
 use store::servers::Server;
@@ -64,7 +64,7 @@ pub struct ConnectionView {
     pub signed_in: bool,
     /// Which side of the protocol's break it stands on.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub era: Option<Era>,
+    pub era: Option<ProtocolFamily>,
     /// How it is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
@@ -107,7 +107,7 @@ impl ConnectionView {
             disabled_tools: server.disabled_tools.clone(),
             tools_from: if stands_in { Origin::Fallback } else { Origin::Server },
             signed_in: known.signed_in,
-            era: about.map(|about| about.era),
+            era: about.map(|about| about.protocol),
             transport: about.map(|about| about.transport.to_string()),
             protocol_version: about.map(|about| about.protocol_version.clone()),
             server: about

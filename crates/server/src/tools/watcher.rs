@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::tool::{Outcome, ToolResult};
 use domain::{Timestamp, UserId};
-use mcp::{Asker, CallError, CallOptions, Connection, Progress, Resumed, Task};
+use mcp::{CallError, CallOptions, Connection, ElicitationHandler, ProgressReport, ResumedCall, Task};
 use store::servers::Server;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -28,13 +28,13 @@ const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 /// Who watches a call.
 pub struct Watcher<'a> {
     /// Hears how far it has come.
-    pub on_progress: Box<dyn FnMut(Progress) + Send + 'a>,
+    pub on_progress: Box<dyn FnMut(ProgressReport) + Send + 'a>,
     /// Is told when it runs as a task, if they can take it up again; otherwise the task ends with whoever waits for it.
     pub on_task: Option<watch::Sender<Option<Task>>>,
     /// Asks the person what the call needs to know; without, it fails when it has to be asked.
     pub asker: Option<Arc<dyn Inquirer>>,
     /// Where it goes on, if its server has asked before.
-    pub resume: Option<Resumed>,
+    pub resume: Option<ResumedCall>,
     /// Stops it.
     pub cancel: CancellationToken,
 }
@@ -54,7 +54,7 @@ impl Watcher<'_> {
         let options = CallOptions {
             on_progress: Some(sender),
             on_task: self.on_task.clone(),
-            asker: self.asker.clone().map(|asker| asker as Arc<dyn Asker>),
+            elicitation_handler: self.asker.clone().map(|asker| asker as Arc<dyn ElicitationHandler>),
             cancel: self.cancel.child_token(),
             ..CallOptions::default()
         };
@@ -111,7 +111,7 @@ impl Tools {
                         Err(error) => error,
                     };
                     let reason = in_words(&server.name, &error);
-                    let is_passing = matches!(&error, CallError::Unknown(error) if error.is_passing());
+                    let is_passing = matches!(&error, CallError::Unknown(error) if error.is_transient());
                     if !is_passing || cancel.is_cancelled() {
                         return CallEnd::Failed { reason, outcome: error.outcome() };
                     }

@@ -89,6 +89,7 @@ async fn the_sandbox_has_the_rules_that_its_address_carries() {
         "connect-src https://api.example",
         "frame-src 'none'",
         "object-src 'none'",
+        "webrtc 'block'",
         "frame-ancestors 'self'",
         "sandbox allow-scripts allow-forms",
     ] {

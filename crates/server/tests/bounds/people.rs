@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{ScriptedMcp, ScriptedModel, Step, TestApp, databases};
+use testkit::{LivingMcp, ScriptedMcp, ScriptedModel, Step, TestApp, Trouble, databases};
 
 use super::{ask, refused};
 
@@ -127,5 +127,27 @@ async fn counts_connections_that_are_being_opened() {
     });
     let opened = futures_util::future::join_all(opened).await;
     assert_eq!(opened.iter().filter(|is_open| **is_open).count(), limit);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_person_asks_some_servers_at_a_time_for_their_tools() {
+    let server = LivingMcp::start([json!({ "name": "work" })]).await;
+    server.trouble(Some(Trouble::Silent));
+    let app = TestApp::start().await;
+    let (one, other) = (app.person().await, app.person().await);
+    let ask = async |person: &testkit::Person| {
+        let request = person.request(Method::POST, "/functions/v1/mcp-proxy").json(&json!({ "url": server.url }));
+        request.send().await.unwrap()
+    };
+    let mut asking: Vec<_> = (0..5).map(|_| Box::pin(ask(&one))).collect();
+    // The server answers nobody, so that the one that ends is the one for which there was no place.
+    let (answer, _, _rest) = futures_util::future::select_all(asking.drain(..)).await;
+    assert_eq!((answer.status().as_u16(), answer.headers()["retry-after"].to_str().unwrap()), (429, "5"));
+    let answer: Value = answer.json().await.unwrap();
+    assert_eq!((&answer["success"], &answer["data"]), (&json!(false), &json!([])));
+    assert!(answer["error"].as_str().unwrap().starts_with("you are already asking as many servers"), "{answer}");
+    server.trouble(None);
+    assert_eq!(ask(&other).await.status(), 200);
     app.stop().await;
 }

@@ -1,5 +1,7 @@
 //! What a server lists: news of it, failures, and what is kept of it.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use testkit::{LivingMcp, TestApp, Trouble, databases};
 
@@ -29,6 +31,23 @@ async fn tools_that_change_reach_an_open_page_and_a_list_that_fails_is_an_error(
     scene.server.trouble(None);
     let again = scene.refresh().await;
     assert_eq!((&again["status"], names(&again)), (&json!("connected"), vec!["other"]));
+}
+
+#[tokio::test]
+async fn a_flood_of_changes_is_listed_at_intervals_and_the_last_one_counts() {
+    let scene = Scene::new(databases()[0]).await;
+    let mut page = scene.page().await;
+    while scene.server.listeners() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let before = scene.server.listings();
+    for number in 0..15 {
+        scene.server.announce([tool("send"), tool(&format!("number {number}"))]);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    page.told(|connection| names(connection).contains(&"number 14")).await;
+    let listings = scene.server.listings() - before;
+    assert!((1..=3).contains(&listings), "{listings} listings in two seconds");
 }
 
 #[tokio::test]

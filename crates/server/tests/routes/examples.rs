@@ -137,6 +137,8 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             (path.replace("{token}", "unknown").replace("{file}", &people.chat), None, 404)
         }
         ("POST", "/api/keys") => (path.clone(), Some(json!({ "name": "A program", "scopes": ["chat"] })), 201),
+        ("DELETE", "/api/keys" | "/api/shares") | ("GET", "/api/account/reauthentication") => (path.clone(), None, 200),
+        ("POST", "/api/account/reauthentication") => (path.clone(), Some(json!({ "password": PASSWORD })), 204),
         ("DELETE", "/api/keys/{id}") => (path.replace("{id}", &people.key), None, 204),
 
         ("GET", "/api/sessions/{id}/settings") => (chat, None, 200),

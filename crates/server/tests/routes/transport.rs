@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use server::http::route::Entry;
+use server::http::route::{Access, Entry};
 use testkit::Database;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -56,4 +56,31 @@ async fn send(world: &World, entry: &Entry, people: &People, name: &str, rest: &
     let status = String::from_utf8_lossy(&first[..read]).into_owned();
     assert!(status.is_empty() || status.starts_with("HTTP/1.1 "), "{at}: {status}");
     assert!(!status.starts_with("HTTP/1.1 5"), "{at}: {status}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn callers_are_refused_before_their_bodies_are_read() {
+    let world = World::new(Database::of_environment()).await;
+    let people = People::new(&world).await;
+    let writes =
+        |entry: &Entry| entry.access != Access::Anyone && matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH");
+    let entries = server::http::entries().into_iter().filter(writes);
+    let (world_of, people_of) = (&world, &people);
+    let refused = entries.map(|entry| async move {
+        let path = examples(&entry, people_of).swap_remove(0).path;
+        let at = format!("{} {path}", entry.method);
+        let mut stream = TcpStream::connect(world_of.app.url.strip_prefix("http://").unwrap()).await.unwrap();
+        let head = format!(
+            "{at} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut status = [0; 12];
+        // A server that waits for the body cuts it off after 15 seconds.
+        let read = tokio::time::timeout(Duration::from_secs(10), stream.read_exact(&mut status)).await;
+        read.unwrap_or_else(|_| panic!("{at}: no answer before the body")).unwrap();
+        let status = String::from_utf8_lossy(&status).into_owned();
+        assert!(matches!(status.as_str(), "HTTP/1.1 401" | "HTTP/1.1 403"), "{at}: {status}");
+    });
+    futures_util::future::join_all(refused).await;
+    world.app.stop().await;
 }

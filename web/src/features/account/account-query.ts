@@ -1,5 +1,5 @@
+import { queryOptions } from "@tanstack/react-query";
 import type { User } from "@supabase/auth-js";
-import { queryOptions } from "@/lib/query/use-query";
 import { auth, readSession } from "@/lib/session";
 
 /**

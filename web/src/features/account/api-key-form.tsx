@@ -1,13 +1,13 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { t } from "@/lib/account-text";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQueryClient } from "@/lib/query/use-query";
 import type { SignedInUser } from "@/lib/session";
+import { withApiProof } from "@/account-parts/step-up";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button } from "@/ui/button";
-import { Field, Input } from "@/ui/field";
+import { Field, Input, Select } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
-import { apiKeysQuery, makeApiKey } from "./api-keys";
+import { apiKeysQuery, makeApiKey } from "@/account-parts/api-keys";
 
 /** The longest name, in characters. */
 const longest = 100;
@@ -22,8 +22,9 @@ export function ApiKeyForm({ user, onDone }: ApiKeyFormProps) {
   const client = useQueryClient();
   const [name, setName] = useState("");
   const [tools, setTools] = useState(false);
+  const [days, setDays] = useState("90");
   const make = useMutation({
-    mutationFn: () => makeApiKey(name.trim(), tools),
+    mutationFn: () => withApiProof(() => makeApiKey(name.trim(), tools, days === "" ? null : Number(days))),
     onSuccess: () => void client.invalidateQueries({ queryKey: apiKeysQuery(user.id).queryKey }),
   });
   if (make.data !== undefined) return <Secret secret={make.data} onDone={onDone} />;
@@ -41,6 +42,16 @@ export function ApiKeyForm({ user, onDone }: ApiKeyFormProps) {
             value={name}
             onChange={(event) => setName(event.target.value)}
           />
+        )}
+      </Field>
+      <Field label={t("account.keys.expiry")}>
+        {(ids) => (
+          <Select {...ids} name="key-expiry" value={days} onChange={(event) => setDays(event.target.value)}>
+            <option value="30">{t("account.keys.expiry.month")}</option>
+            <option value="90">{t("account.keys.expiry.quarter")}</option>
+            <option value="365">{t("account.keys.expiry.year")}</option>
+            <option value="">{t("account.keys.expiry.never")}</option>
+          </Select>
         )}
       </Field>
       <label className="flex items-start gap-2.5 text-md touch:min-h-11 touch:items-center">

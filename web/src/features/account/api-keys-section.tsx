@@ -1,14 +1,13 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { KeyRound, Trash2 } from "lucide-react";
 import { t } from "@/lib/account-text";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import type { SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Badge } from "@/ui/badge";
 import { toast } from "@/ui/toast";
-import { type ApiKey, apiKeysQuery, endApiKey } from "./api-keys";
+import { type ApiKey, apiKeysQuery, endApiKey, isExpired } from "@/account-parts/api-keys";
 import { ApiKeyForm } from "./api-key-form";
-import { ConfirmButton } from "./confirm-button";
+import { ConfirmButton } from "@/ui/confirm-button";
 import { dayOf, whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
 import { focusSection, Section } from "./section";
@@ -43,7 +42,8 @@ export function ApiKeysSection({ user }: { user: SignedInUser }) {
 
 function KeyRow({ user, apiKey }: { user: SignedInUser; apiKey: ApiKey }) {
   const client = useQueryClient();
-  const { name, hint, lastUsedAt } = apiKey;
+  const { name, hint, lastUsedAt, expiresAt } = apiKey;
+  const isOver = isExpired(apiKey);
   const end = useMutation({
     mutationFn: () => endApiKey(apiKey.id),
     onSuccess: async () => {
@@ -60,6 +60,7 @@ function KeyRow({ user, apiKey }: { user: SignedInUser; apiKey: ApiKey }) {
         <p className="flex flex-wrap items-center gap-x-2 gap-y-0.5 wrap-anywhere">
           {name}
           {apiKey.scopes.includes("tools") && <Badge tone="neutral">{t("account.keys.withTools")}</Badge>}
+          {isOver && <Badge tone="err">{t("account.keys.expired")}</Badge>}
         </p>
         <p className="flex flex-wrap gap-x-2 text-sm text-ink-2 tabular-nums">
           <span className="font-mono">{t("account.keys.hint", { hint })}</span>
@@ -68,6 +69,9 @@ function KeyRow({ user, apiKey }: { user: SignedInUser; apiKey: ApiKey }) {
               ? t("account.keys.unused", { day: dayOf(apiKey.createdAt) })
               : t("account.keys.lastUsed", { when: whenOf(lastUsedAt) })}
           </span>
+          {expiresAt !== null && !isOver && (
+            <span>{t("account.keys.expires", { day: dayOf(expiresAt) })}</span>
+          )}
         </p>
       </div>
       <ConfirmButton

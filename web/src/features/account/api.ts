@@ -1,5 +1,5 @@
+import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
-import { queryOptions } from "@/lib/query/use-query";
 import { type Download, fetchFile } from "@/lib/save-file";
 
 /** A place where the person is signed in. */

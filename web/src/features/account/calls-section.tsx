@@ -1,7 +1,6 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { t } from "@/lib/account-text";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQuery } from "@/lib/query/use-query";
 import type { SignedInUser } from "@/lib/session";
 import { showInvisible } from "@/lib/show-invisible";
 import { t as common } from "@/lib/t";

@@ -1,8 +1,9 @@
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
+import { withApiProof } from "@/account-parts/step-up";
 import { t } from "@/lib/account-text";
-import { useMutation } from "@/lib/query/use-mutation";
 import { saveFile } from "@/lib/save-file";
-import { dropSession, type SignedInUser } from "@/lib/session";
+import { type SignedInUser, signOut } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
@@ -60,11 +61,11 @@ function DeleteForm({ user, onLeave }: DataSectionProps) {
   const [typed, setTyped] = useState("");
   const matches = typed.trim().toLowerCase() === user.email.toLowerCase();
   const remove = useMutation({
-    mutationFn: () => deleteAccount(typed.trim()),
+    mutationFn: () => withApiProof(() => deleteAccount(typed.trim())),
     onSuccess: async () => {
       onLeave();
       forgetWhatIsKept();
-      await dropSession();
+      await signOut();
       toast({ title: t("account.delete.done"), description: t("account.delete.done.text"), tone: "ok" });
     },
   });

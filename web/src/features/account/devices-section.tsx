@@ -1,15 +1,14 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { LogOut, Monitor, Smartphone } from "lucide-react";
 import { useEffect } from "react";
 import { t } from "@/lib/account-text";
 import { subscribeEvents } from "@/lib/events";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
-import { auth, dropSession, type SignedInUser } from "@/lib/session";
+import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Badge } from "@/ui/badge";
 import { toast } from "@/ui/toast";
 import { type Device, devicesQuery, endDevice } from "./api";
-import { ConfirmButton } from "./confirm-button";
+import { ConfirmButton } from "@/ui/confirm-button";
 import { describeDevice } from "./device-name";
 import { whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
@@ -89,7 +88,7 @@ function DeviceRow({ device, onEnded, onLeave }: DeviceRowProps) {
     mutationFn: async () => {
       if (!device.current) return endDevice(device.id);
       onLeave();
-      return dropSession();
+      return signOut();
     },
     onSuccess: async () => {
       if (device.current) return;

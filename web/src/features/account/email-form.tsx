@@ -1,9 +1,9 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { withProof } from "@/account-parts/step-up";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { boot } from "@/lib/boot";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQueryClient } from "@/lib/query/use-query";
 import { auth, type SignedInUser } from "@/lib/session";
 import { EmailField } from "@/ui/email-field";
 import { Form, SubmitButton } from "@/ui/form";
@@ -20,7 +20,7 @@ export function EmailForm({ user, onDone }: EmailFormProps) {
   const client = useQueryClient();
   const [email, setEmail] = useState("");
   const change = useMutation({
-    mutationFn: () => auth.updateUser({ email }, { emailRedirectTo: location.origin }),
+    mutationFn: () => withProof(() => auth.updateUser({ email }, { emailRedirectTo: location.origin })),
     onSuccess: async ({ data, error }) => {
       if (error !== null) return;
       await client.invalidateQueries({ queryKey: accountQuery(user.id).queryKey });

@@ -1,10 +1,10 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { CodeField } from "@/account-parts/code-field";
 import { codeErrorWords, factorsQuery } from "@/account-parts/factors";
+import { withProof } from "@/account-parts/step-up";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQueryClient } from "@/lib/query/use-query";
 import { auth, type SignedInUser } from "@/lib/session";
 import { CopyButton } from "@/markdown/copy-button";
 import { Field, Input } from "@/ui/field";
@@ -61,7 +61,8 @@ function ProofForm({ user, enrolment, onDone }: ProofFormProps) {
   const [code, setCode] = useState("");
   const field = useRef<HTMLInputElement>(null);
   const verify = useMutation({
-    mutationFn: async () => (await auth.mfa.challengeAndVerify({ factorId: enrolment.id, code })).error,
+    mutationFn: async () =>
+      (await withProof(() => auth.mfa.challengeAndVerify({ factorId: enrolment.id, code }))).error,
     onSuccess: async (error) => {
       if (error !== null) {
         setCode("");

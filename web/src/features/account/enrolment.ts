@@ -1,4 +1,5 @@
 import type { AuthError } from "@supabase/auth-js";
+import { withProof } from "@/account-parts/step-up";
 import { auth } from "@/lib/session";
 import { t } from "@/lib/t";
 
@@ -19,11 +20,9 @@ export async function beginEnrolment(
   if (known.error !== null) return { data: null, error: known.error };
   for (const factor of known.data.all)
     if (factor.status === "unverified") await auth.mfa.unenroll({ factorId: factor.id });
-  const { data, error } = await auth.mfa.enroll({
-    factorType: "totp",
-    friendlyName: name,
-    issuer: t("app.title"),
-  });
+  const { data, error } = await withProof(() =>
+    auth.mfa.enroll({ factorType: "totp", friendlyName: name, issuer: t("app.title") }),
+  );
   if (error !== null) return { data: null, error };
   return {
     data: { id: data.id, picture: pictureOf(data.totp.qr_code), secret: data.totp.secret },

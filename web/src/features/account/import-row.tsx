@@ -1,7 +1,6 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef } from "react";
 import { t } from "@/lib/account-text";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQueryClient } from "@/lib/query/use-query";
 import type { SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";

@@ -1,7 +1,6 @@
+import { type QueryKey, useQueryClient } from "@tanstack/react-query";
 import { t as common } from "@/lib/t";
 import { t } from "@/lib/account-text";
-import type { QueryKey } from "@/lib/query/query-client";
-import { useQueryClient } from "@/lib/query/use-query";
 import { Button } from "@/ui/button";
 
 /** The place of a list that is on its way, shown only when the wait is long enough to notice. */

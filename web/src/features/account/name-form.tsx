@@ -1,7 +1,7 @@
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
-import { useMutation } from "@/lib/query/use-mutation";
 import { auth, type SignedInUser } from "@/lib/session";
 import { Field, Input } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";

@@ -1,5 +1,5 @@
+import { useQuery } from "@tanstack/react-query";
 import { t } from "@/lib/account-text";
-import { useQuery } from "@/lib/query/use-query";
 import type { SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { accountQuery } from "./account-query";

@@ -1,3 +1,4 @@
+import { ProofHost } from "@/account-parts/proof-dialog";
 import { t as common } from "@/lib/t";
 import type { SignedInUser } from "@/lib/session";
 import { Sheet } from "@/ui/sheet";
@@ -37,6 +38,7 @@ export function SettingsSheet({ user, onClose, onLeave }: SettingsSheetProps) {
         <AppearanceSection />
         <DataSection user={user} onLeave={onLeave} />
       </div>
+      <ProofHost user={user} />
     </Sheet>
   );
 }

@@ -1,6 +1,5 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { t } from "@/lib/account-text";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import type { SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
@@ -8,7 +7,7 @@ import { toast } from "@/ui/toast";
 import { whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
 import { focusSection, Section } from "./section";
-import { endShare, type Share, sharesQuery } from "./shares";
+import { endShare, type Share, sharesQuery } from "@/account-parts/shares";
 
 const SECTION = "shares";
 

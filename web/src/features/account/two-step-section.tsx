@@ -1,14 +1,14 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Factor } from "@supabase/auth-js";
 import { ShieldCheck, Trash2 } from "lucide-react";
 import { factorName, factorsQuery } from "@/account-parts/factors";
+import { withProof } from "@/account-parts/step-up";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { auth, type SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { toast } from "@/ui/toast";
-import { ConfirmButton } from "./confirm-button";
+import { ConfirmButton } from "@/ui/confirm-button";
 import { EnrolForm } from "./enrol-form";
 import { dayOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
@@ -61,7 +61,7 @@ function FactorRow({ user, factor, last }: FactorRowProps) {
   const name = factorName(factor);
   const remove = useMutation({
     mutationFn: async () => {
-      const { error } = await auth.mfa.unenroll({ factorId: factor.id });
+      const { error } = await withProof(() => auth.mfa.unenroll({ factorId: factor.id }));
       if (error !== null) throw new Error(authErrorWords(error), { cause: error });
       // The session names the factors too.
       await auth.refreshSession();

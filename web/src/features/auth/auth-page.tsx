@@ -1,5 +1,6 @@
-import { lazy, Suspense, useState } from "react";
-import { landing } from "@/lib/landing";
+import { Suspense, useState } from "react";
+import { type LandingResult, readLandingResult, setLandingResult } from "@/lib/landing";
+import { lazyPart } from "@/lib/lazy-part";
 import type { SessionState } from "@/lib/session";
 import { Card } from "@/ui/card";
 import { Mark } from "@/ui/mark";
@@ -8,7 +9,7 @@ import type { AuthStep } from "./auth-step";
 import { Welcome } from "./welcome";
 
 /** What comes before and after the two forms is loaded when it is needed. */
-const Step = lazy(async () => ({ default: (await import("./steps/step")).Step }));
+const Step = lazyPart(async () => (await import("./steps/step")).Step);
 
 interface AuthPageProps {
   session: SessionState;
@@ -18,13 +19,11 @@ interface AuthPageProps {
 
 /** The card in which people sign in: the two forms, or the step that is due instead of them. */
 export function AuthPage({ session, onEngaged }: AuthPageProps) {
-  const [chosen, choose] = useState<AuthStep>(
-    landing.get("error_code") === "otp_expired" ? { kind: "link-failed" } : { kind: "welcome" },
-  );
+  const [chosen, choose] = useState<AuthStep>(firstStep);
   const [email, setEmail] = useState("");
   function go(next: AuthStep): void {
     // It has been told; the next sign-in begins with the forms again.
-    landing.delete("error_code");
+    setLandingResult(undefined);
     choose(next);
   }
   const step: AuthStep =
@@ -45,4 +44,15 @@ export function AuthPage({ session, onEngaged }: AuthPageProps) {
       </Card>
     </main>
   );
+}
+
+const stepsAfterLink: Record<LandingResult, AuthStep> = {
+  expired: { kind: "link-failed" },
+  confirmed: { kind: "confirmed" },
+  "other-browser": { kind: "link-elsewhere" },
+};
+
+function firstStep(): AuthStep {
+  const result = readLandingResult();
+  return result === undefined ? { kind: "welcome" } : stepsAfterLink[result];
 }

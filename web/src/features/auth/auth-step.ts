@@ -10,6 +10,10 @@ export type AuthStep =
   | { kind: "unconfirmed"; mailed: boolean }
   /** A mailed link that led here does not work any more. */
   | { kind: "link-failed" }
+  /** A mailed link has confirmed the address, and this browser is not signed in. */
+  | { kind: "confirmed" }
+  /** A link to a new password that another browser asked for. */
+  | { kind: "link-elsewhere" }
   /** Signed in but for the code of the second factor. */
   | { kind: "needs-code"; user: SignedInUser }
   /** Signed in by a link, in order to choose a password. */

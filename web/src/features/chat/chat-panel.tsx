@@ -1,8 +1,10 @@
-import { useQueryClient } from "@/lib/query/use-query";
-import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { type RefObject, Suspense, useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
+import { lazyPart } from "@/lib/lazy-part";
 import { type ChatSession, sessionsQuery, titleOf } from "./api/sessions";
+import type { ChatCommand } from "./chat-command";
 import { ChatRegistry } from "./chat-registry";
 import { Composer, type ComposerHandle } from "./composer/composer";
 import { ChatHead } from "./conversations/chat-head";
@@ -11,7 +13,12 @@ import { useChats } from "./conversations/use-chats";
 import type { TurnRequest } from "./stream/chat-contract";
 import type { Jump } from "./transcript/jump";
 import { Transcript } from "./transcript/transcript";
-import { useShortcuts } from "./use-shortcuts";
+import { useInSight } from "./use-in-sight";
+
+/** Hardly ever needed. */
+const UnfinishedOpening = lazyPart(
+  async () => (await import("./conversations/unfinished-opening")).UnfinishedOpening,
+);
 
 interface ChatPanelProps {
   user: { id: string; email: string };
@@ -19,12 +26,12 @@ interface ChatPanelProps {
   /** Whether any tool is connected; undefined while that is not known yet. */
   toolsConnected: boolean | undefined;
   onOpenServers: () => void;
-  /** A text that another part of the page puts into the composer. */
-  prefill: { text: string; nonce: number } | null;
+  /** What another part of the page asks of the chat; each object is carried out once. */
+  command: ChatCommand | null;
 }
 
 /** The chat: the open conversation, the others, and the composer. */
-export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
+export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   const queries = useQueryClient();
   const [registry] = useState(() => new ChatRegistry(queries, user.id));
   const chats = useChats(user.id, registry);
@@ -39,24 +46,30 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
       },
     });
   const composer = useRef<ComposerHandle>(null);
-  const prefilled = useRef<number | null>(null);
+  const done = useRef<ChatCommand | null>(null);
   const startsChat = useRef(false);
   const create = () => {
-    startsChat.current = true;
-    chats.create();
+    // An empty chat is a new one.
+    if (chatId !== undefined && chats.temporary === null && registry.isEmpty(chatId))
+      composer.current?.focus();
+    else {
+      startsChat.current = true;
+      chats.create();
+    }
   };
-  useShortcuts({
-    onNew: create,
-    onFocus: () => composer.current?.focus(),
-    onFind: () => document.getElementById(chatsMenuId)?.click(),
+  const carryOut = useEffectEvent((wanted: ChatCommand) => {
+    if (wanted.type === "new") create();
+    else if (wanted.type === "find") document.getElementById(chatsMenuId)?.click();
+    else if (wanted.type === "focus") composer.current?.focus();
+    else composer.current?.fill(wanted.text);
   });
 
   useEffect(() => {
-    // Effects run again when the tab comes back; a text is put into the field once.
-    if (chatId === undefined || !prefill || !composer.current || prefilled.current === prefill.nonce) return;
-    prefilled.current = prefill.nonce;
-    composer.current.fill(prefill.text);
-  }, [prefill, chatId]);
+    // Effects run again when the tab comes back; a command is carried out once.
+    if (chatId === undefined || !command || !composer.current || done.current === command) return;
+    done.current = command;
+    carryOut(command);
+  }, [command, chatId]);
 
   useEffect(() => {
     // Who begins a chat wants to write in it.
@@ -70,6 +83,7 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
       subscribeEvents((event) => {
         if (event.type === "run" && event.state === "started")
           registry.onRunStarted(event.sessionId, event.runId);
+        if (event.type === "run" && event.state === "ended") registry.onRunEnded(event.sessionId);
         if (event.type === "queue") void queries.invalidateQueries({ queryKey: ["queue", event.sessionId] });
         if (event.type === "branch") registry.onBranch(event.sessionId);
         if (event.type === "session" || event.type === "open")
@@ -88,6 +102,11 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
       className="grid h-full min-h-0 grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto]"
     >
       <ChatHead chats={chats} onNew={create} onJump={jumpTo} />
+      {chats.unfinished && (
+        <Suspense>
+          <UnfinishedOpening chats={chats} chat={chats.unfinished} onJump={jumpTo} />
+        </Suspense>
+      )}
       {chats.active && (
         <OpenChat
           key={chats.active.id}
@@ -102,7 +121,7 @@ export function ChatPanel({ user, prefill, ...rest }: ChatPanelProps) {
   );
 }
 
-interface OpenChatProps extends Omit<ChatPanelProps, "user" | "prefill"> {
+interface OpenChatProps extends Omit<ChatPanelProps, "user" | "command"> {
   chat: ChatSession;
   registry: ChatRegistry;
   composer: RefObject<ComposerHandle | null>;
@@ -111,15 +130,19 @@ interface OpenChatProps extends Omit<ChatPanelProps, "user" | "prefill"> {
 
 function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServers, jumpTo }: OpenChatProps) {
   const store = registry.get(chat.id);
+  useInSight(chat.id, store);
   const fill = useCallback((text: string) => composer.current?.fill(text), [composer]);
   const take = useCallback(
     async (turn: TurnRequest) => (await composer.current?.take(turn)) === true,
     [composer],
   );
   const onSend = (message: string) => {
-    // The server names the chat by the same rule; the name shows without waiting for it.
+    // The server names the chat by the same rule; the name shows without waiting for its event.
     const { loaded, ids } = store.status();
-    if (loaded && ids.length === 0) registry.rename(chat.id, titleOf(message.trim()));
+    const isFirst = loaded && ids.length === 0;
+    return () => {
+      if (isFirst) registry.rename(chat.id, titleOf(message.trim()));
+    };
   };
   return (
     <>

@@ -1,5 +1,6 @@
-import type { QueryClient } from "@/lib/query/query-client";
+import type { QueryClient } from "@tanstack/react-query";
 import { t } from "@/lib/t";
+import { forgetAfter } from "@/lib/user-data";
 import { toast } from "@/ui/toast";
 import { chatBackend } from "./api/backend";
 import { type ChatSession, sessionsQuery } from "./api/sessions";
@@ -16,6 +17,10 @@ export class ChatRegistry {
   constructor(queries: QueryClient, userId: string) {
     this.#queries = queries;
     this.#userId = userId;
+    const unregister = forgetAfter("session", () => {
+      for (const store of this.#stores.values()) store.close();
+      unregister();
+    });
   }
 
   /** The store of a chat, made when it is first asked for. */
@@ -37,6 +42,12 @@ export class ChatRegistry {
     return store;
   };
 
+  /** Whether a chat that was opened is known to have no messages. */
+  isEmpty(chatId: string): boolean {
+    const status = this.#stores.get(chatId)?.status();
+    return status !== undefined && status.loaded && status.phase === "idle" && status.ids.length === 0;
+  }
+
   /** A chat that is deleted is no longer followed. */
   forget(chatId: string): void {
     this.#stores.get(chatId)?.close();
@@ -57,6 +68,11 @@ export class ChatRegistry {
     // What waited begins as soon as an answer is stored, and the page may not have seen the answer's end yet.
     if (store.status().phase === "idle") void store.followOtherTab();
     else this.#late.set(chatId, runId);
+  }
+
+  /** A turn has ended in a chat that may be open here without being followed. */
+  onRunEnded(chatId: string): void {
+    void this.#stores.get(chatId)?.catchUp();
   }
 
   #followLate(chatId: string): void {

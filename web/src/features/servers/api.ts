@@ -1,4 +1,4 @@
-import { queryOptions } from "@/lib/query/use-query";
+import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
 import { ApiError } from "@/lib/api-error";
 import type { ToolDefinition } from "@/lib/available-tool";

@@ -1,15 +1,12 @@
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQueryClient } from "@/lib/query/use-query";
 import { type FormEvent, type KeyboardEvent, useRef } from "react";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
 import { Field, Input } from "@/ui/field";
 import { toast } from "@/ui/toast";
-import { connectedToast, connectServer } from "./connect";
 import { type ConnectDraft, emptyDraft, isComplete } from "./connect-draft";
 import { foldAway, HeaderFields } from "./header-fields";
 import { t } from "./servers-text";
-import { reloadConnections } from "./use-connections";
+import { useConnect } from "./use-connect";
 
 interface ConnectFormProps {
   userId: string;
@@ -83,20 +80,4 @@ function submitOnEnter(event: KeyboardEvent<HTMLFormElement>): void {
     return;
   event.preventDefault();
   event.currentTarget.requestSubmit();
-}
-
-function useConnect(userId: string, onConnected: () => void) {
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: (draft: ConnectDraft) => connectServer(userId, draft),
-    onSuccess: async (connected) => {
-      toast(await connectedToast(connected));
-      onConnected();
-      await reloadConnections(client, userId);
-    },
-    onError: (error) => {
-      const description = error.message === "" ? t("servers.failed.text") : error.message;
-      toast({ title: t("servers.failed.title"), description, tone: "err" });
-    },
-  });
 }

@@ -1,4 +1,5 @@
 import type { ToolDefinition } from "@/lib/available-tool";
+import { parseUrl } from "@/lib/parse-url";
 import { fallbackTools } from "./fallback-tools";
 
 /** In bytes. */
@@ -15,7 +16,7 @@ export interface ProxyAnswer {
 
 /** Whether the product takes this as the URL of a server; the database holds to the same rule. */
 export function isServerUrl(text: string): boolean {
-  const url = URL.parse(text);
+  const url = parseUrl(text);
   if (url === null || text.length > LONGEST_URL) return false;
   return /^(?:https?|wss?):$/u.test(url.protocol) && url.username === "" && url.password === "";
 }

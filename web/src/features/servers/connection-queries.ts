@@ -1,6 +1,6 @@
+import { queryOptions } from "@tanstack/react-query";
 import { callApi } from "@/lib/api-client";
 import type { Connection } from "@/lib/connection";
-import { queryOptions } from "@/lib/query/use-query";
 import { readRows } from "@/lib/rows";
 import type { StoredServer } from "./server-connection";
 

@@ -1,10 +1,10 @@
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQueryClient } from "@/lib/query/use-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ChevronRight, Server, Trash2 } from "lucide-react";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t as common } from "@/lib/t";
 import { Badge, Dot } from "@/ui/badge";
-import { IconButton } from "@/ui/button";
+import { ConfirmButton } from "@/ui/confirm-button";
 import { ServerIcon } from "@/ui/server-icon";
 import { toast } from "@/ui/toast";
 import { deleteServer } from "./api";
@@ -17,7 +17,7 @@ import { Trouble } from "./trouble";
 import { reloadConnections } from "./use-connections";
 
 /** Few servers want it. */
-const ServerSignIn = lazy(async () => ({ default: (await import("./server-sign-in")).ServerSignIn }));
+const ServerSignIn = lazyPart(async () => (await import("./server-sign-in")).ServerSignIn);
 
 interface ConnectionRowProps {
   userId: string;
@@ -31,7 +31,8 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
   const tone = statusTone(status);
   const needsSignIn = status === "needs-sign-in";
   return (
-    <li className="grid grid-cols-[auto_minmax(0,1fr)_auto] gap-x-3 gap-y-0.5 px-5 py-3.5">
+    // On a phone the state stands below the address, so that there is room for the whole name.
+    <li className="grid grid-cols-[auto_minmax(0,1fr)_auto_auto] gap-x-3 gap-y-0.5 px-5 py-3.5 max-phone:gap-x-2">
       <span className="grid h-6 items-center touch:h-11">
         <Dot tone={tone} />
       </span>
@@ -50,7 +51,7 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
             {connection.icons && (
               <ServerIcon connectionId={connection.id} icons={connection.icons} fallback={<Server />} />
             )}
-            <span className="truncate">{name}</span>
+            <span className="min-w-0 text-left wrap-anywhere">{name}</span>
             <ChevronRight
               aria-hidden="true"
               className="size-4 shrink-0 text-ink-3 transition-transform duration-150 group-hover:translate-x-0.5"
@@ -61,30 +62,37 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
           {url}
         </p>
       </div>
-      <div className="flex items-center gap-1 self-center">
-        <Badge tone={tone}>{status.replaceAll("-", " ")}</Badge>
-        <IconButton
+      <Badge
+        tone={tone}
+        className="self-center max-phone:col-start-2 max-phone:row-start-2 max-phone:mt-1 max-phone:justify-self-start"
+      >
+        {status.replaceAll("-", " ")}
+      </Badge>
+      <div className="self-center max-phone:col-start-3 max-phone:row-start-1">
+        <ConfirmButton
+          trigger={<Trash2 />}
           label={t("servers.remove", { name })}
-          icon={<Trash2 />}
-          size="sm"
-          disabled={remove.isPending}
-          onClick={() => remove.mutate()}
+          question={t("servers.remove.question", { name })}
+          confirm={t("servers.remove.confirm")}
+          onConfirm={() => {
+            if (!remove.isPending) remove.mutate();
+          }}
         />
       </div>
       {(needsSignIn || connection.signedIn) && (
-        <div className="col-start-2 col-end-4">
+        <div className="col-start-2 -col-end-1">
           <Suspense>
             <ServerSignIn key={status} connection={connection} />
           </Suspense>
         </div>
       )}
       {reason !== undefined && !needsSignIn && (
-        <div className="col-start-2 col-end-4">
+        <div className="col-start-2 -col-end-1">
           <Trouble userId={userId} connection={connection} reason={reason} />
         </div>
       )}
       {connection.usesFallback && (
-        <div className="col-start-2 col-end-4 text-sm text-ink-2">
+        <div className="col-start-2 -col-end-1 text-sm text-ink-2">
           <p>{t("servers.standIn")}</p>
           <DriveLink userId={userId} />
         </div>

@@ -1,23 +1,25 @@
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useRef, useState } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Card, CardHead } from "@/ui/card";
+import { emptyDraft } from "./connect-draft";
 import { ConnectionRow } from "./connection-row";
 import { connectionsTitleId } from "./connections-title";
 import { loadSheet } from "./details/load-sheet";
 import { t } from "./servers-text";
 import { SkeletonRows } from "./skeleton-rows";
+import { useConnect } from "./use-connect";
 import type { Connections } from "./use-connections";
 
-const ConnectionSheet = lazy(async () => ({ default: (await loadSheet()).ConnectionSheet }));
+const ConnectionSheet = lazyPart(async () => (await loadSheet()).ConnectionSheet);
 
 interface ConnectionsCardProps {
   userId: string;
   connections: Connections;
-  onUseToolbox: () => void;
 }
 
-export function ConnectionsCard({ userId, connections, onUseToolbox }: ConnectionsCardProps) {
+export function ConnectionsCard({ userId, connections }: ConnectionsCardProps) {
   const { list, loading } = connections;
   const [openId, setOpenId] = useState<string>();
   const open = list.find((connection) => connection.id === openId);
@@ -27,7 +29,7 @@ export function ConnectionsCard({ userId, connections, onUseToolbox }: Connectio
         {list.length > 0 && <Badge>{list.length}</Badge>}
       </CardHead>
       {loading && <SkeletonRows />}
-      {!loading && list.length === 0 && <NoConnections onUseToolbox={onUseToolbox} />}
+      {!loading && list.length === 0 && <NoConnections userId={userId} />}
       <ul className="divide-y divide-line pt-2">
         {list.map((connection) => (
           <ConnectionRow
@@ -47,13 +49,27 @@ export function ConnectionsCard({ userId, connections, onUseToolbox }: Connectio
   );
 }
 
-function NoConnections({ onUseToolbox }: { onUseToolbox: () => void }) {
+function NoConnections({ userId }: { userId: string }) {
+  const button = useRef<HTMLButtonElement>(null);
+  const connect = useConnect(userId, () => {
+    // It goes away with the first connection; who came to it with the keyboard goes on from the list.
+    if (document.activeElement === button.current) document.getElementById(connectionsTitleId)?.focus();
+  });
+  const toolbox = { ...emptyDraft, name: "toolbox", url: `${location.origin}/mcp/toolbox` };
   return (
     <div className="px-5 pt-1 pb-3">
       <p className="text-ink-2">{t("servers.noneActive")}</p>
       <div className="mt-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2 rounded-md bg-sunken px-3.5 py-2.5">
         <p className="min-w-40 flex-1 text-md text-ink-2">{t("servers.toolbox.about")}</p>
-        <Button size="sm" onClick={onUseToolbox}>
+        <Button
+          ref={button}
+          size="sm"
+          aria-disabled={connect.isPending || undefined}
+          busy={connect.isPending}
+          onClick={() => {
+            if (!connect.isPending) connect.mutate(toolbox);
+          }}
+        >
           {t("servers.toolbox.use")}
         </Button>
       </div>

@@ -1,5 +1,4 @@
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Check } from "lucide-react";
 import { boot } from "@/lib/boot";
 import { t as common } from "@/lib/t";

@@ -1,9 +1,9 @@
+import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Check, LogIn } from "lucide-react";
 import { focusNow } from "@/account-parts/focus-now";
 import { t } from "@/lib/account-text";
 import { ApiError } from "@/lib/api-error";
-import { useMutation } from "@/lib/query/use-mutation";
 import { Button, buttonClass } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 import { serverSignIn } from "@/lib/server-sign-in";
@@ -42,7 +42,7 @@ export function ServerSignIn({ connection }: { connection: ServerConnection }) {
           {t("account.server.signIn", { name })}
         </Button>
       )}
-      {needed && begin.error !== undefined && !asksForClient && <Wrong error={begin.error} />}
+      {needed && begin.error !== null && !asksForClient && <Wrong error={begin.error} />}
       {signedIn && (
         <p className="flex flex-wrap items-center gap-x-1.5">
           <Check aria-hidden="true" className="size-4 text-ok" />
@@ -52,7 +52,7 @@ export function ServerSignIn({ connection }: { connection: ServerConnection }) {
           </Button>
         </p>
       )}
-      {end.error !== undefined && <Wrong error={end.error} />}
+      {end.error !== null && <Wrong error={end.error} />}
     </div>
   );
 }
@@ -137,7 +137,7 @@ function ClientForm({ id, name, about, onEntered }: ClientFormProps) {
           />
         )}
       </Field>
-      {enter.error !== undefined && <Wrong error={enter.error} />}
+      {enter.error !== null && <Wrong error={enter.error} />}
       <Button
         type="submit"
         size="sm"

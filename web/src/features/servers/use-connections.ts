@@ -1,5 +1,4 @@
-import type { QueryClient } from "@/lib/query/query-client";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
+import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 import type { Connection } from "@/lib/connection";
 import { type PageEvent, subscribeEvents } from "@/lib/events";

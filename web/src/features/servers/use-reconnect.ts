@@ -1,5 +1,4 @@
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQueryClient } from "@/lib/query/use-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import { refreshConnection } from "./api";

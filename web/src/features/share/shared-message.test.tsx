@@ -1,3 +1,4 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { prerender } from "react-dom/static";
 import { expect, test, vi } from "vitest";
 import { FilePlace } from "@/file-parts/file-place";
@@ -10,7 +11,7 @@ vi.hoisted(() => {
   vi.stubGlobal("location", new URL("http://localhost/"));
 });
 // A file's bytes stand here for where they were asked for.
-vi.mock("@/file-parts/use-file", () => ({ useFile: (url: string) => ({ src: url }) }));
+vi.mock("@/file-parts/use-file", () => ({ useFile: (url: string) => ({ src: url, error: null }) }));
 
 const place = (url: string) => url.replace("/v1/files/", "/api/shared/token/files/");
 
@@ -18,9 +19,11 @@ const place = (url: string) => url.replace("/v1/files/", "/api/shared/token/file
 async function drawn(role: SharedMessage["role"], parts: readonly SharedPart[]): Promise<string> {
   const message = { role, createdAt: "2026-11-22T10:00:00Z", parts };
   const { prelude } = await prerender(
-    <FilePlace value={place}>
-      <SharedMessageView message={message} />
-    </FilePlace>,
+    <QueryClientProvider client={new QueryClient()}>
+      <FilePlace value={place}>
+        <SharedMessageView message={message} />
+      </FilePlace>
+    </QueryClientProvider>,
   );
   return new Response(prelude).text();
 }
@@ -58,4 +61,9 @@ test("sounds and pictures that a tool gave back are read from the link", async (
   expect(await drawn("assistant", [{ type: "tool-call", name: "listen", outcome: "done" }])).not.toContain(
     "<audio",
   );
+});
+
+test("headings of an answer follow those of the page without a gap", async () => {
+  const markup = await drawn("assistant", [{ type: "text", text: "# First\n\n### Second\n\n##### Third" }]);
+  expect([...markup.matchAll(/<(h\d)/gu)].map((found) => found[1])).toEqual(["h2", "h3", "h4", "h5"]);
 });

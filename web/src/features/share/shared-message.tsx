@@ -1,4 +1,6 @@
 import { Activity as Pulse } from "lucide-react";
+import { drawable } from "@/markdown/drawable-text";
+import { HeadingLevel } from "@/markdown/heading-level";
 import { Markdown } from "@/markdown/markdown";
 import { showInvisible } from "@/lib/show-invisible";
 import { OutputView } from "@/tool-result/output-view";
@@ -34,7 +36,7 @@ export function SharedMessageView({ message: { role, parts } }: { message: Share
           dir="auto"
           className="max-w-[85%] rounded-[18px_18px_6px_18px] bg-accent-soft px-4 py-[9px] whitespace-pre-wrap wrap-anywhere"
         >
-          {text}
+          {drawable(text)}
         </p>
       </article>
     );
@@ -45,10 +47,12 @@ export function SharedMessageView({ message: { role, parts } }: { message: Share
       className="mb-7 grid grid-cols-[minmax(0,1fr)] gap-3.5 [content-visibility:auto]"
     >
       <h2 className="sr-only">{t("share.assistant")}</h2>
-      {parts.map((part, index) => (
-        // The parts of a message that is shared do not change.
-        <PartView key={index} part={part} />
-      ))}
+      <HeadingLevel value={3}>
+        {parts.map((part, index) => (
+          // The parts of a message that is shared do not change.
+          <PartView key={index} part={part} />
+        ))}
+      </HeadingLevel>
     </article>
   );
 }

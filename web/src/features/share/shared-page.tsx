@@ -1,7 +1,8 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { FilePlace } from "@/file-parts/file-place";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { t as common } from "@/lib/t";
+import { UserQueries } from "@/lib/user-queries";
 import { Button, buttonClass } from "@/ui/button";
 import { Mark } from "@/ui/mark";
 import { t } from "./share-text";
@@ -12,6 +13,14 @@ const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeS
 
 /** A chat that somebody shares, to read. */
 export function SharedPage({ token }: { token: string }) {
+  return (
+    <UserQueries>
+      <SharedChat token={token} />
+    </UserQueries>
+  );
+}
+
+function SharedChat({ token }: { token: string }) {
   const client = useQueryClient();
   const query = snapshotQuery(token);
   const { data, error } = useQuery(query);

@@ -1,4 +1,4 @@
-import { queryOptions } from "@/lib/query/use-query";
+import { queryOptions } from "@tanstack/react-query";
 import { ApiError, errorOf } from "@/lib/api-error";
 import { t } from "@/lib/t";
 

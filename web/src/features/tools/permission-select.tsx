@@ -1,4 +1,4 @@
-import { useMutation } from "@/lib/query/use-mutation";
+import { useMutation } from "@tanstack/react-query";
 import { Select } from "@/ui/field";
 import { toast } from "@/ui/toast";
 import { t } from "./permission-text";

@@ -1,5 +1,5 @@
+import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
-import { queryOptions } from "@/lib/query/use-query";
 
 /** What a person can allow a tool. */
 export const PERMISSIONS = ["ask", "always", "never"] as const;

@@ -1,4 +1,5 @@
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
 import { showInvisible } from "@/lib/show-invisible";
 import type { PartKey } from "@/lib/t";
@@ -12,9 +13,9 @@ import { useArguments } from "./use-arguments";
 import { useToolRun } from "./use-tool-run";
 
 // Few tools ask.
-const Elicitation = lazy(async () => ({ default: (await import("@/elicitation/elicitation")).Elicitation }));
+const Elicitation = lazyPart(async () => (await import("@/elicitation/elicitation")).Elicitation);
 
-const RunApp = lazy(async () => ({ default: (await import("./run-app")).RunApp }));
+const RunApp = lazyPart(async () => (await import("./run-app")).RunApp);
 
 interface ToolSheetProps {
   tool: AvailableTool;

@@ -1,8 +1,8 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Search } from "lucide-react";
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { Input } from "@/ui/field";
 import { More } from "@/ui/more";
 import { findTools } from "./find-tools";

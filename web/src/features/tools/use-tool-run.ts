@@ -1,6 +1,6 @@
+import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
-import { useMutation } from "@/lib/query/use-mutation";
 import { answerTool, type OpenQuestion, runTool } from "./run-tool";
 
 /** Running a tool by hand, and the questions that it asks meanwhile. Who goes away ends the call. */

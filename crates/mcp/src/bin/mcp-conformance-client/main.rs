@@ -14,9 +14,12 @@ use std::sync::Arc;
 use browser::Browser;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp::net::{GuardedHttp, Policy};
-use mcp::oauth::{Challenge, ClientKey, RegisteredClient, Secret};
-use mcp::{Answer, Asker, CallOptions, Client, Connection, Content, Question, Suspended, Target};
+use mcp::net::{GuardedHttp, NetworkPolicy};
+use mcp::oauth::{AuthChallenge, ClientKey, RegisteredClient, SecretString};
+use mcp::{
+    CallOptions, Client, Connection, ConnectionTarget, Elicitation, ElicitationHandler, ElicitationResponse,
+    FormContent, SuspendedCall,
+};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -39,11 +42,11 @@ async fn main() -> ExitCode {
 async fn run() -> Outcome<()> {
     let url: url::Url =
         std::env::args().nth(1).ok_or("usage: mcp-conformance-client <address of the server>")?.parse()?;
-    let guard = GuardedHttp::new(Policy::new(&[], true, vec![]))?;
+    let guard = GuardedHttp::new(NetworkPolicy::new(&[], true, vec![]))?;
     let browser = Browser::new(guard.clone(), url.clone(), registered_client())?;
-    let client = Client::new(guard).with_questions();
+    let client = Client::new(guard).with_elicitation();
     let connect = async || {
-        let target = Target::new(url.clone()).with_session(browser.session());
+        let target = ConnectionTarget::new(url.clone()).with_token_source(browser.session());
         client.connect(target, &CancellationToken::new()).await
     };
     let connection = signed_in(&browser, mcp::Error::challenge, connect).await?;
@@ -55,7 +58,7 @@ async fn run() -> Outcome<()> {
 /// Does something, and signs in whenever the server wants that first.
 async fn signed_in<T, E: Error + 'static>(
     browser: &Browser,
-    challenge: impl Fn(&E) -> Option<&Challenge>,
+    challenge: impl Fn(&E) -> Option<&AuthChallenge>,
     mut work: impl AsyncFnMut() -> Result<T, E>,
 ) -> Outcome<T> {
     let mut sign_ins = 0;
@@ -92,7 +95,7 @@ async fn use_tools(connection: &Connection, browser: &Browser) -> Outcome<()> {
     };
     for Call { name, arguments } in calls {
         let call = async || {
-            let options = CallOptions { asker: Some(Arc::new(Person)), ..CallOptions::default() };
+            let options = CallOptions { elicitation_handler: Some(Arc::new(Person)), ..CallOptions::default() };
             connection.call_tool(&name, arguments.clone(), options).await
         };
         signed_in(browser, mcp::CallError::challenge, call).await?;
@@ -105,8 +108,8 @@ fn registered_client() -> Option<RegisteredClient> {
     let context = context();
     let text = |name: &str| context.get(name).and_then(Value::as_str);
     let key = match (text("private_key_pem"), text("client_secret")) {
-        (Some(key), _) => ClientKey::PrivateKey(Secret::new(key)),
-        (None, Some(secret)) => ClientKey::Secret(Secret::new(secret)),
+        (Some(key), _) => ClientKey::PrivateKey(SecretString::new(key)),
+        (None, Some(secret)) => ClientKey::Secret(SecretString::new(secret)),
         (None, None) => ClientKey::None,
     };
     Some(RegisteredClient { id: text("client_id")?.to_owned(), key })
@@ -135,11 +138,13 @@ fn arguments(schema: &Value) -> Map<String, Value> {
 #[derive(Debug)]
 struct Person;
 
-impl Asker for Person {
-    fn ask(&self, question: Question, _: Option<Arc<Suspended>>) -> BoxFuture<'_, Answer> {
+impl ElicitationHandler for Person {
+    fn elicit(&self, question: Elicitation, _: Option<Arc<SuspendedCall>>) -> BoxFuture<'_, ElicitationResponse> {
         let answer = match question {
-            Question::Form(form) => form.fill(Map::new()).map_or(Answer::Decline, Answer::Accept),
-            Question::Url(_) => Answer::Accept(Content::default()),
+            Elicitation::Form(form) => {
+                form.fill(Map::new()).map_or(ElicitationResponse::Decline, ElicitationResponse::Accept)
+            }
+            Elicitation::Url(_) => ElicitationResponse::Accept(FormContent::default()),
         };
         std::future::ready(answer).boxed()
     }

@@ -5,23 +5,27 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp::oauth::{CredentialStore, Credentials, Owner, StoreError};
+use mcp::oauth::{CredentialOwner, CredentialStore, CredentialStoreError, Credentials};
 
 #[derive(Debug, Default)]
-pub struct Memory(Mutex<HashMap<Owner, Vec<Credentials>>>);
+pub struct Memory(Mutex<HashMap<CredentialOwner, Vec<Credentials>>>);
 
 impl Memory {
-    fn sets(&self) -> MutexGuard<'_, HashMap<Owner, Vec<Credentials>>> {
+    fn sets(&self) -> MutexGuard<'_, HashMap<CredentialOwner, Vec<Credentials>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl CredentialStore for Memory {
-    fn load(&self, owner: Owner) -> BoxFuture<'_, Result<Vec<Credentials>, StoreError>> {
+    fn load(&self, owner: CredentialOwner) -> BoxFuture<'_, Result<Vec<Credentials>, CredentialStoreError>> {
         std::future::ready(Ok(self.sets().get(&owner).cloned().unwrap_or_default())).boxed()
     }
 
-    fn save(&self, owner: Owner, credentials: Credentials) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn save(
+        &self,
+        owner: CredentialOwner,
+        credentials: Credentials,
+    ) -> BoxFuture<'_, Result<(), CredentialStoreError>> {
         let mut sets = self.sets();
         let sets = sets.entry(owner).or_default();
         sets.retain(|set| set.issuer() != credentials.issuer());
@@ -29,7 +33,7 @@ impl CredentialStore for Memory {
         std::future::ready(Ok(())).boxed()
     }
 
-    fn delete(&self, owner: Owner) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn delete(&self, owner: CredentialOwner) -> BoxFuture<'_, Result<(), CredentialStoreError>> {
         self.sets().remove(&owner);
         std::future::ready(Ok(())).boxed()
     }

@@ -1,11 +1,11 @@
 use super::*;
 use proptest::prelude::*;
 
-fn strict() -> Policy {
-    Policy::new(&[], false, vec!["chat.example:443".to_owned(), "10.9.9.9:3000".to_owned()])
+fn strict() -> NetworkPolicy {
+    NetworkPolicy::new(&[], false, vec!["chat.example:443".to_owned(), "10.9.9.9:3000".to_owned()])
 }
 
-fn verdict(policy: &Policy, url: &str) -> Result<(), Refused> {
+fn verdict(policy: &NetworkPolicy, url: &str) -> Result<(), PolicyViolation> {
     policy.check_url(&Url::parse(url).unwrap_or_else(|error| panic!("{url}: {error}")))
 }
 
@@ -157,7 +157,7 @@ const PUBLIC: &[&str] = &[
 fn every_spelling_of_a_private_place_is_refused() {
     for host in PRIVATE {
         for url in [format!("http://{host}/mcp"), format!("wss://{host}:8443/")] {
-            assert_eq!(verdict(&strict(), &url), Err(Refused::Private), "{url}");
+            assert_eq!(verdict(&strict(), &url), Err(PolicyViolation::Private), "{url}");
         }
     }
     assert!(PRIVATE.len() >= 100);
@@ -198,7 +198,7 @@ fn other_schemes_and_credentials_are_refused() {
     for url in
         ["file:///etc/passwd", "ftp://example.com/", "gopher://example.com/", "data:text/plain,x", "unix:/run/x.sock"]
     {
-        assert_eq!(verdict(&strict(), url), Err(Refused::Scheme), "{url}");
+        assert_eq!(verdict(&strict(), url), Err(PolicyViolation::Scheme), "{url}");
     }
     for url in [
         "http://user@example.com/",
@@ -208,56 +208,56 @@ fn other_schemes_and_credentials_are_refused() {
         "http://127.0.0.1:80@example.com/",
         "https://1.1.1.1%2f@10.0.0.1/",
     ] {
-        assert_eq!(verdict(&strict(), url), Err(Refused::Credentials), "{url}");
+        assert_eq!(verdict(&strict(), url), Err(PolicyViolation::Credentials), "{url}");
     }
 }
 
 #[test]
 fn a_backslash_ends_the_host() {
     // Browsers and this parser agree: what follows is the path, so the host is what stands before it.
-    assert_eq!(verdict(&strict(), r"http://127.0.0.1\@example.com/"), Err(Refused::Private));
-    assert_eq!(verdict(&strict(), r"http:\\10.0.0.1/"), Err(Refused::Private));
-    assert_eq!(verdict(&strict(), "http://127.0.0.1#@example.com/"), Err(Refused::Private));
-    assert_eq!(verdict(&strict(), "http://127.0.0.1\t/"), Err(Refused::Private));
+    assert_eq!(verdict(&strict(), r"http://127.0.0.1\@example.com/"), Err(PolicyViolation::Private));
+    assert_eq!(verdict(&strict(), r"http:\\10.0.0.1/"), Err(PolicyViolation::Private));
+    assert_eq!(verdict(&strict(), "http://127.0.0.1#@example.com/"), Err(PolicyViolation::Private));
+    assert_eq!(verdict(&strict(), "http://127.0.0.1\t/"), Err(PolicyViolation::Private));
 }
 
 #[test]
 fn the_own_origin_is_permitted_at_its_port_only() {
     assert_eq!(verdict(&strict(), "http://10.9.9.9:3000/mcp/toolbox"), Ok(()));
-    assert_eq!(verdict(&strict(), "http://10.9.9.9:3001/"), Err(Refused::Private));
+    assert_eq!(verdict(&strict(), "http://10.9.9.9:3001/"), Err(PolicyViolation::Private));
 }
 
 #[test]
 fn loopback_is_permitted_where_the_server_is_local() {
-    let local = Policy::new(&[], true, vec![]);
+    let local = NetworkPolicy::new(&[], true, vec![]);
     for host in ["127.0.0.1", "127.9.9.9", "[::1]", "[::ffff:127.0.0.1]"] {
         assert_eq!(verdict(&local, &format!("ws://{host}:9000/")), Ok(()), "{host}");
     }
     for host in ["0.0.0.0", "10.0.0.1", "169.254.169.254", "[::]", "[fe80::1]"] {
-        assert_eq!(verdict(&local, &format!("ws://{host}:9000/")), Err(Refused::Private), "{host}");
+        assert_eq!(verdict(&local, &format!("ws://{host}:9000/")), Err(PolicyViolation::Private), "{host}");
     }
 }
 
 #[test]
 fn the_administrator_allows_hosts_ports_and_networks() {
     let allow = ["10.1.0.0/16", "192.168.1.5:8080"].map(|entry| entry.parse().unwrap());
-    let policy = Policy::new(&allow, false, vec![]);
+    let policy = NetworkPolicy::new(&allow, false, vec![]);
     assert_eq!(verdict(&policy, "http://10.1.2.3/"), Ok(()));
     assert_eq!(verdict(&policy, "http://0x0a010203/"), Ok(()));
     assert_eq!(verdict(&policy, "http://192.168.1.5:8080/"), Ok(()));
-    assert_eq!(verdict(&policy, "http://192.168.1.5/"), Err(Refused::Private));
-    assert_eq!(verdict(&policy, "http://10.2.0.1/"), Err(Refused::Private));
+    assert_eq!(verdict(&policy, "http://192.168.1.5/"), Err(PolicyViolation::Private));
+    assert_eq!(verdict(&policy, "http://10.2.0.1/"), Err(PolicyViolation::Private));
 }
 
 #[tokio::test]
 async fn a_name_is_judged_by_what_it_resolves_to() {
     let url = Url::parse("http://localhost:9/").unwrap();
-    assert!(matches!(strict().resolve(&url).await, Err(Error::Blocked(Refused::Private))));
-    let by_name = Policy::new(&["localhost:9".parse().unwrap()], false, vec![]);
+    assert!(matches!(strict().resolve(&url).await, Err(Error::Blocked(PolicyViolation::Private))));
+    let by_name = NetworkPolicy::new(&["localhost:9".parse().unwrap()], false, vec![]);
     assert!(!by_name.resolve(&url).await.unwrap().is_empty());
     let other_port = Url::parse("http://localhost:10/").unwrap();
     assert!(by_name.resolve(&other_port).await.is_err());
-    let own = Policy::new(&[], false, vec!["LocalHost:9".to_owned()]);
+    let own = NetworkPolicy::new(&[], false, vec!["LocalHost:9".to_owned()]);
     assert!(!own.resolve(&url).await.unwrap().is_empty());
 }
 
@@ -271,7 +271,7 @@ proptest! {
     /// However an IPv4 address is written, the verdict is the one of its dotted form.
     #[test]
     fn the_spelling_does_not_change_the_verdict(ip: u32, loopback: bool) {
-        let policy = Policy::new(&[], loopback, vec![]);
+        let policy = NetworkPolicy::new(&[], loopback, vec![]);
         let [a, b, c, d] = ip.to_be_bytes();
         let plain = verdict(&policy, &format!("http://{a}.{b}.{c}.{d}/"));
         for host in [

@@ -1,7 +1,7 @@
 //! What a person entrusts to one server is shown to no other, also to none that may be reached.
 
-use mcp::oauth::{Callback, SignIn};
-use mcp::{CallOptions, Client, Limits, Target};
+use mcp::oauth::{SignInCallback, SignInRequest};
+use mcp::{CallOptions, Client, ConnectionLimits, ConnectionTarget};
 use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
@@ -26,9 +26,9 @@ async fn other() -> Server {
 
 /// Connects with everything a person can entrust: a header of their own and a token.
 async fn connect(person: &Person, path: &str) -> Result<mcp::Connection, mcp::Error> {
-    let target = Target::new(person.server.url(path)).with_header("x-api-key", SECRETS[0]).unwrap();
-    let target = target.with_session(person.oauth.session(person.owner, person.server.url(path)));
-    client(Limits::default()).connect(target, &CancellationToken::new()).await
+    let target = ConnectionTarget::new(person.server.url(path)).with_header("x-api-key", SECRETS[0]).unwrap();
+    let target = target.with_token_source(person.oauth.token_source(person.owner, person.server.url(path)));
+    client(ConnectionLimits::default()).connect(target, &CancellationToken::new()).await
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn an_address_that_was_edited_gets_no_token() {
     for scheme in ["http", "ws"] {
         let mut url = other.url("/mcp");
         url.set_scheme(scheme).unwrap();
-        let target = Target::new(url.clone()).with_session(person.oauth.session(person.owner, url));
+        let target = ConnectionTarget::new(url.clone()).with_token_source(person.oauth.token_source(person.owner, url));
         Client::new(crate::oauth::guard()).connect(target, &CancellationToken::new()).await.unwrap_err();
     }
     assert!(!other.seen().is_empty() && !is_told_a_secret(&other));
@@ -102,10 +102,11 @@ async fn a_sign_in_server_that_moved_gets_no_refresh_token_of_the_old_one() {
 #[tokio::test]
 async fn a_code_of_one_server_is_not_redeemed_at_another() {
     let (mine, theirs) = (Person::with(|_| None).await, Person::with(|_| None).await);
-    let wish = SignIn { owner: mine.owner, url: mine.url(), challenge: None, client: None };
-    let started = mine.oauth.start(wish).await.unwrap();
-    let answer = Callback { state: started.state.clone(), code: Some("code".to_owned()), ..Callback::default() };
-    theirs.oauth.complete(theirs.owner, started.pending, answer).await.unwrap_err();
+    let wish = SignInRequest { owner: mine.owner, url: mine.url(), challenge: None, client: None };
+    let started = mine.oauth.start_sign_in(wish).await.unwrap();
+    let answer =
+        SignInCallback { state: started.state.clone(), code: Some("code".to_owned()), ..SignInCallback::default() };
+    theirs.oauth.complete_sign_in(theirs.owner, started.pending, answer).await.unwrap_err();
     assert!(theirs.asked("/token").is_empty() && mine.asked("/token").is_empty());
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp::{Client, IconError, Target};
+use mcp::{Client, ConnectionTarget, IconError};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -28,7 +28,7 @@ async fn a_picture_that_a_server_has_of_itself() {
         let client = client.clone();
         async move {
             let server = Url::parse(&url).map_err(|error| error.to_string())?;
-            match client.icon(&server, &url).await {
+            match client.fetch_icon(&server, &url).await {
                 Err(IconError::Forbidden | IconError::Server(mcp::Error::Blocked(_))) => Err("it was refused".into()),
                 other => panic!("it was not refused for what it is: {other:?}"),
             }
@@ -45,7 +45,7 @@ async fn a_picture_that_a_public_server_has_elsewhere() {
         nothing_enters(scheme, |url| {
             let (client, server) = (client.clone(), server.clone());
             async move {
-                match client.icon(&server, &url).await {
+                match client.fetch_icon(&server, &url).await {
                     Err(IconError::Forbidden) => Err("it was refused".into()),
                     other => panic!("it was not refused for what it is: {other:?}"),
                 }
@@ -59,7 +59,8 @@ async fn a_picture_that_a_public_server_has_elsewhere() {
 async fn a_link_to_a_resource_is_followed_by_its_server_alone() {
     let server = Server::start(without_any).await;
     let client = Client::new(guard(Some(&server)));
-    let connection = client.connect(Target::new(server.url("/mcp")), &CancellationToken::new()).await.unwrap();
+    let connection =
+        client.connect(ConnectionTarget::new(server.url("/mcp")), &CancellationToken::new()).await.unwrap();
     let connection = Arc::new(connection);
     let before = server.seen().len();
     nothing_enters("http", |url| {

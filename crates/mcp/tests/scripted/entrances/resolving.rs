@@ -1,4 +1,4 @@
-//! Names that stand for several addresses, or for one now and another later.
+//! DnsResolver that stand for several addresses, or for one now and another later.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp::net::{GuardedHttp, Names, Policy};
-use mcp::{CallOptions, Client, Error, Target};
+use mcp::net::{DnsResolver, GuardedHttp, NetworkPolicy};
+use mcp::{CallOptions, Client, ConnectionTarget, Error};
 use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
@@ -31,8 +31,8 @@ impl Answers {
     }
 }
 
-impl Names for Answers {
-    fn addresses<'a>(&'a self, _: &'a str, port: u16) -> BoxFuture<'a, std::io::Result<Vec<SocketAddr>>> {
+impl DnsResolver for Answers {
+    fn resolve<'a>(&'a self, _: &'a str, port: u16) -> BoxFuture<'a, std::io::Result<Vec<SocketAddr>>> {
         let asked = self.asked.fetch_add(1, Ordering::Relaxed);
         let answer = self.answers.get(asked).or(self.answers.last()).unwrap();
         std::future::ready(Ok(answer.iter().map(|ip| SocketAddr::from((*ip, port))).collect())).boxed()
@@ -41,7 +41,7 @@ impl Names for Answers {
 
 fn client(names: Arc<Answers>) -> Client {
     let allowed = [format!("{ALLOWED}").parse().unwrap()];
-    Client::new(GuardedHttp::new(Policy::new(&allowed, false, vec![]).with_names(names)).unwrap())
+    Client::new(GuardedHttp::new(NetworkPolicy::new(&allowed, false, vec![]).with_resolver(names)).unwrap())
 }
 
 fn url(scheme: &str, port: u16) -> url::Url {
@@ -54,14 +54,14 @@ async fn of_several_addresses_only_those_that_may_be_reached_are_tried() {
         let trap = Trap::new();
         for addresses in [vec![Ipv4Addr::LOCALHOST, Ipv4Addr::UNSPECIFIED], vec![Ipv4Addr::new(127, 0, 0, 3)]] {
             let client = client(Answers::new([addresses]));
-            let end = client.connect(Target::new(url(scheme, trap.port)), &CancellationToken::new()).await;
+            let end = client.connect(ConnectionTarget::new(url(scheme, trap.port)), &CancellationToken::new()).await;
             assert!(matches!(end, Err(Error::Blocked(_))), "{end:?}");
         }
         assert_eq!(trap.count(), 0);
         // One of them may be reached and does not answer as a server: the others are still not tried.
         let closed = free_port();
         let names = Answers::new([vec![ALLOWED, Ipv4Addr::LOCALHOST]]);
-        let end = client(names).connect(Target::new(url(scheme, closed)), &CancellationToken::new()).await;
+        let end = client(names).connect(ConnectionTarget::new(url(scheme, closed)), &CancellationToken::new()).await;
         assert!(matches!(end, Err(Error::ConnectionRefused)), "{end:?}");
     }
 }
@@ -79,8 +79,10 @@ async fn a_name_that_becomes_another_place_leads_nowhere() {
     let inside = Server::start_at(Ipv4Addr::LOCALHOST, server.port, |_| crate::http::Reply::status(200)).await;
     // Checked as one place and then another: each new connection is made to what was checked for it.
     let names = Answers::new([vec![ALLOWED], vec![ALLOWED], vec![Ipv4Addr::LOCALHOST]]);
-    let connection =
-        client(names).connect(Target::new(url("http", server.port)), &CancellationToken::new()).await.unwrap();
+    let connection = client(names)
+        .connect(ConnectionTarget::new(url("http", server.port)), &CancellationToken::new())
+        .await
+        .unwrap();
     connection.list_tools().await.unwrap();
     let lost = connection.call_tool("work", Map::new(), CallOptions::default()).await.unwrap_err();
     assert!(lost.to_string().starts_with("is a private address"), "{lost}");
@@ -93,7 +95,7 @@ async fn a_name_of_the_inside_is_no_public_place_whatever_it_stands_for() {
         let client = client(Answers::new([vec![Ipv4Addr::new(8, 8, 8, 8)]]));
         for scheme in ["https", "wss"] {
             let url = format!("{scheme}://{host}/mcp").parse().unwrap();
-            let end = client.connect(Target::new(url), &CancellationToken::new()).await;
+            let end = client.connect(ConnectionTarget::new(url), &CancellationToken::new()).await;
             assert!(matches!(end, Err(Error::Blocked(_))), "{host}: {end:?}");
         }
     }
@@ -104,10 +106,10 @@ async fn what_the_administrator_names_may_be_reached() {
     let server = Server::start(|seen| crate::legacy(seen).unwrap_or_else(|| crate::http::Reply::status(202))).await;
     for entry in ["printer.local".to_owned(), format!("printer.local:{}", server.port), "127.0.0.0/8".to_owned()] {
         let names = Answers::new([vec![Ipv4Addr::LOCALHOST]]);
-        let policy = Policy::new(&[entry.parse().unwrap()], false, vec![]).with_names(names);
+        let policy = NetworkPolicy::new(&[entry.parse().unwrap()], false, vec![]).with_resolver(names);
         let url = format!("http://printer.local:{}/mcp", server.port).parse().unwrap();
         let client = Client::new(GuardedHttp::new(policy).unwrap());
-        client.connect(Target::new(url), &CancellationToken::new()).await.unwrap();
+        client.connect(ConnectionTarget::new(url), &CancellationToken::new()).await.unwrap();
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use mcp::{Connection, Error, Limits};
+use mcp::{Connection, ConnectionLimits, Error};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -48,7 +48,8 @@ async fn a_server_that_drips_is_given_up() {
             let server = Server::start(move |_| drip(head)).await;
             let mut url = server.url("/mcp");
             url.set_scheme(scheme).unwrap();
-            let limits = Limits { connect: Duration::from_millis(300), ..Limits::default() };
+            let limits =
+                ConnectionLimits { connect_timeout: Duration::from_millis(300), ..ConnectionLimits::default() };
             let refused = connect_within(url, limits).await.unwrap_err().to_string();
             // To a WebSocket, what is no switch of protocols says enough.
             let expected = ["did not answer within 300 ms", "is not an MCP server"];
@@ -69,7 +70,11 @@ async fn a_list_that_drips_in_pages_is_given_up() {
         })
     })
     .await;
-    let limits = Limits { connect: crate::PATIENCE, list: Duration::from_millis(300), ..Limits::default() };
+    let limits = ConnectionLimits {
+        connect_timeout: crate::PATIENCE,
+        list_timeout: Duration::from_millis(300),
+        ..ConnectionLimits::default()
+    };
     let connection = connect_within(server.url("/mcp"), limits).await.unwrap();
     assert_eq!(connection.list_tools().await.unwrap_err().to_string(), "did not answer within 300 ms");
 }

@@ -1,7 +1,9 @@
 //! Finding out where to sign in, among servers that are wrong, hostile or old.
 
-use mcp::net::{Allow, GuardedHttp, Policy};
-use mcp::oauth::{App, Challenge, ClientKey, OAuth, RegisteredClient, Secret, SignIn, SignInError};
+use mcp::net::{AllowlistEntry, GuardedHttp, NetworkPolicy};
+use mcp::oauth::{
+    AuthChallenge, ClientKey, ClientMetadata, OAuthClient, RegisteredClient, SecretString, SignInError, SignInRequest,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -97,20 +99,21 @@ async fn discovery_does_not_lead_into_the_network() {
         _ => Reply::status(404),
     })
     .await;
-    let allow: Allow = format!("127.0.0.1:{}", outside.port).parse().unwrap();
-    let guard = GuardedHttp::new(Policy::new(&[allow], false, vec![])).unwrap();
+    let allow: AllowlistEntry = format!("127.0.0.1:{}", outside.port).parse().unwrap();
+    let guard = GuardedHttp::new(NetworkPolicy::new(&[allow], false, vec![])).unwrap();
     let redirect_uri = "https://chat.example/callback".parse().unwrap();
-    let app = App { name: "Chat".to_owned(), redirect_uri, metadata_url: None };
-    let oauth = OAuth::new(guard, app, Arc::new(Memory::default()), Arc::new(Hands::default()));
-    let owner = mcp::oauth::Owner { user: domain::UserId::fresh(), server: domain::ServerId::fresh() };
-    let wish = |path: &str, challenge| SignIn { owner, url: outside.url(path), challenge, client: None };
+    let app = ClientMetadata { name: "Chat".to_owned(), redirect_uri, metadata_url: None };
+    let oauth = OAuthClient::new(guard, app, Arc::new(Memory::default()), Arc::new(Hands::default()));
+    let owner = mcp::oauth::CredentialOwner { user: domain::UserId::fresh(), server: domain::ServerId::fresh() };
+    let wish = |path: &str, challenge| SignInRequest { owner, url: outside.url(path), challenge, client: None };
 
-    let why = oauth.start(wish("/mcp", None)).await.unwrap_err();
+    let why = oauth.start_sign_in(wish("/mcp", None)).await.unwrap_err();
     assert!(why.to_string().contains("is a private address"), "{why}");
-    let why = oauth.start(wish("/other", None)).await.unwrap_err();
+    let why = oauth.start_sign_in(wish("/other", None)).await.unwrap_err();
     assert!(matches!(why, SignInError::NotOffered), "{why}");
-    let challenge = Challenge { resource_metadata: Some(inside.url(RESOURCE).to_string()), ..Challenge::default() };
-    let why = oauth.start(wish("/mcp", Some(challenge))).await.unwrap_err();
+    let challenge =
+        AuthChallenge { resource_metadata: Some(inside.url(RESOURCE).to_string()), ..AuthChallenge::default() };
+    let why = oauth.start_sign_in(wish("/mcp", Some(challenge))).await.unwrap_err();
     assert!(why.to_string().contains("is a private address"), "{why}");
     assert!(inside.seen().is_empty());
 }
@@ -161,11 +164,12 @@ async fn a_client_that_was_registered_by_hand_is_used_and_kept() {
         })
     })
     .await;
-    let client = Some(RegisteredClient { id: "by-hand".to_owned(), key: ClientKey::Secret(Secret::new("s3cret")) });
-    let wish = SignIn { owner: person.owner, url: person.url(), challenge: None, client };
-    let started = person.oauth.start(wish).await.unwrap();
+    let client =
+        Some(RegisteredClient { id: "by-hand".to_owned(), key: ClientKey::Secret(SecretString::new("s3cret")) });
+    let wish = SignInRequest { owner: person.owner, url: person.url(), challenge: None, client };
+    let started = person.oauth.start_sign_in(wish).await.unwrap();
     assert_eq!(parameter(&started, "client_id").as_deref(), Some("by-hand"));
-    person.oauth.complete(person.owner, started.pending.clone(), super::consent(&started)).await.unwrap();
+    person.oauth.complete_sign_in(person.owner, started.pending.clone(), super::consent(&started)).await.unwrap();
     person.clock.turn(4000);
     assert_eq!(person.token().await.unwrap().as_deref(), Some("a-2"));
     for asked in person.asked("/token") {

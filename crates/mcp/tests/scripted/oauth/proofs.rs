@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use mcp::oauth::{ClientKey, RegisteredClient, Secret, SignIn, SignInError};
+use mcp::oauth::{ClientKey, RegisteredClient, SecretString, SignInError, SignInRequest};
 use serde_json::json;
 
 use super::{AUTHORITY, Person, consent, metadata, refuse};
@@ -59,12 +59,12 @@ async fn a_client_that_was_registered_by_hand_finds_out_where_its_secret_belongs
             _ => takes_both(seen),
         })
         .await;
-        let key = ClientKey::Secret(Secret::new("geheim"));
+        let key = ClientKey::Secret(SecretString::new("geheim"));
         let client = Some(RegisteredClient { id: "c-1".to_owned(), key });
-        let wish = SignIn { owner: person.owner, url: person.url(), challenge: None, client };
-        let started = person.oauth.start(wish).await.unwrap();
+        let wish = SignInRequest { owner: person.owner, url: person.url(), challenge: None, client };
+        let started = person.oauth.start_sign_in(wish).await.unwrap();
         let answer = consent(&started);
-        person.oauth.complete(person.owner, started.pending, answer).await.unwrap();
+        person.oauth.complete_sign_in(person.owner, started.pending, answer).await.unwrap();
         assert_eq!(person.grants().len(), trials);
         person.clock.turn(3590);
         assert_eq!(person.token().await.unwrap().as_deref(), Some("a-2"));
@@ -79,12 +79,12 @@ async fn a_wrong_secret_is_tried_at_both_places_and_no_more() {
         _ => takes_both(seen),
     })
     .await;
-    let key = ClientKey::Secret(Secret::new("wrong"));
+    let key = ClientKey::Secret(SecretString::new("wrong"));
     let client = Some(RegisteredClient { id: "c-1".to_owned(), key });
-    let wish = SignIn { owner: person.owner, url: person.url(), challenge: None, client };
-    let started = person.oauth.start(wish).await.unwrap();
+    let wish = SignInRequest { owner: person.owner, url: person.url(), challenge: None, client };
+    let started = person.oauth.start_sign_in(wish).await.unwrap();
     let answer = consent(&started);
-    let refused = person.oauth.complete(person.owner, started.pending, answer).await.unwrap_err();
+    let refused = person.oauth.complete_sign_in(person.owner, started.pending, answer).await.unwrap_err();
     assert!(matches!(refused, SignInError::Refused { .. }));
     assert_eq!(person.asked("/token").len(), 2);
 }

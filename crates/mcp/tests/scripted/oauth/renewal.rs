@@ -36,8 +36,8 @@ async fn two_nodes_use_a_refresh_token_once() {
     person.sign_in(None).await.unwrap();
     person.clock.turn(4000);
     let nodes = [node(&person.store, &person.clock), node(&person.store, &person.clock)];
-    let sessions: Vec<_> = nodes.iter().map(|node| node.session(person.owner, person.url())).collect();
-    for token in join_all(sessions.iter().map(mcp::oauth::Session::token)).await {
+    let sessions: Vec<_> = nodes.iter().map(|node| node.token_source(person.owner, person.url())).collect();
+    for token in join_all(sessions.iter().map(mcp::oauth::TokenSource::token)).await {
         assert_eq!(token.unwrap().unwrap().expose(), "a-2");
     }
     assert_eq!(person.grants(), ["authorization_code", "refresh_token"]);

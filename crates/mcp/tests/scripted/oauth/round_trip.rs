@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use mcp::oauth::{Callback, Owner, Pending, SignInError};
-use mcp::{CallOptions, Error, Target};
+use mcp::oauth::{CredentialOwner, PendingSignIn, SignInCallback, SignInError};
+use mcp::{CallOptions, ConnectionTarget, Error};
 use serde_json::{Map, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -25,9 +25,9 @@ async fn a_person_signs_in_and_every_request_has_the_token() {
     // What waits for the person is kept as text, and shows nothing of it in a log.
     let kept = serde_json::to_string(&started.pending).unwrap();
     assert!(!format!("{:?}", started.pending).contains(&started.state));
-    let pending: Pending = serde_json::from_str(&kept).unwrap();
+    let pending: PendingSignIn = serde_json::from_str(&kept).unwrap();
     assert_eq!(pending.owner(), person.owner);
-    person.oauth.complete(person.owner, pending, consent(&started)).await.unwrap();
+    person.oauth.complete_sign_in(person.owner, pending, consent(&started)).await.unwrap();
 
     let connection = person.connect().await.unwrap();
     connection.list_tools().await.unwrap();
@@ -62,30 +62,35 @@ async fn an_answer_counts_once_it_is_known_whose_it_is() {
     .await;
     let started = person.start(None).await.unwrap();
     let issuer = Some(started.pending.issuer().to_owned());
-    let good = || Callback { iss: issuer.clone(), ..consent(&started) };
-    let try_with = async |owner: Owner, answer: Callback| {
-        person.oauth.complete(owner, started.pending.clone(), answer).await.unwrap_err()
+    let good = || SignInCallback { iss: issuer.clone(), ..consent(&started) };
+    let try_with = async |owner: CredentialOwner, answer: SignInCallback| {
+        person.oauth.complete_sign_in(owner, started.pending.clone(), answer).await.unwrap_err()
     };
-    let other = Owner { user: domain::UserId::fresh(), ..person.owner };
+    let other = CredentialOwner { user: domain::UserId::fresh(), ..person.owner };
     assert!(matches!(try_with(other, good()).await, SignInError::State), "another person's session");
-    let forged = Callback { state: "guessed".to_owned(), ..good() };
+    let forged = SignInCallback { state: "guessed".to_owned(), ..good() };
     assert!(matches!(try_with(person.owner, forged).await, SignInError::State));
     for iss in [None, Some("https://evil.example".to_owned()), issuer.as_ref().map(|issuer| format!("{issuer}/"))] {
-        let mixed_up = Callback { iss, ..good() };
+        let mixed_up = SignInCallback { iss, ..good() };
         assert!(matches!(try_with(person.owner, mixed_up).await, SignInError::Issuer));
     }
     let words = "Click https://evil.example";
-    let error =
-        Callback { error: Some(words.to_owned()), code: None, iss: Some("https://evil.example".to_owned()), ..good() };
+    let error = SignInCallback {
+        error: Some(words.to_owned()),
+        code: None,
+        iss: Some("https://evil.example".to_owned()),
+        ..good()
+    };
     let refused = try_with(person.owner, error.clone()).await;
     assert!(!refused.to_string().contains(words), "words of somebody else are not shown");
-    let denied = Callback { error: Some("access_denied".to_owned()), ..Callback { iss: issuer.clone(), ..error } };
+    let denied =
+        SignInCallback { error: Some("access_denied".to_owned()), ..SignInCallback { iss: issuer.clone(), ..error } };
     assert_eq!(try_with(person.owner, denied).await.to_string(), "it was not allowed (access_denied)");
     person.clock.turn(11 * 60);
     assert!(matches!(try_with(person.owner, good()).await, SignInError::Expired));
     person.clock.turn(-60 * 2);
     assert!(person.asked("/token").is_empty(), "no code was given away");
-    person.oauth.complete(person.owner, started.pending.clone(), good()).await.unwrap();
+    person.oauth.complete_sign_in(person.owner, started.pending.clone(), good()).await.unwrap();
 }
 
 #[tokio::test]
@@ -94,13 +99,13 @@ async fn a_token_goes_to_no_other_server() {
     person.sign_in(None).await.unwrap();
     let other = Server::start(good).await;
     // The address of the connection was changed: what was given for the old one stays there.
-    let session = person.oauth.session(person.owner, other.url("/mcp"));
-    let target = Target::new(other.url("/mcp")).with_session(session);
+    let session = person.oauth.token_source(person.owner, other.url("/mcp"));
+    let target = ConnectionTarget::new(other.url("/mcp")).with_token_source(session);
     let refused = super::client().connect(target, &CancellationToken::new()).await.unwrap_err();
     assert!(matches!(refused, Error::Unauthorized { .. }));
     // The session is of one server and the address of another.
-    let session = person.oauth.session(person.owner, person.url());
-    let target = Target::new(other.url("/mcp")).with_session(session);
+    let session = person.oauth.token_source(person.owner, person.url());
+    let target = ConnectionTarget::new(other.url("/mcp")).with_token_source(session);
     super::client().connect(target, &CancellationToken::new()).await.unwrap_err();
     assert!(other.seen().iter().all(|seen| seen.header("authorization").is_none()));
 
@@ -144,7 +149,7 @@ async fn the_oldest_transport_carries_the_token_too() {
     .await;
     assert!(matches!(person.connect().await, Err(Error::Unauthorized { .. })));
     person.sign_in(None).await.unwrap();
-    assert_eq!(person.connect().await.unwrap().info().transport, mcp::Transport::Sse);
+    assert_eq!(person.connect().await.unwrap().info().transport, mcp::TransportKind::Sse);
     assert_eq!(person.asked("/messages").len(), 2);
 }
 
@@ -152,8 +157,8 @@ async fn the_oldest_transport_carries_the_token_too() {
 async fn a_header_of_the_persons_own_wins() {
     let person = Person::with(|_| None).await;
     person.sign_in(None).await.unwrap();
-    let target = Target::new(person.url()).with_header("Authorization", "Bearer a-key").unwrap();
-    let target = target.with_session(person.oauth.session(person.owner, person.url()));
+    let target = ConnectionTarget::new(person.url()).with_header("Authorization", "Bearer a-key").unwrap();
+    let target = target.with_token_source(person.oauth.token_source(person.owner, person.url()));
     super::client().connect(target, &CancellationToken::new()).await.unwrap();
     assert_eq!(person.asked("/mcp").last().unwrap().header("authorization"), Some("Bearer a-key"));
 }
@@ -173,7 +178,7 @@ async fn more_rights_are_asked_for_on_top_and_not_without_end() {
 
     let started = person.start(Some(challenge.clone())).await.unwrap();
     assert_eq!(parameter(&started, "scope").unwrap(), "read write");
-    person.oauth.complete(person.owner, started.pending.clone(), consent(&started)).await.unwrap();
+    person.oauth.complete_sign_in(person.owner, started.pending.clone(), consent(&started)).await.unwrap();
     // Granted, and still not enough: once more, and then never again.
     person.sign_in(Some(challenge.clone())).await.unwrap();
     assert!(matches!(person.start(Some(challenge.clone())).await, Err(SignInError::Repeated)));
@@ -205,8 +210,8 @@ async fn a_client_that_is_not_known_any_more_is_registered_anew() {
     .await;
     person.sign_in(None).await.unwrap();
     let started = person.start(None).await.unwrap();
-    let answer = Callback { code: Some("stale".to_owned()), ..consent(&started) };
-    let refused = person.oauth.complete(person.owner, started.pending, answer).await.unwrap_err();
+    let answer = SignInCallback { code: Some("stale".to_owned()), ..consent(&started) };
+    let refused = person.oauth.complete_sign_in(person.owner, started.pending, answer).await.unwrap_err();
     assert_eq!(refused.to_string(), "the sign-in server refused: without a reason (invalid_client)");
     person.sign_in(None).await.unwrap();
     assert_eq!(person.asked("/register").len(), 2);

@@ -11,7 +11,7 @@ use crate::auth::changes::{change, taken};
 use crate::auth::letters::{LinkType, note};
 use crate::auth::one_time::Issued;
 use crate::auth::refusal::{CONFLICT, EMAIL_EXISTS, NO_USER_WITH_EMAIL, Refusal};
-use crate::auth::{Auth, AuthError, accounts, email, password};
+use crate::auth::{Auth, AuthError, accounts, email};
 use crate::mail::Subject;
 
 /// Which link is wanted.
@@ -131,7 +131,7 @@ impl Auth {
                 }
                 let mut user = accounts::blank(app, email.clone());
                 if let Some(password) = password {
-                    password::check_new(&password)?;
+                    app.config.password_rules.check_new(&password, &[&email])?;
                     user.password_hash = Some(self.passwords.hash(password).await?);
                 }
                 user

@@ -12,7 +12,6 @@ use super::extract::{Address, Caller, JsonBody, UserAgent, landing, query_value}
 use crate::app::App;
 use crate::auth::accounts::{Change, NewAccount, SignedUp};
 use crate::auth::limits::Limit;
-use crate::auth::password;
 use crate::auth::refusal::{ANONYMOUS_DISABLED, CONFLICT, PHONE_SIGNUP_DISABLED, Refusal, SIGNUP_DISABLED};
 use crate::auth::{AuthError, phone};
 
@@ -77,7 +76,7 @@ fn read_new_account(app: &App, uri: &Uri, body: SignUp) -> Result<NewAccount, Au
     if password.is_empty() {
         return Err(Refusal::invalid("Signup requires a valid password").into());
     }
-    password::check_new(&password)?;
+    app.config.password_rules.check_new(&password, &[&email])?;
     if !email.is_empty() && !phone.is_empty() {
         return Err(Refusal::invalid("Only an email address or phone number should be provided on signup.").into());
     }
@@ -126,6 +125,6 @@ pub async fn update(
     let worker = app.clone();
     let work = async move { worker.auth.update_user(&worker, claims, change).await };
     // A letter that is on its way promises what is stored after it, also when the caller has gone away meanwhile.
-    let user = app.tasks.complete("change of an account", work).await.unwrap_or(Err(CONFLICT.into()))?;
+    let user = app.tasks.spawn_and_wait("change of an account", work).await.unwrap_or(Err(CONFLICT.into()))?;
     Ok(Json(user.into()))
 }

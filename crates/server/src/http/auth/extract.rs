@@ -1,23 +1,20 @@
 //! What the handlers of the auth API read from a request.
 
 use std::convert::Infallible;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::IpAddr;
 
-use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, Uri, header};
+use axum::http::{Uri, header};
 use serde::de::DeserializeOwned;
 
 use super::BODY_LIMIT;
 use crate::app::App;
-use crate::auth::address::client_address;
 use crate::auth::letters::Landing;
 use crate::auth::refusal::{BODY_BROKEN, BODY_TOO_LARGE, NO_AUTHORIZATION, Refusal};
 use crate::auth::{AuthError, Claims, pkce};
 use crate::http::body::{self, BodyError};
-use crate::http::extract::bearer;
-
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+use crate::http::extract::{address_of_request, bearer};
 
 /// What the access token of a request says. A person with a second factor may have it still to send.
 pub struct Caller(pub Claims);
@@ -65,19 +62,14 @@ fn refuse_body(error: BodyError) -> AuthError {
     }
 }
 
-/// The address a request came from: see [`client_address`].
+/// The address that a request came from: see [`address_of_request`].
 pub struct Address(pub IpAddr);
 
 impl FromRequestParts<App> for Address {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
-        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-        let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
-        let forwarded = parts.headers.get_all(FORWARDED_FOR).iter();
-        // What is no text is no address either.
-        let forwarded = forwarded.map(|value| value.to_str().unwrap_or_default());
-        Ok(Self(client_address(peer, forwarded, &app.config.trusted_proxies)))
+        Ok(Self(address_of_request(&parts.extensions, &parts.headers, &app.config.trusted_proxies)))
     }
 }
 

@@ -5,7 +5,6 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Request, State};
 use axum::http::request::Parts;
 use domain::{ChallengeId, FactorId};
 use serde::{Deserialize, Serialize};
-use store::factors::Factor;
 use store::users::User;
 use uuid::Uuid;
 
@@ -42,7 +41,8 @@ impl FromRequestParts<App> for Person {
 /// The factor that the path names, and its person, who asks.
 pub struct Own {
     claims: Claims,
-    factor: Factor,
+    user: User,
+    factor: FactorId,
 }
 
 impl FromRequestParts<App> for Own {
@@ -51,8 +51,10 @@ impl FromRequestParts<App> for Own {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, AuthError> {
         let Person { claims, user } = Person::from_request_parts(parts, app).await?;
         let Path(id) = Path::<FactorId>::from_request_parts(parts, app).await.map_err(|_| FACTOR_ID_MALFORMED)?;
-        let factor = user.factors.into_iter().find(|factor| factor.id == id).ok_or(FACTOR_NOT_FOUND)?;
-        Ok(Self { claims, factor })
+        if user.factors.iter().all(|factor| factor.id != id) {
+            return Err(FACTOR_NOT_FOUND.into());
+        }
+        Ok(Self { claims, user, factor: id })
     }
 }
 
@@ -122,7 +124,7 @@ pub async fn challenge(
     Address(address): Address,
 ) -> Result<Json<ChallengeBody>, AuthError> {
     app.auth.limits().check(Limit::FactorChallenge, address)?;
-    let invited = app.auth.challenge(&app, own.claims.user, own.factor.id, address).await?;
+    let invited = app.auth.challenge(&app, own.claims.user, own.factor, address).await?;
     Ok(Json(ChallengeBody { id: invited.id, r#type: TOTP, expires_at: invited.expires_at }))
 }
 
@@ -137,11 +139,11 @@ pub async fn verify(
     let JsonBody(body) = JsonBody::<Verify>::from_request(request, &app).await?;
     let challenge = body.challenge_id.unwrap_or(ChallengeId(Uuid::nil()));
     let answer = Answer { challenge, code: body.code.unwrap_or_default() };
-    Ok(Json(app.auth.verify_factor(&app, own.claims, own.factor.id, address, answer).await?.into()))
+    Ok(Json(app.auth.verify_factor(&app, own.claims, &own.user, own.factor, address, answer).await?.into()))
 }
 
 /// `DELETE /factors/{id}`
 pub async fn unenroll(State(app): State<App>, own: Own) -> Result<Json<UnenrolledBody>, AuthError> {
-    app.auth.unenroll(&app, own.claims, &own.factor).await?;
-    Ok(Json(UnenrolledBody { id: own.factor.id }))
+    app.auth.unenroll(&app, own.claims, &own.user, own.factor).await?;
+    Ok(Json(UnenrolledBody { id: own.factor }))
 }

@@ -148,6 +148,6 @@ pub async fn reauthenticate(State(app): State<App>, Caller(claims): Caller) -> N
     let worker = app.clone();
     let work = async move { worker.auth.reauthenticate(&worker, claims).await };
     // The code that is on its way is good also when the caller has gone away meanwhile.
-    app.tasks.complete("code for a new password", work).await.unwrap_or(Err(CONFLICT.into()))?;
+    app.tasks.spawn_and_wait("code for a new password", work).await.unwrap_or(Err(CONFLICT.into()))?;
     Ok(Json(json!({})))
 }

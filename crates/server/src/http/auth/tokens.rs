@@ -11,10 +11,10 @@ use super::absent;
 use super::body::SessionBody;
 use super::extract::{Address, Caller, JsonBody, UserAgent, query_value};
 use crate::app::App;
+use crate::auth::AuthError;
 use crate::auth::limits::Limit;
 use crate::auth::refusal::{PHONE_LOGIN_DISABLED, Refusal, UNSUPPORTED_GRANT};
 use crate::auth::sessions::Scope;
-use crate::auth::{AuthError, password};
 
 const NO_WEB3: Refusal = Refusal::absent(422, "web3_provider_disabled", "Web3 provider is disabled");
 
@@ -92,7 +92,7 @@ async fn by_password(
         (true, true) => Err(Refusal::invalid("missing email or phone").into()),
         (false, true) => {
             let password = body.password.unwrap_or_default();
-            let weakness = password::weakness(&password);
+            let weakness = app.config.password_rules.weakness(&password, &[&email]);
             let sign_in = app.auth.sign_in(app, &email, password, from, user_agent).await?;
             Ok(SessionBody::from(sign_in).with(weakness))
         }

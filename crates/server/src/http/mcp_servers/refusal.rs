@@ -40,7 +40,7 @@ impl Refusal {
     }
 
     pub fn too_large() -> Self {
-        Self::at_the_door(StatusCode::PAYLOAD_TOO_LARGE, "The message is too large or broke off.")
+        Self::at_the_door(StatusCode::PAYLOAD_TOO_LARGE, "The message is longer than 64 KiB, or broke off.")
     }
 
     pub fn unsupported_media_type() -> Self {

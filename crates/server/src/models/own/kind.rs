@@ -1,6 +1,6 @@
 //! What a provider of a person's speaks.
 
-use llm::Wire;
+use llm::ProviderApi;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -62,12 +62,12 @@ impl Kind {
     }
 
     /// What it speaks at this address.
-    pub fn wire(self, base_url: &Url) -> Wire {
+    pub fn api(self, base_url: &Url) -> ProviderApi {
         match self {
-            Self::OpenAi if base_url.host_str() == Some(OPENAI_HOST) => Wire::OpenAiResponses,
-            Self::OpenAi | Self::Ollama | Self::Compatible => Wire::OpenAiChat,
-            Self::Anthropic => Wire::Anthropic,
-            Self::Gemini => Wire::Gemini,
+            Self::OpenAi if base_url.host_str() == Some(OPENAI_HOST) => ProviderApi::OpenAiResponses,
+            Self::OpenAi | Self::Ollama | Self::Compatible => ProviderApi::OpenAiChat,
+            Self::Anthropic => ProviderApi::Anthropic,
+            Self::Gemini => ProviderApi::Gemini,
         }
     }
 }
@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn the_address_says_which_wire_it_is() {
         let at = |address: &str| address.parse::<Url>().unwrap();
-        assert_eq!(Kind::OpenAi.wire(&at("https://api.openai.com/v1")), Wire::OpenAiResponses);
-        assert_eq!(Kind::OpenAi.wire(&at("https://proxy.example/v1")), Wire::OpenAiChat);
+        assert_eq!(Kind::OpenAi.api(&at("https://api.openai.com/v1")), ProviderApi::OpenAiResponses);
+        assert_eq!(Kind::OpenAi.api(&at("https://proxy.example/v1")), ProviderApi::OpenAiChat);
         assert_eq!(Kind::Ollama.base_url(at("http://box:11434")).as_str(), "http://box:11434/v1");
         assert_eq!(Kind::Ollama.base_url(at("http://box/v1/")).as_str(), "http://box/v1/");
         assert_eq!(Kind::Compatible.base_url(at("http://box/api")).as_str(), "http://box/api");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use futures_util::StreamExt;
-use local::weights::Weights;
+use local_model::weights::WeightFile;
 use reqwest::StatusCode;
 use reqwest::header::RANGE;
 
@@ -18,7 +18,7 @@ use super::progress::Progress;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Fetches a file of weights from `from` into `folder`, unless it is there.
-pub async fn fetch(weights: &Weights, from: &str, folder: &Path) -> anyhow::Result<()> {
+pub async fn fetch(weights: &WeightFile, from: &str, folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let file = folder.join(weights.file_name);
     // Two commands at once share one download: the second waits, and finds the file.
@@ -47,7 +47,7 @@ pub async fn fetch(weights: &Weights, from: &str, folder: &Path) -> anyhow::Resu
 }
 
 /// Brings what is missing of the part, and gives the digest of all of it.
-async fn download(weights: &Weights, from: &str, part: &Path) -> anyhow::Result<String> {
+async fn download(weights: &WeightFile, from: &str, part: &Path) -> anyhow::Result<String> {
     let cannot_write = || format!("cannot write to {}", part.display());
     let mut target = OpenOptions::new().read(true).append(true).create(true).open(part).with_context(cannot_write)?;
     let mut done = target.metadata().with_context(cannot_write)?.len();

@@ -8,7 +8,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::domains;
-use crate::secrets::Secrets;
+use platform::SecretSealer;
 
 /// Where the seal is good for.
 const PLACE: &str = "apps/frame";
@@ -104,6 +104,8 @@ impl Frame {
             format!("frame-src {}", or_none(&self.frame_domains)),
             format!("base-uri {}", or_none(&self.base_uri_domains)),
             "object-src 'none'".to_owned(),
+            // Of CSP 3; no browser follows it yet, and those that do not know it pass over it.
+            "webrtc 'block'".to_owned(),
             "form-action 'none'".to_owned(),
             format!("frame-ancestors {embedder}"),
             format!("sandbox {flags}"),
@@ -123,12 +125,12 @@ impl Frame {
     }
 
     /// As a piece of an address.
-    pub fn seal(&self, secrets: &Secrets) -> anyhow::Result<String> {
+    pub fn seal(&self, secrets: &SecretSealer) -> anyhow::Result<String> {
         Ok(URL_SAFE_NO_PAD.encode(secrets.seal(PLACE, &serde_json::to_vec(self)?)?))
     }
 
     /// What [`Frame::seal`] has made; nothing else.
-    pub fn open(secrets: &Secrets, text: &str) -> Option<Self> {
+    pub fn open(secrets: &SecretSealer, text: &str) -> Option<Self> {
         let sealed = URL_SAFE_NO_PAD.decode(text).ok()?;
         serde_json::from_slice(&secrets.open(PLACE, &sealed).ok()?).ok()
     }
@@ -146,7 +148,7 @@ mod tests {
             frame.content_security_policy("'self'", "allow-scripts"),
             "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; \
              font-src data:; media-src data: blob:; connect-src 'none'; frame-src 'none'; base-uri 'none'; \
-             object-src 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
+             object-src 'none'; webrtc 'block'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
         );
         let policy = frame.permissions_policy();
         assert!(policy.starts_with("camera=(), microphone=(), geolocation=(), clipboard-write=()"), "{policy}");
@@ -179,7 +181,7 @@ mod tests {
 
     #[test]
     fn what_is_sealed_is_read_back_and_what_is_changed_is_not() {
-        let secrets = Secrets::from_base64("test", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=").unwrap();
+        let secrets = SecretSealer::from_base64("test", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=").unwrap();
         let frame = Frame { connect_domains: vec!["https://a.example".into()], ..Frame::default() };
         let sealed = frame.seal(&secrets).unwrap();
         assert_eq!(Frame::open(&secrets, &sealed), Some(frame));

@@ -73,8 +73,8 @@ impl From<store::Error> for DriveError {
     }
 }
 
-impl From<crate::secrets::Error> for DriveError {
-    fn from(error: crate::secrets::Error) -> Self {
+impl From<platform::secret_sealing::SealError> for DriveError {
+    fn from(error: platform::secret_sealing::SealError) -> Self {
         Self::Internal(error.into())
     }
 }

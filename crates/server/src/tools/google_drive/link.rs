@@ -12,7 +12,7 @@ use url::Url;
 use super::error::DriveError;
 use super::{PROVIDER, token, tokens};
 use crate::app::App;
-use crate::secrets::{self, random};
+use platform::secret_sealing::{SealError, random_bytes};
 
 /// How long a person may take at Google's, in seconds.
 pub const LIFETIME: i64 = 600;
@@ -129,8 +129,8 @@ fn redirect(app: &App) -> Result<Url, DriveError> {
 }
 
 /// 256 random bits as 43 characters, which suit a state, a code verifier and a cookie alike.
-fn token_text() -> Result<String, secrets::Error> {
-    Ok(URL_SAFE_NO_PAD.encode(random::<32>()?))
+fn token_text() -> Result<String, SealError> {
+    Ok(URL_SAFE_NO_PAD.encode(random_bytes::<32>()?))
 }
 
 fn place(state: &str) -> String {

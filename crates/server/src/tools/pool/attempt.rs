@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use domain::tool::ToolDefinition;
 use domain::{Timestamp, UserId};
-use mcp::oauth::Challenge;
+use mcp::oauth::AuthChallenge;
 use store::servers::Server;
 use tokio_util::sync::CancellationToken;
 
 use super::health::Health;
 use super::slot::{Known, Slot};
 use crate::app::App;
-use crate::secrets::random;
 use crate::tools::view::ConnectionStatus;
 use crate::tools::{Opened, Origin, ProbeError, has_authorization, headers, sign_in};
+use platform::secret_sealing::random_bytes;
 
 /// What is said of a server that turns everybody away who is not signed in; reads on from its name.
 pub const WANTS_SIGN_IN: &str = "wants you to sign in; you can do that in the MCP Servers tab";
@@ -40,7 +40,7 @@ pub struct Unconnected {
     /// Reads on from the server's name.
     reason: String,
     /// What the server wants first, where the person can sign in.
-    challenge: Option<Challenge>,
+    challenge: Option<AuthChallenge>,
 }
 
 impl From<String> for Unconnected {
@@ -66,7 +66,8 @@ pub async fn connect(
         Some(challenge) => Unconnected { reason: WANTS_SIGN_IN.to_owned(), challenge: Some(challenge.clone()) },
         None => error.to_string().into(),
     };
-    let connection = app.tools.client.connect(target.with_session(session.clone()), gone).await.map_err(refused)?;
+    let connection =
+        app.tools.client.connect(target.with_token_source(session.clone()), gone).await.map_err(refused)?;
     match connection.list_tools().await {
         Ok(tools) => {
             let signed_in = session.token().await.is_ok_and(|token| token.is_some());
@@ -168,5 +169,5 @@ fn stand_in(app: &App, known: &mut Known, reason: String) -> Result<Opened, Stri
 
 /// For spreading attempts; no attempt is worth an error when there is no randomness.
 pub fn random_byte() -> u8 {
-    random::<1>().map_or(u8::MAX, |[byte]| byte)
+    random_bytes::<1>().map_or(u8::MAX, |[byte]| byte)
 }

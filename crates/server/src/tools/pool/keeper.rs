@@ -28,7 +28,7 @@ impl Pool {
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 tokio::select! {
-                    () = inner.tasks.stopping().cancelled() => return,
+                    () = inner.tasks.shutdown_token().cancelled() => return,
                     _ = ticks.tick() => inner.tools.pool.look(&inner),
                 }
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use domain::tool::ToolDefinition;
 use domain::{ServerId, Timestamp, UserId};
 use mcp::ServerInfo;
-use mcp::oauth::Challenge;
+use mcp::oauth::AuthChallenge;
 use serde_json::Value;
 use store::listings::Listing;
 use store::servers::Server;
@@ -53,7 +53,7 @@ pub struct Known {
     pub listed_at: Option<Timestamp>,
     pub fallback: bool,
     /// What the server wants before it goes on.
-    pub challenge: Option<Challenge>,
+    pub challenge: Option<AuthChallenge>,
     pub signed_in: bool,
     pub latency_ms: Option<u64>,
     pub checked_at: Option<Timestamp>,

@@ -1,28 +1,41 @@
 //! What an open connection brings: tools that change, and its end.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use store::listings::Listing;
+use tokio::time::Sleep;
 
 use super::attempt::{listed, random_byte};
 use super::lost;
 use super::slot::Slot;
 use crate::app::App;
 
+/// Time after a listing in which a server's tools are not listed again. What it tells meanwhile is one more listing after it.
+const RELIST_INTERVAL: Duration = Duration::from_secs(2);
+
 /// Lists again when the server says that its tools changed, and says so when the connection is gone. This does not keep
 /// the connection open.
 pub fn follow(app: &App, slot: Arc<Slot>, connection: &mcp::Connection) {
     let inner = app.clone();
     let mut changed = connection.tools_changed();
-    let end = connection.end();
+    let end = connection.closed_owned();
     app.tasks.spawn("watch connection", async move {
         let mut end = std::pin::pin!(end);
+        let mut quiet: Option<Pin<Box<Sleep>>> = None;
         loop {
             let is_over = tokio::select! {
-                () = inner.tasks.stopping().cancelled() => return,
+                () = inner.tasks.shutdown_token().cancelled() => return,
                 () = slot.gone.cancelled() => return,
                 () = &mut end => true,
-                Ok(()) = changed.changed() => false,
+                // The channel holds the last of the changes that are told during the pause.
+                Ok(()) = async {
+                    if let Some(quiet) = &mut quiet {
+                        quiet.as_mut().await;
+                    }
+                    changed.changed().await
+                } => false,
             };
             // Who closed it on our side, or opened another one, has said why already.
             let current = slot.known().connection.filter(|open| open.tools_changed().same_channel(&changed));
@@ -33,6 +46,7 @@ pub fn follow(app: &App, slot: Arc<Slot>, connection: &mcp::Connection) {
                 return;
             }
             list_again(&inner, &slot, &connection).await;
+            quiet = Some(Box::pin(tokio::time::sleep(RELIST_INTERVAL)));
         }
     });
 }

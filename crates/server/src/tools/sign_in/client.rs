@@ -1,7 +1,7 @@
 //! Clients that people registered at an authorization server by hand, and entered here.
 
 use domain::UserId;
-use mcp::oauth::{ClientKey, RegisteredClient, Secret};
+use mcp::oauth::{ClientKey, RegisteredClient, SecretString};
 use serde::{Deserialize, Serialize};
 use store::servers::Server;
 
@@ -19,7 +19,7 @@ pub struct EnteredClient {
 impl EnteredClient {
     /// A client for the server of this connection.
     pub fn new(server: &Server, id: String, secret: Option<String>) -> Self {
-        let key = secret.map_or(ClientKey::None, |secret| ClientKey::Secret(Secret::new(secret)));
+        let key = secret.map_or(ClientKey::None, |secret| ClientKey::Secret(SecretString::new(secret)));
         Self { url: server.url.clone(), issuer: None, client: RegisteredClient { id, key } }
     }
 

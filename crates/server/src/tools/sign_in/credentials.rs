@@ -7,13 +7,13 @@ use std::time::Duration;
 use domain::{Clock, ids};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp::oauth::{CredentialStore, Credentials, Owner, StoreError};
+use mcp::oauth::{CredentialOwner, CredentialStore, CredentialStoreError, Credentials};
 use store::Store;
 use store::server_sign_ins::{Lease, ServerCredential};
 use uuid::Uuid;
 
-use crate::secrets::Secrets;
-use crate::tasks::Tasks;
+use platform::BackgroundTasks;
+use platform::SecretSealer;
 
 /// A node that holds the lock longer is gone, in seconds. A renewal takes 10 s at most.
 const LEASE: i64 = 30;
@@ -25,9 +25,9 @@ const LOOKS: usize = 700;
 /// The sealed credentials of everybody.
 pub struct SealedCredentials {
     store: Store,
-    secrets: Arc<Secrets>,
+    secrets: Arc<SecretSealer>,
     clock: Arc<dyn Clock>,
-    tasks: Tasks,
+    tasks: BackgroundTasks,
 }
 
 impl fmt::Debug for SealedCredentials {
@@ -38,11 +38,11 @@ impl fmt::Debug for SealedCredentials {
 
 impl SealedCredentials {
     /// Keeps them in `store`.
-    pub fn new(store: Store, secrets: Arc<Secrets>, clock: Arc<dyn Clock>, tasks: Tasks) -> Self {
+    pub fn new(store: Store, secrets: Arc<SecretSealer>, clock: Arc<dyn Clock>, tasks: BackgroundTasks) -> Self {
         Self { store, secrets, clock, tasks }
     }
 
-    async fn try_lock(&self, owner: Owner, holder: Uuid) -> Result<bool, StoreError> {
+    async fn try_lock(&self, owner: CredentialOwner, holder: Uuid) -> Result<bool, CredentialStoreError> {
         let now = self.clock.now();
         let lease = Lease { holder, now, until: now.plus_seconds(LEASE) };
         self.store.lock_server_credentials(owner.user, owner.server, lease).await.map_err(failed)
@@ -50,7 +50,7 @@ impl SealedCredentials {
 }
 
 impl CredentialStore for SealedCredentials {
-    fn load(&self, owner: Owner) -> BoxFuture<'_, Result<Vec<Credentials>, StoreError>> {
+    fn load(&self, owner: CredentialOwner) -> BoxFuture<'_, Result<Vec<Credentials>, CredentialStoreError>> {
         async move {
             let sealed = self.store.list_server_credentials(owner.user, owner.server).await.map_err(failed)?;
             sealed.iter().map(|sealed| open(&self.secrets, owner, sealed)).collect()
@@ -58,7 +58,11 @@ impl CredentialStore for SealedCredentials {
         .boxed()
     }
 
-    fn save(&self, owner: Owner, credentials: Credentials) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn save(
+        &self,
+        owner: CredentialOwner,
+        credentials: Credentials,
+    ) -> BoxFuture<'_, Result<(), CredentialStoreError>> {
         async move {
             let plain = serde_json::to_vec(&credentials).map_err(|_| unreadable())?;
             let place = place(owner, credentials.issuer());
@@ -69,11 +73,11 @@ impl CredentialStore for SealedCredentials {
         .boxed()
     }
 
-    fn delete(&self, owner: Owner) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn delete(&self, owner: CredentialOwner) -> BoxFuture<'_, Result<(), CredentialStoreError>> {
         async move { self.store.delete_server_credentials(owner.user, owner.server).await.map_err(failed) }.boxed()
     }
 
-    fn lock(&self, owner: Owner) -> BoxFuture<'_, Result<Box<dyn Send>, StoreError>> {
+    fn lock(&self, owner: CredentialOwner) -> BoxFuture<'_, Result<Box<dyn Send>, CredentialStoreError>> {
         async move {
             let holder = ids::fresh();
             for _ in 0..LOOKS {
@@ -83,7 +87,7 @@ impl CredentialStore for SealedCredentials {
                 }
                 tokio::time::sleep(LOOK).await;
             }
-            Err(StoreError("somebody else is changing them".to_owned()))
+            Err(CredentialStoreError("somebody else is changing them".to_owned()))
         }
         .boxed()
     }
@@ -92,8 +96,8 @@ impl CredentialStore for SealedCredentials {
 /// The lock; given back when it is dropped.
 struct Held {
     store: Store,
-    tasks: Tasks,
-    owner: Owner,
+    tasks: BackgroundTasks,
+    owner: CredentialOwner,
     holder: Uuid,
 }
 
@@ -109,21 +113,25 @@ impl Drop for Held {
 }
 
 /// Opens a sealed set.
-pub fn open(secrets: &Secrets, owner: Owner, sealed: &ServerCredential) -> Result<Credentials, StoreError> {
+pub fn open(
+    secrets: &SecretSealer,
+    owner: CredentialOwner,
+    sealed: &ServerCredential,
+) -> Result<Credentials, CredentialStoreError> {
     let plain = secrets.open(&place(owner, &sealed.issuer), &sealed.secret).map_err(|_| unreadable())?;
     serde_json::from_slice(&plain).map_err(|_| unreadable())
 }
 
-fn place(owner: Owner, issuer: &str) -> String {
+fn place(owner: CredentialOwner, issuer: &str) -> String {
     format!("server_credentials/secret/{}/{}/{issuer}", owner.user, owner.server)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
-fn failed(error: store::Error) -> StoreError {
+fn failed(error: store::Error) -> CredentialStoreError {
     tracing::error!(%error, "credentials could not be read or written");
-    StoreError("the database failed".to_owned())
+    CredentialStoreError("the database failed".to_owned())
 }
 
-fn unreadable() -> StoreError {
-    StoreError("they cannot be opened with this master key".to_owned())
+fn unreadable() -> CredentialStoreError {
+    CredentialStoreError("they cannot be opened with this master key".to_owned())
 }

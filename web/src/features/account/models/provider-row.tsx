@@ -1,13 +1,12 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Cpu, Pencil, Trash2 } from "lucide-react";
 import { useId, useState } from "react";
 import { t } from "@/lib/models-text";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQueryClient } from "@/lib/query/use-query";
 import type { SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";
 import { toast } from "@/ui/toast";
-import { ConfirmButton } from "../confirm-button";
+import { ConfirmButton } from "@/ui/confirm-button";
 import { focusSection } from "../section";
 import { ProviderForm } from "./provider-form";
 import {

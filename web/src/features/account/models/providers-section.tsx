@@ -1,7 +1,6 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { t } from "@/lib/models-text";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import type { SignedInUser } from "@/lib/session";
 import { FailedRow, LoadingRow } from "../load-state";
 import { Section } from "../section";

@@ -1,5 +1,5 @@
+import { queryOptions } from "@tanstack/react-query";
 import { callApi } from "@/lib/api-client";
-import { queryOptions } from "@/lib/query/use-query";
 
 import type { UsageReport } from "./usage";
 

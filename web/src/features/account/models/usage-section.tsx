@@ -1,7 +1,7 @@
+import { useQuery } from "@tanstack/react-query";
 import { Download } from "lucide-react";
 import { useState } from "react";
 import { t } from "@/lib/models-text";
-import { useQuery } from "@/lib/query/use-query";
 import { saveFile } from "@/lib/save-file";
 import type { SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";

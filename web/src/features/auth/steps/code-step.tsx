@@ -1,11 +1,10 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { CodeField } from "@/account-parts/code-field";
 import { codeErrorWords, factorName, factorsQuery } from "@/account-parts/factors";
 import { focusNow } from "@/account-parts/focus-now";
 import { t } from "@/lib/account-text";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
-import { auth, dropSession, type SignedInUser } from "@/lib/session";
+import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Field, Select } from "@/ui/field";
@@ -65,7 +64,7 @@ export function CodeStep({ user }: { user: SignedInUser }) {
           error={error ?? (factors.error ? common("error.unreachable") : undefined)}
         />
         <SubmitButton busy={verify.isPending}>{t("account.code.verify")}</SubmitButton>
-        <Button variant="quiet" className="-mb-2" onClick={() => void dropSession()}>
+        <Button variant="quiet" className="-mb-2" onClick={() => void signOut()}>
           {t("account.otherAccount")}
         </Button>
       </Form>

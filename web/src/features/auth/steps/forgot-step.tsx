@@ -1,15 +1,16 @@
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { focusNow } from "@/account-parts/focus-now";
 import { ResendButton } from "@/account-parts/resend-button";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
-import { useMutation } from "@/lib/query/use-mutation";
 import { auth } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { EmailField } from "@/ui/email-field";
 import { Form, SubmitButton } from "@/ui/form";
 import type { StepProps } from "../auth-step";
 import { BackButton } from "./back-button";
+import { MailedCodeForm } from "./mailed-code-form";
 import { StepHead } from "./step-head";
 
 /** Asks for a link to a new password. What follows is the same whether or not there is such an account. */
@@ -30,7 +31,8 @@ export function ForgotStep({ email, onEmail, onStep }: StepProps) {
         <StepHead title={t("account.mail.check")} focus>
           {t("account.forgot.sent", { email: sentTo })}
         </StepHead>
-        <div className="grid gap-2">
+        <MailedCodeForm email={sentTo} type="recovery" />
+        <div className="mt-2 grid gap-2">
           <ResendButton send={() => send(sentTo)} mailed className="w-full" />
           <BackButton onStep={onStep} />
         </div>

@@ -1,10 +1,13 @@
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { focusNow } from "@/account-parts/focus-now";
 import { PasswordField } from "@/account-parts/password-field";
+import { ProofHost } from "@/account-parts/proof-dialog";
+import { useRevocation } from "@/account-parts/revocation";
+import { withProof } from "@/account-parts/step-up";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
-import { useMutation } from "@/lib/query/use-mutation";
-import { auth, dropSession, type SignedInUser } from "@/lib/session";
+import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Form, SubmitButton } from "@/ui/form";
@@ -14,8 +17,14 @@ import { StepHead } from "./step-head";
 /** Chooses a new password after a mailed link. The page moves on by itself, when the auth client reports the change. */
 export function PasswordStep({ user }: { user: SignedInUser }) {
   const [password, setPassword] = useState("");
+  const { choices, revoke } = useRevocation(user);
   const change = useMutation({
-    mutationFn: async () => (await auth.updateUser({ password })).error,
+    mutationFn: async () => {
+      const { error } = await withProof(() => auth.updateUser({ password }));
+      // Before the page moves on, which it does by itself.
+      if (error === null) await revoke();
+      return error;
+    },
     onSuccess: (error) => {
       if (error !== null) return;
       toast({
@@ -42,11 +51,13 @@ export function PasswordStep({ user }: { user: SignedInUser }) {
           onChange={setPassword}
           error={change.data ? authErrorWords(change.data) : undefined}
         />
+        {choices}
         <SubmitButton busy={change.isPending}>{t("account.newPassword.save")}</SubmitButton>
-        <Button variant="quiet" className="-mb-2" onClick={() => void dropSession()}>
+        <Button variant="quiet" className="-mb-2" onClick={() => void signOut()}>
           {t("account.otherAccount")}
         </Button>
       </Form>
+      <ProofHost user={user} />
     </>
   );
 }

@@ -1,6 +1,9 @@
+import { UserQueries } from "@/lib/user-queries";
 import type { AuthStep, StepProps } from "../auth-step";
 import { CodeStep } from "./code-step";
+import { ConfirmedStep } from "./confirmed-step";
 import { ForgotStep } from "./forgot-step";
+import { LinkElsewhereStep } from "./link-elsewhere-step";
 import { LinkFailedStep } from "./link-failed-step";
 import { PasswordStep } from "./password-step";
 import { UnconfirmedStep } from "./unconfirmed-step";
@@ -10,7 +13,15 @@ interface Props extends StepProps {
 }
 
 /** Whatever the card of the sign-in screen shows beside the two forms. */
-export function Step({ step, ...shared }: Props) {
+export function Step(props: Props) {
+  return (
+    <UserQueries key={"user" in props.step ? props.step.user.id : ""}>
+      <StepCard {...props} />
+    </UserQueries>
+  );
+}
+
+function StepCard({ step, ...shared }: Props) {
   switch (step.kind) {
     case "welcome":
       return null;
@@ -18,6 +29,10 @@ export function Step({ step, ...shared }: Props) {
       return <ForgotStep {...shared} />;
     case "unconfirmed":
       return <UnconfirmedStep mailed={step.mailed} {...shared} />;
+    case "confirmed":
+      return <ConfirmedStep {...shared} />;
+    case "link-elsewhere":
+      return <LinkElsewhereStep {...shared} />;
     case "link-failed":
       return <LinkFailedStep {...shared} />;
     case "needs-code":

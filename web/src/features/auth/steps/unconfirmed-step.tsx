@@ -3,6 +3,7 @@ import { t } from "@/lib/account-text";
 import { auth } from "@/lib/session";
 import type { StepProps } from "../auth-step";
 import { BackButton } from "./back-button";
+import { MailedCodeForm } from "./mailed-code-form";
 import { StepHead } from "./step-head";
 
 /** The account is there and waits for its e-mail to be confirmed. */
@@ -13,7 +14,8 @@ export function UnconfirmedStep({ email, mailed, onStep }: StepProps & { mailed:
       <StepHead title={t("account.mail.check")} focus>
         {t(mailed ? "account.unconfirmed.sent" : "account.unconfirmed.earlier", { email })}
       </StepHead>
-      <div className="grid gap-2">
+      <MailedCodeForm email={email} type="signup" />
+      <div className="mt-2 grid gap-2">
         <ResendButton send={send} mailed={mailed} className="w-full" />
         <BackButton onStep={onStep} />
       </div>

@@ -1,4 +1,4 @@
-import { queryOptions } from "@/lib/query/use-query";
+import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
 
 /** What is known of a model; what is not known is left out. */

@@ -1,4 +1,4 @@
-import { queryOptions } from "@/lib/query/use-query";
+import { queryOptions } from "@tanstack/react-query";
 import { callApi } from "@/lib/api-client";
 import { deleteRows, insertRow, readRows } from "@/lib/rows";
 
@@ -25,7 +25,7 @@ export function titleOf(message: string): string {
   return characters.length > TITLE_LENGTH ? `${characters.slice(0, TITLE_LENGTH).join("")}...` : message;
 }
 
-/** The person's chats, the latest first. There is always one to be in: it is made when all others are put away. */
+/** Returns the query for the user's chats, the latest first. */
 export function sessionsQuery(userId: string) {
   return queryOptions({
     queryKey: ["chat-sessions", userId],
@@ -35,12 +35,11 @@ export function sessionsQuery(userId: string) {
         callApi<Record<"pinned" | "archived", string[]>>("/api/sessions/marks"),
       ]);
       const [pinned, archived] = [new Set(marks.pinned), new Set(marks.archived)];
-      const list = found.map((chat) => ({
+      return found.map((chat) => ({
         ...chat,
         pinned: pinned.has(chat.id),
         archived: archived.has(chat.id),
       }));
-      return list.some((chat) => !chat.archived) ? list : [await createSession(userId), ...list];
     },
   });
 }

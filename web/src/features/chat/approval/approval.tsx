@@ -1,7 +1,7 @@
+import { useMutation } from "@tanstack/react-query";
 import { PencilLine } from "lucide-react";
 import { use, useId, useLayoutEffect, useRef, useState } from "react";
 import { isObject, parseJson, stringifyJson } from "@/lib/json";
-import { useMutation } from "@/lib/query/use-mutation";
 import { showInvisible } from "@/lib/show-invisible";
 import { TextBlock } from "@/tool-result/text-block";
 import { Button } from "@/ui/button";
@@ -94,7 +94,16 @@ export function Approval({ part, question }: ApprovalProps) {
           {answer.error.message}
         </p>
       )}
-      <div className="flex flex-wrap gap-2">
+      {/* However long the call is, its answers and its name stay in sight; the edge of the transcript fades. */}
+      <div
+        role="group"
+        aria-label={t("approval.title", { tool: part.toolName, server })}
+        className="sticky bottom-5 -mx-3.5 -mb-3.5 flex flex-wrap gap-2 rounded-b-md bg-surface px-3.5 pt-2 pb-3.5"
+      >
+        <p className="flex w-full min-w-0 items-baseline gap-2 text-sm">
+          <span className="min-w-0 font-medium wrap-anywhere">{part.toolName}</span>
+          <span className="min-w-0 truncate text-ink-2">{server}</span>
+        </p>
         <Button size="sm" aria-disabled={answer.isPending} onClick={() => say("once")}>
           {t("approval.once")}
         </Button>

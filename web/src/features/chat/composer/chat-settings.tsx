@@ -1,8 +1,7 @@
+import { queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { callApi, jsonBody } from "@/lib/api-client";
 import { t } from "@/lib/models-text";
-import { useMutation } from "@/lib/query/use-mutation";
-import { queryOptions, useQuery, useQueryClient } from "@/lib/query/use-query";
 import { ModelSettingsForm } from "@/model-settings/model-settings-form";
 import type { ModelSettings } from "@/model-settings/settings";
 import { toast } from "@/ui/toast";

@@ -1,7 +1,16 @@
 import { ArrowUp, ListPlus, Square } from "lucide-react";
-import { type KeyboardEvent, lazy, type Ref, Suspense, useImperativeHandle, useState } from "react";
-import { isComposing } from "@/lib/is-composing";
+import {
+  type KeyboardEvent,
+  type Ref,
+  Suspense,
+  useImperativeHandle,
+  useLayoutEffect,
+  useState,
+} from "react";
+import { lazyPart } from "@/lib/lazy-part";
+import { isComposing, isSending } from "@/lib/is-composing";
 import { t } from "@/lib/t";
+import { growWithText } from "@/ui/grow-with-text";
 import type { ChatStore } from "../stream/chat-store";
 import type { TurnRequest } from "../stream/chat-contract";
 import { useChatStatus } from "../use-chat-store";
@@ -25,8 +34,8 @@ interface ComposerProps extends ComposerOptions {
 }
 
 // Little waits, and what there is to read comes first.
-const FileHost = lazy(async () => ({ default: (await import("../files/file-host")).FileHost }));
-const Queue = lazy(async () => ({ default: (await import("../queue/queue")).Queue }));
+const FileHost = lazyPart(async () => (await import("../files/file-host")).FileHost);
+const Queue = lazyPart(async () => (await import("../queue/queue")).Queue);
 
 const BUTTON =
   "grid size-9 shrink-0 place-items-center rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 max-phone:[button+&]:ml-1 [&_svg]:size-4";
@@ -40,6 +49,7 @@ function isPasted(event: Event): boolean {
 export function Composer({ ref, ...options }: ComposerProps) {
   const { store, tools } = options;
   const { field, text, write, fill, submit, take, attached } = useComposer(options);
+  useLayoutEffect(() => growWithText(field.current));
   const offers = useOffers({ field, text, write, attached });
   useImperativeHandle(ref, () => ({ fill, take, focus: () => field.current?.focus() }));
   const { phase } = useChatStatus(store);
@@ -61,19 +71,22 @@ export function Composer({ ref, ...options }: ComposerProps) {
     }
     if (event.key === "Escape" && busy && !composing) stop();
     if (event.key === "ArrowUp" && text === "" && !busy) store.edited.set(lastWords(store));
-    if (event.key !== "Enter" || event.shiftKey || composing) return;
+    if (!isSending(event)) return;
     event.preventDefault();
     void submit();
   }
 
   return (
-    <div className="px-5 pb-4 max-wide:px-2.5 max-wide:pb-2.5">
+    <div className="px-5 pb-4 max-wide:px-2.5 max-wide:pb-2.5 short:pb-1.5">
       <div className="mx-auto max-w-measure">
         <Suspense>
           <Queue chatId={options.chatId} store={store} />
         </Suspense>
         <QuickTools tools={tools} onFill={fill} />
-        <div className="relative rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 shadow-raised transition-colors duration-150 focus-within:border-ink-3">
+        <div
+          data-composer=""
+          className="relative rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 short:pt-2 short:pb-1 shadow-raised transition-colors duration-150 focus-within:border-ink-3"
+        >
           {offers.host}
           <div ref={setSlot} />
           <textarea
@@ -90,9 +103,9 @@ export function Composer({ ref, ...options }: ComposerProps) {
             }}
             onSelect={() => offers.onWrite()}
             onKeyDown={onKeyDown}
-            className="block field-sizing-content max-h-[40dvh] min-h-7 w-full resize-none bg-transparent outline-none"
+            className="block field-sizing-content max-h-[40dvh] short:max-h-[20dvh] min-h-7 w-full resize-none bg-transparent outline-none"
           />
-          <div className="mt-1 -ml-2 flex items-center gap-1.5 max-phone:gap-0">
+          <div className="mt-1 -ml-2 flex flex-wrap short:mt-0 items-center gap-1.5 max-phone:gap-0">
             <Suspense fallback={<span className="size-[30px] touch:size-11" />}>
               <FileHost {...{ field, text, write, attached, slot }} chatId={options.chatId} />
             </Suspense>

@@ -1,11 +1,35 @@
+import { readSession } from "@/lib/session";
 import { temporaryChats } from "@/lib/temporary-chats";
+import { forgetAfter } from "@/lib/user-data";
 
-const key = (chatId: string): string => `ai-chat-mcp.draft.${chatId}`;
+const prefix = "ai-chat-mcp.draft.";
+const userPrefix = (): string => {
+  const session = readSession();
+  return `${prefix}${"user" in session ? session.user.id : ""}.`;
+};
+const key = (chatId: string): string => `${userPrefix()}${chatId}`;
 
 /** The drafts of chats that are not kept: they go with the page. */
 const unkept = new Map<string, string>();
 
 const isUnkept = (chatId: string): boolean => [...temporaryChats].some((id) => chatId.endsWith(id));
+
+forgetAfter("session", () => unkept.clear());
+forgetAfter("user", forgetOthersDrafts);
+// Another user may have closed the browser without signing out; their drafts are still in its storage.
+if ("user" in readSession()) forgetOthersDrafts();
+
+/** Removes the stored drafts of all but the signed-in user. */
+function forgetOthersDrafts(): void {
+  // Whose they are is not known yet.
+  if (readSession().status === "checking") return;
+  try {
+    for (const stored of Object.keys(localStorage))
+      if (stored.startsWith(prefix) && !stored.startsWith(userPrefix())) localStorage.removeItem(stored);
+  } catch {
+    // Without storage no draft was kept.
+  }
+}
 
 /** The text that was typed in a chat and not yet taken by the server. */
 export function readDraft(chatId: string): string {

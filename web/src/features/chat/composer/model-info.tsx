@@ -1,15 +1,15 @@
 import { ChevronDown } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { Suspense } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import { Popover } from "@/ui/popover";
 import { useChatModel } from "./use-chat-model";
 
-const ModelDetails = lazy(async () => ({ default: (await import("./model-details")).ModelDetails }));
+const ModelDetails = lazyPart(async () => (await import("./model-details")).ModelDetails);
 
 /** The model that answers, by name; opens what there is to know about it. */
 export function ModelInfo({ chatId, toolCount }: { chatId: string; toolCount: number }) {
-  const [open, setOpen] = useState(false);
   const { model } = useChatModel(chatId);
   if (!model) return null;
   return (
@@ -23,11 +23,12 @@ export function ModelInfo({ chatId, toolCount }: { chatId: string; toolCount: nu
       triggerClassName={`${buttonClass({ variant: "quiet", size: "sm" })} min-w-0 max-w-56`}
       triggerLabel={t("chat.model.trigger", { name: model.name })}
       label={t("chat.model.label")}
-      onToggle={setOpen}
-      className="w-[min(340px,calc(100vw-20px))] [position-area:top_span-right]!"
+      side="top"
+      align="start"
+      className="w-[min(340px,calc(100vw-20px))]"
     >
       <Suspense fallback={<h3 className="p-3 text-md">{model.name}</h3>}>
-        {open && <ModelDetails chatId={chatId} model={model} toolCount={toolCount} />}
+        <ModelDetails chatId={chatId} model={model} toolCount={toolCount} />
       </Suspense>
     </Popover>
   );

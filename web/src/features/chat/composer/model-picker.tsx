@@ -1,20 +1,17 @@
-import { Star } from "lucide-react";
-import { type KeyboardEvent, useRef, useState } from "react";
-import { cn } from "@/lib/cn";
+import { Combobox } from "@base-ui/react/combobox";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Check, Star } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
 import { t } from "@/lib/models-text";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { t as common } from "@/lib/t";
-import { IconButton } from "@/ui/button";
+import { iconButtonClass } from "@/ui/button";
 import { Input } from "@/ui/field";
-import { closePopover } from "@/ui/popover";
+import { useClosePopover } from "@/ui/popover";
 import { toast } from "@/ui/toast";
 import { chatModelQuery, chooseModel, markFavourite, type Model, modelsQuery } from "../api/models";
 import { ChatSettings } from "./chat-settings";
 import { FactsLine } from "./facts-line";
 import { groupModels } from "./group-models";
-
-/** So many models are seen at a glance. */
-const FEW = 6;
 
 interface ModelPickerProps {
   chatId: string;
@@ -27,9 +24,15 @@ export function ModelPicker({ chatId, model }: ModelPickerProps) {
   const client = useQueryClient();
   const { data } = useQuery(modelsQuery);
   const [typed, setTyped] = useState("");
-  const root = useRef<HTMLDivElement>(null);
+  const close = useClosePopover();
+  const field = useRef<HTMLInputElement>(null);
+  const isListed = data !== undefined && data.models.length > 1;
+  useEffect(() => {
+    // With a keyboard at hand, who opens the list can type at once; a phone's would cover it.
+    if (isListed && matchMedia("(hover: hover)").matches) field.current?.focus({ preventScroll: true });
+  }, [isListed]);
   if (!data) return null;
-  if (data.models.length < 2) return <ChatSettings chatId={chatId} />;
+  if (!isListed) return <ChatSettings chatId={chatId} />;
   const groups = groupModels(data.models, data.favourites, typed);
 
   async function tryTo(act: () => Promise<void>, queryKey: readonly string[]): Promise<void> {
@@ -42,55 +45,60 @@ export function ModelPicker({ chatId, model }: ModelPickerProps) {
     }
   }
 
-  async function choose(id: string): Promise<void> {
-    if (root.current) closePopover(root.current);
-    await tryTo(() => chooseModel(chatId, id), chatModelQuery(chatId).queryKey);
+  function choose(id: string): void {
+    close();
+    void tryTo(() => chooseModel(chatId, id), chatModelQuery(chatId).queryKey);
   }
 
   return (
     <>
-      <div
-        ref={root}
-        role="group"
-        aria-label={t("models.choose")}
-        className="border-t border-line pt-1.5"
-        onKeyDown={(event) => walk(event, root.current)}
-      >
-        {data.models.length > FEW && (
+      <div className="border-t border-line pt-1.5">
+        {/* A grid: up and down lead from model to model, left and right to its star and back. */}
+        <Combobox.Root
+          inline
+          open
+          grid
+          autoHighlight
+          filter={null}
+          value={model.id}
+          inputValue={typed}
+          onInputValueChange={(value, { reason }) => {
+            if (reason === "input-change" || reason === "input-clear") setTyped(value);
+          }}
+        >
           <div className="px-1 pb-1">
-            <Input
-              type="search"
+            <Combobox.Input
+              ref={field}
+              render={<Input type="search" maxLength={200} />}
               aria-label={t("models.search")}
               placeholder={t("models.search")}
-              autoComplete="off"
-              maxLength={200}
-              value={typed}
-              onChange={(event) => setTyped(event.target.value)}
             />
           </div>
-        )}
-        {groups.map(({ name, models }) => (
-          <section key={name} aria-label={name}>
-            <h4 className="px-2.5 pt-2 pb-1 text-xs text-ink-2">{name}</h4>
-            <ul>
-              {models.map((one) => (
-                <ModelRow
-                  key={one.id}
-                  model={one}
-                  isChosen={one.id === model.id}
-                  isFavourite={data.favourites.includes(one.id)}
-                  onChoose={() => void choose(one.id)}
-                  onStar={(is) => void tryTo(() => markFavourite(one.id, is), modelsQuery.queryKey)}
-                />
-              ))}
-            </ul>
-          </section>
-        ))}
-        {groups.length === 0 && (
-          <p role="status" className="px-2.5 py-3 text-sm text-ink-2">
-            {t("models.search.none")}
-          </p>
-        )}
+          <Combobox.List aria-label={t("models.choose")}>
+            {groups.map(({ name, models }) => (
+              <Combobox.Group key={name}>
+                <Combobox.GroupLabel className="px-2.5 pt-2 pb-1 text-xs text-ink-2">
+                  {name}
+                </Combobox.GroupLabel>
+                {models.map((one) => (
+                  <ModelRow
+                    key={one.id}
+                    model={one}
+                    isChosen={one.id === model.id}
+                    isFavourite={data.favourites.includes(one.id)}
+                    onChoose={() => choose(one.id)}
+                    onStar={(is) => void tryTo(() => markFavourite(one.id, is), modelsQuery.queryKey)}
+                  />
+                ))}
+              </Combobox.Group>
+            ))}
+          </Combobox.List>
+          {groups.length === 0 && (
+            <p role="status" className="px-2.5 py-3 text-sm text-ink-2">
+              {t("models.search.none")}
+            </p>
+          )}
+        </Combobox.Root>
       </div>
       <ChatSettings chatId={chatId} />
     </>
@@ -107,36 +115,28 @@ interface ModelRowProps {
 
 function ModelRow({ model, isChosen, isFavourite, onChoose, onStar }: ModelRowProps) {
   return (
-    <li className={cn("flex items-center gap-1 rounded-[9px] hover:bg-sunken", isChosen && "bg-accent-soft")}>
-      <button
-        type="button"
-        data-choice
-        aria-pressed={isChosen}
+    <Combobox.Row className="flex items-center gap-1">
+      <Combobox.Item
+        value={model.id}
         disabled={!model.available}
         title={model.reason ?? model.id}
         onClick={onChoose}
-        className="min-h-9 min-w-0 flex-1 px-2.5 py-1.5 text-left wrap-anywhere text-md disabled:text-ink-3 touch:min-h-11"
+        className="flex min-h-9 min-w-0 flex-1 cursor-default items-center gap-2 rounded-[9px] px-2.5 py-1.5 text-md data-disabled:text-ink-3 data-highlighted:bg-sunken touch:min-h-11"
       >
-        <span className="block">{model.name}</span>
-        {model.facts && <FactsLine facts={model.facts} />}
-      </button>
-      <IconButton
-        size="sm"
-        label={t(isFavourite ? "models.unstar" : "models.star", { name: model.name })}
-        aria-pressed={isFavourite}
-        icon={<Star fill={isFavourite ? "currentColor" : "none"} />}
+        <span className="min-w-0 flex-1 wrap-anywhere">
+          <span className="block">{model.name}</span> {model.facts && <FactsLine facts={model.facts} />}
+        </span>
+        {isChosen && <Check aria-hidden="true" className="size-4 shrink-0 text-accent" />}
+      </Combobox.Item>
+      <Combobox.Item
+        value={`star ${model.id}`}
+        aria-label={t(isFavourite ? "models.unstar" : "models.star", { name: model.name })}
+        title={t(isFavourite ? "models.unstar" : "models.star", { name: model.name })}
         onClick={() => onStar(!isFavourite)}
-      />
-    </li>
+        className={`${iconButtonClass({ size: "sm" })} data-highlighted:bg-sunken data-highlighted:text-ink`}
+      >
+        <Star aria-hidden="true" fill={isFavourite ? "currentColor" : "none"} />
+      </Combobox.Item>
+    </Combobox.Row>
   );
-}
-
-/** The arrows lead from model to model. */
-function walk(event: KeyboardEvent, root: HTMLElement | null): void {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (step === undefined || root === null) return;
-  const choices = [...root.querySelectorAll<HTMLElement>("[data-choice]:enabled")];
-  const at = choices.indexOf(document.activeElement as HTMLElement);
-  choices[at < 0 ? 0 : (at + step + choices.length) % choices.length]?.focus();
-  event.preventDefault();
 }

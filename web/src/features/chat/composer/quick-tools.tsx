@@ -16,7 +16,7 @@ export function QuickTools({ tools, onFill }: QuickToolsProps) {
   if (tools.length === 0) return null;
   return (
     // On touch screens a button is taller than it looks: the row reaches into the space around it.
-    <div className="relative mb-2.5 flex items-center gap-2 overflow-hidden touch:-mt-[7px] touch:mb-[3px] max-wide:overflow-x-auto max-wide:[scrollbar-width:none]">
+    <div className="relative mb-2.5 flex short:hidden items-center gap-2 overflow-hidden touch:-mt-[7px] touch:mb-[3px] max-wide:overflow-x-auto max-wide:[scrollbar-width:none]">
       {tools.slice(0, SHOWN).map(({ name, serverName }) => (
         <button
           key={`${serverName}/${name}`}

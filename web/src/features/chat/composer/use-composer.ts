@@ -1,7 +1,7 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { ApiError } from "@/lib/api-error";
-import { useQueryClient } from "@/lib/query/use-query";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import { addWaiting } from "../api/queue";
@@ -20,8 +20,8 @@ export interface ComposerOptions {
   tools: readonly AvailableTool[];
   /** Whether any tool is connected; undefined while that is not known yet. */
   toolsConnected: boolean | undefined;
-  /** A message is on its way. */
-  onSend: (text: string) => void;
+  /** A message is on its way. What it returns is called when the server has taken the message. */
+  onSend: (text: string) => () => void;
 }
 
 /** The text being written in a chat, and what becomes of it when it is sent. */
@@ -58,8 +58,9 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
 
   /** Begins a turn as it is; whether the server took it. */
   const deliver = async (turn: TurnRequest): Promise<boolean> => {
-    if (turn.message !== undefined) onSend(turn.message);
+    const onAccepted = turn.message === undefined ? undefined : onSend(turn.message);
     const result = await store.send(turn, choices());
+    if (result.accepted) onAccepted?.();
     if (!result.accepted) toast({ title: t("error.title"), ...refusalWords(result.error), tone: "err" });
     return result.accepted;
   };

@@ -1,11 +1,12 @@
-import { type KeyboardEvent, lazy, type RefObject, Suspense, useRef, useState } from "react";
+import { type KeyboardEvent, type RefObject, Suspense, useRef, useState } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { IconButton } from "@/ui/button";
 import type { OfferHostHandle } from "../offers/offer-host";
 import type { Attachments } from "./use-attachments";
 
 /** What servers offer is needed by those who write, and not to read. */
-const OfferHost = lazy(async () => ({ default: (await import("../offers/offer-host")).OfferHost }));
+const OfferHost = lazyPart(async () => (await import("../offers/offer-host")).OfferHost);
 
 interface OffersOptions {
   field: RefObject<HTMLTextAreaElement | null>;
@@ -32,6 +33,7 @@ export function useOffers({ field, text, write, attached }: OffersOptions) {
       size="sm"
       label={label}
       icon={<span className="font-mono text-base">{sign}</span>}
+      className="tight:hidden"
       // The focus stays in the field, which hands its keys to the list.
       onMouseDown={(event) => event.preventDefault()}
       onClick={() => {

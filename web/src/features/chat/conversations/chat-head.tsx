@@ -1,5 +1,6 @@
 import { Plus } from "lucide-react";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
 import type { Jump } from "../transcript/jump";
@@ -12,15 +13,15 @@ interface ChatHeadProps {
   onJump: (jump: Jump) => void;
 }
 
-const TemporaryBar = lazy(async () => ({ default: (await import("./temporary-bar")).TemporaryBar }));
+const TemporaryBar = lazyPart(async () => (await import("./temporary-bar")).TemporaryBar);
 
 /** The head of the chat: its title, the other chats, and a way to begin a new one. */
 export function ChatHead({ chats, onNew, onJump }: ChatHeadProps) {
   return (
-    <div>
-      <div className="flex items-center gap-1.5 border-b border-line px-5 py-2 max-wide:py-1 max-wide:pr-1.5 max-wide:pl-3.5">
-        <h2 className="mr-auto flex min-w-0 items-center gap-2.5 text-[15px]">
-          <span className="whitespace-nowrap">{t("chat.title")}</span>
+    <div data-head="">
+      <div className="flex items-center gap-1.5 border-b border-line px-5 py-2 short:py-0 max-wide:py-1 max-wide:pr-1.5 max-wide:pl-3.5">
+        <h2 className="mr-auto flex min-w-0 items-center gap-2.5 overflow-hidden text-[0.9375rem]">
+          <span className="truncate">{t("chat.title")}</span>
           <span dir="auto" className="truncate font-normal text-ink-2 max-wide:sr-only">
             {chats.active?.title}
           </span>

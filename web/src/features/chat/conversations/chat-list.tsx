@@ -4,13 +4,13 @@ import { t } from "@/lib/history-text";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";
-import { closePopover } from "@/ui/popover";
+import { useClosePopover } from "@/ui/popover";
 import { toast } from "@/ui/toast";
 import type { ChatSession } from "../api/sessions";
 import type { Jump } from "../transcript/jump";
 import { type ChatActions, chatActions } from "./chat-actions";
 import { groupChats } from "./chat-groups";
-import { ChatRow } from "./chat-row";
+import { type ChatForm, ChatRow } from "./chat-row";
 import { Group } from "./group";
 import { SearchResults } from "./search-results";
 import { openTemporary } from "./temporary";
@@ -35,6 +35,7 @@ export function ChatList({ chats, onJump }: ChatListProps) {
   const field = useRef<HTMLInputElement>(null);
   const headingId = useId();
   const actions = chatActions(chats);
+  const close = useClosePopover();
 
   useEffect(() => {
     // With a keyboard at hand, who opens the menu can type at once; a phone's would cover the list.
@@ -42,12 +43,12 @@ export function ChatList({ chats, onJump }: ChatListProps) {
   }, []);
 
   const open = (id: string) => {
-    if (root.current) closePopover(root.current);
+    close();
     return actions.open(id);
   };
 
   const beginTemporary = async () => {
-    if (root.current) closePopover(root.current);
+    close();
     try {
       chats.openTemporary(await openTemporary(chats.userId));
     } catch (error) {
@@ -102,7 +103,7 @@ interface RecentChatsProps {
 
 function RecentChats({ chats, actions, onOpen }: RecentChatsProps) {
   const [all, setAll] = useState(false);
-  const [unfolded, setUnfolded] = useState<string>();
+  const [form, setForm] = useState<{ chatId: string; form: ChatForm }>();
   const { list, archived, active } = chats;
   const shown = all ? list : list.slice(0, FIRST);
   const row = (chat: ChatSession) => (
@@ -112,8 +113,8 @@ function RecentChats({ chats, actions, onOpen }: RecentChatsProps) {
       active={chat.id === active?.id}
       deletable={list.length > 1 || chat.archived === true}
       actions={actions}
-      unfolded={unfolded === chat.id}
-      onFold={(open) => setUnfolded(open ? chat.id : undefined)}
+      form={form?.chatId === chat.id ? form.form : undefined}
+      onForm={(next) => setForm(next && { chatId: chat.id, form: next })}
       onOpen={() => onOpen(chat.id)}
     />
   );

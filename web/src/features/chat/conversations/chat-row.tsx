@@ -1,40 +1,52 @@
 import {
   Archive,
   ArchiveRestore,
-  Download,
+  Braces,
   Ellipsis,
+  FileDown,
   Pencil,
   Pin,
   PinOff,
   Share2,
   Trash2,
 } from "lucide-react";
-import { type ReactNode, useId, useState } from "react";
+import { useRef, useSyncExternalStore } from "react";
+import { runOf, subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/history-text";
 import { t as common } from "@/lib/t";
-import { Button, IconButton } from "@/ui/button";
+import { IconButton } from "@/ui/button";
+import { ActionMenu } from "@/ui/menu";
+import { Spinner } from "@/ui/spinner";
 import type { ChatSession } from "../api/sessions";
 import { dayOf } from "../format-time";
 import type { ChatActions } from "./chat-actions";
 import { RenameForm } from "./rename-form";
 import { ShareForm } from "./share-form";
 
+/** A form that opens below a chat of the list. */
+export type ChatForm = "rename" | "share";
+
 interface ChatRowProps {
   chat: ChatSession;
   active: boolean;
   deletable: boolean;
   actions: ChatActions;
-  /** Whether what can be done with it is in sight. */
-  unfolded: boolean;
-  onFold: (open: boolean) => void;
+  /** The form that is open below it. */
+  form: ChatForm | undefined;
+  onForm: (form: ChatForm | undefined) => void;
   onOpen: () => void;
 }
 
-/** One chat of the menu: a click opens it, the dots unfold what else can be done with it. */
-export function ChatRow({ chat, active, deletable, actions, unfolded, onFold, onOpen }: ChatRowProps) {
-  const id = useId();
+/** One chat of the list: a click opens it, the dots open a menu of what else can be done with it. */
+export function ChatRow({ chat, active, deletable, actions, form, onForm, onOpen }: ChatRowProps) {
+  const row = useRef<HTMLLIElement>(null);
+  const { pinned = false, archived = false } = chat;
+  function closeForm(): void {
+    onForm(undefined);
+    row.current?.querySelector<HTMLElement>("[data-line]")?.focus();
+  }
   return (
-    <li className={`rounded-[9px] text-md ${active || unfolded ? "bg-sunken" : "hover:bg-sunken"}`}>
+    <li ref={row} className={`rounded-[9px] text-md ${active || form ? "bg-sunken" : "hover:bg-sunken"}`}>
       <div className="flex items-center pr-1">
         <button
           type="button"
@@ -45,7 +57,8 @@ export function ChatRow({ chat, active, deletable, actions, unfolded, onFold, on
         >
           <span dir="auto" className="min-w-0 flex-1 truncate">
             {chat.title}
-          </span>
+          </span>{" "}
+          <RunMark chatId={chat.id} />{" "}
           <time dateTime={chat.updated_at} className="pr-1 text-sm text-ink-2 tabular-nums">
             {dayOf(chat.updated_at)}
           </time>
@@ -61,100 +74,95 @@ export function ChatRow({ chat, active, deletable, actions, unfolded, onFold, on
             }}
           />
         )}
-        <IconButton
-          size="sm"
+        <ActionMenu
           label={t("history.more", { title: chat.title })}
           icon={<Ellipsis />}
-          aria-expanded={unfolded}
-          aria-controls={unfolded ? id : undefined}
-          onClick={() => onFold(!unfolded)}
+          groups={[
+            [
+              {
+                icon: <Pencil />,
+                label: t("history.rename"),
+                movesFocus: true,
+                onSelect: () => onForm("rename"),
+              },
+              {
+                icon: pinned ? <PinOff /> : <Pin />,
+                label: t(pinned ? "history.unpin" : "history.pin"),
+                onSelect: () => actions.pin(chat, !pinned),
+              },
+              {
+                icon: archived ? <ArchiveRestore /> : <Archive />,
+                label: t(archived ? "history.unarchive" : "history.archive"),
+                movesFocus: true,
+                onSelect: () => {
+                  if (row.current) focusNeighbour(row.current);
+                  actions.archive(chat, !archived);
+                },
+              },
+            ],
+            [
+              {
+                icon: <Share2 />,
+                label: t("history.share"),
+                movesFocus: true,
+                onSelect: () => onForm("share"),
+              },
+              {
+                icon: <FileDown />,
+                label: t("history.markdown"),
+                onSelect: () => actions.download(chat, "markdown"),
+              },
+              {
+                icon: <Braces />,
+                label: t("history.json"),
+                onSelect: () => actions.download(chat, "json"),
+              },
+            ],
+          ]}
         />
       </div>
-      {unfolded && (
-        <div id={id} className="animate-enter px-1.5 pb-2">
-          <More chat={chat} actions={actions} onDone={() => onFold(false)} />
+      {form && (
+        <div className="animate-enter px-1.5 pb-2">
+          {form === "rename" ? (
+            <RenameForm
+              title={chat.title}
+              onSave={(title) => {
+                actions.rename(chat, title);
+                closeForm();
+              }}
+              onCancel={closeForm}
+            />
+          ) : (
+            <ShareForm chatId={chat.id} onCancel={closeForm} />
+          )}
         </div>
       )}
     </li>
   );
 }
 
-interface MoreProps {
-  chat: ChatSession;
-  actions: ChatActions;
-  onDone: () => void;
-}
-
-function More({ chat, actions, onDone }: MoreProps) {
-  const [form, setForm] = useState<"rename" | "share">();
-  const { pinned = false, archived = false } = chat;
-  if (form === "rename") {
+/** Shows that an answer is being written in a chat, or waits for the person. */
+function RunMark({ chatId }: { chatId: string }) {
+  const state = useSyncExternalStore(subscribeEvents, () => runOf(chatId));
+  if (state === "waiting")
     return (
-      <RenameForm
-        title={chat.title}
-        onSave={(title) => {
-          actions.rename(chat, title);
-          onDone();
-        }}
-        onCancel={() => setForm(undefined)}
-      />
+      <span className="shrink-0 rounded-full bg-warn-soft px-2 text-xs font-medium text-warn">
+        {t("history.waiting")}
+      </span>
     );
-  }
-  if (form === "share") return <ShareForm chatId={chat.id} onCancel={() => setForm(undefined)} />;
-  return (
-    <div className="flex flex-wrap gap-0.5">
-      <Act icon={<Pencil />} label={t("history.rename")} onClick={() => setForm("rename")} />
-      <Act
-        icon={pinned ? <PinOff /> : <Pin />}
-        label={t(pinned ? "history.unpin" : "history.pin")}
-        onClick={() => {
-          actions.pin(chat, !pinned);
-          onDone();
-        }}
-      />
-      <Act
-        icon={archived ? <ArchiveRestore /> : <Archive />}
-        label={t(archived ? "history.unarchive" : "history.archive")}
-        onClick={(button) => {
-          focusNeighbour(button);
-          actions.archive(chat, !archived);
-          onDone();
-        }}
-      />
-      <Act icon={<Share2 />} label={t("history.share")} onClick={() => setForm("share")} />
-      <Act
-        icon={<Download />}
-        label={t("history.markdown")}
-        onClick={() => actions.download(chat, "markdown")}
-      />
-      <Act icon={<Download />} label={t("history.json")} onClick={() => actions.download(chat, "json")} />
-    </div>
-  );
-}
-
-interface ActProps {
-  icon: ReactNode;
-  label: string;
-  onClick: (button: Element) => void;
-}
-
-function Act({ icon, label, onClick }: ActProps) {
-  return (
-    <Button
-      size="sm"
-      variant="quiet"
-      className="hover:bg-surface!"
-      onClick={(event) => onClick(event.currentTarget)}
-    >
-      {icon}
-      {label}
-    </Button>
-  );
+  if (state === "started")
+    return (
+      <span className="shrink-0 text-ink-2">
+        <Spinner />
+        <span className="sr-only">{t("history.running")}</span>
+      </span>
+    );
+  return null;
 }
 
 /** Hands the focus to a chat beside the one that goes away, so that the keyboard does not lose its place. */
 function focusNeighbour(inside: Element): void {
-  const list = inside.closest("[popover]") ?? document;
+  const list = inside.closest("[role=dialog]") ?? document;
   const lines = [...list.querySelectorAll<HTMLElement>("[data-line]")];
   const own = inside.closest("li")?.querySelector<HTMLElement>("[data-line]");
   const at = own ? lines.indexOf(own) : -1;

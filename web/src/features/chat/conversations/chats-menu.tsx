@@ -1,12 +1,14 @@
 import { ChevronDown } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { Suspense } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import { Popover } from "@/ui/popover";
 import type { Jump } from "../transcript/jump";
 import type { Chats } from "./use-chats";
 
-const ChatList = lazy(async () => ({ default: (await import("./chat-list")).ChatList }));
+/** Imported here alone: a second import of its own would move the list into what all parts of the page load. */
+export const ChatList = lazyPart(async () => (await import("./chat-list")).ChatList);
 
 /** Names what the keys open. */
 export const chatsMenuId = "chats";
@@ -18,14 +20,14 @@ interface ChatsMenuProps {
 
 /** "Chats (n)": the recent chats, to find, to open, to put in order and to delete. */
 export function ChatsMenu({ chats, onJump }: ChatsMenuProps) {
-  const [open, setOpen] = useState(false);
   return (
     <Popover
       id={chatsMenuId}
-      onToggle={setOpen}
       trigger={
         <>
-          <span className="tabular-nums">{t("chat.chats", { n: chats.list.length })}</span>
+          <span className="tabular-nums">
+            {chats.loading ? t("chat.chats.loading") : t("chat.chats", { n: chats.list.length })}
+          </span>
           <ChevronDown aria-hidden="true" />
         </>
       }
@@ -33,11 +35,9 @@ export function ChatsMenu({ chats, onJump }: ChatsMenuProps) {
       label={t("chat.recent")}
       className="w-[min(380px,calc(100vw-20px))]"
     >
-      {open && (
-        <Suspense>
-          <ChatList chats={chats} onJump={onJump} />
-        </Suspense>
-      )}
+      <Suspense>
+        <ChatList chats={chats} onJump={onJump} />
+      </Suspense>
     </Popover>
   );
 }

@@ -1,7 +1,6 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { t } from "@/lib/history-text";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQuery } from "@/lib/query/use-query";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
@@ -145,11 +144,11 @@ function Hit({ title, excerpt, when, onClick }: HitProps) {
         <span className="flex items-baseline gap-2.5">
           <span dir="auto" className={`min-w-0 flex-1 truncate ${excerpt ? "text-sm text-ink-2" : ""}`}>
             <Marked excerpt={title} />
-          </span>
+          </span>{" "}
           <time dateTime={when} className="text-sm text-ink-2 tabular-nums">
             {dayOf(when)}
           </time>
-        </span>
+        </span>{" "}
         {excerpt && (
           <span dir="auto" className="line-clamp-2 wrap-anywhere">
             <Marked excerpt={excerpt} />

@@ -1,6 +1,6 @@
-import { useState } from "react";
+import { useMutation } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
 import { t } from "@/lib/history-text";
-import { useMutation } from "@/lib/query/use-mutation";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";
@@ -13,6 +13,8 @@ interface ShareFormProps {
 
 /** Makes a link to a chat as it is now, and shows it once. */
 export function ShareForm({ chatId, onCancel }: ShareFormProps) {
+  const form = useRef<HTMLDivElement>(null);
+  useEffect(() => form.current?.querySelector("input")?.focus(), []);
   const [tools, setTools] = useState(false);
   const [files, setFiles] = useState(false);
   const share = useMutation({ mutationFn: () => shareSession(chatId, { tools, files }) });
@@ -35,7 +37,7 @@ export function ShareForm({ chatId, onCancel }: ShareFormProps) {
     );
   }
   return (
-    <div className="grid gap-2.5 px-1 text-sm">
+    <div ref={form} className="grid gap-2.5 px-1 text-sm">
       <p className="text-ink-2">{t("history.share.about")}</p>
       <Choice checked={tools} onChange={setTools} label={t("history.share.tools")} />
       <Choice checked={files} onChange={setFiles} label={t("history.share.files")} />

@@ -1,8 +1,7 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { FileText, MessageSquareQuote, RotateCw, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { subscribeEvents } from "@/lib/events";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQuery } from "@/lib/query/use-query";
 import { showInvisible } from "@/lib/show-invisible";
 import { IconButton } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
@@ -112,7 +111,7 @@ function WaitingSheet({ id, onClose }: { id: string; onClose: () => void }) {
     queryFn: () => loadAttachment(id),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  return <AttachmentSheet attachment={data} failed={error !== undefined} onClose={onClose} />;
+  return <AttachmentSheet attachment={data} failed={error !== null} onClose={onClose} />;
 }
 
 /** The server listens for fifteen minutes after it was last asked to. */

@@ -1,6 +1,6 @@
+import { useMutation } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { showInvisible } from "@/lib/show-invisible";
-import { useMutation } from "@/lib/query/use-mutation";
 import { Button } from "@/ui/button";
 import { Field } from "@/ui/field";
 import { Sheet } from "@/ui/sheet";

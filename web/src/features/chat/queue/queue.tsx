@@ -1,5 +1,5 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId } from "react";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import type { ChatStore } from "../stream/chat-store";
 import { useChatStatus } from "../use-chat-store";
 import { t } from "./queue-text";

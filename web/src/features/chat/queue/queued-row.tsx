@@ -1,8 +1,8 @@
+import { useMutation } from "@tanstack/react-query";
 import { Paperclip, Pencil, SendHorizontal, X } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
-import { isComposing } from "@/lib/is-composing";
+import { isComposing, isSending } from "@/lib/is-composing";
 import { showInvisible } from "@/lib/show-invisible";
-import { useMutation } from "@/lib/query/use-mutation";
 import { Button, IconButton } from "@/ui/button";
 import { Textarea } from "@/ui/field";
 import { toast } from "@/ui/toast";
@@ -122,7 +122,7 @@ function Field({ words, onChange, onSave, onLeave }: FieldProps) {
   function onKeyDown(event: KeyboardEvent): void {
     if (isComposing(event)) return;
     if (event.key === "Escape") onLeave();
-    if (event.key !== "Enter" || event.shiftKey) return;
+    if (!isSending(event)) return;
     event.preventDefault();
     onSave();
   }

@@ -1,5 +1,5 @@
+import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
-import { queryOptions } from "@/lib/query/use-query";
 
 /** A message that is sent when its turn comes. */
 export interface WaitingMessage {

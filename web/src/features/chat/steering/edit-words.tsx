@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useId, useRef } from "react";
-import { isComposing } from "@/lib/is-composing";
+import { isComposing, isSending } from "@/lib/is-composing";
 import { useDraft } from "@/lib/drafts";
 import { Button } from "@/ui/button";
 import { Textarea } from "@/ui/field";
@@ -45,7 +45,7 @@ export function EditWords({ id, text, store, onTurn }: EditWordsProps) {
   function onKeyDown(event: KeyboardEvent): void {
     if (isComposing(event)) return;
     if (event.key === "Escape") leave();
-    if (event.key !== "Enter" || event.shiftKey) return;
+    if (!isSending(event)) return;
     event.preventDefault();
     send();
   }

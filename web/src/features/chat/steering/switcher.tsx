@@ -1,7 +1,6 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { use, useEffect, useRef } from "react";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { IconButton } from "@/ui/button";
 import { toast } from "@/ui/toast";
 import { ChatId } from "../chat-id";

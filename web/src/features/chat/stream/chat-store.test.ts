@@ -19,19 +19,20 @@ class ScriptedServer {
     for (const chunk of chunks) this.log.push({ id: this.log.length + 1, chunk });
   }
 
-  store(): ChatStore {
+  /** `open` stands in for the connections, where a test wants them to stay open. */
+  store(open?: (signal: AbortSignal) => Response): ChatStore {
     const backend: ChatBackend = {
-      send: async ({ message = "" }) => {
+      send: async ({ message = "" }, _tools, signal) => {
         this.requests.push(`send ${message}`);
         if (this.refuse) return Response.json(this.refuse.body, { status: this.refuse.status });
         this.rows.push(userMessage("u1", message, "2026-01-01T00:00:01Z"));
-        return this.#stream(0);
+        return open?.(signal) ?? this.#stream(0);
       },
-      resume: async (after, _signal, run) => {
+      resume: async (after, signal, run) => {
         this.requests.push(`resume ${after}`);
         const other = run !== undefined && run !== this.run;
         if (this.log.length === 0 || other) return new Response(null, { status: 204 });
-        return this.#stream(Number(after));
+        return open?.(signal) ?? this.#stream(Number(after));
       },
       stop: async () => void this.requests.push("stop"),
       loadPage: async (before) =>
@@ -292,4 +293,68 @@ test("other words take the place of what they stand for, and a refusal brings it
   const again = store.send({ insteadOf: "b0" }, []);
   expect(store.status().ids).toEqual(["u0"]);
   await again;
+});
+
+test("a chat out of sight lets go of its turn, and follows it again when it is back", async () => {
+  const server = new ScriptedServer();
+  server.say(...textRun(["a", "b"]).slice(0, -2));
+  const lines = server.log.map(({ id, chunk }) => `id: ${id}\ndata: ${JSON.stringify(chunk)}\n\n`).join("");
+  let connections = 0;
+  const store = server.store((signal) => {
+    connections++;
+    return new Response(
+      new ReadableStream({
+        start(controller) {
+          controller.enqueue(new TextEncoder().encode(lines));
+          signal.addEventListener("abort", () => {
+            connections--;
+            controller.error(signal.reason);
+          });
+        },
+      }),
+    );
+  });
+  await store.send({ message: "hi" }, []);
+  await settle();
+  server.frames.forEach((frame) => frame());
+  expect([connections, store.status().phase]).toEqual([1, "running"]);
+
+  store.setInSight(false);
+  await settle();
+  expect([connections, store.status().phase]).toEqual([0, "idle"]);
+  await store.followOtherTab();
+  expect(server.requests).toEqual(["send hi"]);
+
+  store.setInSight(true);
+  await store.open();
+  await settle();
+  expect(textOf(store.message("a1") as ChatMessage)).toBe("ab");
+  server.frames.forEach((frame) => frame());
+  expect([connections, store.status().phase]).toEqual([1, "running"]);
+  expect(textOf(store.message("a1") as ChatMessage)).toBe("ab");
+  expect(store.status().ids).toEqual(["u1", "a1"]);
+});
+
+test("an answer that fails out of sight is told", async () => {
+  const server = new ScriptedServer();
+  const store = server.store((signal) => {
+    const body = new ReadableStream({
+      start: (controller) => signal.addEventListener("abort", () => controller.error(signal.reason)),
+    });
+    return new Response(body);
+  });
+  await store.open();
+  await settle();
+  server.say(...textRun(["a"]).slice(0, -2));
+  await store.send({ message: "hi" }, []);
+  store.setInSight(false);
+  const failed = {
+    ...userMessage("a1", "a", "2026-01-01T00:00:02Z"),
+    role: "assistant",
+    status: "failed",
+  } as const;
+  server.rows.push({ ...failed, error: "The model is away." });
+  await store.catchUp();
+  expect(server.toasts).toEqual(["failed The model is away."]);
+  expect(store.status().ids).toEqual(["u1", "a1"]);
 });

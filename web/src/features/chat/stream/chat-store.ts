@@ -39,6 +39,12 @@ export class ChatStore {
   #stopWanted = false;
   /** The id of the run that was followed last. */
   #runId: string | undefined;
+  #isInSight = true;
+  #followsOwn = false;
+  /** The next events tell the turn from its start; what is known of it stands until they come. */
+  #replays = false;
+  /** It was left while an answer to what was sent here was being written. */
+  #leftOwnRun = false;
 
   constructor(backend: ChatBackend, events: ChatEvents) {
     this.#backend = backend;
@@ -69,17 +75,65 @@ export class ChatStore {
     return this.#history.some((message) => message.id === id);
   }
 
+  /**
+   * Says whether the chat is in sight: only then it follows its turn. A browser has six connections to a server, and
+   * a turn that waits for its person would hold one for as long as it waits. Whoever brings it back into sight opens it.
+   */
+  setInSight(isInSight: boolean): void {
+    this.#isInSight = isInSight;
+    // What is being sent has to arrive; the connection is let go of as soon as the server has taken it.
+    if (!isInSight && this.#isAccepted()) this.#letGo();
+  }
+
+  #isAccepted(): boolean {
+    const { phase } = this.#status;
+    return phase === "running" || (phase === "stopping" && !this.#stopWanted);
+  }
+
+  #letGo(): void {
+    this.#following.abort();
+    this.#flush();
+    this.#leftOwnRun ||= this.#followsOwn;
+    this.#publish({ phase: "idle", reconnecting: false });
+  }
+
+  /** A turn has ended that was not followed: reads what came of it, and tells when an answer to this page has failed. */
+  async catchUp(): Promise<void> {
+    if (this.#isInSight || this.#status.phase !== "idle" || !this.#status.loaded) return;
+    await this.#reloadAfterLeaving();
+    const last = this.#history.at(-1);
+    if (this.#leftOwnRun && last?.status === "failed") this.#events.onFailed(last.error ?? "");
+    this.#leftOwnRun = false;
+  }
+
+  async #reloadAfterLeaving(): Promise<void> {
+    if (!(await this.reload())) return;
+    if (this.status().phase !== "idle") return;
+    this.#pending = null;
+    // What is still being written stays in sight until its turn is followed again.
+    if (this.#isStoredAnswer()) this.#run = EMPTY_RUN;
+    this.#publish({});
+  }
+
+  #isStoredAnswer(): boolean {
+    const { message } = this.#run;
+    return message !== null && this.isStored(message.id);
+  }
+
   /** Loads the newest messages, or what is new since they were loaded, and follows a turn that is running. */
   async open(): Promise<void> {
     if (!this.#status.loaded) {
       const page = await this.#backend.loadPage(null, PAGE_SIZE);
       // A message sent meanwhile is in the page and in sight already; its run reads the messages when it ends.
-      if (this.#status.phase === "idle") this.#history = page;
+      if (this.#status.phase === "idle") {
+        this.#history = page;
+        this.#pending = null;
+      }
       this.#publish({ loaded: true, hasOlder: this.#history.length >= PAGE_SIZE });
     } else if (this.#status.phase === "idle") {
-      await this.reload();
+      await this.#reloadAfterLeaving();
     }
-    void this.attach();
+    if (this.#isInSight) void this.attach();
   }
 
   /** Adds so much history before the oldest loaded message. */
@@ -105,6 +159,7 @@ export class ChatStore {
     const at = new Date(now).toISOString();
     this.#pending = message === undefined ? null : userMessage(`sending-${now}`, message, at, attachments);
     this.#run = EMPTY_RUN;
+    this.#replays = false;
     this.#publish({ phase: "sending", sent: this.#status.sent + 1 });
     return new Promise((resolve) => {
       const first = (signal: AbortSignal) => this.#backend.send(turn, tools, signal);
@@ -119,7 +174,7 @@ export class ChatStore {
   /** Follows the turn that is running in this chat, if there is one: after a reload, or begun in another tab. */
   async attach(): Promise<RunEnd["kind"]> {
     if (this.#status.phase !== "idle") return "left";
-    this.#run = EMPTY_RUN;
+    this.#replays = true;
     const first = (signal: AbortSignal) => this.#backend.resume("", signal);
     const end = await this.#follow(first, () => undefined, false);
     return end.kind;
@@ -127,7 +182,8 @@ export class ChatStore {
 
   /** Another tab began a turn: shows its question, then follows it. */
   async followOtherTab(): Promise<void> {
-    if (this.#status.phase !== "idle") return;
+    // It is opened when it comes back into sight.
+    if (this.#status.phase !== "idle" || !this.#isInSight) return;
     await this.reload();
     // A short turn may have ended in between.
     if ((await this.attach()) === "idle") await this.reload();
@@ -192,12 +248,14 @@ export class ChatStore {
     this.#following.abort();
     this.#following = new AbortController();
     const { signal } = this.#following;
+    this.#followsOwn = own;
     const listener = {
       onAccepted: () => {
         accepted();
         this.#publish({ phase: "running" });
         if (this.#stopWanted) void this.stop();
         this.#stopWanted = false;
+        if (!this.#isInSight) this.#letGo();
       },
       onChunk: (chunk: StreamChunk) => {
         if (!signal.aborted) this.#collect(chunk);
@@ -214,6 +272,8 @@ export class ChatStore {
     const accepted =
       this.#status.phase === "running" || (this.#status.phase === "stopping" && !this.#stopWanted);
     this.#stopWanted = false;
+    if (this.#replays) this.#run = EMPTY_RUN;
+    this.#replays = false;
     if (!accepted) {
       this.#pending = null;
       this.#publish({ phase: "idle" });
@@ -256,6 +316,8 @@ export class ChatStore {
     const chunks = this.#chunks;
     if (chunks.length === 0) return;
     this.#chunks = [];
+    if (this.#replays) this.#run = EMPTY_RUN;
+    this.#replays = false;
     const { title } = this.#run;
     const now = this.#backend.now();
     for (const chunk of chunks) this.#run = reduceChunk(this.#run, chunk, now);

@@ -36,6 +36,16 @@ export function argumentsLine(part: ToolPart): string {
   return text === "{}" ? "" : text.replaceAll(/\s+/gu, " ").slice(0, 200);
 }
 
+/** Longest reason that a closed card shows, in characters. */
+const MAX_REASON_CHARS = 600;
+
+/** Why a call failed, in the words of its tool; empty when it gave none. */
+export function failureReason({ errorText, output }: ToolPart): string {
+  const pieces = output?.content.map(({ text }) => (typeof text === "string" ? text : "")) ?? [];
+  const text = errorText ?? pieces.filter((piece) => piece !== "").join(" ");
+  return text.trim().replaceAll(/\s+/gu, " ").slice(0, MAX_REASON_CHARS);
+}
+
 /** Arguments up to this many characters are read best on one line. */
 const ONE_LINE = 64;
 

@@ -1,6 +1,6 @@
+import { useMutation } from "@tanstack/react-query";
 import { use, useLayoutEffect, useRef } from "react";
 import { callApi } from "@/lib/api-client";
-import { useMutation } from "@/lib/query/use-mutation";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
 import { ChatId } from "../chat-id";

@@ -1,5 +1,7 @@
 import { Activity as Pulse, ChevronDown } from "lucide-react";
-import { lazy, memo, Suspense, useId, useState } from "react";
+import { memo, Suspense, useId, useState } from "react";
+import { lazyPart } from "@/lib/lazy-part";
+import { cn } from "@/lib/cn";
 import { formatDuration } from "@/lib/format";
 import { t } from "@/lib/t";
 import { keptHeight } from "@/tool-app/app-height";
@@ -12,23 +14,26 @@ import { Elapsed } from "./elapsed";
 
 // Most cards stay closed; whoever is about to open one finds it loaded.
 const loadBody = () => import("./tool-body");
-const ToolBody = lazy(async () => ({ default: (await loadBody()).ToolBody }));
-const RunningTask = lazy(async () => ({ default: (await import("./running-task")).RunningTask }));
-const CallApp = lazy(async () => ({ default: (await import("./call-app")).CallApp }));
-const Approval = lazy(async () => ({ default: (await import("../approval/approval")).Approval }));
+const ToolBody = lazyPart(async () => (await loadBody()).ToolBody);
+const RunningTask = lazyPart(async () => (await import("./running-task")).RunningTask);
+const CallApp = lazyPart(async () => (await import("./call-app")).CallApp);
+const Approval = lazyPart(async () => (await import("../approval/approval")).Approval);
 
-const UnknownCall = lazy(async () => ({
-  default: (await import("../steering/unknown-call")).UnknownCall,
-}));
-const Questions = lazy(async () => ({ default: (await import("../elicitation/questions")).Questions }));
+const ClaimBadge = lazyPart(async () => (await import("../approval/approval-group")).ClaimBadge);
+const FailedCall = lazyPart(async () => (await import("./failed-call")).FailedCall);
+
+const UnknownCall = lazyPart(async () => (await import("../steering/unknown-call")).UnknownCall);
+const Questions = lazyPart(async () => (await import("../elicitation/questions")).Questions);
 
 interface ToolCardProps {
   part: ToolPart;
   messageStatus: MessageStatus;
+  /** Whether it stands in a group of calls that wait, which asks for all of them. */
+  isGrouped?: boolean;
 }
 
 /** A tool call: one line that opens. It is left alone while the words after it stream in. */
-export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
+export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCardProps) => {
   const [open, setOpen] = useState(false);
   const bodyId = useId();
   const state = callState(part, messageStatus);
@@ -39,11 +44,20 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
   const progress = state === "running" ? part.progress : undefined;
   const origin = isBuiltIn(part) ? t("chat.tool.builtIn") : part.serverName;
   const startedAt = part.task?.startedAt ?? part.startedAt;
+  const isWaiting = state === "waiting" && part.approval !== undefined;
+  const isChanged = part.approval?.before !== undefined || part.approval?.instructions !== undefined;
+  // In a group the details wait behind the row, so that all its calls are in sight.
+  const isFolded = isGrouped && isWaiting && !isChanged;
   return (
     <div
       data-tool={part.toolName}
       data-state={state}
-      className="rounded-md border border-line bg-surface text-md"
+      className={cn(
+        "border bg-surface text-md",
+        isGrouped
+          ? "-mt-2 border-y-0 border-warn-dot [[data-tool]+&]:border-t [[data-tool]+&]:border-t-line"
+          : "rounded-md border-line",
+      )}
     >
       <button
         type="button"
@@ -75,7 +89,13 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
             />
           </span>
         )}
-        <CallStateView state={state} />
+        {isFolded && part.approval !== undefined ? (
+          <Suspense>
+            <ClaimBadge question={part.approval} />
+          </Suspense>
+        ) : (
+          <CallStateView state={state} />
+        )}
         <span className="text-sm whitespace-nowrap text-ink-3 tabular-nums">
           {state === "running" && startedAt !== undefined && <Elapsed since={startedAt} />}
           {part.durationMs !== undefined && formatDuration(part.durationMs)}
@@ -85,12 +105,17 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
           className={`size-4 shrink-0 transition-transform duration-150 ${open ? "rotate-180" : ""}`}
         />
       </button>
+      {isFolded && argumentsLine(part) !== "" && (
+        <p className="-mt-1.5 truncate pr-3 pb-2 pl-[38px] font-mono text-xs text-ink-2 wide:hidden">
+          {argumentsLine(part)}
+        </p>
+      )}
       {state === "running" && part.task !== undefined && (
         <Suspense>
           <RunningTask part={part} task={part.task} />
         </Suspense>
       )}
-      {state === "waiting" && part.approval !== undefined && (
+      {isWaiting && part.approval !== undefined && (!isFolded || open) && (
         <Suspense>
           <Approval part={part} question={part.approval} />
         </Suspense>
@@ -98,6 +123,11 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
       {state === "waiting" && part.questions !== undefined && (
         <Suspense>
           <Questions part={part} />
+        </Suspense>
+      )}
+      {state === "failed" && (
+        <Suspense>
+          <FailedCall part={part} showsReason={!open} isEnded={messageStatus !== "streaming"} />
         </Suspense>
       )}
       {state === "unknown" && (
@@ -111,7 +141,7 @@ export const ToolCard = memo(({ part, messageStatus }: ToolCardProps) => {
         </Suspense>
       )}
       <div id={bodyId} hidden={!open}>
-        {open && (
+        {open && !isFolded && (
           <Suspense>
             <ToolBody part={part} state={state} />
           </Suspense>

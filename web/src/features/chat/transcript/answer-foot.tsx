@@ -1,5 +1,6 @@
 import { CircleAlert, Gauge, RotateCcw, Square, Unplug } from "lucide-react";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, Suspense } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button, IconButton, iconButtonClass } from "@/ui/button";
@@ -7,7 +8,7 @@ import { Popover } from "@/ui/popover";
 import { type ChatMessage, textOf } from "../stream/message";
 import { TimeOfDay } from "./time-of-day";
 
-const AnswerUsage = lazy(async () => ({ default: (await import("./answer-usage")).AnswerUsage }));
+const AnswerUsage = lazyPart(async () => (await import("./answer-usage")).AnswerUsage);
 
 interface AnswerFootProps {
   message: ChatMessage;
@@ -54,18 +55,18 @@ export function AnswerFoot({ message, onRetry, onContinue, children }: AnswerFoo
 
 /** Opens what the answer cost, which is asked for only then. */
 function UsageButton({ message }: { message: ChatMessage }) {
-  const [open, setOpen] = useState(false);
   return (
     <Popover
       trigger={<Gauge aria-hidden="true" />}
       triggerClassName={iconButtonClass({ size: "sm" })}
       triggerLabel={t("chat.usage")}
       label={t("chat.usage")}
-      className="w-[min(280px,calc(100vw-20px))] text-ink [position-area:top_span-right]!"
-      onToggle={setOpen}
+      side="top"
+      align="start"
+      className="w-[min(280px,calc(100vw-20px))]"
     >
       <Suspense fallback={<p className="p-3 text-md text-ink-2">{t("app.loading")}</p>}>
-        {open && <AnswerUsage messageId={message.id} model={message.model} />}
+        <AnswerUsage messageId={message.id} model={message.model} />
       </Suspense>
     </Popover>
   );

@@ -1,13 +1,14 @@
 import { Info } from "lucide-react";
-import { lazy, type ReactNode, Suspense } from "react";
+import { type ReactNode, Suspense } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { Markdown } from "@/markdown/markdown";
 import { hostOf, safeUrl } from "@/markdown/safe-url";
 import type { ChatMessage, Part, SourcePart, ToolPart } from "../stream/message";
-import { ToolCard } from "../tool-call/tool-card";
+import { ToolGroup } from "../tool-call/tool-group";
 import { Reasoning } from "./reasoning";
 
 /** Few answers hold a picture. */
-const FileView = lazy(async () => ({ default: (await import("@/file-parts/file-view")).FileView }));
+const FileView = lazyPart(async () => (await import("@/file-parts/file-view")).FileView);
 
 /** What an answer is made of, in order; calls that follow each other stand close together. */
 export function AnswerParts({ message }: { message: ChatMessage }) {
@@ -15,11 +16,7 @@ export function AnswerParts({ message }: { message: ChatMessage }) {
   return grouped(message.parts).map((group, index) =>
     // Parts only ever join at the end, so their place is their name.
     Array.isArray(group) ? (
-      <div key={index} className="grid grid-cols-[minmax(0,1fr)] gap-2">
-        {group.map((part) => (
-          <ToolCard key={part.toolCallId} part={part} messageStatus={message.status} />
-        ))}
-      </div>
+      <ToolGroup key={index} parts={group} messageStatus={message.status} />
     ) : (
       <PartView key={index} part={group} live={live} />
     ),

@@ -1,8 +1,8 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Usage } from "@/lib/usage";
 import { use } from "react";
 import { formatCost } from "@/lib/format-cost";
 import { t } from "@/lib/models-text";
-import { useQuery, useQueryClient } from "@/lib/query/use-query";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
@@ -25,7 +25,7 @@ export function AnswerUsage({ messageId, model }: AnswerUsageProps) {
     <div className="grid gap-2.5 p-3 text-md">
       <h3 className="wrap-anywhere">{model ?? t("models.usage")}</h3>
       {data === undefined &&
-        (error !== undefined ? (
+        (error !== null ? (
           <div role="alert" className="grid justify-items-start gap-2">
             <p className="text-err">{t("models.usage.failed")}</p>
             <Button size="sm" onClick={() => void client.invalidateQueries({ queryKey: query.queryKey })}>

@@ -31,7 +31,7 @@ export function EmptyState({ tools, onPrefill, onOpenServers }: EmptyStateProps)
                 onClick={() => onPrefill(prompt)}
                 className="flex flex-col rounded-lg border border-line bg-surface px-4 py-3 text-left text-md transition-colors duration-150 hover:border-line-strong"
               >
-                <span className="line-clamp-2 wrap-anywhere">{label}</span>
+                <span className="line-clamp-2 wrap-anywhere">{label}</span>{" "}
                 <span className="max-w-full truncate text-ink-2">
                   {label === tool ? serverName : `${tool} · ${serverName}`}
                 </span>

@@ -1,5 +1,7 @@
-import { lazy, memo, Suspense, useCallback, useSyncExternalStore } from "react";
+import { memo, Suspense, useCallback, useSyncExternalStore } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
+import { drawable } from "@/markdown/drawable-text";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
 import { attachmentsOf, type ChatMessage, type Part, textOf } from "../stream/message";
@@ -9,9 +11,9 @@ import { AnswerParts } from "./answer-parts";
 import { TimeOfDay } from "./time-of-day";
 
 // What is there to read comes first.
-const WordsActions = lazy(async () => ({ default: (await import("../steering/actions")).WordsActions }));
-const AnswerActions = lazy(async () => ({ default: (await import("../steering/actions")).AnswerActions }));
-const EditWords = lazy(async () => ({ default: (await import("../steering/edit-words")).EditWords }));
+const WordsActions = lazyPart(async () => (await import("../steering/actions")).WordsActions);
+const AnswerActions = lazyPart(async () => (await import("../steering/actions")).AnswerActions);
+const EditWords = lazyPart(async () => (await import("../steering/edit-words")).EditWords);
 
 interface MessageRowProps {
   id: string;
@@ -22,9 +24,7 @@ interface MessageRowProps {
 }
 
 /** Few messages carry something. */
-const SentAttachments = lazy(async () => ({
-  default: (await import("../offers/sent-attachments")).SentAttachments,
-}));
+const SentAttachments = lazyPart(async () => (await import("../offers/sent-attachments")).SentAttachments);
 
 /** One message. It alone is drawn again when it grows. */
 export const MessageRow = memo(({ id, store, isLast, onTurn }: MessageRowProps) => {
@@ -88,7 +88,7 @@ function Words({
             dir="auto"
             className="max-w-[85%] rounded-[18px_18px_6px_18px] bg-accent-soft px-4 py-[9px] whitespace-pre-wrap wrap-anywhere"
           >
-            {text}
+            {drawable(text)}
           </p>
           <div className="-my-[7px] flex min-h-[30px] items-center gap-1 touch:-my-[3px] touch:min-h-11">
             <Suspense>

@@ -1,6 +1,7 @@
-import { useQuery } from "@/lib/query/use-query";
+import { useQuery } from "@tanstack/react-query";
 import { ArrowDown } from "lucide-react";
-import { type KeyboardEvent, lazy, Suspense, useCallback, useRef } from "react";
+import { type KeyboardEvent, Suspense, useCallback, useRef } from "react";
+import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import type { TurnRequest } from "../stream/chat-contract";
@@ -12,10 +13,11 @@ import type { EmptyStateProps } from "./empty-state";
 import type { Jump } from "./jump";
 import { MessageRow } from "./message-row";
 import { TurnStatus } from "./turn-status";
+import { useOpeningMarker } from "./use-opening-marker";
 import { useScroll } from "./use-scroll";
 
 /** Most chats that are opened have something in them. */
-const EmptyState = lazy(async () => ({ default: (await import("./empty-state")).EmptyState }));
+const EmptyState = lazyPart(async () => (await import("./empty-state")).EmptyState);
 
 interface TranscriptProps extends EmptyStateProps {
   chatId: string;
@@ -34,6 +36,7 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
     queryFn: () => store.open().then(() => true),
     staleTime: 0,
   });
+  useOpeningMarker(chatId, status.loaded || error !== undefined);
   const loadingOlder = useRef(false);
   const loadOlder = () => {
     if (loadingOlder.current) return;
@@ -66,7 +69,7 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
         className="relative h-full overflow-y-auto overscroll-contain px-5 pt-7 pb-8 [mask-image:linear-gradient(#000_calc(100%-28px),transparent)] [overflow-anchor:none] max-wide:px-3.5 max-wide:pt-5"
       >
         {isEmpty &&
-          (status.loaded || error !== undefined ? (
+          (status.loaded || error !== null ? (
             <Suspense fallback={<LoadingRows />}>
               <EmptyState {...empty} />
             </Suspense>
@@ -108,7 +111,7 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
           {busy ? t("chat.jumpBusy") : t("chat.jump")}
         </button>
       )}
-      <Announcer phase={status.phase} waiting={status.waiting} asked={status.asked} />
+      <Announcer chatId={chatId} phase={status.phase} waiting={status.waiting} asked={status.asked} />
     </div>
   );
 }

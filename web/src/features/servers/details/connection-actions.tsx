@@ -1,5 +1,4 @@
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQueryClient } from "@/lib/query/use-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";

@@ -1,5 +1,5 @@
+import { useQuery } from "@tanstack/react-query";
 import { RotateCw } from "lucide-react";
-import { useQuery } from "@/lib/query/use-query";
 import { showInvisible } from "@/lib/show-invisible";
 import { Badge, Dot } from "@/ui/badge";
 import { Sheet } from "@/ui/sheet";

@@ -1,6 +1,6 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { Check } from "lucide-react";
 import { useState } from "react";
-import { useQueryClient } from "@/lib/query/use-query";
 import { showInvisible } from "@/lib/show-invisible";
 import { Input } from "@/ui/field";
 import { liveConnections } from "../connection-queries";

@@ -1,6 +1,5 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { Connection } from "@/lib/connection";
-import { useMutation } from "@/lib/query/use-mutation";
-import { useQueryClient } from "@/lib/query/use-query";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import { changeConnection, type ConnectionChange } from "../api";

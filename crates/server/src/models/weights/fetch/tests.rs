@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_RANGE, RANGE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use local::weights::DEFAULT;
+use local_model::weights::DEFAULT_WEIGHTS;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
@@ -18,10 +18,10 @@ fn file() -> Vec<u8> {
     (0..BYTES).map(|index| (index * 7 % 251) as u8).collect()
 }
 
-fn weights() -> Weights {
+fn weights() -> WeightFile {
     let mut digest = Digest::new();
     digest.update(&file());
-    Weights { file_name: "test.gguf", size: BYTES as u64, sha256: digest.finish().leak(), ..DEFAULT }
+    WeightFile { file_name: "test.gguf", size: BYTES as u64, sha256: digest.finish().leak(), ..DEFAULT_WEIGHTS }
 }
 
 /// How a mirror behaves.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{DOCUMENT, DriveError, File, MAX_DOCUMENT, SPREADSHEET, address, ask, id};
 use crate::app::App;
-use crate::secrets::random;
+use platform::secret_sealing::random_bytes;
 
 const FIELDS: &str = "id,name,mimeType,webViewLink";
 
@@ -58,7 +58,7 @@ pub async fn create(app: &App, user: UserId, input: CreateFile) -> Result<ToolRe
 
 /// `multipart/related` (RFC 2387): what the file is, then what is in it.
 fn multipart(metadata: &Value, content_type: &str, content: &str) -> Result<(String, String), DriveError> {
-    let boundary = format!("{:032x}", u128::from_be_bytes(random()?));
+    let boundary = format!("{:032x}", u128::from_be_bytes(random_bytes()?));
     let body = format!(
         "--{boundary}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n{metadata}\r\n\
          --{boundary}\r\nContent-Type: {content_type}; charset=UTF-8\r\n\r\n{content}\r\n--{boundary}--\r\n"

@@ -1,0 +1,96 @@
+//! The memory that a JSON text costs once it is parsed, estimated before it is. A text of 15 MB can cost 700 MB: each value of
+//! `[{},{},…]` takes two or three bytes to write and a hundred to hold.
+
+/// Bytes of memory for one value or name, in the two forms in which a parser holds it.
+const VALUE_BYTES: usize = 96;
+/// Bytes of memory for the smallest object that is not empty: a node of a B-tree has room for eleven entries.
+const OBJECT_BYTES: usize = 640;
+
+/// Maximum memory that the values of one text may take, wherever a text of others is parsed.
+pub const MAX_MEMORY_BYTES: usize = 128 * 1024 * 1024;
+/// Maximum nesting: what the parser takes.
+pub const MAX_DEPTH: usize = 127;
+
+/// The number of values in a JSON text, and how deep they are nested.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JsonShape {
+    /// Values and names.
+    pub values: usize,
+    /// Objects that are not empty.
+    pub objects: usize,
+    /// Lists and objects around the innermost value.
+    pub depth: usize,
+}
+
+impl JsonShape {
+    /// Measures a text in one pass, without keeping anything of it. A text that is no JSON has some shape, too.
+    pub fn measure(text: &str) -> Self {
+        let mut shape = Self { values: 1, ..Self::default() };
+        let (mut depth, mut in_string, mut is_escaped, mut previous) = (0_usize, false, false, 0);
+        for byte in text.bytes() {
+            if in_string {
+                in_string = is_escaped || byte != b'"';
+                is_escaped = byte == b'\\' && !is_escaped;
+                continue;
+            }
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' => continue,
+                b'"' => in_string = true,
+                b',' | b':' => shape.values += 1,
+                b'{' | b'[' => {
+                    depth += 1;
+                    shape.depth = shape.depth.max(depth);
+                }
+                b'}' | b']' => {
+                    depth = depth.saturating_sub(1);
+                    if !matches!(previous, b'{' | b'[') {
+                        shape.values += 1;
+                        shape.objects += usize::from(byte == b'}');
+                    }
+                }
+                _ => {}
+            }
+            previous = byte;
+        }
+        shape
+    }
+
+    /// Returns whether a text of this shape may be parsed: see [`MAX_MEMORY_BYTES`] and [`MAX_DEPTH`].
+    pub fn is_acceptable(&self) -> bool {
+        self.memory_bytes() <= MAX_MEMORY_BYTES && self.depth <= MAX_DEPTH
+    }
+
+    /// Estimates the bytes of memory that the values take beside the characters of the text.
+    pub fn memory_bytes(&self) -> usize {
+        self.values.saturating_mul(VALUE_BYTES).saturating_add(self.objects.saturating_mul(OBJECT_BYTES))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_values_objects_and_depth() {
+        for (text, values, objects, depth) in [
+            ("1", 1, 0, 0),
+            ("[]", 1, 0, 1),
+            ("[1, 2]", 3, 0, 1),
+            ("[ { } , { } ]", 3, 0, 2),
+            (r#"{"a": 1}"#, 3, 1, 1),
+            (r#"{"a": {"b": [1, {"c": null}]}}"#, 9, 3, 4),
+            (r#"{"a,:{[": "\"}\\"}"#, 3, 1, 1),
+            ("", 1, 0, 0),
+            ("]]}[", 4, 1, 1),
+        ] {
+            assert_eq!(JsonShape::measure(text), JsonShape { values, objects, depth }, "{text}");
+        }
+    }
+
+    #[test]
+    fn many_small_values_cost_much_and_a_long_text_little() {
+        let (small, long) = (format!("[{}1]", "{},".repeat(1_000_000)), format!("\"{}\"", "x".repeat(3_000_000)));
+        assert!(JsonShape::measure(&small).memory_bytes() > 90_000_000);
+        assert!(JsonShape::measure(&long).memory_bytes() < 1_000);
+    }
+}

@@ -1,0 +1,227 @@
+//! Generation of one response: reads a prompt, then writes text or a tool call.
+
+use std::time::Instant;
+
+use domain::model::{FinishReason, ModelEvent, ModelStatus, PartKind, Request, Usage};
+
+use crate::candidate_scoring::{log_probabilities, rank_names};
+use crate::error::InferenceError;
+use crate::kv_cache::KvCache;
+use crate::output_sink::OutputSink;
+use crate::prompt_prefix::Prompt;
+use crate::time_guard::TimeGuard;
+use crate::tokenizer::{TextDecoder, Tokenizer};
+use crate::tool_call::{ParsedCall, drop_unrequested_arguments, parse_call, restore_path_prefixes};
+use crate::tool_decision::most_likely_token;
+use crate::transformer::TransformerModel;
+
+/// Number of tokens read between two checks for cancellation: enough to be fast, and less than a second of work.
+const TOKENS_PER_CHUNK: usize = 56;
+
+/// Maximum number of tokens of a tool call.
+const MAX_CALL_TOKENS: usize = 200;
+
+/// Maximum number of tokens of a text, if the request sets no limit.
+const DEFAULT_MAX_TOKENS: usize = 768;
+
+/// A response that is being generated.
+pub(crate) struct Generation<'a> {
+    pub model: &'a TransformerModel,
+    pub tokenizer: &'a Tokenizer,
+    /// Whether a text may begin with each token.
+    pub text_openings: &'a [bool],
+    /// Tokens that never occur in text.
+    pub suppressed_tokens: &'a [u32],
+    pub cache: &'a mut KvCache,
+    /// Logits of the next token.
+    pub logits: Vec<f32>,
+    pub out: &'a OutputSink,
+    /// Number of tokens left in the context.
+    pub token_limit: usize,
+    pub usage: Usage,
+}
+
+impl Generation<'_> {
+    /// Reads the part of the prompt that is not cached.
+    pub(crate) fn read_prompt(&mut self, prompt: &Prompt, reads_tools: bool) -> Result<(), InferenceError> {
+        let started = Instant::now();
+        let cached = self.cache.tokens().len();
+        let head = prompt.head.get(cached..).unwrap_or_default();
+        let tail = &prompt.tail[cached.saturating_sub(prompt.head.len())..];
+        self.read_with_status(head, |done, total| {
+            if reads_tools { ModelStatus::ReadingTools { done, total } } else { ModelStatus::Reading { done, total } }
+        })?;
+        self.read_with_status(tail, |done, total| ModelStatus::Reading { done, total })?;
+        let (read, millis) = (prompt.len() - cached, started.elapsed().as_millis());
+        tracing::debug!(read, cached, millis, "built-in model read a prompt");
+        Ok(())
+    }
+
+    fn read_with_status(
+        &mut self,
+        tokens: &[u32],
+        status: impl Fn(u32, u32) -> ModelStatus,
+    ) -> Result<(), InferenceError> {
+        let total = tokens.len() as u32;
+        let mut done = 0;
+        let mut state = None;
+        for chunk in tokens.chunks(TOKENS_PER_CHUNK) {
+            self.out.send(ModelEvent::Status(status(done, total)))?;
+            state = Some(self.model.read(chunk, self.cache)?);
+            done += chunk.len() as u32;
+        }
+        if let Some(state) = state {
+            self.logits = self.model.logits(&state)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the log-probability of the first token of each word as the next token.
+    pub(crate) fn first_token_scores<const WORDS: usize>(&self, words: [&[u32]; WORDS]) -> [f32; WORDS] {
+        let scores = log_probabilities(&self.logits);
+        words.map(|word| {
+            let first = word.first().and_then(|token| scores.get(*token as usize));
+            first.copied().unwrap_or(f32::NEG_INFINITY)
+        })
+    }
+
+    /// Ranks `names` by the probability that the model writes each next; see [`rank_names`]. The cache may contain some of
+    /// their tokens afterwards.
+    pub(crate) fn rank(&mut self, names: &[Vec<u32>], max_count: usize) -> Result<Vec<(usize, f32)>, InferenceError> {
+        let start = self.cache.tokens().len();
+        let first = log_probabilities(&self.logits);
+        rank_names(names, max_count, |written| {
+            if written.is_empty() {
+                return Ok(first.clone());
+            }
+            self.out.check_cancelled()?;
+            let read = self.cache.tokens()[start..].iter().zip(written).take_while(|(a, b)| a == b).count();
+            // The last token is read again if necessary, because reading it yields the logits.
+            let kept = read.min(written.len() - 1);
+            self.cache.truncate(start + kept);
+            let state = self.model.read(&written[kept..], self.cache)?;
+            Ok(log_probabilities(&self.model.logits(&state)?))
+        })
+    }
+
+    /// Reads tokens that were just written, which yields the logits of the next one.
+    pub(crate) fn read(&mut self, written: &[u32]) -> Result<(), InferenceError> {
+        self.out.check_cancelled()?;
+        self.usage.output_tokens += written.len() as u64;
+        let state = self.model.read(written, self.cache)?;
+        self.logits = self.model.logits(&state)?;
+        Ok(())
+    }
+
+    /// Writes text until the model ends it or a limit is reached.
+    pub(crate) fn write_text(mut self, request: &Request, time_guard: &TimeGuard) -> Result<(), InferenceError> {
+        let max_tokens = max_response_tokens(request, self.token_limit);
+        let mut decoder = TextDecoder::default();
+        let mut written = Vec::new();
+        let mut text_so_far = String::new();
+        let mut next =
+            most_likely_token(&self.logits, |token| self.text_openings.get(token as usize).is_some_and(|opens| *opens));
+        self.out.send(ModelEvent::PartStart { part: 0, kind: PartKind::Text })?;
+        let reason = loop {
+            let Some(token) = next.filter(|token| !self.tokenizer.stop_tokens().contains(token)) else {
+                break FinishReason::Stop;
+            };
+            written.push(token);
+            let text = decoder.push(self.tokenizer.bytes(token));
+            text_so_far.push_str(&text);
+            if !text.is_empty() {
+                self.out.send(ModelEvent::Delta { part: 0, text })?;
+            }
+            if written.len() >= max_tokens || is_repeating(&written) {
+                break FinishReason::Length;
+            }
+            self.read(&[token])?;
+            for token in self.suppressed_tokens {
+                self.logits[*token as usize] = f32::NEG_INFINITY;
+            }
+            let is_allowed = |token: u32| time_guard.allows(&text_so_far, self.tokenizer.bytes(token));
+            next = most_likely_token(&self.logits, is_allowed);
+        };
+        self.finish(reason)
+    }
+
+    /// Writes a tool call within the grammar. `sources` is the text that its arguments can come from.
+    pub(crate) fn write_call(
+        &mut self,
+        mut matcher: llguidance::Matcher,
+        request: &Request,
+        sources: &str,
+    ) -> Result<ParsedCall, InferenceError> {
+        let max_tokens = MAX_CALL_TOKENS.min(self.token_limit);
+        let mut written: Vec<u32> = Vec::new();
+        let mask = matcher.compute_mask().map_err(InferenceError::internal)?;
+        let mut next = most_likely_token(&self.logits, |token| mask.is_allowed(token));
+        while let Some(token) = next {
+            matcher.consume_token(token).map_err(InferenceError::internal)?;
+            let start = written.len();
+            written.push(token);
+            // Tokens without an alternative in the grammar are read together with this one.
+            written.extend(matcher.consume_ff_tokens());
+            if matcher.is_stopped() || written.len() >= max_tokens {
+                break;
+            }
+            self.read(&written[start..])?;
+            let mask = matcher.compute_mask().map_err(InferenceError::internal)?;
+            next = most_likely_token(&self.logits, |token| mask.is_allowed(token));
+            next = next.filter(|token| !self.tokenizer.stop_tokens().contains(token));
+        }
+        let bytes: Vec<u8> = written.iter().flat_map(|token| self.tokenizer.bytes(*token)).copied().collect();
+        let Some(call) = parse_call(&String::from_utf8_lossy(&bytes)) else {
+            return Err(InferenceError::internal("the tool call is incomplete"));
+        };
+        let arguments = restore_path_prefixes(&call.arguments, sources);
+        let schema = request.tools.iter().find(|tool| tool.name == call.name).map(|tool| &tool.input_schema);
+        let arguments = match schema {
+            Some(schema) => drop_unrequested_arguments(&arguments, schema, sources),
+            None => arguments,
+        };
+        Ok(ParsedCall { name: call.name, arguments })
+    }
+
+    /// Ends the response with a tool call.
+    pub(crate) fn emit_call(mut self, call: ParsedCall) -> Result<(), InferenceError> {
+        let id = format!("call_{}", domain::ids::fresh().simple());
+        self.out.send(ModelEvent::PartStart { part: 0, kind: PartKind::ToolCall { id, name: call.name } })?;
+        self.out.send(ModelEvent::Delta { part: 0, text: call.arguments })?;
+        self.finish(FinishReason::ToolCalls)
+    }
+
+    /// Ends the response.
+    pub(crate) fn finish(&mut self, reason: FinishReason) -> Result<(), InferenceError> {
+        self.out.send(ModelEvent::PartEnd { part: 0 })?;
+        self.out.send(ModelEvent::Usage(self.usage))?;
+        self.out.send(ModelEvent::Finish(reason))
+    }
+}
+
+/// Returns the maximum number of tokens of a response to `request`, where `remaining` tokens are left in the context.
+pub(crate) fn max_response_tokens(request: &Request, remaining: usize) -> usize {
+    request.max_tokens.map_or(DEFAULT_MAX_TOKENS, |max| max as usize).clamp(1, remaining)
+}
+
+/// Returns whether the last tokens repeat one phrase, as small models sometimes do without end.
+pub(crate) fn is_repeating(tokens: &[u32]) -> bool {
+    (1..=32).any(|period| {
+        let span = (period * 4).max(48);
+        let Some(start) = tokens.len().checked_sub(span + period) else { return false };
+        (start..start + span).all(|index| tokens[index] == tokens[index + period])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn detects_repetition_but_not_lists() {
+        assert!(is_repeating(&[vec![9], vec![7; 60]].concat()));
+        assert!(is_repeating(&[1, 2, 3].repeat(20)));
+        assert!(!is_repeating(&(0..200).collect::<Vec<u32>>()));
+        assert!(!is_repeating(&(0..200).map(|n| if n % 2 == 0 { 5 } else { n }).collect::<Vec<u32>>()));
+    }
+}

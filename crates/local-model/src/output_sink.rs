@@ -1,0 +1,72 @@
+//! Sink for the events of a response, with its cancellation.
+
+use domain::model::{ModelError, ModelEvent, ModelStatus};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::InferenceError;
+
+/// Item of a response stream.
+pub(crate) type OutputItem = Result<ModelEvent, ModelError>;
+
+/// Sending end of one response. The channel is unbounded, because the length of a response is limited.
+#[derive(Debug)]
+pub(crate) struct OutputSink {
+    /// Channel to the reader; `None` to discard the events.
+    sender: Option<UnboundedSender<OutputItem>>,
+    /// Cancelled by the reader.
+    cancel: CancellationToken,
+    /// Cancelled when the engine shuts down.
+    stop: CancellationToken,
+}
+
+impl OutputSink {
+    pub(crate) fn new(sender: UnboundedSender<OutputItem>, cancel: CancellationToken, stop: CancellationToken) -> Self {
+        Self { sender: Some(sender), cancel, stop }
+    }
+
+    /// Creates a sink that discards events, for work that can be cancelled.
+    pub(crate) fn discard_until(cancel: CancellationToken) -> Self {
+        Self { sender: None, cancel, stop: CancellationToken::new() }
+    }
+
+    /// Creates a sink that discards events.
+    pub(crate) fn discard() -> Self {
+        Self::discard_until(CancellationToken::new())
+    }
+
+    /// Returns a sink with the same cancellation that discards events, for internal steps.
+    pub(crate) fn without_events(&self) -> Self {
+        Self { sender: None, cancel: self.cancel.clone(), stop: self.stop.clone() }
+    }
+
+    /// Returns whether the response is still read and not cancelled.
+    pub(crate) fn is_wanted(&self) -> bool {
+        !self.cancel.is_cancelled()
+            && !self.stop.is_cancelled()
+            && !self.sender.as_ref().is_some_and(UnboundedSender::is_closed)
+    }
+
+    /// Fails with [`InferenceError::Cancelled`] when the response is not wanted any more.
+    pub(crate) fn check_cancelled(&self) -> Result<(), InferenceError> {
+        if self.is_wanted() { Ok(()) } else { Err(InferenceError::Cancelled) }
+    }
+
+    /// Sends an event, or fails with [`InferenceError::Cancelled`].
+    pub(crate) fn send(&self, event: ModelEvent) -> Result<(), InferenceError> {
+        self.check_cancelled()?;
+        self.sender.as_ref().map_or(Ok(()), |sender| sender.send(Ok(event)).map_err(|_| InferenceError::Cancelled))
+    }
+
+    /// Sends a status and ignores cancellation.
+    pub(crate) fn send_status(&self, status: ModelStatus) {
+        let _ = self.send(ModelEvent::Status(status));
+    }
+
+    /// Ends the response with an error, if it is still read.
+    pub(crate) fn fail(&self, error: ModelError) {
+        if let Some(sender) = &self.sender {
+            let _ = sender.send(Err(error));
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { password } from "./account.ts";
+import { closeToasts, inspect, looks } from "./look.ts";
+import { Mailbox } from "./mailbox.ts";
+import { ageSignIns } from "./old-sign-ins.ts";
+import { Settings } from "./settings.ts";
+import { openStage } from "./stage.ts";
+import { totp } from "./totp.ts";
+import type { Visitor } from "./visitor.ts";
+
+const mailbox = await Mailbox.open();
+after(() => mailbox.close());
+const stage = await openStage({ ...mailbox.env, CHAT_AUTOCONFIRM: "on" });
+
+const question = (visitor: Visitor) => visitor.page.getByRole("dialog", { name: "Is it you?" });
+
+async function fillKey(settings: Settings, name: string): Promise<void> {
+  await settings.change("API key");
+  await settings.field("Name of the key").fill(name);
+  await settings.field("Good for").selectOption("30 days");
+  await settings.button("Make key").click();
+}
+
+test("an old sign-in asks for the password, and what was begun goes on by itself", async (t) => {
+  const { visitor } = await stage.member(t);
+  await visitor.open();
+  const settings = await Settings.open(visitor);
+  ageSignIns(stage.app.dataDir);
+  await fillKey(settings, "Editor");
+  const asked = question(visitor);
+  await asked.getByLabel("Your password").fill("not it");
+  await asked.getByRole("button", { name: "Continue" }).click();
+  await asked.getByRole("alert").getByText("This is not your current password.").waitFor();
+  await visitor.page.keyboard.press("Escape");
+  await asked.waitFor({ state: "detached" });
+  await settings.panel.getByRole("alert").waitFor();
+  assert.equal(await settings.row("Editor").count(), 0, "nothing happens without the proof");
+
+  await settings.button("Make key").click();
+  await asked.getByLabel("Your password").fill(password);
+  await asked.getByRole("button", { name: "Continue" }).click();
+  await settings
+    .row("Editor")
+    .getByText(/^Good until /u)
+    .waitFor();
+  assert.equal(await asked.count(), 0);
+});
+
+test("a code from the authenticator or the mail is a proof too", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  await visitor.open();
+  const settings = await Settings.open(visitor);
+  const secret = await settings.addAuthenticator("phone");
+  await closeToasts(visitor);
+  ageSignIns(stage.app.dataDir);
+  await fillKey(settings, "By authenticator");
+  const asked = question(visitor);
+  await asked.getByRole("button", { name: "Use my authenticator" }).click();
+  await asked.getByLabel("Code from your authenticator").fill(await totp(secret));
+  await asked.getByRole("button", { name: "Continue" }).click();
+  await settings.row("By authenticator").waitFor();
+  await settings.button("Done").click();
+
+  ageSignIns(stage.app.dataDir);
+  await fillKey(settings, "By mail");
+  await asked.getByRole("button", { name: "Email me a code" }).click();
+  await asked.getByRole("button", { name: "Email me a code" }).first().click();
+  const { code } = await mailbox.next(account.email);
+  await asked.getByLabel("Code from the mail").fill(code);
+  await asked.getByRole("button", { name: "Continue" }).click();
+  await settings.row("By mail").waitFor();
+});
+
+test("a changed password ends API keys and shares where that is chosen", async (t) => {
+  const { visitor } = await stage.member(t);
+  await visitor.open();
+  const settings = await Settings.open(visitor);
+  await fillKey(settings, "Editor");
+  await settings.row("Editor").waitFor();
+  await settings.button("Done").click();
+  await settings.change("Password");
+  await settings.field("Current password").fill(password);
+  await settings.field("New password").fill("another horse");
+  await settings.panel.getByLabel("End my API keys (1)").check();
+  await settings.button("Change password").click();
+  await visitor.toast("Password changed", "All other devices have been signed out.");
+  await settings.row("Editor").waitFor({ state: "detached" });
+});
+
+for (const [name, options] of looks) {
+  test(`the question for a proof is free of accessibility faults at ${name}, and fits`, async (t) => {
+    const { visitor } = await stage.member(t, { ...options });
+    await visitor.open();
+    const settings = await Settings.open(visitor);
+    ageSignIns(stage.app.dataDir);
+    await fillKey(settings, "Editor");
+    await question(visitor).getByLabel("Your password").waitFor();
+    await inspect(visitor, "step-up", options);
+  });
+}

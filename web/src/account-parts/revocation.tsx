@@ -1,0 +1,76 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { t } from "@/lib/account-text";
+import type { SignedInUser } from "@/lib/session";
+import { toast } from "@/ui/toast";
+import { apiKeysQuery, endAllApiKeys } from "./api-keys";
+import { endAllShares, sharesQuery } from "./shares";
+
+interface Revocation {
+  /** What may be ended along with the old password; nothing where there is nothing. */
+  choices: ReactNode;
+  /** Ends what was chosen. */
+  revoke: () => Promise<void>;
+}
+
+/** Offers to end, with a new password, the keys and links that whoever knew the old one may have made. */
+export function useRevocation(user: SignedInUser): Revocation {
+  const client = useQueryClient();
+  const keys = apiKeysQuery(user.id);
+  const shares = sharesQuery(user.id);
+  const keyCount = useQuery(keys).data?.length ?? 0;
+  const shareCount = useQuery(shares).data?.length ?? 0;
+  const [endsKeys, setEndsKeys] = useState(false);
+  const [endsShares, setEndsShares] = useState(false);
+
+  async function revoke(): Promise<void> {
+    try {
+      if (endsKeys) await endAllApiKeys();
+      if (endsShares) await endAllShares();
+    } catch (error) {
+      const description = error instanceof Error ? error.message : "";
+      toast({ title: t("account.revoke.failed"), description, tone: "err" });
+    }
+    await Promise.all([
+      client.invalidateQueries({ queryKey: keys.queryKey }),
+      client.invalidateQueries({ queryKey: shares.queryKey }),
+    ]);
+  }
+
+  const choices = (keyCount > 0 || shareCount > 0) && (
+    <fieldset className="grid gap-1.5">
+      <legend className="pb-1.5 text-sm text-ink-2">{t("account.revoke.also")}</legend>
+      {keyCount > 0 && (
+        <Choice label={t("account.revoke.keys", { n: keyCount })} checked={endsKeys} onChange={setEndsKeys} />
+      )}
+      {shareCount > 0 && (
+        <Choice
+          label={t("account.revoke.shares", { n: shareCount })}
+          checked={endsShares}
+          onChange={setEndsShares}
+        />
+      )}
+    </fieldset>
+  );
+  return { choices, revoke };
+}
+
+interface ChoiceProps {
+  label: string;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+}
+
+function Choice({ label, checked, onChange }: ChoiceProps) {
+  return (
+    <label className="flex items-center gap-2.5 text-md touch:min-h-11">
+      <input
+        type="checkbox"
+        className="size-[18px] shrink-0 accent-accent"
+        checked={checked}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      {label}
+    </label>
+  );
+}

@@ -1,0 +1,22 @@
+import { t } from "@/lib/account-text";
+import { Button } from "@/ui/button";
+import type { StepProps } from "../auth-step";
+import { BackButton } from "./back-button";
+import { StepHead } from "./step-head";
+
+/** A link to a new password was opened in another browser than the one that asked for it. */
+export function LinkElsewhereStep({ onStep }: StepProps) {
+  return (
+    <>
+      <StepHead title={t("account.link.elsewhere")} focus>
+        {t("account.link.elsewhere.text")}
+      </StepHead>
+      <div className="grid gap-2">
+        <Button variant="primary" onClick={() => onStep({ kind: "forgot" })}>
+          {t("account.link.newPassword")}
+        </Button>
+        <BackButton onStep={onStep} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,51 @@
+import { useMutation } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { CodeField } from "@/account-parts/code-field";
+import { t } from "@/lib/account-text";
+import { authErrorWords } from "@/lib/auth-error-words";
+import { auth } from "@/lib/session";
+import { t as common } from "@/lib/t";
+import { Form, SubmitButton } from "@/ui/form";
+import { toast } from "@/ui/toast";
+
+interface MailedCodeFormProps {
+  email: string;
+  /** What the code was mailed for. */
+  type: "signup" | "recovery";
+}
+
+/**
+ * Takes the six digits of a mail in place of its link, which may be on another device. The page moves on by itself, when
+ * the auth client reports the session.
+ */
+export function MailedCodeForm({ email, type }: MailedCodeFormProps) {
+  const [code, setCode] = useState("");
+  const form = useRef<HTMLFormElement>(null);
+  const verify = useMutation({
+    mutationFn: async () => (await auth.verifyOtp({ email, token: code, type })).error,
+    onSuccess: (error) => {
+      if (error !== null) {
+        setCode("");
+        form.current?.querySelector("input")?.focus();
+      } else if (type === "signup") {
+        toast({ title: t("account.confirmed"), description: common("auth.created.signedIn"), tone: "ok" });
+      }
+    },
+  });
+  return (
+    <Form ref={form} className="grid gap-4" busy={verify.isPending} onSend={() => verify.mutate()}>
+      <CodeField
+        label={t("account.mail.code")}
+        hint={t("account.mail.codeHint")}
+        value={code}
+        onChange={setCode}
+        error={verify.data ? codeWords(verify.data) : undefined}
+      />
+      <SubmitButton busy={verify.isPending}>{t("account.mail.confirm")}</SubmitButton>
+    </Form>
+  );
+}
+
+function codeWords(error: Parameters<typeof authErrorWords>[0]): string {
+  return error.code === "otp_expired" ? t("account.mail.codeWrong") : authErrorWords(error);
+}

@@ -1,0 +1,90 @@
+import { useMutation } from "@tanstack/react-query";
+import { TriangleAlert } from "lucide-react";
+import { use, useLayoutEffect, useRef } from "react";
+import { t } from "@/approval-parts/approval-text";
+import { claimsOf } from "@/approval-parts/definition";
+import { Badge } from "@/ui/badge";
+import { Button } from "@/ui/button";
+import { ChatId } from "../chat-id";
+import type { ApprovalQuestion } from "../stream/message";
+import { type Decision, decide } from "./decide";
+
+const shortClaims = {
+  "approval.claim.reads": "approval.short.reads",
+  "approval.claim.writes": "approval.short.writes",
+  "approval.claim.destroys": "approval.short.destroys",
+} as const;
+
+/** What the server of a waiting call claims about it, in a word or two. */
+export function ClaimBadge({ question }: { question: ApprovalQuestion }) {
+  const [claim] = claimsOf(question.definition);
+  const short = shortClaims[claim as keyof typeof shortClaims];
+  if (short === undefined) return null;
+  return <Badge tone={claim === "approval.claim.destroys" ? "warn" : "neutral"}>{t(short)}</Badge>;
+}
+
+/** Heading over calls that wait together. It stays in sight while its calls are read. */
+export function ApprovalGroupHead({ count }: { count: number }) {
+  return (
+    <h4 className="sticky -top-5 z-10 wide:-top-7 flex min-h-[42px] items-center gap-2.5 rounded-t-md border border-warn-dot bg-warn-soft px-3 text-md font-medium text-warn">
+      <TriangleAlert aria-hidden="true" className="size-4 shrink-0" />
+      {t("approval.group.title", { n: count })}
+    </h4>
+  );
+}
+
+/** Answers to all calls that wait together. Each of them can still be answered on its own. */
+export function ApprovalGroupFoot({ questions }: { questions: readonly ApprovalQuestion[] }) {
+  const chatId = use(ChatId);
+  const foot = useRef<HTMLDivElement>(null);
+  const answer = useMutation({
+    mutationFn: async (decision: Decision) => {
+      const results = await Promise.allSettled(
+        questions.map(({ id }) => decide(chatId, id, decision, undefined)),
+      );
+      const failed = results.find((result) => result.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
+    },
+  });
+  useLayoutEffect(() => {
+    const own = foot.current;
+    const card = own?.previousElementSibling?.querySelector("button");
+    // It goes away when all is decided; who came to it with the keyboard goes on from the last card.
+    return () => {
+      if (own?.contains(document.activeElement) === true) card?.focus();
+    };
+  }, []);
+  const say = (decision: Decision) => {
+    if (!answer.isPending) answer.mutate(decision);
+  };
+  return (
+    <div
+      ref={foot}
+      role="group"
+      aria-label={t("approval.group.title", { n: questions.length })}
+      className="-mt-2 flex flex-wrap items-center gap-2 rounded-b-md border border-warn-dot border-t-line bg-surface px-3 py-2.5"
+    >
+      {answer.isError && (
+        <p role="alert" className="w-full text-sm text-err wrap-anywhere first-letter:uppercase">
+          {answer.error.message}
+        </p>
+      )}
+      <Button
+        size="sm"
+        variant="primary"
+        aria-disabled={answer.isPending || undefined}
+        onClick={() => say("once")}
+      >
+        {t("approval.group.allow", { n: questions.length })}
+      </Button>
+      <Button
+        size="sm"
+        variant="danger"
+        aria-disabled={answer.isPending || undefined}
+        onClick={() => say("deny")}
+      >
+        {t("approval.group.deny")}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,9 @@
+/** What another part of the page asks of the chat. */
+export type ChatCommand =
+  | { readonly type: "new" }
+  /** Puts the cursor into the message field. */
+  | { readonly type: "focus" }
+  /** Opens the list of chats. */
+  | { readonly type: "find" }
+  /** Puts a text into the message field. */
+  | { readonly type: "fill"; readonly text: string };

@@ -1,0 +1,41 @@
+import { TriangleAlert } from "lucide-react";
+import { Suspense } from "react";
+import { t } from "@/lib/t";
+import { Button } from "@/ui/button";
+import type { ChatSession } from "../api/sessions";
+import type { Jump } from "../transcript/jump";
+import { ChatList } from "./chats-menu";
+import type { Chats } from "./use-chats";
+
+interface UnfinishedOpeningProps {
+  chats: Chats;
+  chat: ChatSession;
+  onJump: (jump: Jump) => void;
+}
+
+/** The list of chats in the place of one that may have crashed the page. */
+export function UnfinishedOpening({ chats, chat, onJump }: UnfinishedOpeningProps) {
+  return (
+    <div className="min-h-0 overflow-y-auto px-5 py-7 max-wide:px-3.5 max-wide:py-5">
+      <div className="mx-auto grid max-w-measure grid-cols-[minmax(0,1fr)] gap-5">
+        <div role="alert" className="flex items-start gap-3 rounded-md border border-line bg-surface p-4">
+          <TriangleAlert aria-hidden="true" className="mt-0.5 size-5 shrink-0 text-ink-2" />
+          <div className="grid min-w-0 justify-items-start gap-1">
+            <h3 className="font-semibold">{t("chat.unfinished.title")}</h3>
+            <p className="text-md text-ink-2 wrap-anywhere">
+              {t("chat.unfinished.text", { title: chat.title })}
+            </p>
+            <Button variant="line" className="mt-2" onClick={() => chats.select(chat.id)}>
+              {t("chat.unfinished.open")}
+            </Button>
+          </div>
+        </div>
+        <div className="rounded-md border border-line bg-surface p-1">
+          <Suspense>
+            <ChatList chats={chats} onJump={onJump} />
+          </Suspense>
+        </div>
+      </div>
+    </div>
+  );
+}

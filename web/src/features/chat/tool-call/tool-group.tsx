@@ -1,0 +1,57 @@
+import { Fragment, Suspense } from "react";
+import type { MessageStatus, ToolPart } from "../stream/message";
+import { callState } from "./call-state";
+import { ToolCard } from "./tool-card";
+import { lazyPart } from "@/lib/lazy-part";
+
+const loadGroup = () => import("../approval/approval-group");
+const ApprovalGroupHead = lazyPart(async () => (await loadGroup()).ApprovalGroupHead);
+const ApprovalGroupFoot = lazyPart(async () => (await loadGroup()).ApprovalGroupFoot);
+
+interface ToolGroupProps {
+  parts: readonly ToolPart[];
+  messageStatus: MessageStatus;
+}
+
+/**
+ * Tool calls that follow each other. Several that wait for approval become one group, with one answer for all; a tool that
+ * its server has changed is left out of it, since its changes have to be read.
+ *
+ * The cards keep their place in the tree, so that apps in them do not start anew when a group comes or goes.
+ */
+export function ToolGroup({ parts, messageStatus }: ToolGroupProps) {
+  const waiting = parts.flatMap((part) => {
+    const isWaiting = callState(part, messageStatus) === "waiting" && !isChanged(part);
+    return isWaiting && part.approval !== undefined ? [part.approval] : [];
+  });
+  const isGroup = waiting.length > 1;
+  const first = parts.findIndex(({ approval }) => approval !== undefined && approval === waiting[0]);
+  const last = parts.findIndex(({ approval }) => approval !== undefined && approval === waiting.at(-1));
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
+      {parts.map((part, index) => (
+        <Fragment key={part.toolCallId}>
+          {isGroup && index === first && (
+            <Suspense>
+              <ApprovalGroupHead count={waiting.length} />
+            </Suspense>
+          )}
+          <ToolCard
+            part={part}
+            messageStatus={messageStatus}
+            isGrouped={isGroup && index >= first && index <= last}
+          />
+          {isGroup && index === last && (
+            <Suspense>
+              <ApprovalGroupFoot questions={waiting} />
+            </Suspense>
+          )}
+        </Fragment>
+      ))}
+    </div>
+  );
+}
+
+function isChanged({ approval }: ToolPart): boolean {
+  return approval?.before !== undefined || approval?.instructions !== undefined;
+}

@@ -1,0 +1,23 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { toast } from "@/ui/toast";
+import { connectedToast, connectServer } from "./connect";
+import type { ConnectDraft } from "./connect-draft";
+import { t } from "./servers-text";
+import { reloadConnections } from "./use-connections";
+
+/** Connects to a server and says how it went. */
+export function useConnect(userId: string, onConnected?: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (draft: ConnectDraft) => connectServer(userId, draft),
+    onSuccess: async (connected) => {
+      toast(await connectedToast(connected));
+      onConnected?.();
+      await reloadConnections(client, userId);
+    },
+    onError: (error) => {
+      const description = error.message === "" ? t("servers.failed.text") : error.message;
+      toast({ title: t("servers.failed.title"), description, tone: "err" });
+    },
+  });
+}

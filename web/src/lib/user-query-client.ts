@@ -1,0 +1,51 @@
+import { QueryCache, QueryClient, type InvalidateQueryFilters, type QueryKey } from "@tanstack/react-query";
+import { ApiError } from "./api-error";
+
+const MAX_RETRIES = 2;
+
+/**
+ * Cache of what the server told one signed-in user; the page makes a new one for each user. An answer to a request
+ * from before a change never replaces what the change brought: the library alone would let a first load run on after
+ * an invalidation, and any load after `setQueryData`.
+ */
+export class UserQueryClient extends QueryClient {
+  constructor() {
+    super({
+      defaultOptions: {
+        queries: {
+          staleTime: 15_000,
+          retry: (failures, error) => failures < MAX_RETRIES && !isFinal(error),
+          // The server may be this very machine, which can be reached without any network.
+          networkMode: "always",
+          refetchOnReconnect: true,
+        },
+        mutations: { networkMode: "always" },
+      },
+      queryCache: new QueryCache({
+        onError: (error, { queryKey }) => console.error("Loading failed:", queryKey[0], error),
+      }),
+    });
+  }
+
+  override invalidateQueries: QueryClient["invalidateQueries"] = async (filters, options) => {
+    for (const query of this.getQueryCache().findAll(filters as InvalidateQueryFilters))
+      if (query.state.data === undefined) void query.cancel({ silent: true, revert: true });
+    await super.invalidateQueries(filters, options);
+  };
+
+  override setQueryData: QueryClient["setQueryData"] = (queryKey, updater, options) => {
+    const data = super.setQueryData(queryKey, updater as never, options) as never;
+    if (data !== undefined) this.#askAgain(queryKey);
+    return data;
+  };
+
+  #askAgain(queryKey: QueryKey): void {
+    const query = this.getQueryCache().find({ queryKey, exact: true });
+    if (query?.state.fetchStatus === "fetching") void this.invalidateQueries({ queryKey, exact: true });
+  }
+}
+
+/** Whether repeating a request cannot help, because it is at fault itself. */
+function isFinal(error: Error): boolean {
+  return error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429;
+}

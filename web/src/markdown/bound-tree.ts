@@ -1,0 +1,65 @@
+import type { Nodes, PhrasingContent, Root, Table } from "mdast";
+import { plainText } from "./text-nodes";
+
+/** Levels of quotes, lists and footnotes inside each other. Each takes some 20 px of a line, and a phone has 320. */
+export const MAX_CONTAINER_DEPTH = 16;
+/** Levels of emphasis, links and the like inside each other. */
+export const MAX_INLINE_DEPTH = 16;
+/** Columns of a table. Layout compares the widths of all of them. */
+export const MAX_TABLE_COLUMNS = 64;
+/** Cells of a table. */
+export const MAX_TABLE_CELLS = 5_000;
+/** Nodes of a text, each of which becomes at least one element of the page. */
+export const MAX_NODES = 40_000;
+
+const CONTAINERS: ReadonlySet<string> = new Set(["blockquote", "listItem", "footnoteDefinition"]);
+const SPANS: ReadonlySet<string> = new Set(["emphasis", "strong", "delete", "link", "linkReference"]);
+
+/**
+ * Replaces what is too deep or too wide in a tree by its source. React, the style engine and the layout engine all
+ * recurse into the page's elements, and a tab whose stack overflows there is lost.
+ */
+export function boundTree(root: Root, source: string): Root {
+  const count = countNodes(root);
+  if (count > MAX_NODES) return { type: "root", children: [plainText(source)] };
+  boundChildren(root, source, 0, 0);
+  return root;
+}
+
+/** Counts without recursion, since the depth is not bounded yet. */
+function countNodes(root: Root): number {
+  const open: Nodes[] = [root];
+  let count = 0;
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    count += 1;
+    if ("children" in node) for (const child of node.children) open.push(child);
+  }
+  return count;
+}
+
+function boundChildren(node: Nodes, source: string, containers: number, spans: number): void {
+  if (!("children" in node)) return;
+  // The kinds of children that a parent may have do not matter here: plain text may stand everywhere.
+  const children = node.children as PhrasingContent[];
+  for (const [index, child] of children.entries()) {
+    const inContainers = containers + (CONTAINERS.has(child.type) ? 1 : 0);
+    const inSpans = spans + (SPANS.has(child.type) ? 1 : 0);
+    const isTooDeep = inContainers > MAX_CONTAINER_DEPTH || inSpans > MAX_INLINE_DEPTH;
+    if (isTooDeep || isTooWide(child)) children[index] = plainText(sourceOf(child, source));
+    else boundChildren(child, source, inContainers, inSpans);
+  }
+}
+
+function isTooWide(node: Nodes): boolean {
+  if (node.type !== "table") return false;
+  const columns = columnsOf(node);
+  return columns > MAX_TABLE_COLUMNS || columns * node.children.length > MAX_TABLE_CELLS;
+}
+
+function columnsOf({ children }: Table): number {
+  return children.reduce((most, row) => Math.max(most, row.children.length), 0);
+}
+
+function sourceOf({ position }: Nodes, source: string): string {
+  return source.slice(position?.start.offset ?? 0, position?.end.offset ?? source.length);
+}

@@ -1,0 +1,7 @@
+/** Gives a text field the height of its text, in browsers that do not do so themselves (`field-sizing`). */
+export function growWithText(field: HTMLTextAreaElement | null): void {
+  if (!field || CSS.supports("field-sizing", "content")) return;
+  field.style.height = "0";
+  const borders = field.offsetHeight - field.clientHeight;
+  field.style.height = `${field.scrollHeight + borders}px`;
+}

@@ -1,0 +1,70 @@
+import { Menu } from "@base-ui/react/menu";
+import { Fragment, type ReactNode, useRef, useState } from "react";
+import { cn } from "@/lib/cn";
+import { IconButton } from "./button";
+import { floatingClass, floatingPlace } from "./floating";
+
+export interface MenuAction {
+  icon: ReactNode;
+  label: string;
+  onSelect: () => void;
+  /** Whether the action moves the focus itself; else it returns to the menu's button. */
+  movesFocus?: boolean;
+}
+
+interface ActionMenuProps {
+  /** Names the button that opens the menu. */
+  label: string;
+  icon: ReactNode;
+  /** Groups of actions, with a line between them. */
+  groups: readonly (readonly MenuAction[])[];
+}
+
+/** A button with a menu of actions: arrows, Home, End and the first letters lead from one to the other. */
+export function ActionMenu({ label, icon, groups }: ActionMenuProps) {
+  const movesFocus = useRef(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const [around, setAround] = useState<HTMLElement>();
+  return (
+    <Menu.Root
+      modal={false}
+      onOpenChange={(open) => {
+        if (!open) return;
+        movesFocus.current = false;
+        setAround(button.current?.closest<HTMLElement>("[role=dialog]") ?? undefined);
+      }}
+    >
+      <Menu.Trigger ref={button} render={<IconButton size="sm" label={label} icon={icon} />} />
+      {/* Within the popover around it the menu belongs to what the page says of that. */}
+      <Menu.Portal container={around}>
+        <Menu.Positioner {...floatingPlace} positionMethod="fixed" align="end">
+          <Menu.Popup
+            aria-label={label}
+            finalFocus={() => !movesFocus.current}
+            className={cn(floatingClass, "max-h-(--available-height) min-w-44")}
+          >
+            {groups.map((actions, place) => (
+              // oxlint-disable-next-line react/no-array-index-key
+              <Fragment key={place}>
+                {place > 0 && <Menu.Separator className="mx-2.5 my-1.5 border-t border-line" />}
+                {actions.map((action) => (
+                  <Menu.Item
+                    key={action.label}
+                    onClick={() => {
+                      movesFocus.current = action.movesFocus === true;
+                      action.onSelect();
+                    }}
+                    className="flex min-h-9 cursor-default items-center gap-2.5 rounded-md px-2.5 text-md outline-none select-none data-highlighted:bg-sunken touch:min-h-11 [&_svg]:size-4 [&_svg]:text-ink-2"
+                  >
+                    {action.icon}
+                    {action.label}
+                  </Menu.Item>
+                ))}
+              </Fragment>
+            ))}
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}

@@ -1,0 +1,49 @@
+/** A rectangle in the window, in pixels. */
+export interface Box {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+/** How far toasts stay from the window's edge and from what they must not cover, in pixels. */
+const GAP = 10;
+
+/**
+ * Returns the corner at which a box of this size covers nothing: as far up as possible, at the right edge if there is room,
+ * else at the left one. Where there is no such place, what is only avoided is covered; what must stay free is as little as
+ * possible.
+ */
+export function placeToasts(
+  size: { width: number; height: number },
+  room: { width: number; height: number },
+  keptFree: readonly Box[],
+  avoided: readonly Box[] = [],
+): { left: number; top: number } {
+  const all = [...keptFree, ...avoided];
+  const lefts = [room.width - size.width - GAP, GAP].filter((left) => left >= 0);
+  const tops = [
+    GAP,
+    ...all.flatMap(({ top, height }) => [top + height + GAP, top - size.height - GAP]),
+    room.height - size.height - GAP,
+  ]
+    .filter((top) => top >= GAP && top + size.height <= room.height - GAP)
+    .toSorted((one, other) => one - other);
+  const places = lefts.flatMap((left) => tops.map((top) => ({ left, top })));
+  const coveredBy = (boxes: readonly Box[], place: { left: number; top: number }): number =>
+    boxes.reduce((sum, box) => sum + overlap({ ...place, ...size }, box), 0);
+  return (
+    places.find((place) => coveredBy(all, place) === 0) ??
+    places.toSorted((one, other) => coveredBy(keptFree, one) - coveredBy(keptFree, other))[0] ?? {
+      left: GAP,
+      top: GAP,
+    }
+  );
+}
+
+/** Returns the area that two boxes share, in square pixels. */
+function overlap(one: Box, other: Box): number {
+  const across = Math.min(one.left + one.width, other.left + other.width) - Math.max(one.left, other.left);
+  const down = Math.min(one.top + one.height, other.top + other.height) - Math.max(one.top, other.top);
+  return Math.max(0, across) * Math.max(0, down);
+}

@@ -1,0 +1,14 @@
+//! Firefox, for the smoke journeys: the extended-support release, which is what Debian ships.
+
+use std::path::PathBuf;
+
+use super::find_or_install;
+use crate::command::find_program;
+use crate::failure::Outcome;
+
+/// Returns the browser's program, and installs it when it is missing.
+pub fn ensure() -> Outcome<PathBuf> {
+    find_or_install("firefox-esr", "Firefox, in which the browser tests look at the main paths,", || {
+        find_program("firefox-esr").or_else(|| find_program("firefox"))
+    })
+}
