@@ -266,5 +266,5 @@ test("camera and place are asked for before the app begins", async (t) => {
   await asks.getByRole("button", { name: "Start without" }).click();
   await inside(visitor, "report").getByText("arguments {}, result all is well").waitFor();
   assert.equal(await frame(visitor, "report").getAttribute("allow"), "");
-  await visitor.sees(/may send data to api\.example\.$/u);
+  await visitor.sees(/may send data to api\.example, though a hostile app has ways to others, too\.$/u);
 });

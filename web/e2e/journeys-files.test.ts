@@ -223,7 +223,7 @@ test("a model that takes no pictures is named before, and pictures and long resu
   await card.getByText("Line 8999 of the film").waitFor();
 
   await visitor.button("Model: scripted").click();
-  await visitor.button("blind").first().click();
+  await visitor.page.getByRole("gridcell", { name: "blind" }).first().click();
   await visitor.button("Model: blind").waitFor();
   await attach(visitor, cat);
   await visitor.page.getByText(/^blind takes no pictures\./u).waitFor();

@@ -35,8 +35,8 @@ for (const [name, look] of [looks[0], looks[3]].filter((one) => one !== undefine
 
     await visitor.button("Model: mine-small").click();
     const picker = page.getByRole("dialog", { name: "About the model" });
-    await picker.getByRole("region", { name: "Workshop" }).waitFor();
-    await picker.getByRole("button", { name: "mine-large", exact: true }).click();
+    await picker.getByRole("rowgroup", { name: "Workshop" }).waitFor();
+    await picker.getByRole("gridcell", { name: "mine-large", exact: true }).click();
     own.answer(say("From your own."));
     await visitor.ask("Whose are you?");
     await visitor.answers.getByText("From your own.").waitFor();

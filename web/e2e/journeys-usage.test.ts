@@ -38,7 +38,7 @@ for (const [name, look] of looks) {
     await visitor.button("Model: scripted").click();
     const picker = page.getByRole("dialog", { name: "About the model" });
     await picker
-      .getByRole("button", {
+      .getByRole("gridcell", {
         name: /^scripted 200k tokens of context Calls tools Reads pictures \$2\.5 \/ \$10/u,
       })
       .waitFor();

@@ -122,29 +122,29 @@ function atTheEdge({ page }: Visitor): Promise<string[]> {
 function covered({ page }: Visitor): Promise<string[]> {
   return page.evaluate(() => {
     const controls = "button, a, input, textarea, select, summary";
+    // On a phone an open menu leaves no room beside it.
+    const open = innerWidth < 640 ? "" : "[data-open]:is([role=dialog], [role=menu]), ";
     const composer = "body:not(:has(dialog[open])) div:has(> textarea[aria-label=Message])";
     const used = [
       ...document.querySelectorAll(
-        `[data-open]:is([role=dialog], [role=menu]), dialog[open] footer, header, [data-head], :is(${controls}):focus, ${composer}`,
+        `${open}dialog[open] footer, header, [data-head], :is(${controls}):focus, ${composer}`,
       ),
     ];
     const toasts = [...document.querySelectorAll("[data-toasts] > [role=dialog]")];
-    return used
-      .filter(
-        (one) =>
-          one.closest("[data-toasts]") === null &&
-          (one.tagName !== "HEADER" ||
-            !document.querySelector("dialog[open]") ||
-            one.closest("dialog") !== null),
-      )
-      .filter((one) => one.checkVisibility())
-      .filter((one) => {
-        const { left, right, top, bottom } = one.getBoundingClientRect();
-        return toasts
-          .map((toast) => toast.getBoundingClientRect())
-          .some((over) => over.left < right && left < over.right && over.top < bottom && top < over.bottom);
-      })
-      .map((one) => one.ariaLabel ?? one.tagName);
+    return (
+      used
+        .filter((one) => one.closest("[data-toasts]") === null)
+        // What lies under an open dialog cannot be used.
+        .filter((one) => !document.querySelector("dialog[open]") || one.closest("dialog[open]"))
+        .filter((one) => one.checkVisibility())
+        .filter((one) => {
+          const { left, right, top, bottom } = one.getBoundingClientRect();
+          return toasts
+            .map((toast) => toast.getBoundingClientRect())
+            .some((over) => over.left < right && left < over.right && over.top < bottom && top < over.bottom);
+        })
+        .map((one) => one.ariaLabel ?? one.tagName)
+    );
   });
 }
 

@@ -176,7 +176,7 @@ export class Visitor {
 
   async openChats(): Promise<Locator> {
     const dropdown = this.page.getByRole("dialog", { name: "Recent Chats" });
-    if (!(await dropdown.isVisible())) await this.chatsButton.click();
+    if ((await this.chatsButton.getAttribute("aria-expanded")) !== "true") await this.chatsButton.click();
     // What is in it comes when it is opened.
     await dropdown.getByRole("listitem").first().waitFor();
     return dropdown;

@@ -1,0 +1,91 @@
+import type { ApiError } from "@/lib/api-error";
+import { jsonOrUndefined } from "@/lib/json";
+import { randomUuid } from "@/lib/random-uuid";
+import { draftKeys, readDraft, writeDraft } from "../composer/draft";
+import type { ToolChoice, TurnRequest } from "../stream/chat-contract";
+
+/** A message that could not be sent for want of a network. It is sent by itself when there is one. */
+export interface HeldMessage {
+  /** The id that the message gets at the server: sent twice, it is stored once. */
+  readonly id: string;
+  readonly message: string;
+  readonly attachments: NonNullable<TurnRequest["attachments"]>;
+  readonly tools: readonly ToolChoice[];
+  /** Why the server refused it, for people. It waits until it is changed or sent by hand. */
+  readonly refusal?: string;
+}
+
+const prefix = "held.";
+const key = (chatId: string): string => `${prefix}${chatId}`;
+
+/** What was read last, by chat, so that an unchanged list is the same object. */
+const read = new Map<string, { readonly stored: string; readonly list: readonly HeldMessage[] }>();
+const listeners = new Set<() => void>();
+
+/** The messages of a chat that are held, the first one first. They are kept through reloads, as drafts are. */
+export function readHeld(chatId: string): readonly HeldMessage[] {
+  const stored = readDraft(key(chatId));
+  const known = read.get(chatId);
+  if (known?.stored === stored) return known.list;
+  const parsed = jsonOrUndefined(stored);
+  const list = Array.isArray(parsed) ? (parsed as HeldMessage[]) : [];
+  read.set(chatId, { stored, list });
+  return list;
+}
+
+/** The chats in which messages are held. */
+export function chatsWithHeld(): readonly string[] {
+  return draftKeys(prefix).filter((chatId) => readHeld(chatId).length > 0);
+}
+
+/** Holds a message behind those that are held already. */
+export function hold(
+  chatId: string,
+  { message = "", attachments = [] }: TurnRequest,
+  tools: readonly ToolChoice[],
+): void {
+  write(chatId, [...readHeld(chatId), { id: randomUuid(), message, attachments, tools }]);
+}
+
+/** Gives a held message other words; it may be sent again, whatever it was refused for. */
+export function changeHeld(chatId: string, id: string, message: string): void {
+  edit(chatId, id, ({ attachments, tools }) => ({ id, message, attachments, tools }));
+}
+
+/** Marks a held message as refused. */
+export function refuseHeld(chatId: string, id: string, { message }: ApiError): void {
+  edit(chatId, id, (held) => ({ ...held, refusal: message }));
+}
+
+export function removeHeld(chatId: string, id: string): void {
+  write(
+    chatId,
+    readHeld(chatId).filter((held) => held.id !== id),
+  );
+}
+
+/** Calls back whenever something that is held has changed, in this tab or another one. */
+export function subscribeHeld(listener: () => void): () => void {
+  listeners.add(listener);
+  if (listeners.size === 1) addEventListener("storage", notify);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size === 0) removeEventListener("storage", notify);
+  };
+}
+
+function edit(chatId: string, id: string, change: (held: HeldMessage) => HeldMessage): void {
+  write(
+    chatId,
+    readHeld(chatId).map((held) => (held.id === id ? change(held) : held)),
+  );
+}
+
+function write(chatId: string, list: readonly HeldMessage[]): void {
+  writeDraft(key(chatId), list.length === 0 ? "" : JSON.stringify(list));
+  notify();
+}
+
+function notify(): void {
+  for (const listener of listeners) listener();
+}
