@@ -2,7 +2,7 @@
 //!
 //! A model writes a token every few milliseconds. Reading, storing and sending each one separately costs more than the
 //! token itself, most of it for waking up. So responses are read at ticks that many of them share, and everything received
-//! since the last tick is processed together. See `docs/adr/0027-answers-in-beats.md`.
+//! since the last tick is processed together. See `docs/adr/0022-shared-read-ticks.md`.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
