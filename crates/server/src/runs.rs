@@ -151,6 +151,9 @@ pub enum BeginError {
     /// No such message, or it is not what the turn takes it for.
     #[error("message not found")]
     NoMessage,
+    /// A message with the id that the client chose is stored already.
+    #[error("this message has arrived already")]
+    MessageExists,
     /// The chat's last turn still goes on.
     #[error("the assistant is still answering in this chat")]
     Busy,
@@ -256,7 +259,7 @@ impl Runs {
             owner,
             chat: question.chat,
             run: run.id,
-            user_message: MessageId::fresh(),
+            user_message: question.message_id.unwrap_or_else(MessageId::fresh),
             answer: run.answer,
             content: question.message.clone(),
             place: question.place,
@@ -277,6 +280,7 @@ impl Runs {
                 self.leave(&run);
                 return Err(match error {
                     store::Error::NotFound => BeginError::NoChat,
+                    store::Error::Conflict(rule) if rule.contains("ai_chat_messages") => BeginError::MessageExists,
                     store::Error::Conflict(_) => BeginError::Busy,
                     other => BeginError::Store(other),
                 });
@@ -376,6 +380,8 @@ pub struct Question {
     pub chat: ChatId,
     /// The words; none when an answer is wanted anew, or goes on.
     pub message: Option<String>,
+    /// The id of the message, if the client has chosen one.
+    pub message_id: Option<MessageId>,
     /// Where in the chat.
     pub place: Place,
     /// What the person attached to them, and what apps want the model to know.

@@ -76,6 +76,35 @@ async fn a_question_is_answered_with_a_tool_and_all_of_it_is_stored() {
 }
 
 #[tokio::test]
+async fn a_message_that_is_sent_again_under_its_id_is_stored_once() {
+    for database in databases() {
+        let model = ScriptedModel::start([Step::Text("Hello.".into())]).await;
+        let app = app_with(&model, database).await;
+        let person = app.person().await;
+        let chat = person.new_chat().await;
+        let id = "5f0c4c5e-8a36-4d3c-9a39-3f6a4c3b8f10";
+        let body = json!({ "message": "Hi", "sessionId": chat, "messageId": id, "tools": [] });
+        let (status, answer) = person.post("/functions/v1/ai-chat", &body).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        let (status, refusal) = person.post("/functions/v1/ai-chat", &body).await;
+        assert_eq!((status, &refusal["code"]), (StatusCode::CONFLICT, &json!("message_exists")), "{refusal}");
+        let messages = person.messages(&chat).await;
+        assert_eq!(messages.len(), 2);
+        assert_eq!((&messages[0]["id"], &messages[0]["content"]), (&json!(id), &json!("Hi")));
+        assert_eq!(model.requests().len(), 1);
+
+        // The id is no secret, and tells nobody else anything.
+        let other = app.person().await;
+        let own = other.new_chat().await;
+        let body = json!({ "message": "Hi", "sessionId": own, "messageId": id, "tools": [] });
+        let (status, refusal) = other.post("/functions/v1/ai-chat", &body).await;
+        assert_eq!((status, &refusal["code"]), (StatusCode::CONFLICT, &json!("message_exists")), "{refusal}");
+        assert_eq!(other.messages(&own).await, Vec::<Value>::new());
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn the_answer_can_be_had_as_json() {
     let model = ScriptedModel::start([Step::Text("Hello.".into())]).await;
     let app = app_with(&model, Database::of_environment()).await;

@@ -64,6 +64,9 @@ const LIST_MESSAGES: &str = "SELECT m.id, m.role, m.content, m.parts, m.created_
     JOIN ai_chat_sessions s ON s.id = m.session_id
     WHERE m.session_id = $1 AND s.user_id = $2 AND m.aside_at IS NULL ORDER BY m.created_at DESC, m.id DESC LIMIT $3";
 
+const HAS_MESSAGE: &str = "SELECT EXISTS (SELECT 1 FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id
+    WHERE m.id = $1 AND m.session_id = $2 AND s.user_id = $3)";
+
 /// A message as the turn engine reads it back.
 #[derive(Debug, Clone)]
 pub struct StoredMessage {
@@ -134,6 +137,17 @@ impl Store {
             .await)?;
         rows.reverse();
         Ok(rows.into_iter().map(StoredMessage::from).collect())
+    }
+
+    /// Returns whether a message is stored in a chat of this owner, on whichever branch.
+    pub async fn has_message(&self, owner: UserId, chat: ChatId, message: MessageId) -> Result<bool, Error> {
+        let found = read!(self, |c| sqlx::query_scalar::<_, bool>(HAS_MESSAGE)
+            .bind(message.0)
+            .bind(chat.0)
+            .bind(owner.0)
+            .fetch_one(c)
+            .await)?;
+        Ok(found)
     }
 
     /// Stores the person's message and opens the run that will answer it, both or neither. The first message of a chat

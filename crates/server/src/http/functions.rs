@@ -57,6 +57,10 @@ pub struct AiChat {
     #[serde(default)]
     message: Option<String>,
     session_id: ChatId,
+    /// The id that the message gets. A client that does not know whether a message has arrived sends it again under the
+    /// same one.
+    #[serde(default)]
+    message_id: Option<MessageId>,
     /// The message that this turn stands in the place of.
     #[serde(default)]
     instead_of: Option<MessageId>,
@@ -104,6 +108,7 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
     app.runs.begin(app, caller.user, question).await.map_err(|error| match error {
         BeginError::NoChat => ApiError::NotFound("session"),
         BeginError::NoMessage => ApiError::NotFound("message"),
+        BeginError::MessageExists => message_exists(),
         BeginError::Busy => ApiError::Conflict { code: "run_active", message: error.to_string() },
         BeginError::TooMany(_) => ApiError::TooMany { code: "too_many_runs", message: error.to_string() },
         BeginError::Overloaded => ApiError::Overloaded,
@@ -115,6 +120,10 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
         },
         BeginError::Store(error) => error.into(),
     })
+}
+
+fn message_exists() -> ApiError {
+    ApiError::Conflict { code: "message_exists", message: BeginError::MessageExists.to_string() }
 }
 
 /// Refuses words that are none, or too many.
@@ -136,6 +145,12 @@ pub async fn check_question(app: &App, caller: &SignedIn, body: AiChat) -> Resul
         (None, Some(id)) => Place::GoesOn(id),
         (Some(_), Some(_)) => return Err(ApiError::BadRequest("insteadOf and goesOnWith exclude each other".into())),
     };
+    // What was attached to it the first time is no longer waiting, so that this comes before everything else.
+    if let Some(id) = body.message_id
+        && app.home(caller.user, body.session_id).has_message(caller.user, body.session_id, id).await?
+    {
+        return Err(message_exists());
+    }
     if body.message.is_some() || place == Place::End {
         check_message(body.message.as_deref().unwrap_or_default())?;
     }
@@ -159,7 +174,8 @@ pub async fn check_question(app: &App, caller: &SignedIn, body: AiChat) -> Resul
     };
     let mut parts = attached(app, caller, body.session_id, &body.attachments.unwrap_or_default()).await?;
     parts.extend(body.contexts.into_iter().map(|context| Part::AppContext { context }));
-    Ok(Question { chat: body.session_id, message: body.message, place, parts, tools, queued: None })
+    let (message, message_id) = (body.message, body.message_id);
+    Ok(Question { chat: body.session_id, message, message_id, place, parts, tools, queued: None })
 }
 
 /// What the ids name: files, and what else waits for its message, or, when a message is sent again, what stood in an

@@ -109,6 +109,7 @@ impl Runs {
         let question = Question {
             chat,
             message: Some(next.content),
+            message_id: None,
             place: Place::End,
             tools: Selection::restore(&next.tools, &servers),
             parts: next.parts,
