@@ -31,7 +31,12 @@ for (const [name, look] of looks) {
     assert.equal(await visitor.questions.count(), 0);
     await inspect(visitor, "offline-held", look);
 
-    await held(visitor).getByRole("listitem").filter({ hasText: "Nehemiah" }).getByRole("button").first().click();
+    await held(visitor)
+      .getByRole("listitem")
+      .filter({ hasText: "Nehemiah" })
+      .getByRole("button")
+      .first()
+      .click();
     await visitor.field("Waiting message").fill("Nehemiah, in other words");
     await visitor.button("Save").click();
     await held(visitor).getByText("Nehemiah, in other words").waitFor();

@@ -10,6 +10,7 @@ import { Composer, type ComposerHandle } from "./composer/composer";
 import { ChatHead } from "./conversations/chat-head";
 import { chatsMenuId } from "./conversations/chats-menu";
 import { useChats } from "./conversations/use-chats";
+import { useHeldSender } from "./outbox/held-sender";
 import type { TurnRequest } from "./stream/chat-contract";
 import type { Jump } from "./transcript/jump";
 import { Transcript } from "./transcript/transcript";
@@ -34,6 +35,7 @@ interface ChatPanelProps {
 export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   const queries = useQueryClient();
   const [registry] = useState(() => new ChatRegistry(queries, user.id));
+  useHeldSender(registry);
   const chats = useChats(user.id, registry);
   const chatId = chats.active?.id;
   const [jump, setJump] = useState<Jump | null>(null);

@@ -42,6 +42,14 @@ export class ChatRegistry {
     return store;
   };
 
+  /** The store of a chat for a message that is sent without anybody looking: only a chat in sight follows its turn. */
+  getForSending(chatId: string): ChatStore {
+    const isNew = !this.#stores.has(chatId);
+    const store = this.get(chatId);
+    if (isNew) store.setInSight(false);
+    return store;
+  }
+
   /** Whether a chat that was opened is known to have no messages. */
   isEmpty(chatId: string): boolean {
     const status = this.#stores.get(chatId)?.status();

@@ -31,6 +31,20 @@ function forgetOthersDrafts(): void {
   }
 }
 
+/** What follows a prefix in the keys under which something is kept for the user. */
+export function draftKeys(start: string): readonly string[] {
+  const startOfKey = userPrefix() + start;
+  try {
+    const all = [
+      ...Object.keys(localStorage),
+      ...[...unkept.keys()].map((unkeptKey) => userPrefix() + unkeptKey),
+    ];
+    return all.filter((each) => each.startsWith(startOfKey)).map((each) => each.slice(startOfKey.length));
+  } catch {
+    return [];
+  }
+}
+
 /** The text that was typed in a chat and not yet taken by the server. */
 export function readDraft(chatId: string): string {
   if (isUnkept(chatId)) return unkept.get(chatId) ?? "";

@@ -5,6 +5,7 @@ import { ApiError } from "@/lib/api-error";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import { addWaiting } from "../api/queue";
+import { hold, readHeld } from "../outbox/outbox";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
 import { partOf, useAttachments } from "./use-attachments";
@@ -103,6 +104,13 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     field.current?.focus();
     const sent = attached.take();
     const turn = { message, attachments: sent.map(partOf) };
+    // What was written first is sent first.
+    if (!navigator.onLine || readHeld(chatId).length > 0) {
+      hold(chatId, turn, choices());
+      attached.settle(sent, true);
+      writeDraft(chatId, "");
+      return;
+    }
     const accepted = await (phase === "idle" ? deliver(turn) : queue(turn));
     attached.settle(sent, accepted);
     // The draft stays stored until the server has the message; what was typed meanwhile stands in its place.

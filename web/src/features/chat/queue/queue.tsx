@@ -2,16 +2,17 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId } from "react";
 import type { ChatStore } from "../stream/chat-store";
 import { useChatStatus } from "../use-chat-store";
+import { HeldMessages } from "../outbox/held-messages";
 import { t } from "./queue-text";
 import { QueuedRow } from "./queued-row";
-import { waitingQuery } from "./waiting";
+import { changeWaiting, removeWaiting, sendNow, waitingQuery } from "./waiting";
 
 interface QueueProps {
   chatId: string;
   store: ChatStore;
 }
 
-/** The messages that wait until the answer is done, above the field in which they were written. */
+/** The messages that wait until the answer is done or the network is back, above the field in which they were written. */
 export function Queue({ chatId, store }: QueueProps) {
   const titleId = useId();
   const queries = useQueryClient();
@@ -36,11 +37,19 @@ export function Queue({ chatId, store }: QueueProps) {
           </h3>
           <ol className="max-h-[30dvh] space-y-1.5 overflow-y-auto">
             {waiting.map((message) => (
-              <QueuedRow key={message.id} chatId={chatId} message={message} onChanged={reload} />
+              <QueuedRow
+                key={message.id}
+                {...message}
+                change={(words) => changeWaiting(chatId, message.id, words)}
+                remove={() => removeWaiting(chatId, message.id)}
+                send={() => sendNow(chatId, message.id)}
+                onChanged={reload}
+              />
             ))}
           </ol>
         </section>
       )}
+      <HeldMessages chatId={chatId} />
     </>
   );
 }

@@ -7,28 +7,34 @@ import { Button, IconButton } from "@/ui/button";
 import { Textarea } from "@/ui/field";
 import { toast } from "@/ui/toast";
 import { t } from "./queue-text";
-import { changeWaiting, removeWaiting, sendNow, type WaitingMessage } from "./waiting";
 
 interface QueuedRowProps {
-  chatId: string;
-  message: WaitingMessage;
-  onChanged: () => Promise<void>;
+  content: string;
+  /** The names of what goes with the message. */
+  attached: readonly string[];
+  change: (words: string) => Promise<void>;
+  remove: () => Promise<void>;
+  /** Sends it before its time, where that can be done. */
+  send?: () => Promise<void>;
+  /** Something was done with it, or could not be. */
+  onChanged?: () => Promise<void>;
 }
 
 /** A message that waits: sent at once, changed or removed. */
-export function QueuedRow({ chatId, message, onChanged }: QueuedRowProps) {
-  const { id, content, attached } = message;
+export function QueuedRow({ content, attached, change, remove, send, onChanged }: QueuedRowProps) {
   const [words, setWords] = useState<string>();
   const edit = useRef<HTMLButtonElement>(null);
-  const change = useMutation({
+  const action = useMutation({
     mutationFn: (run: () => Promise<void>) => run(),
-    onSuccess: onChanged,
+    // A held message can be changed without a network.
+    networkMode: "always",
+    onSuccess: () => onChanged?.(),
     onError: (error) => {
       toast({ title: t("queue.failed"), description: error.message, tone: "err" });
-      void onChanged();
+      void onChanged?.();
     },
   });
-  const busy = change.isPending;
+  const busy = action.isPending;
 
   function leave(): void {
     setWords(undefined);
@@ -37,7 +43,7 @@ export function QueuedRow({ chatId, message, onChanged }: QueuedRowProps) {
 
   function save(): void {
     if (words === undefined || words.trim() === "") return;
-    change.mutate(() => changeWaiting(chatId, id, words));
+    action.mutate(() => change(words));
     leave();
   }
 
@@ -63,13 +69,15 @@ export function QueuedRow({ chatId, message, onChanged }: QueuedRowProps) {
         </p>
         {attached.length > 0 && <Attached names={attached} />}
       </div>
-      <IconButton
-        size="sm"
-        label={t("queue.send")}
-        icon={<SendHorizontal />}
-        aria-disabled={busy}
-        onClick={() => !busy && change.mutate(() => sendNow(chatId, id))}
-      />
+      {send && (
+        <IconButton
+          size="sm"
+          label={t("queue.send")}
+          icon={<SendHorizontal />}
+          aria-disabled={busy}
+          onClick={() => !busy && action.mutate(send)}
+        />
+      )}
       <IconButton
         ref={edit}
         size="sm"
@@ -83,7 +91,7 @@ export function QueuedRow({ chatId, message, onChanged }: QueuedRowProps) {
         label={t("queue.remove")}
         icon={<X />}
         aria-disabled={busy}
-        onClick={() => !busy && change.mutate(() => removeWaiting(chatId, id))}
+        onClick={() => !busy && action.mutate(remove)}
       />
     </li>
   );

@@ -16,6 +16,8 @@ export interface ToolChoice {
 /** A turn that is wanted: words, or an answer anew, or more of one that broke off. */
 export interface TurnRequest {
   readonly message?: string;
+  /** The id that the message gets, if it may be sent more than once. */
+  readonly messageId?: string;
   /** What goes with the words. */
   readonly attachments?: readonly (AttachmentPart | FilePart)[];
   /** The message in whose place the turn stands; it and what comes after it stay as another branch. */
