@@ -30,15 +30,20 @@ export function placeToasts(
     .filter((top) => top >= GAP && top + size.height <= room.height - GAP)
     .toSorted((one, other) => one - other);
   const places = lefts.flatMap((left) => tops.map((top) => ({ left, top })));
-  const coveredBy = (boxes: readonly Box[], place: { left: number; top: number }): number =>
-    boxes.reduce((sum, box) => sum + overlap({ ...place, ...size }, box), 0);
+  const covers = (boxes: readonly Box[], place: { left: number; top: number }): number =>
+    coveredArea(boxes, { ...place, ...size });
   return (
-    places.find((place) => coveredBy(all, place) === 0) ??
-    places.toSorted((one, other) => coveredBy(keptFree, one) - coveredBy(keptFree, other))[0] ?? {
+    places.find((place) => covers(all, place) === 0) ??
+    places.toSorted((one, other) => covers(keptFree, one) - covers(keptFree, other))[0] ?? {
       left: GAP,
       top: GAP,
     }
   );
+}
+
+/** Returns the area of the boxes that lies under another one, in square pixels. */
+export function coveredArea(boxes: readonly Box[], over: Box): number {
+  return boxes.reduce((sum, box) => sum + overlap(over, box), 0);
 }
 
 /** Returns the area that two boxes share, in square pixels. */

@@ -5,7 +5,7 @@ import { t } from "@/lib/t";
 import type { Tone } from "./badge";
 import { Button, IconButton } from "./button";
 import { connectToasts, readToastHost, subscribeToastHost, type Toast as Content, toastId } from "./toast";
-import { type Box, placeToasts } from "./toast-place";
+import { type Box, coveredArea, placeToasts } from "./toast-place";
 
 /** Milliseconds that a toast stays when nobody points at it. */
 const LIFETIME_MS = 5_000;
@@ -152,18 +152,35 @@ const FOCUSED = ":is(button, a, input, textarea, select, summary):focus";
 /** What they avoid as long as there is room elsewhere. */
 const AVOIDED = "[data-open]:is([role=dialog], [role=menu], [role=listbox])";
 
-/** Moves the toasts to where they cover nothing that is being used, whenever others are shown. */
+/**
+ * Moves the toasts to where they cover nothing that is being used: whenever others are shown, and when what is used, such as
+ * a tab, brings something under them.
+ */
 function usePlace(viewport: RefObject<HTMLElement | null>, host: HTMLElement | null, shown: string): void {
   useLayoutEffect(() => {
     if (shown === "") return undefined;
     const place = () => viewport.current && moveAside(viewport.current, host);
     place();
+    let frame = 0;
+    const placeSoon = () => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => {
+        if (viewport.current) moveAside(viewport.current, host, true);
+      });
+    };
     addEventListener("resize", place);
-    return () => removeEventListener("resize", place);
+    addEventListener("click", placeSoon);
+    addEventListener("keyup", placeSoon);
+    return () => {
+      cancelAnimationFrame(frame);
+      removeEventListener("resize", place);
+      removeEventListener("click", placeSoon);
+      removeEventListener("keyup", placeSoon);
+    };
   }, [viewport, host, shown]);
 }
 
-function moveAside(toasts: HTMLElement, host: HTMLElement | null): void {
+function moveAside(toasts: HTMLElement, host: HTMLElement | null, mayStay = false): void {
   const boxesOf = (elements: readonly (Element | null)[]): Box[] =>
     elements
       .filter((one): one is Element => one !== null && !toasts.contains(one))
@@ -177,6 +194,8 @@ function moveAside(toasts: HTMLElement, host: HTMLElement | null): void {
   const dialog = host?.getBoundingClientRect();
   if (dialog && dialog.width < innerWidth - toasts.offsetWidth) kept.push(dialog);
   const size = { width: toasts.offsetWidth, height: toasts.offsetHeight };
+  // What is being read stays where it is as long as it can.
+  if (mayStay && coveredArea([...kept, ...avoided], toasts.getBoundingClientRect()) === 0) return;
   const { left, top } = placeToasts(size, { width: innerWidth, height: innerHeight }, kept, avoided);
   toasts.style.left = `${left}px`;
   toasts.style.top = `${top}px`;
