@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { AxeResults, RunOptions } from "axe-core";
+import { gluedLabels } from "./labels.ts";
 import type { Visitor } from "./visitor.ts";
 
 const axeSource = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -36,6 +37,7 @@ export async function inspect(visitor: Visitor, screen: string, look: Look): Pro
   await settled(visitor);
   await takePicture(visitor, `${screen}-${look.viewport.width}-${look.colorScheme}`);
   assert.deepEqual(await faults(visitor), [], screen);
+  assert.deepEqual(await gluedLabels(visitor.page), [], `${screen}: words of a name run together`);
   assert.deepEqual(await overflows(visitor), [], `${screen} scrolls where it must not`);
   assert.deepEqual(await atTheEdge(visitor), [], `${screen}: what floats keeps off the edges`);
   assert.deepEqual(await covered(visitor), [], `${screen}: a toast stands over what is being used`);

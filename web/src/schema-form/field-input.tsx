@@ -84,9 +84,9 @@ function Nested({ field, error, children }: NestedProps) {
 function FieldLabel({ field }: { field: Field }) {
   return (
     <>
-      <span className="wrap-anywhere">{field.label}</span>
+      <span className="wrap-anywhere">{field.label}</span>{" "}
       {field.required && field.name !== "" && (
-        <span className="ml-1.5 font-normal text-ink-2">{t("form.required")}</span>
+        <span className="ml-0.5 font-normal text-ink-2">{t("form.required")}</span>
       )}
     </>
   );
