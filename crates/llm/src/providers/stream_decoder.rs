@@ -1,5 +1,6 @@
 //! Decoder from a response body to model events, for every form of body.
 
+use domain::json_shape::JsonShape;
 use domain::model::{ModelError, ModelEvent, Request};
 
 use crate::providers::{EventDecoder, ProviderApi, StreamProgress};
@@ -7,6 +8,9 @@ use crate::sse::{SseEvent, SseParser};
 
 /// Maximum size of a response that is one JSON document, in bytes.
 const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Size up to which an event is not measured before it is parsed, in bytes: whatever it holds, it takes a few MiB at most.
+const MAX_UNMEASURED_BYTES: usize = 64 * 1024;
 
 /// Decoder for the body of one response, which may be cut anywhere.
 ///
@@ -45,7 +49,7 @@ impl StreamDecoder {
         }
         match &mut self.form {
             BodyForm::Unknown => Ok(()),
-            BodyForm::Events(parser) => parser.push(bytes, |event| self.decoder.push(&event, out)),
+            BodyForm::Events(parser) => parser.push(bytes, |event| decode(&mut *self.decoder, &event, out)),
             BodyForm::Document(document) => {
                 if document.len() + bytes.len() > MAX_DOCUMENT_BYTES {
                     return Err(ModelError::Malformed(format!(
@@ -62,13 +66,14 @@ impl StreamDecoder {
     pub fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         match std::mem::replace(&mut self.form, BodyForm::Unknown) {
             BodyForm::Unknown => {}
-            BodyForm::Events(mut parser) => match parser.finish(|event| self.decoder.push(&event, out)) {
+            BodyForm::Events(mut parser) => match parser.finish(|event| decode(&mut *self.decoder, &event, out)) {
                 // A last event that is cut off is normal for a truncated response, which `finish` below reports.
                 Ok(()) | Err(ModelError::Malformed(_)) => {}
                 Err(error) => return Err(error),
             },
             BodyForm::Document(document) => {
-                self.decoder.push(&SseEvent { name: "", data: &String::from_utf8_lossy(&document) }, out)?;
+                let data = &String::from_utf8_lossy(&document);
+                decode(&mut *self.decoder, &SseEvent { name: "", data }, out)?;
             }
         }
         self.decoder.finish(out)
@@ -77,5 +82,45 @@ impl StreamDecoder {
     /// Returns how far the response has progressed.
     pub fn progress(&self) -> StreamProgress {
         self.decoder.progress()
+    }
+}
+
+/// Decodes an event, unless its JSON would take too much memory.
+fn decode(
+    decoder: &mut dyn EventDecoder,
+    event: &SseEvent<'_>,
+    out: &mut Vec<ModelEvent>,
+) -> Result<(), ModelError> {
+    if event.data.len() > MAX_UNMEASURED_BYTES && !JsonShape::measure(event.data).is_acceptable() {
+        return Err(ModelError::Malformed("the response has too many or too deeply nested JSON values".to_owned()));
+    }
+    decoder.push(event, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_json_of_too_many_values_in_events_and_documents() {
+        let values = vec!["{}"; 3_000_000].join(",");
+        let chunk = format!(r#"{{"choices":[{{"delta":{{"content":"Hello","extra":[{values}]}}}}]}}"#);
+        for body in [format!("data: {chunk}\n\n"), chunk] {
+            let mut decoder = StreamDecoder::new(ProviderApi::OpenAiChat, &Request::default());
+            let mut events = Vec::new();
+            let decoded = decoder.push(body.as_bytes(), &mut events).and_then(|()| decoder.finish(&mut events));
+            assert!(matches!(decoded, Err(ModelError::Malformed(_))), "{decoded:?}");
+            assert_eq!(events.len(), 0);
+        }
+    }
+
+    #[test]
+    fn decodes_large_texts() {
+        let text = "a{[,:".repeat(400_000);
+        let chunk = serde_json::json!({ "choices": [{ "delta": { "content": text } }] });
+        let mut decoder = StreamDecoder::new(ProviderApi::OpenAiChat, &Request::default());
+        let mut events = Vec::new();
+        decoder.push(format!("data: {chunk}\n\n").as_bytes(), &mut events).unwrap();
+        assert!(events.iter().any(|event| matches!(event, ModelEvent::Delta { text: found, .. } if *found == text)));
     }
 }
