@@ -103,8 +103,8 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
         tests
     };
     if only.wants(Only::Rust) {
-        report.add(suite("Rust", || Ok(with_database(rust_tests(workspace, &EVERYTHING_ELSE)))));
-        report.add(suite("built-in model", || Ok(with_database(rust_tests(workspace, &BUILT_IN_MODEL)))));
+        report.add(suite("Rust", || Ok(with_database(rust_tests(workspace, RustTests::AllBut(BUILT_IN_MODEL))))));
+        report.add(suite("built-in model", || Ok(with_database(rust_tests(workspace, RustTests::Only(BUILT_IN_MODEL))))));
     }
     if only.wants(Only::Crash) {
         report.add(suite("kills", || crash::suite(workspace).map(with_database)));
@@ -123,14 +123,32 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     Ok(report.close())
 }
 
-/// Quick to build, with overflow checks and debug assertions.
-const EVERYTHING_ELSE: [&str; 3] = ["--workspace", "--exclude", "local-model"];
-/// Unoptimised arithmetic would take minutes for a word.
-const BUILT_IN_MODEL: [&str; 3] = ["--package", "local-model", "--release"];
+/// The crate of the built-in model, whose tests take every core.
+const BUILT_IN_MODEL: &str = "local-model";
 
-fn rust_tests(workspace: &Workspace, which: &[&str]) -> Command {
-    let runner: &[&str] = if find_program("cargo-nextest").is_some() { &["nextest", "run"] } else { &["test"] };
-    workspace.cargo(&[runner, which, &["--no-fail-fast"]].concat())
+/// The Rust tests of one crate, or of all others. nextest builds both in one go.
+fn rust_tests(workspace: &Workspace, which: RustTests) -> Command {
+    if find_program("cargo-nextest").is_some() {
+        let filter = match which {
+            RustTests::Only(package) => format!("package({package})"),
+            RustTests::AllBut(package) => format!("not package({package})"),
+        };
+        workspace.cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--filterset", &filter])
+    } else {
+        match which {
+            RustTests::Only(package) => workspace.cargo(&["test", "--no-fail-fast", "--package", package]),
+            RustTests::AllBut(package) => {
+                workspace.cargo(&["test", "--no-fail-fast", "--workspace", "--exclude", package])
+            }
+        }
+    }
+}
+
+/// Whose tests are run.
+#[derive(Clone, Copy)]
+enum RustTests {
+    Only(&'static str),
+    AllBut(&'static str),
 }
 
 fn compile(workspace: &Workspace) -> Outcome {
