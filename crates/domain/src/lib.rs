@@ -15,6 +15,7 @@ pub mod message;
 pub mod model;
 pub mod permission;
 pub mod resource;
+pub mod server_url;
 pub mod text;
 pub mod tool;
 

@@ -25,7 +25,7 @@ use crate::places::Places;
 use crate::runs::Runs;
 use crate::threads;
 use crate::tools::google_drive::GoogleDrive;
-use crate::tools::{Tools, sign_in};
+use crate::tools::{Tools, sign_in, url_query};
 use platform::BackgroundTasks;
 use platform::SecretSealer;
 
@@ -128,6 +128,7 @@ impl App {
         let store = Store::open(&config.database_url).await?;
         // A new database is as open as the process's file mode mask says.
         data_folder::restrict(&config.data_dir);
+        url_query::seal_stored(&store, &secrets).await.context("the URLs of connections cannot be sealed")?;
         let tasks = BackgroundTasks::default();
         let auth = Auth::start(&config, &site_url, &store, &secrets, &clock).await?;
         let mail =

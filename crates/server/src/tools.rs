@@ -21,6 +21,7 @@ mod pool;
 pub mod schema;
 mod selection;
 pub mod sign_in;
+pub mod url_query;
 mod view;
 mod watcher;
 
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::UserId;
+use domain::server_url::has_masked_values;
 use domain::text::without_nul;
 use domain::tool::ToolDefinition;
 use futures_util::future::join_all;
@@ -173,6 +175,10 @@ impl Tools {
         url: &str,
         headers: &[(String, String)],
     ) -> Result<Vec<ToolDefinition>, ProbeError> {
+        if has_masked_values(url) {
+            let problem = "*** stands for a value that is not shown. Enter the URL with all of its values.";
+            return Err(ProbeError::BadUrl(problem.into()));
+        }
         let target = self.target(app, user, url, headers)?;
         let may_sign_in = !has_authorization(headers) && !self.is_own(target.url());
         let in_words = |error: mcp::Error| match error.challenge() {

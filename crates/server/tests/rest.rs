@@ -3,6 +3,7 @@
 
 mod strangers;
 mod table;
+mod url_queries;
 
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};

@@ -7,6 +7,8 @@
 //!   used, and equal rows follow by time of creation and id.
 //! - What a write breaks is found before the database is asked, also where PostgreSQL would look only at rows it reaches.
 //! - `user_id` is the caller when a row does not name it.
+//! - The query of a connection's URL is sealed, and `url` shows the masked form ([`domain::server_url`]). A masked URL can only
+//!   be written into a row that has it: a secret goes where it was entered for and nowhere else.
 
 pub mod ast;
 mod cell;
@@ -35,7 +37,7 @@ use run::Work;
 use statement::{Dialect, Statement};
 
 pub use fault::{Error, Fault};
-pub use payload::{Seal, Writer};
+pub use payload::{ConnectionSealer, Writer};
 pub use table::{Column, Default, Kind, Table};
 
 /// The most rows of one answer, and of one body.
@@ -113,8 +115,16 @@ impl Store {
             let mut inserted = 0;
             for row in &rows {
                 let existed = keys::refuse_taken(&mut work, writer.owner, table, row, conflict, key).await?;
+                if !matches!((existed, conflict), (true, OnConflict::Ignore(_))) {
+                    let merges = existed.then_some(key);
+                    keys::refuse_foreign_mask(&mut work, writer.owner, table, row, merges).await?;
+                }
                 let columns = shape.columns.clone();
-                let insert = Statement::insert(work.dialect(), writer.owner, table, row, conflict, &given, columns);
+                let mut merge = given.clone();
+                if merge.iter().any(|column| column.name == "url") && payload::masked_url(row).is_none() {
+                    merge.extend((table == Table::McpServers).then_some(&table::URL_QUERY));
+                }
+                let insert = Statement::insert(work.dialect(), writer.owner, table, row, conflict, &merge, columns);
                 let mut one = work.fetch(&insert, 1).await?;
                 match (one.pop(), conflict) {
                     (Some(cells), _) => {
@@ -159,6 +169,7 @@ impl Store {
         let result = async {
             guard_sessions(&mut work, writer.owner, values.iter()).await?;
             keys::refuse_taken_by(&mut work, writer.owner, table, &values, filters).await?;
+            keys::refuse_foreign_mask_for(&mut work, writer.owner, table, &values, filters).await?;
             Ok(answer(&shape, outcome, work.fetch(&update, most(outcome)).await?)?)
         }
         .await;

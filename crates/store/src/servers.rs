@@ -5,17 +5,32 @@ use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::dispatch::{read, transaction, write};
-use crate::{Error, JsonText, Store};
+use crate::{Db, Error, JsonText, Store};
 
-const LIST: &str = "SELECT id, user_id, name, url, headers, disabled_tools, created_at FROM mcp_servers
+const LIST: &str = "SELECT id, user_id, name, url, url_query, headers, disabled_tools, created_at FROM mcp_servers
     WHERE user_id = $1 ORDER BY created_at, id";
 
-const GET: &str = "SELECT id, user_id, name, url, headers, disabled_tools, created_at FROM mcp_servers
+const GET: &str = "SELECT id, user_id, name, url, url_query, headers, disabled_tools, created_at FROM mcp_servers
     WHERE id = $1 AND user_id = $2";
 
 const GET_FOUND: &str = "SELECT tools FROM mcp_servers WHERE id = $1 AND user_id = $2";
 
 const SET_TOOLS: &str = "UPDATE mcp_servers SET tools = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";
+
+const LIST_UNSEALED_URLS: &str =
+    "SELECT id, user_id, url FROM mcp_servers WHERE url_query IS NULL AND url LIKE '%?%' ORDER BY id";
+
+/// Only the URL that was sealed: another node may have been faster.
+const SEAL_URL: &str = "UPDATE mcp_servers SET url = $3, url_query = $4
+    WHERE id = $1 AND url = $2 AND url_query IS NULL";
+
+/// Where copies of a connection's URL stand, which have to be the same for rules and calls to be found.
+const MASK_COPIES: [&str; 4] = [
+    "UPDATE tool_permissions SET url = $3 WHERE server_id = $1 AND url = $2",
+    "UPDATE server_listings SET url = $3 WHERE server_id = $1 AND url = $2",
+    "UPDATE tool_tasks SET url = $3 WHERE server_id = $1 AND url = $2",
+    "UPDATE tool_approvals SET url = $3 WHERE server_id = $1 AND url = $2",
+];
 
 const RENAME: &str = "UPDATE mcp_servers SET name = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";
 
@@ -32,14 +47,34 @@ pub struct Server {
     pub id: ServerId,
     /// What its owner calls it; unique among the owner's.
     pub name: String,
-    /// Where it is.
+    /// Where it is, with `***` for the values of its query ([`domain::server_url`]).
     pub url: String,
+    /// The encrypted query of its URL, where it has values.
+    pub url_query: Option<Vec<u8>>,
     /// Encrypted headers to send to it.
     pub headers: Option<Vec<u8>>,
     /// The names of the tools that its owner has switched off.
     pub disabled_tools: Vec<String>,
     /// When the connection was made.
     pub created_at: Timestamp,
+}
+
+impl Server {
+    /// Returns whether both rows lead to the same server with the same secrets.
+    pub fn has_same_target(&self, other: &Self) -> bool {
+        self.url == other.url && self.url_query == other.url_query && self.headers == other.headers
+    }
+}
+
+/// A connection whose URL was stored before the queries of URLs were sealed.
+#[derive(Debug, Clone)]
+pub struct UnsealedUrl {
+    /// The connection.
+    pub server: ServerId,
+    /// Its owner.
+    pub owner: UserId,
+    /// The URL with its whole query.
+    pub url: String,
 }
 
 /// What to change of a connection; what is `None` stays as it is.
@@ -58,6 +93,7 @@ struct ServerRow {
     id: Uuid,
     name: String,
     url: String,
+    url_query: Option<Vec<u8>>,
     headers: Option<Vec<u8>>,
     disabled_tools: JsonText<Vec<String>>,
     created_at: i64,
@@ -69,6 +105,7 @@ impl From<ServerRow> for Server {
             id: ServerId(row.id),
             name: row.name,
             url: row.url,
+            url_query: row.url_query,
             headers: row.headers,
             disabled_tools: row.disabled_tools.0,
             created_at: Timestamp(row.created_at),
@@ -118,6 +155,33 @@ impl Store {
             .await
             .map(|_| ()))?;
         Ok(())
+    }
+
+    /// Returns the connections, of all users, whose URLs have queries that are not sealed.
+    pub async fn list_unsealed_urls(&self) -> Result<Vec<UnsealedUrl>, Error> {
+        let rows = read!(self, |c| sqlx::query_as::<_, (Uuid, Uuid, String)>(LIST_UNSEALED_URLS).fetch_all(c).await)?;
+        let unsealed = |(id, owner, url)| UnsealedUrl { server: ServerId(id), owner: UserId(owner), url };
+        Ok(rows.into_iter().map(unsealed).collect())
+    }
+
+    /// Replaces a stored URL and its copies by the masked form and the sealed query.
+    pub async fn seal_url(&self, unsealed: &UnsealedUrl, masked: &str, query: &[u8]) -> Result<(), Error> {
+        let is_sqlite = matches!(self.db, Db::Sqlite { .. });
+        transaction!(self, |tx| {
+            if is_sqlite {
+                // SQLite would leave the old text in the free space of its pages.
+                sqlx::query("PRAGMA secure_delete = ON").execute(&mut *tx).await?;
+            }
+            let (id, url) = (unsealed.server.0, &unsealed.url);
+            sqlx::query(SEAL_URL).bind(id).bind(url).bind(masked).bind(query).execute(&mut *tx).await?;
+            for mask in MASK_COPIES {
+                sqlx::query(mask).bind(id).bind(url).bind(masked).execute(&mut *tx).await?;
+            }
+            if is_sqlite {
+                sqlx::query("PRAGMA secure_delete = OFF").execute(&mut *tx).await?;
+            }
+            Ok(())
+        })
     }
 
     /// Changes a connection, all or nothing. [`Error::NotFound`] when the person has none of that id, or somebody else

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -25,6 +25,7 @@ struct Script {
     tools: Vec<Value>,
     instructions: Option<String>,
     requests: HashMap<String, usize>,
+    queries: Vec<Option<String>>,
     calls: Vec<Value>,
     answers: VecDeque<CallAnswer>,
     rule: Option<Rule>,
@@ -180,6 +181,11 @@ impl ScriptedMcp {
         self.call_params().into_iter().map(of).collect()
     }
 
+    /// Returns the queries of the URLs at which it was asked since the last time.
+    pub fn take_queries(&self) -> Vec<Option<String>> {
+        std::mem::take(&mut self.script.lock().unwrap().queries)
+    }
+
     /// The parameters of all calls.
     pub fn call_params(&self) -> Vec<Value> {
         self.script.lock().unwrap().calls.clone()
@@ -220,7 +226,8 @@ impl BackgroundTasks {
     }
 }
 
-async fn answer(State(script): State<Arc<Mutex<Script>>>, body: Bytes) -> Response {
+async fn answer(State(script): State<Arc<Mutex<Script>>>, RawQuery(query): RawQuery, body: Bytes) -> Response {
+    script.lock().unwrap().queries.push(query);
     let request: Value = serde_json::from_slice(&body).unwrap();
     let Some(id) = request.get("id").cloned() else { return StatusCode::ACCEPTED.into_response() };
     let Some(method) = request["method"].as_str() else {

@@ -22,7 +22,7 @@ use http::request::Parts;
 use http::{Method, StatusCode, Uri, header};
 use store::Store;
 use store::rest::ast::{Comparison, Filter, OnConflict, Outcome, Query, Test};
-use store::rest::{Fault, Table, Writer};
+use store::rest::{ConnectionSealer, Fault, Table, Writer};
 use uuid::Uuid;
 
 use super::extract::bearer;
@@ -32,7 +32,8 @@ use crate::app::App;
 use crate::auth::AuthError;
 use crate::auth::refusal::{EXPIRED_JWT, INSUFFICIENT_AAL};
 use crate::events::Event;
-use crate::tools::headers;
+use crate::tools::{headers, url_query};
+use platform::SecretSealer;
 use prefer::{Form, Preferences, Resolution, Return};
 use query::Parameters;
 use refusal::Refusal;
@@ -76,6 +77,22 @@ fn invalid_path() -> Refusal {
 
 fn unsupported(method: &Method) -> Fault {
     Fault::new("PGRST117", format!("Unsupported HTTP method: {method}"))
+}
+
+/// Seals the secrets of one user's connections.
+struct OwnerSealer<'a> {
+    secrets: &'a SecretSealer,
+    owner: UserId,
+}
+
+impl ConnectionSealer for OwnerSealer<'_> {
+    fn seal_headers(&self, plain: &BTreeMap<String, String>) -> Option<Vec<u8>> {
+        headers::seal(self.secrets, self.owner, plain).ok()
+    }
+
+    fn seal_url_query(&self, masked: &str, query: &str) -> Option<Vec<u8>> {
+        url_query::seal(self.secrets, self.owner, masked, query).ok()
+    }
 }
 
 /// A request for a table as far as it can be read without its body.
@@ -222,8 +239,8 @@ async fn insert(app: &App, asked: Asked, records: body::Records) -> Result<Respo
     };
     let body = asked.body(records, columns.as_ref());
     let outcome = asked.outcome();
-    let seal = |plain: &BTreeMap<String, String>| headers::seal(&app.secrets, writer, plain).ok();
-    let by = Writer { owner: writer, now: app.clock.now(), seal: &seal };
+    let sealer = OwnerSealer { secrets: &app.secrets, owner: writer };
+    let by = Writer { owner: writer, now: app.clock.now(), sealer: &sealer };
     let written = app.store.rest_insert(by, asked.table, &body, &conflict, &outcome).await?;
     changed(app, writer, asked.table, &written.ids);
 
@@ -245,8 +262,8 @@ async fn update(app: &App, asked: Asked, records: body::Records) -> Result<Respo
         return Err(Fault::new("PGRST102", "One object is expected in the body of an update").into());
     }
     let body = asked.body(records, asked.parameters.columns.as_ref());
-    let seal = |plain: &BTreeMap<String, String>| headers::seal(&app.secrets, writer, plain).ok();
-    let by = Writer { owner: writer, now: app.clock.now(), seal: &seal };
+    let sealer = OwnerSealer { secrets: &app.secrets, owner: writer };
+    let by = Writer { owner: writer, now: app.clock.now(), sealer: &sealer };
     let (filters, outcome) = (&asked.parameters.filters, asked.outcome());
     let written = app.store.rest_update(by, asked.table, &body, filters, &outcome).await?;
     changed(app, writer, asked.table, &written.ids);

@@ -70,7 +70,7 @@ impl Tools {
             Ok(Some(now)) if now.disabled_tools.contains(name) => {
                 return CallEnd::refused(format!("The tool {name} is switched off."));
             }
-            Ok(Some(now)) if now.url == tool.server.url && now.headers == tool.server.headers => {}
+            Ok(Some(now)) if now.has_same_target(&tool.server) => {}
             Ok(_) => {
                 return CallEnd::refused(format!("The connection {} was removed or changed.", tool.server.name));
             }

@@ -115,7 +115,7 @@ async fn keep(app: &App, key: &Key, server: &Server, first: mcp::ResourceSubscri
         tokio::time::sleep(PAUSE).await;
         // A connection that was removed or changed is not opened again.
         match app.store.get_server(*user, *id).await {
-            Ok(Some(now)) if now.url == server.url && now.headers == server.headers => {}
+            Ok(Some(now)) if now.has_same_target(server) => {}
             _ => return,
         }
         match begin(app, *user, server, uri).await {

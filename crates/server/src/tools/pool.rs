@@ -26,7 +26,7 @@ use crate::config::Limit;
 use crate::events::Event;
 use crate::runs::readiness;
 use attempt::{WANTS_MORE, WANTS_SIGN_IN, connect, may_sign_in, random_byte, settle};
-use slot::{OpeningPermit, Slot, made_from};
+use slot::{MadeFrom, OpeningPermit, Slot};
 
 pub use slot::InUse;
 pub(super) use slot::Known;
@@ -357,7 +357,7 @@ impl Pool {
     fn slot(&self, user: UserId, server: &Server) -> Arc<Slot> {
         let mut slots = self.slots();
         if let Some(slot) = slots.get(&server.id)
-            && slot.made_from == made_from(server)
+            && slot.made_from == MadeFrom::new(server)
         {
             return Arc::clone(slot);
         }
@@ -369,7 +369,7 @@ impl Pool {
     }
 
     fn known_slot(&self, server: &Server) -> Option<Arc<Slot>> {
-        self.slots().get(&server.id).filter(|slot| slot.made_from == made_from(server)).cloned()
+        self.slots().get(&server.id).filter(|slot| slot.made_from == MadeFrom::new(server)).cloned()
     }
 
     fn slots(&self) -> std::sync::MutexGuard<'_, HashMap<ServerId, Arc<Slot>>> {

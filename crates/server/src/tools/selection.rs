@@ -308,6 +308,7 @@ mod tests {
             id: ServerId::fresh(),
             name: name.into(),
             url: String::new(),
+            url_query: None,
             headers: None,
             disabled_tools: vec![],
             created_at: domain::Timestamp(0),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::server_url::mask_query;
 use url::Url;
 
 use super::cell::Cell;
@@ -44,6 +45,7 @@ pub(crate) fn value(table: Table, column: &'static Column, cell: &Cell) -> Resul
 
 fn is_server_url(text: &str) -> bool {
     text.len() <= URL_BYTES
+        && mask_query(text).len() <= URL_BYTES
         && Url::parse(text).is_ok_and(|url| {
             matches!(url.scheme(), "http" | "https" | "ws" | "wss")
                 && url.host_str().is_some_and(|host| !host.is_empty())

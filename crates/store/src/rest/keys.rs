@@ -8,16 +8,20 @@ use std::collections::HashSet;
 use domain::UserId;
 use uuid::Uuid;
 
-use super::ast::{Filter, OnConflict, Query};
+use super::ast::{Comparison, Filter, OnConflict, Query, Test};
 use super::cell::Cell;
 use super::fault::{Error, Fault};
-use super::payload::Row;
+use super::payload::{Row, masked_url};
 use super::rows::ids;
 use super::run::Work;
 use super::statement::{Statement, same_names};
 use super::table::{Column, Table};
 
 type Key = &'static [&'static str];
+
+/// Why a masked URL is refused. A secret goes where it was entered for and nowhere else.
+const UNKNOWN_QUERY: &str =
+    "*** stands for a value that is not shown, and holds for the stored URL only; give the URL with all of its values";
 
 /// The key by which rows conflict; no other than one that the table keeps unique.
 pub(super) fn arbiter(table: Table, conflict: &OnConflict) -> Result<Key, Fault> {
@@ -92,6 +96,41 @@ pub(super) async fn refuse_taken_by(
         [one] => refuse_others(work, owner, table, values, Some(*one), None).await,
         _ => Err(Fault::taken(table, keys[0]).into()),
     }
+}
+
+/// Refuses a row to be inserted whose URL is masked, unless it merges by `key` into a row of the caller's with that URL.
+pub(super) async fn refuse_foreign_mask(
+    work: &mut Work,
+    owner: UserId,
+    table: Table,
+    row: &[(&'static Column, Cell)],
+    key: Option<Key>,
+) -> Result<(), Error> {
+    let Some((column, url)) = masked_url(row) else { return Ok(()) };
+    if let Some(key) = key {
+        let mut same = key_of(row, key);
+        same.push((column, url.clone()));
+        let statement = Statement::own_row(work.dialect(), owner, table, &same);
+        if !work.fetch(&statement, 1).await?.is_empty() {
+            return Ok(());
+        }
+    }
+    Err(Fault::check(table, column, UNKNOWN_QUERY).into())
+}
+
+/// The same for values of an update: every row that passes the filters has to have that URL.
+pub(super) async fn refuse_foreign_mask_for(
+    work: &mut Work,
+    owner: UserId,
+    table: Table,
+    values: &[(&'static Column, Cell)],
+    filters: &[Filter],
+) -> Result<(), Error> {
+    let Some((column, Cell::Text(Some(url)))) = masked_url(values) else { return Ok(()) };
+    let other = Filter::Test(column.name.to_owned(), Test::Compare(Comparison::NotEqual, url.clone()));
+    let query = Query { filters: [filters, &[other]].concat(), ..Query::default() };
+    let page = Statement::page(work.dialect(), owner, table, &query, vec![table.id()], 1)?;
+    if work.fetch(&page, 1).await?.is_empty() { Ok(()) } else { Err(Fault::check(table, column, UNKNOWN_QUERY).into()) }
 }
 
 /// Refuses values of which another row than `mine` has a key, other than `arbiter`.

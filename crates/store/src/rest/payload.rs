@@ -2,19 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use domain::server_url::{has_masked_values, split_query};
 use domain::{Timestamp, UserId};
 
 use super::ast::{Body, Record};
 use super::cell::Cell;
 use super::check;
 use super::fault::{Error, Fault};
-use super::table::{Column, Default, Kind, Table};
+use super::table::{Column, Default, Kind, Table, URL_QUERY};
 
 /// Values of one row, each with its column.
 pub(crate) type Row = Vec<(&'static Column, Cell)>;
 
-/// Seals the headers of a connection, or fails.
-pub type Seal<'a> = dyn Fn(&BTreeMap<String, String>) -> Option<Vec<u8>> + Send + Sync + 'a;
+/// Seals the secrets of a user's connections. `None` means that a secret could not be sealed.
+pub trait ConnectionSealer: Send + Sync {
+    /// Seals headers.
+    fn seal_headers(&self, headers: &BTreeMap<String, String>) -> Option<Vec<u8>>;
+    /// Seals the query of a URL, to be opened together with the masked form of that URL only.
+    fn seal_url_query(&self, masked: &str, query: &str) -> Option<Vec<u8>>;
+}
 
 /// Who writes, when, and how secrets are sealed.
 #[derive(Clone, Copy)]
@@ -23,8 +29,8 @@ pub struct Writer<'a> {
     pub owner: UserId,
     /// Now.
     pub now: Timestamp,
-    /// Seals a connection's headers for this caller; `None` when that failed.
-    pub seal: &'a Seal<'a>,
+    /// Seals for this caller.
+    pub sealer: &'a dyn ConnectionSealer,
 }
 
 impl std::fmt::Debug for Writer<'_> {
@@ -52,6 +58,14 @@ pub(crate) fn columns(table: Table, body: &Body) -> Result<Vec<&'static Column>,
     Ok(columns)
 }
 
+/// Returns the URL of a row to be written that comes without its query, because its values are masked. It may only be
+/// written where it stands already.
+pub(crate) fn masked_url<'a>(row: &'a [(&'static Column, Cell)]) -> Option<(&'static Column, &'a Cell)> {
+    let is_sealed = row.iter().any(|(column, _)| *column == &URL_QUERY);
+    let url = row.iter().find(|(column, cell)| column.name == "url" && !cell.is_null())?;
+    (!is_sealed).then_some((url.0, &url.1))
+}
+
 impl Writer<'_> {
     /// One object as a whole row to insert.
     pub(crate) fn new_row(
@@ -61,18 +75,12 @@ impl Writer<'_> {
         given: &[&'static Column],
         record: &Record,
     ) -> Result<Row, Error> {
-        table
-            .columns()
-            .iter()
-            .map(|column| {
-                let cell = if given.contains(&column) {
-                    self.given(table, column, body, record)?
-                } else {
-                    self.default(column)
-                };
-                self.finish(table, column, cell)
-            })
-            .collect()
+        let row = table.columns().iter().map(|column| {
+            let cell =
+                if given.contains(&column) { self.given(table, column, body, record)? } else { self.default(column) };
+            self.finish(table, column, cell)
+        });
+        self.seal_url(table, row.collect::<Result<_, Error>>()?)
     }
 
     /// One object as values to write into rows.
@@ -83,13 +91,31 @@ impl Writer<'_> {
         given: &[&'static Column],
         record: &Record,
     ) -> Result<Row, Error> {
-        given
-            .iter()
-            .map(|column| {
-                let cell = self.given(table, column, body, record)?;
-                self.finish(table, column, cell)
-            })
-            .collect()
+        let values = given.iter().map(|column| {
+            let cell = self.given(table, column, body, record)?;
+            self.finish(table, column, cell)
+        });
+        self.seal_url(table, values.collect::<Result<_, Error>>()?)
+    }
+
+    /// Replaces a connection's URL by its masked form, and adds the sealed query or, where the URL has none, null. A URL
+    /// that is masked already stays alone: see [`masked_url`].
+    fn seal_url(&self, table: Table, mut row: Row) -> Result<Row, Error> {
+        let url = row.iter_mut().find(|(column, _)| table == Table::McpServers && column.name == "url");
+        let Some((_, Cell::Text(Some(url)))) = url else { return Ok(row) };
+        if has_masked_values(url) {
+            return Ok(row);
+        }
+        let sealed = match split_query(url) {
+            Some((masked, query)) => {
+                let sealed = self.sealer.seal_url_query(&masked, &query).ok_or(Error::Unsealed)?;
+                *url = masked;
+                Some(sealed)
+            }
+            None => None,
+        };
+        row.push((&URL_QUERY, Cell::Bytes(sealed)));
+        Ok(row)
     }
 
     fn given(&self, table: Table, column: &'static Column, body: &Body, record: &Record) -> Result<Cell, Fault> {
@@ -129,7 +155,7 @@ impl Writer<'_> {
         }
         if let (Kind::Sealed, Cell::Json(Some(json))) = (column.kind, &cell) {
             let headers = check::headers(table, column, json)?;
-            let sealed = (self.seal)(&headers).ok_or(Error::Unsealed)?;
+            let sealed = self.sealer.seal_headers(&headers).ok_or(Error::Unsealed)?;
             return Ok((column, Cell::Bytes(Some(sealed))));
         }
         check::value(table, column, &cell)?;

@@ -24,7 +24,7 @@ pub enum Kind {
     Time,
     /// `json`, always a list; text in the database.
     JsonList,
-    /// An object of strings that is sealed before it is stored and never read back.
+    /// A secret that is sealed before it is stored and never read back: an object of strings, or the query of a URL.
     Sealed,
 }
 
@@ -89,6 +89,10 @@ const fn nullable(column: Column) -> Column {
 const fn of_the_engine(name: &'static str, kind: Kind) -> Column {
     Column { name, kind, default: Default::Null, nullable: true, writable: false }
 }
+
+/// The sealed query of a connection's `url`. It is not among the columns of the table: it is written with `url` alone, and no
+/// request can name it.
+pub(crate) static URL_QUERY: Column = nullable(column("url_query", Kind::Sealed, Default::Null));
 
 const MCP_SERVERS: &[Column] = &[
     column("id", Kind::Uuid, Default::FreshId),

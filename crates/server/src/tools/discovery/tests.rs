@@ -32,6 +32,7 @@ fn server(name: &str) -> Server {
         id: ServerId::fresh(),
         name: name.into(),
         url: String::new(),
+        url_query: None,
         headers: None,
         disabled_tools: vec![],
         created_at: domain::Timestamp(0),

@@ -12,7 +12,7 @@ use super::health::Health;
 use super::slot::{Known, Slot};
 use crate::app::App;
 use crate::tools::view::ConnectionStatus;
-use crate::tools::{Opened, Origin, ProbeError, has_authorization, headers, sign_in};
+use crate::tools::{Opened, Origin, ProbeError, has_authorization, headers, sign_in, url_query};
 use platform::secret_sealing::random_bytes;
 
 /// What is said of a server that turns everybody away who is not signed in; reads on from its name.
@@ -57,11 +57,18 @@ pub async fn connect(
 ) -> Result<Connected, Unconnected> {
     let headers = headers::open(&app.secrets, user, server.headers.as_deref())
         .map_err(|_| "cannot be asked: its stored headers cannot be opened with this master key".to_owned())?;
-    let target = app.tools.target(app, user, &server.url, &headers).map_err(|error| match error {
+    let url = url_query::open(&app.secrets, user, server).map_err(|_| {
+        "cannot be asked: the values in its URL cannot be opened with this master key; connect it again with the whole URL"
+            .to_owned()
+    })?;
+    let target = app.tools.target(app, user, &url, &headers).map_err(|error| match error {
         ProbeError::Server(error) => error.to_string(),
         other => format!("cannot be asked: {other}"),
     })?;
-    let session = sign_in::session(&app.tools.oauth, user, server.id, target.url());
+    // A sign-in is for an origin and a path: it has no use for the secrets of the query.
+    let mut resource = target.url().clone();
+    resource.set_query(None);
+    let session = sign_in::session(&app.tools.oauth, user, server.id, &resource);
     let refused = |error: mcp::Error| match error.challenge().filter(|_| may_sign_in(app, user, server)) {
         Some(challenge) => Unconnected { reason: WANTS_SIGN_IN.to_owned(), challenge: Some(challenge.clone()) },
         None => error.to_string().into(),

@@ -98,7 +98,7 @@ async fn probe(app: &App, slot: &Slot) {
 
 async fn try_again(app: &App, slot: Arc<Slot>) {
     match app.store.get_server(slot.owner, slot.server).await {
-        Ok(Some(server)) if super::made_from(&server) == slot.made_from => {
+        Ok(Some(server)) if super::MadeFrom::new(&server) == slot.made_from => {
             drop(app.tools.pool.attempt(app, &server, slot, false).await);
         }
         Ok(_) => {}

@@ -26,7 +26,7 @@ pub struct Slot {
     pub owner: UserId,
     pub server: ServerId,
     /// What it was opened with; a row that changed gets a new connection.
-    pub made_from: (String, Option<Vec<u8>>),
+    pub made_from: MadeFrom,
     /// Held while it is being opened: several who need it wait for one attempt.
     pub opening: tokio::sync::Mutex<()>,
     known: Mutex<Known>,
@@ -35,6 +35,21 @@ pub struct Slot {
     used_at: AtomicI64,
     probed_at: AtomicI64,
     calls: AtomicUsize,
+}
+
+/// What a connection is opened with: the masked URL, and the sealed secrets.
+#[derive(Debug, PartialEq, Eq)]
+pub struct MadeFrom {
+    pub url: String,
+    url_query: Option<Vec<u8>>,
+    headers: Option<Vec<u8>>,
+}
+
+impl MadeFrom {
+    /// Returns what the connection of a row is opened with.
+    pub fn new(server: &Server) -> Self {
+        Self { url: server.url.clone(), url_query: server.url_query.clone(), headers: server.headers.clone() }
+    }
 }
 
 /// What is known of a connection.
@@ -149,7 +164,7 @@ impl Slot {
         Self {
             owner,
             server: server.id,
-            made_from: made_from(server),
+            made_from: MadeFrom::new(server),
             opening: tokio::sync::Mutex::default(),
             known: Mutex::default(),
             gone: CancellationToken::new(),
@@ -243,9 +258,4 @@ impl Slot {
             _ => false,
         }
     }
-}
-
-/// What a connection is made from.
-pub fn made_from(server: &Server) -> (String, Option<Vec<u8>>) {
-    (server.url.clone(), server.headers.clone())
 }

@@ -75,7 +75,7 @@ pub async fn keep_listing(app: &App, slot: &Slot) {
     let Some(listed_at) = known.listed_at.filter(|_| !known.fallback) else { return };
     let listing = Listing {
         server: slot.server,
-        url: slot.made_from.0.clone(),
+        url: slot.made_from.url.clone(),
         tools: serde_json::to_value(&*known.tools).unwrap_or_default(),
         about: known.about.as_ref().and_then(|about| serde_json::to_value(about).ok()),
         listed_at,

@@ -1,6 +1,7 @@
 //! Clients that people registered at an authorization server by hand, and entered here.
 
 use domain::UserId;
+use domain::server_url::mask_query;
 use mcp::oauth::{ClientKey, RegisteredClient, SecretString};
 use serde::{Deserialize, Serialize};
 use store::servers::Server;
@@ -44,7 +45,8 @@ pub async fn load(app: &App, user: UserId, server: &Server) -> anyhow::Result<Op
     let Some(sealed) = app.store.get_server_client(user, server.id).await? else { return Ok(None) };
     let plain = app.secrets.open(&place(user, server), &sealed)?;
     let entered: EnteredClient = serde_json::from_slice(&plain)?;
-    Ok(Some(entered).filter(|entered| entered.url == server.url))
+    // Clients that were entered before the queries of URLs were sealed have the whole URL.
+    Ok(Some(entered).filter(|entered| mask_query(&entered.url) == server.url))
 }
 
 /// Keeps a client.

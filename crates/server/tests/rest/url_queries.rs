@@ -1,0 +1,223 @@
+//! Keys in the query of a connection's URL: sealed, never shown, and sent to the server that they were entered for.
+
+use std::fs;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use testkit::{Database, Person, ScriptedMcp, TestApp, databases};
+use tokio::process::Command;
+
+use super::{answer, refusal};
+
+const KEY: &str = "s3cret-7";
+const QUERY: &str = "api_key=s3cret-7&team=blue";
+
+/// A user whose connection has a key in its URL.
+struct World {
+    server: ScriptedMcp,
+    app: TestApp,
+    person: Person,
+    id: String,
+    /// As it is shown.
+    masked: String,
+}
+
+impl World {
+    async fn new(database: Database) -> Self {
+        let server = ScriptedMcp::start([json!({ "name": "send", "description": "Sends a letter." })]).await;
+        let app = TestApp::on(database).await;
+        let person = app.person().await;
+        let id = person.connect_to("post", &format!("{}?{QUERY}", server.url)).await;
+        let masked = format!("{}?api_key=***&team=***", server.url);
+        Self { server, app, person, id, masked }
+    }
+
+    fn row(&self) -> String {
+        format!("/rest/v1/mcp_servers?id=eq.{}", self.id)
+    }
+
+    /// Changes the row, and gives status and code of a refusal.
+    async fn patch(&self, change: Value) -> (u16, Option<String>) {
+        let answer = answer(self.person.request(Method::PATCH, &self.row()).json(&change)).await;
+        (answer.status, answer.body["code"].as_str().map(str::to_owned))
+    }
+
+    async fn shown_url(&self) -> String {
+        self.person.get(&self.row()).await[0]["url"].as_str().unwrap().to_owned()
+    }
+
+    /// Connects anew, and gives the query with which the server was asked.
+    async fn query_on_connect(&self) -> Option<String> {
+        self.server.take_queries();
+        let (_, view) = self.person.post(&format!("/api/connections/{}/refresh", self.id), &json!({})).await;
+        assert_eq!(view["status"], "connected", "{view}");
+        let queries = self.server.take_queries();
+        assert!(!queries.is_empty() && queries.iter().all(|query| *query == queries[0]), "{queries:?}");
+        queries[0].clone()
+    }
+
+    /// All that the user is given about the connection.
+    async fn told(&self) -> String {
+        let mut told = String::new();
+        let paths = ["/api/connections", "/api/tools/permissions", "/api/tools/audit", "/api/account/export"];
+        for path in paths.map(str::to_owned).into_iter().chain([self.row(), format!("/api/connections/{}", self.id)]) {
+            told += &self.person.get(&path).await.to_string();
+        }
+        told
+    }
+}
+
+/// Runs statements on the database of an app that was stopped.
+async fn run(database_url: &str, statements: &str) -> String {
+    const ON_SQLITE: &str = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.executescript(sys.argv[2])";
+    let mut command = if let Some(file) = database_url.strip_prefix("sqlite://") {
+        let mut python = Command::new("python3");
+        python.args(["-c", ON_SQLITE, file, statements]);
+        python
+    } else {
+        let mut psql = Command::new("psql");
+        psql.args([database_url, "--no-psqlrc", "-c", statements]);
+        psql
+    };
+    let done = command.output().await.unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
+/// Whether the database of an app that was stopped holds the key anywhere: in SQLite's files also between rows.
+async fn holds_key(folder: &tempfile::TempDir, database_url: &str) -> bool {
+    if database_url.starts_with("sqlite://") {
+        let files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let is_database =
+            |path: &std::path::PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("test.db");
+        let mut held = files.filter(is_database).map(|path| fs::read(path).unwrap());
+        return held.any(|bytes| bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes()));
+    }
+    let tables = ["mcp_servers", "tool_permissions", "tool_approvals", "tool_tasks", "server_listings"];
+    let selects = tables.map(|table| format!("SELECT row_to_json(t)::text FROM {table} t")).join(" UNION ALL ");
+    run(database_url, &selects).await.contains(KEY)
+}
+
+#[tokio::test]
+async fn url_query_is_sealed_and_never_shown() {
+    for database in databases() {
+        let world = World::new(database).await;
+        assert_eq!(world.shown_url().await, world.masked);
+        assert_eq!(world.query_on_connect().await.as_deref(), Some(QUERY));
+        world.person.allow(&world.id, "send", "always").await;
+        let form = json!({ "serverName": "post", "name": "send", "arguments": {} });
+        assert_eq!(world.person.post("/api/tools/run", &form).await.0, 200);
+        assert!(world.server.take_queries().iter().all(|query| query.as_deref() == Some(QUERY)));
+        let told = world.told().await;
+        assert!(told.contains("api_key=***") && !told.contains(KEY), "{told}");
+
+        let (folder, database_url) = world.app.stop().await;
+        assert!(!holds_key(&folder, &database_url).await);
+    }
+}
+
+#[tokio::test]
+async fn masked_url_keeps_the_query_of_its_row() {
+    for database in databases() {
+        let world = World::new(database).await;
+        assert_eq!(world.patch(json!({ "name": "mail", "url": world.masked })).await, (204, None));
+        assert_eq!(world.query_on_connect().await.as_deref(), Some(QUERY));
+        let renamed = world.person.request(Method::PATCH, &format!("/api/connections/{}", world.id));
+        assert_eq!(renamed.json(&json!({ "name": "post" })).send().await.unwrap().status(), 200);
+        assert_eq!(world.query_on_connect().await.as_deref(), Some(QUERY));
+
+        let upsert = world.person.request(Method::POST, "/rest/v1/mcp_servers?on_conflict=user_id,name");
+        let upsert = upsert.header("prefer", "resolution=merge-duplicates");
+        let merged = answer(upsert.json(&json!({ "name": "post", "url": world.masked, "status": "x" }))).await;
+        assert_eq!(merged.status, 200, "{merged:?}");
+        assert_eq!(world.query_on_connect().await.as_deref(), Some(QUERY));
+        world.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn masked_url_is_refused_where_it_is_not_stored() {
+    for database in databases() {
+        let world = World::new(database).await;
+        let elsewhere = ScriptedMcp::start([json!({ "name": "send" })]).await;
+        let path = world.masked.replace("/mcp?", "/other?");
+        for url in [
+            format!("{}?api_key=***&team=***", elsewhere.url),
+            path,
+            world.masked.replace("team=***", "team=red"),
+            world.masked.replace("api_key", "key"),
+        ] {
+            let refused = answer(world.person.request(Method::PATCH, &world.row()).json(&json!({ "url": url }))).await;
+            assert_eq!(refusal(&refused), (400, "23514"), "{url}");
+            assert!(refused.body["hint"].as_str().unwrap().contains("with all of its values"), "{refused:?}");
+            let row = json!({ "name": "post", "url": url });
+            let insert = |resolution: &str| {
+                let path = format!(
+                    "/rest/v1/mcp_servers{}",
+                    if resolution.is_empty() { "" } else { "?on_conflict=user_id,name" }
+                );
+                world.person.request(Method::POST, &path).header("prefer", resolution).json(&row)
+            };
+            assert_eq!(refusal(&answer(insert("resolution=merge-duplicates")).await), (400, "23514"), "{url}");
+            let ignored = answer(insert("resolution=ignore-duplicates")).await;
+            assert_eq!(ignored.status, 201, "{ignored:?}");
+        }
+        let fresh = json!({ "name": "fresh", "url": world.masked });
+        let fresh = world.person.request(Method::POST, "/rest/v1/mcp_servers").json(&fresh);
+        assert_eq!(refusal(&answer(fresh).await), (400, "23514"));
+        world.server.take_queries();
+        let (_, probed) = world.person.post("/functions/v1/mcp-proxy", &json!({ "url": world.masked })).await;
+        assert_eq!(probed["success"], false);
+        assert!(probed["error"].as_str().unwrap().contains("***"), "{probed}");
+        assert!(elsewhere.take_queries().is_empty() && world.server.take_queries().is_empty());
+
+        assert_eq!(world.shown_url().await, world.masked);
+        assert_eq!(world.query_on_connect().await.as_deref(), Some(QUERY));
+        world.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn url_with_its_values_replaces_the_query() {
+    for database in databases() {
+        let world = World::new(database).await;
+        let renewed = format!("{}?api_key=n3w&team=blue", world.server.url);
+        assert_eq!(world.patch(json!({ "url": renewed })).await, (204, None));
+        assert_eq!(world.shown_url().await, world.masked);
+        assert_eq!(world.query_on_connect().await.as_deref(), Some("api_key=n3w&team=blue"));
+
+        assert_eq!(world.patch(json!({ "url": world.server.url })).await, (204, None));
+        assert_eq!(world.shown_url().await, world.server.url);
+        assert_eq!(world.query_on_connect().await, None);
+        let stored = world.app.app.store.list_servers(world.person.id.parse().unwrap()).await.unwrap().remove(0);
+        assert_eq!(stored.url_query, None);
+        assert_eq!(world.patch(json!({ "url": world.masked })).await, (400, Some("23514".to_owned())));
+        world.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn urls_stored_before_are_sealed_at_start() {
+    for database in databases() {
+        let mut world = World::new(database).await;
+        world.query_on_connect().await;
+        assert_eq!(world.person.allow(&world.id, "send", "always").await.0, 200);
+        let (folder, database_url) = world.app.stop().await;
+        // As an earlier version left it.
+        let clear = format!("{}?{QUERY}", world.server.url);
+        let tables = ["mcp_servers", "tool_permissions", "server_listings"];
+        let statements = tables.map(|table| format!("UPDATE {table} SET url = '{clear}';")).join(" ");
+        run(&database_url, &format!("{statements} UPDATE mcp_servers SET url_query = NULL;")).await;
+        assert!(holds_key(&folder, &database_url).await);
+
+        world.app = TestApp::builder().on_data_of(&folder, &database_url).start().await;
+        world.person.move_to(&world.app);
+        assert_eq!(world.shown_url().await, world.masked);
+        let rules = world.person.get("/api/tools/permissions").await;
+        assert_eq!(rules["permissions"][0]["permission"], "always", "{rules}");
+        assert_eq!(world.query_on_connect().await.as_deref(), Some(QUERY));
+        assert!(!world.told().await.contains(KEY));
+        world.app.stop().await;
+        assert!(!holds_key(&folder, &database_url).await);
+    }
+}
