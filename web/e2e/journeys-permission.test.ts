@@ -392,7 +392,7 @@ test("six chats that wait for permission leave the page free for a seventh", asy
   await newChat(visitor);
   await visitor.composer.fill("Hello");
   const rows = await visitor.openChats();
-  await eventually(async () => assert.equal(await rows.getByText(/Waiting for you|Answering/u).count(), 6));
+  await eventually(async () => assert.equal(await rows.getByText("Waiting for you").count(), 6));
   await rows.getByRole("button", { name: /^Letter 3/u }).click();
   await question(visitor).waitFor();
   stage.model.answer(say("Sent."));
@@ -400,7 +400,34 @@ test("six chats that wait for permission leave the page free for a seventh", asy
   await visitor.answered();
   assert.deepEqual(sent, [{ to: "Ada" }]);
   await visitor.openChats();
-  await eventually(async () => assert.equal(await rows.getByText(/Waiting for you|Answering/u).count(), 5));
+  await eventually(async () => assert.equal(await rows.getByText("Waiting for you").count(), 5));
+  // A page that is loaded afterwards knows of them, too.
+  await visitor.open();
+  await visitor.openChats();
+  await eventually(async () => assert.equal(await rows.getByText("Waiting for you").count(), 5));
+  assert.equal(await rows.getByText("Answering").count(), 0);
+});
+
+test("a tab in the background says in its title when its chat waits", async (t) => {
+  const { visitor } = await withPost(t);
+  await visitor.open();
+  await askForLetter(visitor);
+  const other = await visitor.anotherTab();
+  await other.open();
+  await question(other).waitFor();
+  await hide(visitor);
+  assert.equal(await visitor.page.title(), "(1) AI Chat MCP");
+  stage.model.answer(say("Not sent."));
+  await other.button("Deny").click();
+  await other.answered();
+  await eventually(async () => assert.equal(await visitor.page.title(), "AI Chat MCP"));
+  await askForLetter(other, "Not sent either.");
+  await eventually(async () => assert.equal(await visitor.page.title(), "(1) AI Chat MCP"));
+  await show(visitor);
+  await question(visitor).waitFor();
+  await visitor.button("Deny").click();
+  await visitor.answers.getByText("Not sent either.").waitFor();
+  await eventually(async () => assert.equal(await visitor.page.title(), "AI Chat MCP"));
 });
 
 test("seven tabs with chats that wait leave the browser a connection", async (t) => {
@@ -421,6 +448,10 @@ test("seven tabs with chats that wait leave the browser a connection", async (t)
     await question(tab).waitFor();
     await hide(tab);
   }
+  for (const tab of tabs) assert.equal(await tab.page.title(), "(1) AI Chat MCP");
+  const rows = await visitor.openChats();
+  await eventually(async () => assert.equal(await rows.getByText("Waiting for you").count(), 7));
+  await visitor.page.keyboard.press("Escape");
   await show(visitor);
   stage.model.answer(say("Sent."));
   await visitor.button("Allow once").click();

@@ -1,4 +1,4 @@
-//! What open pages are told: connections that change, runs that begin and end, chats that come and go.
+//! What open pages are told: connections that change, turns that begin, wait and end, chats that come and go.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,13 +34,13 @@ pub enum Event {
         /// Which one.
         uri: String,
     },
-    /// A run began or ended.
+    /// A turn began, began to wait for its user, went on or ended.
     Run {
         /// Its chat.
         session_id: ChatId,
         /// The run.
         run_id: RunId,
-        /// `started` or `ended`.
+        /// Where it is now.
         state: RunState,
     },
     /// Another branch of a chat is the present one.
@@ -69,6 +69,8 @@ pub enum Event {
 pub enum RunState {
     /// It goes on.
     Started,
+    /// It goes on and needs its user: a call waits for an approval, an answer or a sign-in.
+    Waiting,
     /// It has an end; its answer is stored.
     Ended,
 }
@@ -84,6 +86,19 @@ pub struct Events {
 impl Event {
     /// [`Event::Devices`] as it is published.
     pub const DEVICES: &str = r#"{"type":"devices"}"#;
+
+    /// Returns the state of a turn that goes on.
+    pub fn of_running(chat: ChatId, run: RunId, is_waiting: bool) -> Self {
+        let state = if is_waiting { RunState::Waiting } else { RunState::Started };
+        Self::Run { session_id: chat, run_id: run, state }
+    }
+
+    /// Encodes the event as pages read it. `None` where it cannot be encoded, which is logged.
+    pub fn to_json(&self) -> Option<String> {
+        serde_json::to_string(self)
+            .inspect_err(|error| tracing::error!(%error, "an event for a user's pages could not be encoded"))
+            .ok()
+    }
 }
 
 impl Events {
@@ -94,13 +109,7 @@ impl Events {
 
     /// Tells a person's open pages, wherever they are connected. With none open, nothing happens.
     pub fn publish(&self, user: UserId, event: &Event) {
-        let encoded = match serde_json::to_string(event) {
-            Ok(encoded) => encoded,
-            Err(error) => {
-                tracing::error!(%error, "an event for a user's pages could not be encoded");
-                return;
-            }
-        };
+        let Some(encoded) = event.to_json() else { return };
         if self.is_followed(user) {
             self.publish_here(user, &encoded.as_str().into());
         }
@@ -132,7 +141,7 @@ impl Events {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner).remove(&user);
     }
 
-    /// Everything that is published from now on, as JSON.
+    /// Returns the events that are published from now on, as JSON.
     pub fn subscribe(&self, user: UserId) -> broadcast::Receiver<Arc<str>> {
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         pages.entry(user).or_insert_with(|| broadcast::Sender::new(BACKLOG)).subscribe()

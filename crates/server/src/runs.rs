@@ -298,6 +298,7 @@ impl Runs {
             title: named.then_some(title),
             began: turn.now,
             goes_on: matches!(turn.place, Place::GoesOn(_)),
+            is_waiting: false,
             resumed: None,
         };
         app.tasks.spawn("run", engine::drive(app.clone(), Arc::clone(&run), turn));
@@ -319,6 +320,18 @@ impl Runs {
     /// The turn that goes on in a chat, if it is the caller's.
     pub fn get(&self, owner: UserId, chat: ChatId) -> Option<Arc<Run>> {
         self.active().get(&(owner, chat)).cloned()
+    }
+
+    /// Returns an event for each turn of a user that goes on, whichever node drives it.
+    pub async fn list_running(&self, app: &App, owner: UserId) -> Result<Vec<Event>, store::Error> {
+        let stored = app.store.list_running(owner).await?;
+        let mut events: Vec<Event> =
+            stored.iter().map(|turn| Event::of_running(turn.chat, turn.run, turn.is_waiting)).collect();
+        // Those of temporary chats are nowhere but here.
+        let active = self.active();
+        let temporary = active.values().filter(|run| run.owner == owner && !run.home.is_lasting());
+        events.extend(temporary.map(|run| Event::of_running(run.chat, run.id, run.questions.are_open())));
+        Ok(events)
     }
 
     fn get_by_id(&self, owner: UserId, id: RunId) -> Option<Arc<Run>> {

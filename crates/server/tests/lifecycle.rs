@@ -8,9 +8,9 @@ mod states;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::{Method, Response};
+use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{Database, LivingMcp, MockClock, Person, TestApp};
+use testkit::{Database, LivingMcp, MockClock, PageEvents, Person, TestApp};
 
 /// A person who has connected one server, under a clock that stands.
 struct Scene {
@@ -76,35 +76,17 @@ impl Scene {
 
     /// An open page of the person's.
     async fn page(&self) -> Page {
-        let stream = self.person.request(Method::GET, "/api/events").send().await.unwrap();
-        Page { stream, rest: String::new() }
+        Page(PageEvents::open(&self.person).await)
     }
 }
 
 /// What an open page is told.
-struct Page {
-    stream: Response,
-    rest: String,
-}
+struct Page(PageEvents);
 
 impl Page {
     /// The next news about a connection for which `is_it` holds.
     async fn told(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
-        loop {
-            while let Some((event, rest)) = self.rest.split_once("\n\n") {
-                let data =
-                    event.lines().find_map(|line| line.strip_prefix("data: ")).map(serde_json::from_str::<Value>);
-                let rest = rest.to_owned();
-                self.rest = rest;
-                if let Some(Ok(news)) = data
-                    && is_it(&news["connection"])
-                {
-                    return news["connection"].clone();
-                }
-            }
-            let piece = self.stream.chunk().await.unwrap().unwrap();
-            self.rest.push_str(std::str::from_utf8(&piece).unwrap());
-        }
+        self.0.find(|event| is_it(&event["connection"])).await.unwrap()["connection"].clone()
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testkit::{Database, MockClock, Person, ScriptedMcp, ScriptedModel, Step, TestApp, databases};
+use testkit::{Database, MockClock, PageEvents, Person, ScriptedMcp, ScriptedModel, Step, TestApp, databases};
 
 /// Stand in the question, in the arguments of a call, in what its server gives, and in the answer.
 const WORDS: [&str; 4] = ["Sycorax", "Zerubbabel", "send is done", "quixotic"];
@@ -148,6 +148,24 @@ async fn what_is_always_allowed_in_a_temporary_chat_is_allowed_everywhere() {
         let kept = scene.person.new_chat().await;
         let (_, answer) = scene.person.ask(&kept, "Send it", tools()).await;
         assert_eq!((&answer["content"], &answer["status"]), (&json!("Again."), &json!("done")));
+        scene.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn page_first_hears_of_turn_that_waits_in_temporary_chat() {
+    for database in databases() {
+        let scene = Scene::new(database).await;
+        let chat = open(&scene.person).await;
+        scene.model.push(Step::Calls(vec![("send".into(), json!({ "to": "Ada" }))]));
+        scene.model.push(Step::Text("Not sent.".into()));
+        let tools = json!([{ "name": "send", "serverName": "post" }]);
+        let (_, waiting) = scene.person.ask(&chat, "Send it", tools).await;
+        let mut page = PageEvents::open(&scene.person).await;
+        assert_eq!(page.turn_state(&chat).await, "waiting");
+        let approval = &waiting["approvals"][0]["approvalId"];
+        scene.person.decide(&chat, approval, &json!({ "decision": "deny" })).await;
+        while page.turn_state(&chat).await != "ended" {}
         scene.app.stop().await;
     }
 }

@@ -24,7 +24,7 @@ const LET_GO: &str = "UPDATE runs SET node_id = NULL WHERE node_id = $1 AND stat
 const CLAIM: &str = "UPDATE runs SET node_id = $1
     WHERE status = 'running' AND (node_id IS NULL OR node_id NOT IN (SELECT id FROM nodes))
       AND EXISTS (SELECT 1 FROM nodes WHERE id = $1)
-    RETURNING id, session_id, user_id, message_id, model, tools, created_at";
+    RETURNING id, session_id, user_id, message_id, model, tools, created_at, is_waiting";
 
 impl Store {
     /// This process drives turns from now on. On a database that it cannot share, every other one is gone.

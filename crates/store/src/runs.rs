@@ -52,6 +52,11 @@ const FIND_RUNNING: &str = "SELECT id FROM runs WHERE session_id = $1 AND user_i
 
 const IS_RUNNING: &str = "SELECT EXISTS (SELECT 1 FROM runs WHERE id = $1 AND user_id = $2 AND status = 'running')";
 
+const LIST_RUNNING: &str = "SELECT session_id, id, is_waiting FROM runs WHERE user_id = $1 AND status = 'running'";
+
+const SET_WAITING: &str = "UPDATE runs SET is_waiting = $3
+    WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $4";
+
 const LIST_CHUNKS_AFTER: &str = "SELECT c.seq, c.payload FROM run_chunks c JOIN runs r ON r.id = c.run_id
     WHERE c.run_id = $1 AND r.user_id = $2 AND c.seq > $3 ORDER BY c.seq";
 
@@ -86,6 +91,8 @@ pub struct UnfinishedRun {
     pub tools: serde_json::Value,
     /// When it began.
     pub created_at: Timestamp,
+    /// Whether it waited for its user when it was last heard of.
+    pub is_waiting: bool,
 }
 
 #[derive(sqlx::FromRow)]
@@ -97,6 +104,7 @@ pub(crate) struct RunRow {
     model: String,
     tools: JsonText<serde_json::Value>,
     created_at: i64,
+    is_waiting: bool,
 }
 
 impl From<RunRow> for UnfinishedRun {
@@ -109,8 +117,20 @@ impl From<RunRow> for UnfinishedRun {
             model: row.model,
             tools: row.tools.0,
             created_at: Timestamp(row.created_at),
+            is_waiting: row.is_waiting,
         }
     }
+}
+
+/// A turn that goes on, on whichever node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunningTurn {
+    /// The chat.
+    pub chat: ChatId,
+    /// The turn.
+    pub run: RunId,
+    /// Whether it waits for its user.
+    pub is_waiting: bool,
 }
 
 /// A piece of a run's log on its way to the database.
@@ -230,6 +250,27 @@ impl Store {
             .fetch_optional(c)
             .await)?;
         Ok(row.map(RunId))
+    }
+
+    /// Returns the turns of a user that go on, whoever drives them.
+    pub async fn list_running(&self, owner: UserId) -> Result<Vec<RunningTurn>, Error> {
+        let rows =
+            read!(self, |c| sqlx::query_as::<_, (Uuid, Uuid, bool)>(LIST_RUNNING).bind(owner.0).fetch_all(c).await)?;
+        let turn = |(chat, run, is_waiting)| RunningTurn { chat: ChatId(chat), run: RunId(run), is_waiting };
+        Ok(rows.into_iter().map(turn).collect())
+    }
+
+    /// Stores whether a turn waits for its user. Changes nothing when the turn has ended or another node drives it.
+    pub async fn set_waiting(&self, owner: UserId, run: RunId, is_waiting: bool) -> Result<(), Error> {
+        write!(self, |c| sqlx::query(SET_WAITING)
+            .bind(run.0)
+            .bind(owner.0)
+            .bind(is_waiting)
+            .bind(self.node.0)
+            .execute(c)
+            .await
+            .map(|done| done.rows_affected()))?;
+        Ok(())
     }
 
     /// Wants something of the run that goes on in a chat, from whoever drives it. Says whether there is one.

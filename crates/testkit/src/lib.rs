@@ -11,6 +11,7 @@ mod database;
 mod living_server;
 mod mcp_server;
 mod model;
+mod page_events;
 mod person;
 mod sse;
 
@@ -20,5 +21,6 @@ pub use database::{Database, databases};
 pub use living_server::{LivingMcp, Trouble};
 pub use mcp_server::{CallAnswer, ScriptedMcp};
 pub use model::{ScriptedModel, Step};
+pub use page_events::PageEvents;
 pub use person::Person;
 pub use sse::{StreamEvent, events_of};

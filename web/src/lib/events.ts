@@ -23,8 +23,11 @@ export interface RunEvent {
   state: "started" | "waiting" | "ended";
 }
 
-/** What the tabs of a user tell each other: events of the one stream, or that a new tab wants to know how things stand. */
-type TabMessage = { events: readonly PageEvent[] } | { asks: true };
+/**
+ * What the tabs of a user tell each other: an event of the one stream, that a tab wants to know which turns go on, or
+ * all turns that do.
+ */
+type TabMessage = { event: PageEvent } | { asks: true } | { runs: readonly RunEvent[] };
 
 type Listener = (event: PageEvent) => void;
 
@@ -35,7 +38,9 @@ const silenceMs = 45_000;
 const listeners = new Set<Listener>();
 let reader: AbortController | undefined;
 let channel: BroadcastChannel | undefined;
-/** The turns that go on, by chat; tabs that are opened later are told of them. */
+/** Whether this tab is the one that reads the stream for all. */
+let reads = false;
+/** The turns that go on, by chat. Each stream begins with them; tabs that are opened later are told of them. */
 const runs = new Map<string, RunEvent>();
 
 /**
@@ -56,8 +61,10 @@ export function subscribeEvents(listener: Listener): () => void {
 
 function onVisibility(): void {
   // A tab in the background may have been stopped by the browser, and have missed what the others passed on.
-  if (reader !== undefined && document.visibilityState === "visible")
+  if (reader !== undefined && document.visibilityState === "visible") {
     for (const listener of listeners) listener({ type: "open" });
+    if (channel && !reads) post(channel, { asks: true });
+  }
   follow();
 }
 
@@ -80,10 +87,11 @@ async function readInTurn(stop: AbortSignal): Promise<void> {
   const name = `ai-chat-mcp.events.${"user" in session ? session.user.id : ""}`;
   const own = new BroadcastChannel(name);
   channel = own;
-  let reads = false;
+  reads = false;
   own.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => {
-    if ("events" in data) deliver(data.events);
-    else if (reads) post(own, { events: [...runs.values()] });
+    if ("event" in data) deliver(data.event);
+    else if ("runs" in data) takeOver(data.runs);
+    else if (reads) post(own, { runs: [...runs.values()] });
   });
   post(own, { asks: true });
   try {
@@ -140,16 +148,29 @@ async function readOnce(stop: AbortSignal): Promise<boolean> {
 }
 
 function emit(event: PageEvent): void {
-  if (channel) post(channel, { events: [event] });
-  deliver([event]);
+  if (channel) post(channel, { event });
+  deliver(event);
 }
 
-function deliver(events: readonly PageEvent[]): void {
-  for (const event of events) {
-    if (event.type === "open") runs.clear();
-    if (event.type === "run" && event.state === "ended") runs.delete(event.sessionId);
-    else if (event.type === "run") runs.set(event.sessionId, event);
-    for (const listener of listeners) listener(event);
+function deliver(event: PageEvent): void {
+  if (event.type === "open") runs.clear();
+  if (event.type === "run") note(event);
+  for (const listener of listeners) listener(event);
+}
+
+function note(event: RunEvent): void {
+  if (event.state !== "ended") runs.set(event.sessionId, event);
+  // With several nodes, the end of one turn may be heard of after the beginning of the next.
+  else if (runs.get(event.sessionId)?.runId === event.runId) runs.delete(event.sessionId);
+}
+
+/** Brings what this tab knows up to date with the one that reads: the browser may have stopped this one for a while. */
+function takeOver(known: readonly RunEvent[]): void {
+  const going = new Set(known.map(({ runId }) => runId));
+  for (const event of runs.values()) if (!going.has(event.runId)) deliver({ ...event, state: "ended" });
+  for (const event of known) {
+    const before = runs.get(event.sessionId);
+    if (before?.runId !== event.runId || before.state !== event.state) deliver(event);
   }
 }
 

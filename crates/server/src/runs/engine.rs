@@ -1,5 +1,6 @@
 //! The loop of a turn: model, tools, model, until the model is done.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use domain::Timestamp;
@@ -22,6 +23,7 @@ use super::reply::{Broken, Reader};
 use super::resuming::Asking;
 use super::{Run, choice, finish, history};
 use crate::app::App;
+use crate::events::Event;
 use crate::files::results::Keeper;
 use crate::files::sight::{Seen, Sight, Takes};
 use crate::models::meter;
@@ -50,6 +52,8 @@ pub struct Turn {
     pub began: Timestamp,
     /// The answer above it broke off, and is to be gone on with.
     pub goes_on: bool,
+    /// Whether pages were last told that it waits for its user.
+    pub is_waiting: bool,
     /// Where it goes on, when the program was stopped while it waited for its person or for a task.
     pub resumed: Option<Resumed>,
 }
@@ -91,7 +95,7 @@ pub async fn drive(app: App, run: Arc<Run>, turn: Turn) {
         begin(&run, &turn, &recorder);
     }
     // Looked at when it is woken, and not for each word.
-    let mut ends = FuturesUnordered::from_iter([ending(&app, &run)]);
+    let mut ends = FuturesUnordered::from_iter([ending(&app, &run, turn.is_waiting)]);
     let outcome = tokio::select! {
         biased;
         Some(ending) = ends.next() => match ending {
@@ -116,8 +120,8 @@ enum Ending {
     Break(Break),
 }
 
-/// Waits for what ends a turn from outside.
-async fn ending(app: &App, run: &Run) -> Ending {
+/// Waits for what ends a turn from outside, and meanwhile tells the user's pages when it waits for them.
+async fn ending(app: &App, run: &Run, is_waiting: bool) -> Ending {
     tokio::select! {
         biased;
         () = run.stop.cancelled() => Ending::Break(Break::Stopped),
@@ -136,6 +140,21 @@ async fn ending(app: &App, run: &Run) -> Ending {
                 Ending::Break(Break::Interrupted)
             }
         }
+        never = report_waiting(app, run, is_waiting) => match never {},
+    }
+}
+
+/// Stores and publishes whether a turn waits for its user, each time that changes. Never ends.
+async fn report_waiting(app: &App, run: &Run, mut is_waiting: bool) -> Infallible {
+    loop {
+        is_waiting = run.questions.open_changed(is_waiting).await;
+        // Stored first: a page that connects now reads it, and one that is connected is told.
+        if run.home.is_lasting()
+            && let Err(error) = Box::pin(run.home.set_waiting(run.owner, run.id, is_waiting)).await
+        {
+            tracing::warn!(%error, turn_id = %run.id, "pages that are opened now may not know whether a turn waits");
+        }
+        app.events.publish(run.owner, &Event::of_running(run.chat, run.id, is_waiting));
     }
 }
 

@@ -61,6 +61,10 @@ pub struct AllWaiting {
 }
 
 impl AllWaiting {
+    fn is_empty(&self) -> bool {
+        self.approvals.is_empty() && self.elicitations.is_empty()
+    }
+
     fn calls(&self) -> usize {
         let approvals = self.approvals.iter().map(|waiting| waiting.tool_call_id.as_str());
         let asked = self.elicitations.iter().map(|asked| asked.tool_call_id.as_str());
@@ -70,6 +74,8 @@ impl AllWaiting {
 
 #[derive(Debug, Default)]
 struct State {
+    /// Whether calls have begun: after a restart, the questions that were open are put again with them.
+    has_begun: bool,
     /// Calls of the round without an end.
     under_way: usize,
     open: AllWaiting,
@@ -90,7 +96,10 @@ impl Default for Questions {
 impl Questions {
     /// So many calls begin at once.
     pub fn begin(&self, calls: usize) {
-        self.0.send_modify(|state| state.under_way = calls);
+        self.0.send_modify(|state| {
+            state.has_begun = true;
+            state.under_way = calls;
+        });
     }
 
     /// One of them has ended.
@@ -136,6 +145,18 @@ impl Questions {
     /// Takes a question back.
     pub fn close(&self, id: ElicitationId) {
         self.0.send_modify(|state| state.open.elicitations.retain(|open| open.elicitation_id != id));
+    }
+
+    /// Returns whether a call waits for the user.
+    pub fn are_open(&self) -> bool {
+        !self.0.borrow().open.is_empty()
+    }
+
+    /// Waits until [`Self::are_open`] is no longer `known`, and returns what it is then.
+    pub async fn open_changed(&self, known: bool) -> bool {
+        let has_changed = |state: &State| state.has_begun && state.open.is_empty() == known;
+        let mut states = self.0.subscribe();
+        states.wait_for(has_changed).await.map_or(known, |state| !state.open.is_empty())
     }
 
     /// A question that is open now.

@@ -180,7 +180,16 @@ pub fn resume(app: &App, suspended: Suspended) {
         let selection = selection(&inner, &run, &row.tools).await;
         let resumed = Some(Resumed { rounds, waiting, tasks, asking });
         let began = row.created_at;
-        let turn = Turn { model, settings: None, selection, title: None, began, goes_on: false, resumed };
+        let turn = Turn {
+            model,
+            settings: None,
+            selection,
+            title: None,
+            began,
+            goes_on: false,
+            is_waiting: row.is_waiting,
+            resumed,
+        };
         drive(inner, run, turn).await;
     });
 }

@@ -1,7 +1,7 @@
 //! What is asked, what is answered, and what the server gets to know of it.
 
 use serde_json::{Value, json};
-use testkit::{CallAnswer, databases};
+use testkit::{CallAnswer, PageEvents, Step, databases};
 
 use crate::elicitations::{STATE, Scene, asks, form, question};
 
@@ -151,4 +151,39 @@ async fn the_question_of_another_person_is_not_there_and_one_that_ended_says_so(
     let (status, refused) = scene.answer(&asked[0], json!({ "action": "decline" })).await;
     assert_eq!((status, &refused["error"]["code"]), (409, &json!("elicitation_closed")));
     assert_eq!(scene.server.call_params().len(), 1);
+}
+
+#[tokio::test]
+async fn pages_hear_when_turn_waits_for_answer_and_goes_on() {
+    for database in databases() {
+        let scene = Scene::modern(database, [asks(&json!({ "a": question(&form()) }))]).await;
+        let mut page = PageEvents::open(&scene.person).await;
+        let asked = scene.ask().await;
+        assert_eq!(page.turn_state(&scene.chat).await, "started");
+        assert_eq!(page.turn_state(&scene.chat).await, "waiting");
+        let mut later = PageEvents::open(&scene.person).await;
+        assert_eq!(later.turn_state(&scene.chat).await, "waiting");
+        scene.answer(&asked[0], json!({ "action": "decline" })).await;
+        for mut page in [page, later] {
+            assert_eq!(page.turn_state(&scene.chat).await, "started");
+            assert_eq!(page.turn_state(&scene.chat).await, "ended");
+        }
+        scene.app.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn turn_whose_question_was_withdrawn_goes_on_for_pages() {
+    for database in databases() {
+        let scene = Scene::modern(database, [asks(&json!({ "a": question(&form()) }))]).await;
+        let mut page = PageEvents::open(&scene.person).await;
+        let asked = scene.ask().await;
+        while page.turn_state(&scene.chat).await != "waiting" {}
+        scene.model.push(Step::Hang("Then not.".into()));
+        let call = asked[0]["toolCallId"].as_str().unwrap();
+        let cancel = format!("/api/sessions/{}/calls/{call}/cancel", scene.chat);
+        assert_eq!(scene.person.post(&cancel, &json!({})).await.1, json!({ "cancelled": true }));
+        assert_eq!(page.turn_state(&scene.chat).await, "started");
+        scene.app.stop().await;
+    }
 }

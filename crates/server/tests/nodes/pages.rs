@@ -4,7 +4,7 @@ use std::process::Command;
 
 use reqwest::{Method, Response};
 use serde_json::json;
-use testkit::{ScriptedMcp, Step};
+use testkit::{PageEvents, ScriptedMcp, Step};
 
 use crate::nodes::{Scene, no_tools};
 
@@ -79,4 +79,33 @@ async fn a_node_that_could_not_hear_the_others_for_a_while_lets_its_pages_load_a
     while page.chunk().await.unwrap().is_some() {}
     scene.page_hears(r#""state":"ended""#, || scene.ask()).await;
     scene.stop().await;
+}
+
+#[tokio::test]
+async fn page_on_another_node_first_hears_of_turn_that_waits() {
+    let calls = Step::Calls(vec![("send".into(), json!({}))]);
+    let Some(scene) = Scene::new([calls, Step::Text("Sent.".into())]).await else { return };
+    let server = ScriptedMcp::start([json!({ "name": "send", "description": "Sends a letter." })]).await;
+    scene.person.connect_to("post", &server.url).await;
+    let tools = json!([{ "name": "send", "serverName": "post" }]);
+    // The other node hears now, and its pages stay.
+    scene.page_hears(r#""type":"session""#, async || drop(scene.person.new_chat().await)).await;
+    let mut page = PageEvents::open(&scene.person).await;
+    let (_, waiting) = scene.person.ask(&scene.chat, "Send it", tools).await;
+    while page.turn_state(&scene.chat).await != "waiting" {}
+
+    let mut elsewhere = PageEvents::open(&scene.elsewhere).await;
+    assert_eq!(elsewhere.turn_state(&scene.chat).await, "waiting");
+    // The node that drives the turn stops, and the other one goes on with it.
+    let Scene { here, there, elsewhere: person, chat, .. } = scene;
+    here.stop().await;
+    let mut elsewhere = PageEvents::open(&person).await;
+    assert_eq!(elsewhere.turn_state(&chat).await, "waiting");
+    let approval = &waiting["approvals"][0]["approvalId"];
+    assert_eq!(person.decide(&chat, approval, &json!({ "decision": "once" })).await.0, 200);
+    while elsewhere.turn_state(&chat).await != "ended" {}
+    let mut later = PageEvents::open(&person).await;
+    person.new_chat().await;
+    assert_eq!(later.find(|_| true).await.unwrap()["type"], "session", "a turn that ended is not told");
+    there.stop().await;
 }

@@ -50,7 +50,7 @@ async fn who_comes_later_sees_the_question() {
 }
 
 /// The app again, on the data of the one that was stopped.
-async fn again(scene: Scene) -> (Scene, Vec<StreamEvent>) {
+pub async fn again(scene: Scene) -> (Scene, Vec<StreamEvent>) {
     again_after(scene, &[]).await
 }
 

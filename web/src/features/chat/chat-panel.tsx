@@ -85,7 +85,8 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
       subscribeEvents((event) => {
         if (event.type === "run" && event.state === "started")
           registry.onRunStarted(event.sessionId, event.runId);
-        if (event.type === "run" && event.state === "ended") registry.onRunEnded(event.sessionId);
+        if (event.type === "run" && event.state === "ended")
+          registry.onRunEnded(event.sessionId, event.runId);
         if (event.type === "queue") void queries.invalidateQueries({ queryKey: ["queue", event.sessionId] });
         if (event.type === "branch") registry.onBranch(event.sessionId);
         if (event.type === "session" || event.type === "open")

@@ -9,7 +9,7 @@ import { ChatStore } from "./stream/chat-store";
 /** The chats of this page that were opened; a turn is followed on while another chat is shown. */
 export class ChatRegistry {
   readonly #stores = new Map<string, ChatStore>();
-  /** The last run that was heard of in a chat while one was being followed: that one, or the next. */
+  /** The last run that was heard of in a chat: the one that is followed, or the next. */
   readonly #late = new Map<string, string>();
   readonly #queries: QueryClient;
   readonly #userId: string;
@@ -74,12 +74,15 @@ export class ChatRegistry {
     const store = this.#stores.get(chatId);
     if (store === undefined || store.isFollowed(runId)) return;
     // What waited begins as soon as an answer is stored, and the page may not have seen the answer's end yet.
-    if (store.status().phase === "idle") void store.followOtherTab();
-    else this.#late.set(chatId, runId);
+    this.#late.set(chatId, runId);
+    const { loaded, phase } = store.status();
+    // A chat that is being opened looks for its turn by itself.
+    if (loaded && phase === "idle") void store.followOtherTab();
   }
 
   /** A turn has ended in a chat that may be open here without being followed. */
-  onRunEnded(chatId: string): void {
+  onRunEnded(chatId: string, runId: string): void {
+    if (this.#late.get(chatId) === runId) this.#late.delete(chatId);
     void this.#stores.get(chatId)?.catchUp();
   }
 

@@ -322,7 +322,6 @@ test("a chat out of sight lets go of its turn, and follows it again when it is b
   store.setInSight(false);
   await settle();
   expect([connections, store.status().phase]).toEqual([0, "idle"]);
-  await store.followOtherTab();
   expect(server.requests).toEqual(["send hi"]);
 
   store.setInSight(true);
@@ -333,6 +332,31 @@ test("a chat out of sight lets go of its turn, and follows it again when it is b
   expect([connections, store.status().phase]).toEqual([1, "running"]);
   expect(textOf(store.message("a1") as ChatMessage)).toBe("ab");
   expect(store.status().ids).toEqual(["u1", "a1"]);
+
+  store.setInSight(false);
+  await store.followOtherTab();
+  expect(server.requests).toEqual(["send hi", "resume "]);
+});
+
+test("a turn that is told of while its chat asks for it is followed once", async () => {
+  const server = new ScriptedServer();
+  server.say(...textRun(["a"]));
+  const store = server.store();
+  await store.open();
+  await store.followOtherTab();
+  await settle();
+  expect(server.requests).toEqual(["resume "]);
+});
+
+test("a turn that begins after its chat has asked for one is followed", async () => {
+  const server = new ScriptedServer();
+  const store = server.store();
+  await store.open();
+  server.say(...textRun(["a"]));
+  await store.followOtherTab();
+  await settle();
+  expect(server.requests).toEqual(["resume ", "resume "]);
+  expect(textOf(store.message("a1") as ChatMessage)).toBe("a");
 });
 
 test("an answer that fails out of sight is told", async () => {

@@ -41,6 +41,8 @@ export class ChatStore {
   #runId: string | undefined;
   #isInSight = true;
   #followsOwn = false;
+  /** Resolves when it is known whether a turn goes on that was asked for. */
+  #attached: Promise<void> = Promise.resolve();
   /** The next events tell the turn from its start; what is known of it stands until they come. */
   #replays = false;
   /** It was left while an answer to what was sent here was being written. */
@@ -175,13 +177,17 @@ export class ChatStore {
   async attach(): Promise<RunEnd["kind"]> {
     if (this.#status.phase !== "idle") return "left";
     this.#replays = true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#attached = promise;
     const first = (signal: AbortSignal) => this.#backend.resume("", signal);
-    const end = await this.#follow(first, () => undefined, false);
+    const end = await this.#follow(first, resolve, false);
+    resolve();
     return end.kind;
   }
 
   /** Another tab began a turn: shows its question, then follows it. */
   async followOtherTab(): Promise<void> {
+    await this.#attached;
     // It is opened when it comes back into sight.
     if (this.#status.phase !== "idle" || !this.#isInSight) return;
     await this.reload();

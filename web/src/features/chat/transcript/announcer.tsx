@@ -1,5 +1,5 @@
-import { useEffect, useState } from "react";
-import { subscribeEvents } from "@/lib/events";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { runOf, subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/t";
 import type { Phase } from "../stream/chat-contract";
 
@@ -17,22 +17,27 @@ export function Announcer({ chatId, phase, waiting, asked }: AnnouncerProps) {
   const [replied, setReplied] = useState(false);
   const replying = phase === "running";
   if (replying && !replied) setReplied(true);
-  useEffect(() => countInTitle(waiting), [waiting]);
-  useEffect(
-    () =>
-      subscribeEvents((event) => {
-        // A tab in the background does not follow its chat; whoever looks at the tab's title still sees that it waits.
-        if (event.type === "run" && event.sessionId === chatId && document.visibilityState === "hidden")
-          countInTitle(event.state === "waiting" ? 1 : 0);
-      }),
-    [chatId],
-  );
+  const count = useWaiting(chatId, waiting);
+  useEffect(() => countInTitle(count), [count]);
   const words = waiting > 0 ? t(asked ? "chat.asks" : "chat.waits") : t("chat.replying");
   return (
     <p role="status" className="sr-only">
       {replying ? words : replied && phase === "idle" ? t("chat.replied") : ""}
     </p>
   );
+}
+
+/** Returns how many calls wait for the user. A tab in the background does not follow its chat, but hears that it waits. */
+function useWaiting(chatId: string, followed: number): number {
+  const isHidden = useSyncExternalStore(subscribeVisibility, () => document.visibilityState === "hidden");
+  const run = useSyncExternalStore(subscribeEvents, () => runOf(chatId));
+  if (!isHidden || run === undefined) return followed;
+  return run === "waiting" ? Math.max(followed, 1) : 0;
+}
+
+function subscribeVisibility(listener: () => void): () => void {
+  document.addEventListener("visibilitychange", listener);
+  return () => document.removeEventListener("visibilitychange", listener);
 }
 
 function countInTitle(waiting: number): void {

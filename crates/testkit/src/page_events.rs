@@ -1,0 +1,45 @@
+//! What an open page of a user hears.
+
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+
+use crate::Person;
+
+/// A stream of `/api/events` that is read event by event.
+#[derive(Debug)]
+pub struct PageEvents {
+    stream: Response,
+    unread: String,
+}
+
+impl PageEvents {
+    /// Opens a stream for a user.
+    pub async fn open(person: &Person) -> Self {
+        let stream = person.request(Method::GET, "/api/events").send().await.unwrap();
+        assert!(stream.status().is_success(), "{}", stream.status());
+        Self { stream, unread: String::new() }
+    }
+
+    /// Returns the next event for which `is_wanted` holds; `None` when the stream ended before it.
+    pub async fn find(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Option<Value> {
+        loop {
+            while let Some((block, rest)) = self.unread.split_once("\n\n") {
+                let data = block.lines().find_map(|line| line.strip_prefix("data: "));
+                let event: Option<Value> = data.map(|data| serde_json::from_str(data).unwrap());
+                let rest = rest.to_owned();
+                self.unread = rest;
+                if let Some(event) = event.filter(&is_wanted) {
+                    return Some(event);
+                }
+            }
+            let piece = self.stream.chunk().await.unwrap()?;
+            self.unread.push_str(std::str::from_utf8(&piece).unwrap());
+        }
+    }
+
+    /// Returns the next state of a turn in a chat.
+    pub async fn turn_state(&mut self, chat: &str) -> String {
+        let event = self.find(|event| event["type"] == "run" && event["sessionId"] == json!(chat)).await.unwrap();
+        event["state"].as_str().unwrap().to_owned()
+    }
+}

@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { PageEvent, RunEvent } from "./events";
+
+vi.mock("./session", () => ({ readSession: () => ({ user: { id: "u1" } }) }));
+vi.mock("./api-client", () => ({
+  authorizedFetch: (_path: string, { signal }: { signal: AbortSignal }) => Promise.resolve(connect(signal)),
+}));
+
+/** The streams that are open, each as the way to write to it and to end it. */
+const streams: { say: (event: object) => void; end: () => void }[] = [];
+
+function connect(signal: AbortSignal): Response {
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      signal.addEventListener("abort", () => controller.error(signal.reason));
+      streams.push({
+        say: (event) => controller.enqueue(encoder.encode(`data: ${JSON.stringify(event)}\n\n`)),
+        end: () => controller.close(),
+      });
+    },
+  });
+  return new Response(body);
+}
+
+/** A tab of the browser: its own copy of the module, and what it has heard. */
+async function openTab() {
+  vi.resetModules();
+  const { runOf, subscribeEvents } = await import("./events");
+  const heard: PageEvent[] = [];
+  const close = subscribeEvents((event) => heard.push(event));
+  return { runOf, heard, close };
+}
+
+function run(sessionId: string, runId: string, state: RunEvent["state"]): RunEvent {
+  return { type: "run", sessionId, runId, state };
+}
+
+/** The page that the tabs share; visibility is told to all of them. */
+const page = Object.assign(new EventTarget(), { visibilityState: "visible" });
+const network = new EventTarget();
+/** Who reads first; the others wait until it has gone. */
+let queue: Promise<unknown>;
+const closers: (() => void)[] = [];
+
+beforeEach(() => {
+  queue = Promise.resolve();
+  streams.length = 0;
+  const request = async (_name: string, _options: object, read: () => Promise<unknown>) => {
+    const before = queue;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    queue = promise;
+    await before;
+    await read().finally(resolve);
+  };
+  vi.stubGlobal("document", page);
+  // Connections come back at once when the network does.
+  vi.stubGlobal("window", network);
+  vi.stubGlobal("navigator", { locks: { request } });
+});
+
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+async function tabs(count: number) {
+  const opened = [];
+  for (let n = 0; n < count; n++) {
+    const tab = await openTab();
+    closers.push(tab.close);
+    opened.push(tab);
+  }
+  await vi.waitFor(() => expect(streams).toHaveLength(1));
+  const [stream] = streams;
+  if (!stream) throw new Error("nothing reads");
+  return { opened, stream };
+}
+
+test("the state of a turn is known until it has ended", async () => {
+  const { opened, stream } = await tabs(1);
+  const [tab] = opened;
+  for (const state of ["started", "waiting", "started"] as const) {
+    stream.say(run("c1", "r1", state));
+    await vi.waitFor(() => expect(tab?.runOf("c1")).toBe(state));
+  }
+  stream.say(run("c1", "r1", "ended"));
+  await vi.waitFor(() => expect(tab?.runOf("c1")).toBeUndefined());
+});
+
+test("the late end of a turn does not hide the next one", async () => {
+  const { opened, stream } = await tabs(1);
+  stream.say(run("c1", "r1", "started"));
+  stream.say(run("c1", "r2", "waiting"));
+  stream.say(run("c1", "r1", "ended"));
+  await vi.waitFor(() => expect(opened[0]?.heard).toContainEqual(run("c1", "r1", "ended")));
+  expect(opened[0]?.runOf("c1")).toBe("waiting");
+});
+
+test("a stream that is opened again tells which turns still go on", async () => {
+  const { opened, stream } = await tabs(1);
+  stream.say(run("c1", "r1", "waiting"));
+  stream.say(run("c2", "r2", "waiting"));
+  await vi.waitFor(() => expect(opened[0]?.runOf("c2")).toBe("waiting"));
+  stream.end();
+  await vi.waitFor(() => {
+    network.dispatchEvent(new Event("online"));
+    expect(streams).toHaveLength(2);
+  });
+  streams[1]?.say(run("c2", "r2", "waiting"));
+  await vi.waitFor(() => expect(opened[0]?.runOf("c1")).toBeUndefined());
+  await vi.waitFor(() => expect(opened[0]?.runOf("c2")).toBe("waiting"));
+});
+
+test("a tab that is opened later learns from the one that reads", async () => {
+  const { opened, stream } = await tabs(1);
+  stream.say(run("c1", "r1", "waiting"));
+  await vi.waitFor(() => expect(opened[0]?.runOf("c1")).toBe("waiting"));
+  const later = await openTab();
+  closers.push(later.close);
+  await vi.waitFor(() => expect(later.runOf("c1")).toBe("waiting"));
+  expect(streams).toHaveLength(1);
+});
+
+test("a tab that missed events in the background learns of them when it is seen again", async () => {
+  const { opened, stream } = await tabs(2);
+  const [, stopped] = opened;
+  stream.say(run("c1", "r1", "waiting"));
+  await vi.waitFor(() => expect(stopped?.runOf("c1")).toBe("waiting"));
+
+  const passOn = vi.spyOn(BroadcastChannel.prototype, "postMessage").mockReturnValue();
+  stream.say(run("c1", "r1", "ended"));
+  stream.say(run("c2", "r2", "started"));
+  await vi.waitFor(() => expect(opened[0]?.runOf("c2")).toBe("started"));
+  expect(stopped?.runOf("c1")).toBe("waiting");
+  passOn.mockRestore();
+
+  page.dispatchEvent(new Event("visibilitychange"));
+  await vi.waitFor(() => expect(stopped?.runOf("c2")).toBe("started"));
+  expect(stopped?.runOf("c1")).toBeUndefined();
+  expect(stopped?.heard).toContainEqual(run("c1", "r1", "ended"));
+});
