@@ -235,7 +235,7 @@ async function expire(visitor: Visitor, session: Session): Promise<void> {
     let skipped = 0;
     Date.now = () => now() + skipped;
     const hurry = (run: () => void, wait = 0) => {
-      if (!Number.isInteger(Math.log2(wait / 200))) return later(run, wait);
+      if (wait < 200 || !Number.isInteger(Math.log2(wait / 200))) return later(run, wait);
       waits.push(wait);
       skipped += wait;
       return later(run, 0);

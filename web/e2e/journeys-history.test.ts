@@ -299,3 +299,55 @@ test("chats go out as files and come in again, also from ChatGPT", async (t) => 
   await dropdown.getByRole("button", { name: /^From elsewhere/u }).click();
   await visitor.answers.getByText("Good day").waitFor();
 });
+
+test("an event costs the rows of its chat, however many chats there are", async (t) => {
+  const { account, visitor } = await stage.member(t);
+  const user_id = account.session.user.id;
+  // One reading gives 1,000 rows at most.
+  const many = Array.from({ length: 990 }, (_, n) => ({ user_id, title: `Chat ${n}` }));
+  await account.call("/rest/v1/ai_chat_sessions", many);
+  // Those that the list shows at first.
+  const [old, gone] = await account.call<{ id: string }[]>(
+    "/rest/v1/ai_chat_sessions?select=id&order=updated_at.desc&limit=2",
+  );
+  const open = await account.newChat("Open");
+  await visitor.open(`/?c=${open}`);
+  await visitor.button("Chats (991)").waitFor();
+  // An event that was heard: what is loaded when events begin to be heard has been loaded.
+  await account.newChat("Heard");
+  await visitor.button("Chats (992)").waitFor();
+
+  const reads: Promise<number>[] = [];
+  visitor.page.on("response", (response) => {
+    if (/^\/(?:rest\/v1\/ai_chat_sessions|api\/sessions\/marks)/u.test(new URL(response.url()).pathname))
+      reads.push(response.json().then((rows: unknown[]) => rows.length));
+  });
+  const change = async (id: string | undefined, method: string, body?: object) => {
+    const response = await fetch(`${stage.app.url}/rest/v1/ai_chat_sessions?id=eq.${id}`, {
+      method,
+      headers: { ...account.headers, "content-type": "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    assert.ok(response.ok, response.statusText);
+  };
+  const dropdown = await visitor.openChats();
+  const row = (title: string) => dropdown.getByRole("button", { name: new RegExp(`^${title} `, "u") });
+  await change(gone?.id, "DELETE");
+  await visitor.button("Chats (991)").waitFor();
+  await change(old?.id, "PATCH", { title: "Renamed" });
+  await row("Renamed").waitFor();
+  await account.call(`/api/sessions/${old?.id}/marks`, { pinned: true }, {}, "PUT");
+  await region(visitor, "Pinned")
+    .getByRole("button", { name: /^Renamed /u })
+    .waitFor();
+  stage.model.answer(say("Hello."));
+  await account.say(old?.id ?? "", "Hi");
+  stage.model.answer(say("Hello."));
+  await visitor.page.keyboard.press("Escape");
+  await visitor.ask("Hello");
+  await visitor.answered();
+  await visitor.button("Chats (991)").waitFor();
+  const rows = await Promise.all(reads);
+  assert.ok(rows.length > 0 && rows.length <= 9, `${rows.length} reads`);
+  for (const count of rows) assert.ok(count <= 2, `${count} rows for one event`);
+});

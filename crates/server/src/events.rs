@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::{ChatId, RunId, ServerId, UserId};
 use serde::Serialize;
+use store::marks::Marks;
 use tokio::sync::broadcast;
 
 use crate::nodes::{Post, Told};
@@ -60,6 +61,9 @@ pub enum Event {
         /// Which one, where only one is concerned.
         #[serde(skip_serializing_if = "Option::is_none")]
         session_id: Option<ChatId>,
+        /// Its marks, where they may have changed.
+        #[serde(flatten)]
+        marks: Option<Marks>,
     },
 }
 
@@ -86,6 +90,11 @@ pub struct Events {
 impl Event {
     /// [`Event::Devices`] as it is published.
     pub const DEVICES: &str = r#"{"type":"devices"}"#;
+
+    /// Returns that a chat was made, changed or deleted, and its marks are what they were.
+    pub fn of_chat(chat: ChatId) -> Self {
+        Self::Session { session_id: Some(chat), marks: None }
+    }
 
     /// Returns the state of a turn that goes on.
     pub fn of_running(chat: ChatId, run: RunId, is_waiting: bool) -> Self {
@@ -157,8 +166,11 @@ mod tests {
         let events = Events::default();
         let (one, other) = (UserId::fresh(), UserId::fresh());
         let (mut mine, mut theirs) = (events.subscribe(one), events.subscribe(other));
-        events.publish(one, &Event::Session { session_id: None });
+        events.publish(one, &Event::Session { session_id: None, marks: None });
+        let marks = Some(Marks { pinned: true, archived: false });
+        events.publish(one, &Event::Session { session_id: None, marks });
         assert_eq!(&*mine.recv().await.unwrap(), r#"{"type":"session"}"#);
+        assert_eq!(&*mine.recv().await.unwrap(), r#"{"type":"session","pinned":true,"archived":false}"#);
         events.publish(one, &Event::Devices);
         assert_eq!(&*mine.recv().await.unwrap(), Event::DEVICES);
         events.end(one);

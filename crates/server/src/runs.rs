@@ -218,7 +218,7 @@ impl Runs {
         if suspended.is_empty() {
             let ended = Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended };
             app.events.publish(run.owner, &ended);
-            app.events.publish(run.owner, &Event::Session { session_id: Some(run.chat) });
+            app.events.publish(run.owner, &Event::of_chat(run.chat));
         }
         Self::resume(app, suspended);
         Ok(())
@@ -290,7 +290,7 @@ impl Runs {
             app.events.publish(owner, &Event::Branch { session_id: run.chat });
         }
         app.events.publish(owner, &Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Started });
-        app.events.publish(owner, &Event::Session { session_id: Some(run.chat) });
+        app.events.publish(owner, &Event::of_chat(run.chat));
         let turn = engine::Turn {
             model,
             settings: Some(settings),

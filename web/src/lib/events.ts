@@ -10,7 +10,8 @@ export type PageEvent =
   | { type: "connection"; connection: Connection }
   | { type: "connection-removed"; id: string }
   | RunEvent
-  | { type: "session"; sessionId: string }
+  /** Without an id, any number of chats. Its marks are told where they may have changed. */
+  | { type: "session"; sessionId?: string; pinned?: boolean; archived?: boolean }
   | { type: "branch"; sessionId: string }
   | { type: "queue"; sessionId: string }
   | { type: "devices" }

@@ -123,7 +123,7 @@ pub async fn mark(
     let chat = own_chat(&app, &caller, &chat).await?;
     let change = MarksChange { pinned: change.pinned, archived: change.archived };
     let marks = app.store.set_marks(caller.user, chat, change, app.clock.now()).await.map_err(gone)?;
-    app.events.publish(caller.user, &Event::Session { session_id: Some(chat) });
+    app.events.publish(caller.user, &Event::Session { session_id: Some(chat), marks: Some(marks) });
     Ok(Json(marks))
 }
 
@@ -142,7 +142,9 @@ pub async fn restore(State(app): State<App>, caller: SignedIn, Named(chat): Name
         },
         other => gone(other),
     })?;
-    app.events.publish(caller.user, &Event::Session { session_id: Some(id) });
+    // They count again. The chat is back, even where they cannot be read.
+    let marks = app.store.get_marks(caller.user, id).await.ok();
+    app.events.publish(caller.user, &Event::Session { session_id: Some(id), marks });
     Ok(StatusCode::NO_CONTENT)
 }
 

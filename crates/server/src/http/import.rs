@@ -37,7 +37,7 @@ pub async fn import(State(app): State<App>, caller: SignedIn, body: Body) -> Res
         }
     }
     if imported > 0 {
-        app.events.publish(caller.user, &Event::Session { session_id: None });
+        app.events.publish(caller.user, &Event::Session { session_id: None, marks: None });
     }
     Ok(Json(json!({ "imported": imported, "skipped": skipped, "messages": messages })))
 }

@@ -33,7 +33,7 @@ pub async fn set(
     let (chat, home) = own_home(&app, &caller, &chat).await?;
     check(&settings).map_err(ApiError::BadRequest)?;
     home.set_chat_settings(caller.user, chat, &settings).await?;
-    app.events.publish(caller.user, &Event::Session { session_id: Some(chat) });
+    app.events.publish(caller.user, &Event::of_chat(chat));
     Ok(Json(json!({ "settings": settings })))
 }
 

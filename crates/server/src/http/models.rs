@@ -75,7 +75,7 @@ pub async fn choose(
         None => None,
     };
     home.set_chat_model(caller.user, chat, model.as_deref()).await?;
-    app.events.publish(caller.user, &Event::Session { session_id: Some(chat) });
+    app.events.publish(caller.user, &Event::of_chat(chat));
     Ok(Json(ChatModel { model }))
 }
 

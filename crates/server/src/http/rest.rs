@@ -373,7 +373,7 @@ fn changed(app: &App, user: UserId, table: Table, ids: &[Uuid]) {
                 [id] => Some(ChatId(*id)),
                 _ => None,
             };
-            app.events.publish(user, &Event::Session { session_id });
+            app.events.publish(user, &Event::Session { session_id, marks: None });
         }
         Table::Messages => {}
     }

@@ -63,7 +63,7 @@ pub async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder,
         run.log.close();
     }
     app.events.publish(run.owner, &Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended });
-    app.events.publish(run.owner, &Event::Session { session_id: Some(run.chat) });
+    app.events.publish(run.owner, &Event::of_chat(run.chat));
     // Who stops an answer, or sees it fail, says when it goes on.
     if status == MessageStatus::Done || run.gives_way.load(Ordering::Acquire) {
         app.tasks.spawn("queue", queue::next_turn(app.clone(), run.owner, run.chat));

@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::{MockClock, Person, TestApp, databases};
+use testkit::{MockClock, PageEvents, Person, TestApp, databases};
 
 use super::{chat, delete};
 
@@ -45,6 +45,24 @@ async fn chats_are_pinned_and_archived_and_their_rows_do_not_change() {
         assert_eq!(mark(&stranger, &one, json!({ "pinned": false })).await.0, 404);
         assert_eq!(stranger.get("/api/sessions/marks").await, json!({ "pinned": [], "archived": [] }));
         assert_eq!(rows(&person).await, before);
+    }
+}
+
+#[tokio::test]
+async fn pages_hear_which_chat_changed_and_its_marks() {
+    for database in databases() {
+        let app = TestApp::on(database).await;
+        let person = app.person().await;
+        let (one, _) = chat(&person, "one", &[]).await;
+        let mut page = PageEvents::open(&person).await;
+        mark(&person, &one, json!({ "pinned": true })).await;
+        delete(&person, "ai_chat_sessions", &format!("id=eq.{one}")).await;
+        assert_eq!(restore(&person, &one).await, 204);
+        let marked = json!({ "type": "session", "sessionId": one, "pinned": true, "archived": false });
+        for expected in [&marked, &json!({ "type": "session", "sessionId": one }), &marked] {
+            assert_eq!(page.find(|_| true).await.as_ref(), Some(expected));
+        }
+        app.stop().await;
     }
 }
 

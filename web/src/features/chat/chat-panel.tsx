@@ -3,7 +3,7 @@ import { type RefObject, Suspense, useCallback, useEffect, useEffectEvent, useRe
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
 import { lazyPart } from "@/lib/lazy-part";
-import { type ChatSession, sessionsQuery, titleOf } from "./api/sessions";
+import { type ChatSession, titleOf } from "./api/sessions";
 import type { ChatCommand } from "./chat-command";
 import { ChatRegistry } from "./chat-registry";
 import { Composer, type ComposerHandle } from "./composer/composer";
@@ -89,14 +89,16 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
           registry.onRunEnded(event.sessionId, event.runId);
         if (event.type === "queue") void queries.invalidateQueries({ queryKey: ["queue", event.sessionId] });
         if (event.type === "branch") registry.onBranch(event.sessionId);
-        if (event.type === "session" || event.type === "open")
-          void queries.invalidateQueries({ queryKey: sessionsQuery(user.id).queryKey });
-        // Another tab may have chosen another model.
-        if (event.type === "session" || event.type === "open")
-          void queries.invalidateQueries({ queryKey: ["chat-model"] });
-        if (event.type === "open") void queries.invalidateQueries({ queryKey: ["chat"] });
+        if (event.type === "session") {
+          const { type: _, sessionId, ...marks } = event;
+          registry.onSession(sessionId, marks);
+        }
+        if (event.type === "open") {
+          registry.onSession(undefined, {});
+          void queries.invalidateQueries({ queryKey: ["chat"] });
+        }
       }),
-    [queries, registry, user.id],
+    [queries, registry],
   );
 
   return (

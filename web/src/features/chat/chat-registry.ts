@@ -3,6 +3,7 @@ import { t } from "@/lib/t";
 import { forgetAfter } from "@/lib/user-data";
 import { toast } from "@/ui/toast";
 import { chatBackend } from "./api/backend";
+import { type ChatMarks, SessionListUpdater } from "./api/session-list-updater";
 import { type ChatSession, sessionsQuery } from "./api/sessions";
 import { ChatStore } from "./stream/chat-store";
 
@@ -13,10 +14,12 @@ export class ChatRegistry {
   readonly #late = new Map<string, string>();
   readonly #queries: QueryClient;
   readonly #userId: string;
+  readonly #list: SessionListUpdater;
 
   constructor(queries: QueryClient, userId: string) {
     this.#queries = queries;
     this.#userId = userId;
+    this.#list = new SessionListUpdater(queries, userId);
     const unregister = forgetAfter("session", () => {
       for (const store of this.#stores.values()) store.close();
       unregister();
@@ -32,7 +35,7 @@ export class ChatRegistry {
       onFailed: (reason) =>
         toast({ title: t("error.title"), description: reason || t("chat.sendFailed"), tone: "err" }),
       onEnded: () => {
-        void this.#queries.invalidateQueries({ queryKey: this.#key });
+        this.#list.note(chatId);
         void this.#queries.invalidateQueries({ queryKey: ["branches", chatId] });
         this.#followLate(chatId);
       },
@@ -91,6 +94,14 @@ export class ChatRegistry {
     this.#late.delete(chatId);
     const store = this.#stores.get(chatId);
     if (runId !== undefined && store?.isFollowed(runId) === false) void store.followOtherTab();
+  }
+
+  /** A chat was made, changed or deleted; without an id, any number of them. */
+  onSession(chatId: string | undefined, marks: ChatMarks): void {
+    if (chatId === undefined) void this.#queries.invalidateQueries({ queryKey: this.#key });
+    else this.#list.note(chatId, marks);
+    // Another tab may have chosen another model.
+    void this.#queries.invalidateQueries({ queryKey: ["chat-model"] });
   }
 
   /** Another branch of a chat is the present one. */

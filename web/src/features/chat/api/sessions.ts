@@ -48,6 +48,16 @@ function listSessions(userId: string): Promise<readonly ChatSession[]> {
   return readRows("ai_chat_sessions", { user_id: `eq.${userId}`, order: "updated_at.desc" });
 }
 
+/** Returns those of the user's chats that have these ids. */
+export function listSessionsById(userId: string, ids: readonly string[]): Promise<readonly ChatSession[]> {
+  return readRows("ai_chat_sessions", { user_id: `eq.${userId}`, id: `in.(${ids.join(",")})` });
+}
+
+/** Returns chats in the order of the list. */
+export function sortLatestFirst(chats: readonly ChatSession[]): readonly ChatSession[] {
+  return chats.toSorted((one, other) => Date.parse(other.updated_at) - Date.parse(one.updated_at));
+}
+
 export function createSession(userId: string): Promise<ChatSession> {
   return insertRow("ai_chat_sessions", { user_id: userId, title: NEW_TITLE });
 }

@@ -3,7 +3,7 @@ import { fetchFile, saveFile } from "@/lib/save-file";
 import { t as common } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import { exportPath, loadSession, markSession, renameSession, restoreSession } from "../api/history";
-import { type ChatSession, deleteSession } from "../api/sessions";
+import { type ChatSession, deleteSession, sortLatestFirst } from "../api/sessions";
 import type { Chats } from "./use-chats";
 
 /** What can be done with a chat. */
@@ -31,7 +31,7 @@ export function chatActions(chats: Chats): ChatActions {
 
   const restore = async (chat: ChatSession) => {
     await restoreSession(chat.id);
-    chats.change((list) => [...list.filter(({ id }) => id !== chat.id), chat].toSorted(byLatest));
+    chats.change((list) => sortLatestFirst([...list.filter(({ id }) => id !== chat.id), chat]));
     chats.select(chat.id);
   };
 
@@ -80,10 +80,6 @@ export function chatActions(chats: Chats): ChatActions {
       fetchFile(exportPath(chat.id, format)).then(saveFile, tell);
     },
   };
-}
-
-function byLatest(one: ChatSession, other: ChatSession): number {
-  return Date.parse(other.updated_at) - Date.parse(one.updated_at);
 }
 
 function tell(cause: unknown): void {
