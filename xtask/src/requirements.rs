@@ -1,6 +1,6 @@
 //! The programs that must be installed before any command can work: Node.js with npm.
 //!
-//! Cargo itself checks the version of Rust (`rust-version`), and `system` installs everything else.
+//! Cargo itself checks the version of Rust (`rust-version`), and `system` installs everything else, Python included.
 
 use std::env;
 use std::path::Path;

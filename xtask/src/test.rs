@@ -2,6 +2,7 @@
 
 mod conformance;
 mod report;
+mod rust;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::process::{Command, ExitCode};
 use std::thread;
 
 use crate::check::CHECKS;
-use crate::command::{find_program, run_shown};
+use crate::command::run_shown;
 use crate::failure::{Failure, Outcome};
 use crate::steps::step;
 use crate::system::{chromium, firefox, openssl, postgres, python, webkit};
@@ -17,6 +18,7 @@ use crate::weights::{self, Weights};
 use crate::workspace::Workspace;
 use crate::{built_in, crash, node, requirements, web};
 use report::{Report, check, suite, suite_of};
+use rust::{BUILT_IN_MODEL, RustTests, rust_tests};
 
 /// The MCP servers of other makers that the tests of `mcp` talk to.
 const PEERS: &str = "crates/mcp/tests/peers";
@@ -104,7 +106,8 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     };
     if only.wants(Only::Rust) {
         report.add(suite("Rust", || Ok(with_database(rust_tests(workspace, RustTests::AllBut(BUILT_IN_MODEL))))));
-        report.add(suite("built-in model", || Ok(with_database(rust_tests(workspace, RustTests::Only(BUILT_IN_MODEL))))));
+        report
+            .add(suite("built-in model", || Ok(with_database(rust_tests(workspace, RustTests::Only(BUILT_IN_MODEL))))));
     }
     if only.wants(Only::Crash) {
         report.add(suite("kills", || crash::suite(workspace).map(with_database)));
@@ -121,34 +124,6 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     }
     drop(database);
     Ok(report.close())
-}
-
-/// The crate of the built-in model, whose tests take every core.
-const BUILT_IN_MODEL: &str = "local-model";
-
-/// The Rust tests of one crate, or of all others. nextest builds both in one go.
-fn rust_tests(workspace: &Workspace, which: RustTests) -> Command {
-    if find_program("cargo-nextest").is_some() {
-        let filter = match which {
-            RustTests::Only(package) => format!("package({package})"),
-            RustTests::AllBut(package) => format!("not package({package})"),
-        };
-        workspace.cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--filterset", &filter])
-    } else {
-        match which {
-            RustTests::Only(package) => workspace.cargo(&["test", "--no-fail-fast", "--package", package]),
-            RustTests::AllBut(package) => {
-                workspace.cargo(&["test", "--no-fail-fast", "--workspace", "--exclude", package])
-            }
-        }
-    }
-}
-
-/// Whose tests are run.
-#[derive(Clone, Copy)]
-enum RustTests {
-    Only(&'static str),
-    AllBut(&'static str),
 }
 
 fn compile(workspace: &Workspace) -> Outcome {

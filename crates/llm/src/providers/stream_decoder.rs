@@ -86,11 +86,7 @@ impl StreamDecoder {
 }
 
 /// Decodes an event, unless its JSON would take too much memory.
-fn decode(
-    decoder: &mut dyn EventDecoder,
-    event: &SseEvent<'_>,
-    out: &mut Vec<ModelEvent>,
-) -> Result<(), ModelError> {
+fn decode(decoder: &mut dyn EventDecoder, event: &SseEvent<'_>, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
     if event.data.len() > MAX_UNMEASURED_BYTES && !JsonShape::measure(event.data).is_acceptable() {
         return Err(ModelError::Malformed("the response has too many or too deeply nested JSON values".to_owned()));
     }
