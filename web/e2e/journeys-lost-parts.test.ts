@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { closeToasts, inspect, looks } from "./look.ts";
 import { openStage } from "./stage.ts";
 import { eventually } from "./visitor.ts";
 
@@ -48,23 +47,3 @@ test("a page whose parts are not at the server any more says that there is a new
   await visitor.composer.waitFor();
   assert.equal(await visitor.composer.inputValue(), "Half a thought");
 });
-
-for (const [name, look] of looks) {
-  test(`a page without a network says so, and a failed message names no chat, at ${name}`, async (t) => {
-    const { visitor } = await stage.member(t, look);
-    await visitor.open();
-    await visitor.composer.waitFor();
-    await visitor.page.context().setOffline(true);
-    await visitor.page
-      .getByRole("status")
-      .getByText(/^You are offline\./u)
-      .waitFor();
-    await visitor.ask("Zerubbabel");
-    await eventually(async () => assert.equal(await visitor.composer.inputValue(), "Zerubbabel"));
-    await closeToasts(visitor);
-    await visitor.page.getByRole("region", { name: "New Chat" }).waitFor();
-    await inspect(visitor, "offline", look);
-    await visitor.page.context().setOffline(false);
-    await visitor.page.getByText(/^You are offline\./u).waitFor({ state: "hidden" });
-  });
-}

@@ -109,12 +109,19 @@ test("a held message that the server refuses says why, and goes out when it is p
   await visitor.open();
   await visitor.composer.waitFor();
   await goOffline(visitor, true);
-  await visitor.ask("x".repeat(200_001));
+  await visitor.ask("Zerubbabel");
   await held(visitor).waitFor();
-  await goOffline(visitor, false);
-  const refused = visitor.page.getByRole("region", {
-    name: "Not sent: message is longer than 200000 characters",
+  // As if a server that the message was to use had been removed meanwhile.
+  await visitor.page.route("**/functions/v1/ai-chat", (route) => {
+    const body = JSON.parse(route.request().postData() ?? "") as object;
+    return route.continue({
+      postData: JSON.stringify({ ...body, tools: [{ name: "gone", serverName: "gone" }] }),
+    });
   });
+  await goOffline(visitor, false);
+  const refused = visitor.page.getByRole("region", { name: /^Not sent: .*gone/u });
+  await refused.waitFor();
+  await visitor.page.unroute("**/functions/v1/ai-chat");
   await refused.getByRole("button", { name: "Edit waiting message" }).click();
   await visitor.field("Waiting message").fill("Shorter");
   await visitor.button("Save").click();
