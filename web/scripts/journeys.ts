@@ -11,6 +11,10 @@ const longestTest = 300_000;
 /** More failures than this are no accident, and another try would only take time. */
 const mostToTryAgain = 5;
 
+/** The built-in model takes every core for a minute, in which other journeys would be late. */
+const alone = ["e2e/journeys-built-in.test.ts"];
+const all = ["e2e/**/*.test.ts"];
+
 interface Ended {
   passed: boolean;
   failures: Set<string>;
@@ -24,11 +28,14 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "journeys-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
   const state = join(folder, "state.json");
-  let ended = await run(2, state);
+  const named = process.argv.slice(2);
+  const files = named.length > 0 ? named : all;
+  if (files === all) await run(alone, 1, state);
+  let ended = await run(files, 2, state);
   const failures = ended.failures;
   if (!ended.passed && failures.size > 0 && failures.size <= mostToTryAgain) {
     console.log(`\nOnce more, one at a time: ${failures.size} failed`);
-    ended = await run(1, state);
+    ended = await run(files, 1, state);
     for (const name of failures.difference(ended.failures))
       console.log(`passed at the second try only: ${name}`);
   }
@@ -36,10 +43,9 @@ async function main(): Promise<void> {
 }
 
 /** Runs what the state does not tell of as passed, and adds to it. */
-async function run(concurrency: number, state: string): Promise<Ended> {
-  const only = process.argv.slice(2);
+async function run(files: readonly string[], concurrency: number, state: string): Promise<Ended> {
   const events = runTests({
-    globPatterns: only.length > 0 ? only : ["e2e/**/*.test.ts"],
+    globPatterns: files,
     concurrency,
     rerunFailuresFilePath: state,
     // A test that failed in its middle leaves programs and browsers behind, which must not keep its file from ending.
