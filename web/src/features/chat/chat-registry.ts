@@ -45,7 +45,7 @@ export class ChatRegistry {
     return store;
   };
 
-  /** The store of a chat for a message that is sent without anybody looking: only a chat in sight follows its turn. */
+  /** Returns the store of a chat, to send a message in it. A chat that is not in sight does not follow its turn. */
   getForSending(chatId: string): ChatStore {
     const isNew = !this.#stores.has(chatId);
     const store = this.get(chatId);

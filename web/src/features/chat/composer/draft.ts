@@ -31,7 +31,7 @@ function forgetOthersDrafts(): void {
   }
 }
 
-/** What follows a prefix in the keys under which something is kept for the user. */
+/** Returns what follows a prefix in the keys under which something is kept for the user. */
 export function draftKeys(start: string): readonly string[] {
   const startOfKey = userPrefix() + start;
   try {

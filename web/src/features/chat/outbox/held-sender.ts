@@ -7,7 +7,7 @@ import { chatsWithHeld, type HeldMessage, readHeld, refuseHeld, removeHeld, subs
 /** Milliseconds until a server that was not reached, or is busy, is tried again. */
 const RETRY_MS = 5_000;
 
-/** Sends messages that were held, as soon as there is a network. */
+/** Sends the held messages of all chats as soon as the network is back. */
 export function useHeldSender(registry: ChatRegistry): void {
   useEffect(() => {
     const sender = new HeldSender(registry);
@@ -33,7 +33,7 @@ class HeldSender {
   /** The chats in which a message is on its way. */
   readonly #sending = new Set<string>();
   readonly #retries = new Set<ReturnType<typeof setTimeout>>();
-  /** Stop listening for the end of answers. */
+  /** By chat, functions that stop listening for the end of its answer. */
   readonly #waits = new Map<string, () => void>();
 
   constructor(registry: ChatRegistry) {
@@ -102,8 +102,8 @@ class HeldSender {
 }
 
 /**
- * Runs what sends messages of a chat in one tab at a time. Where tabs cannot agree, which needs a secure context, the id
- * of a message keeps it from being stored twice.
+ * Runs `send` in one tab at a time. Without a secure context there are no locks between tabs; then the id of a message
+ * keeps it from being stored twice.
  */
 async function alone(chatId: string, send: () => Promise<void>): Promise<void> {
   if (!("locks" in navigator)) return send();

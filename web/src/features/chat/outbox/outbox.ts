@@ -4,7 +4,7 @@ import { randomUuid } from "@/lib/random-uuid";
 import { draftKeys, readDraft, writeDraft } from "../composer/draft";
 import type { ToolChoice, TurnRequest } from "../stream/chat-contract";
 
-/** A message that could not be sent for want of a network. It is sent by itself when there is one. */
+/** A message that was written without a network. It is sent when the network is back. */
 export interface HeldMessage {
   /** The id that the message gets at the server: sent twice, it is stored once. */
   readonly id: string;
@@ -22,7 +22,7 @@ const key = (chatId: string): string => `${prefix}${chatId}`;
 const read = new Map<string, { readonly stored: string; readonly list: readonly HeldMessage[] }>();
 const listeners = new Set<() => void>();
 
-/** The messages of a chat that are held, the first one first. They are kept through reloads, as drafts are. */
+/** Returns the messages of a chat that are held, oldest first. They are kept through reloads, as drafts are. */
 export function readHeld(chatId: string): readonly HeldMessage[] {
   const stored = readDraft(key(chatId));
   const known = read.get(chatId);
@@ -33,7 +33,7 @@ export function readHeld(chatId: string): readonly HeldMessage[] {
   return list;
 }
 
-/** The chats in which messages are held. */
+/** Returns the ids of the chats in which messages are held. */
 export function chatsWithHeld(): readonly string[] {
   return draftKeys(prefix).filter((chatId) => readHeld(chatId).length > 0);
 }
@@ -47,7 +47,7 @@ export function hold(
   write(chatId, [...readHeld(chatId), { id: randomUuid(), message, attachments, tools }]);
 }
 
-/** Gives a held message other words; it may be sent again, whatever it was refused for. */
+/** Replaces the text of a held message, and clears its refusal, so that it is sent again. */
 export function changeHeld(chatId: string, id: string, message: string): void {
   edit(chatId, id, ({ attachments, tools }) => ({ id, message, attachments, tools }));
 }
