@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use reqwest::{Method, Response, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::actor::Actor;
 use crate::episode::Episode;
@@ -91,13 +91,23 @@ impl Actor<'_> {
             tokio::time::sleep(LOOK).await;
             return false;
         }
-        if goes_by_itself {
+        // An answer that began by itself can be stopped before anything is heard of it. Then the message waits rightly.
+        if goes_by_itself && self.last_status().await.as_deref() == Some("done") {
             episode.faults.push(format!("lost: {next} waits, although the answer before it is done"));
         }
         // What began by itself meanwhile gives way to it.
         episode.stops += 1;
         self.send(Method::POST, &format!("queue/{next}/send"), &json!({})).await;
         false
+    }
+
+    /// Returns the status of the newest message of the chat, as it is stored.
+    async fn last_status(&mut self) -> Option<String> {
+        let id = &self.chat.id;
+        let path = format!("/rest/v1/ai_chat_messages?select=status&session_id=eq.{id}&order=created_at.desc&limit=1");
+        let rows = self.steadily(|person| person.request(Method::GET, &path)).await?;
+        let rows: Value = serde_json::from_str(&rows).ok()?;
+        rows[0]["status"].as_str().map(str::to_owned)
     }
 
     /// Reads a stream to its end, and does meanwhile what is to be done.
