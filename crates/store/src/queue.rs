@@ -55,7 +55,7 @@ struct Row {
 }
 
 impl Store {
-    /// Puts a message behind the others that wait in a person's chat, and says how many those are.
+    /// Appends a message to the queue of a user's chat.
     ///
     /// Errors: `NotFound` when the chat is not the owner's, `Conflict` when too many wait in it, or in all chats of the
     /// owner `most_of_owner`.
@@ -66,11 +66,11 @@ impl Store {
         message: &QueuedMessage,
         most_of_owner: usize,
         now: Timestamp,
-    ) -> Result<i64, Error> {
+    ) -> Result<(), Error> {
         let content = without_nul(message.content.clone());
         transaction!(self, |tx| {
-            let others = sqlx::query_scalar::<_, i64>(COUNT).bind(chat.0).bind(owner.0).fetch_one(&mut *tx).await?;
-            if others >= MOST {
+            let queued = sqlx::query_scalar::<_, i64>(COUNT).bind(chat.0).bind(owner.0).fetch_one(&mut *tx).await?;
+            if queued >= MOST {
                 return Err(Error::Conflict(format!("{MOST} messages that wait")));
             }
             let own = sqlx::query_scalar::<_, i64>(COUNT_OWN).bind(owner.0).fetch_one(&mut *tx).await?;
@@ -91,7 +91,7 @@ impl Store {
                 return Err(Error::NotFound);
             }
             files::hold_files!(tx, owner, chat, message.id.0, &files::named_in(&message.parts));
-            Ok(others)
+            Ok(())
         })
     }
 

@@ -41,16 +41,21 @@ impl Runs {
         message: QueuedMessage,
     ) -> Result<(), QueueError> {
         let most = self.limits.queued_per_user;
-        let others = app.home(owner, chat).insert_queued(owner, chat, &message, most, app.clock.now()).await;
-        let others = others.map_err(|error| match error {
+        let store = app.home(owner, chat);
+        store.insert_queued(owner, chat, &message, most, app.clock.now()).await.map_err(|error| match error {
             store::Error::NotFound => QueueError::NoChat,
             store::Error::Conflict(_) => QueueError::Full,
             other => QueueError::Store(other),
         })?;
         app.events.publish(owner, &Event::Queue { session_id: chat });
-        // A turn that ends from here on finds the message itself.
-        if others == 0 && self.get(owner, chat).is_none() {
-            self.send_next(app, owner, chat).await;
+        // A turn that ends from here on finds the message itself. If none is running, the message is sent now, unless
+        // earlier ones wait: those were held back by a turn that was stopped or failed. The queue is read after the
+        // message is in it, because an earlier message can be removed in the same moment.
+        if self.get(owner, chat).is_none() {
+            let queued = store.list_queued(owner, chat).await.map_err(QueueError::Store)?;
+            if queued.first().is_some_and(|first| first.id == message.id) {
+                self.send_next(app, owner, chat).await;
+            }
         }
         Ok(())
     }

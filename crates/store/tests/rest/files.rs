@@ -43,7 +43,7 @@ fn part(id: FileId) -> Part {
 async fn queue(store: &Store, owner: UserId, chat: ChatId, file: FileId) -> Result<QueuedId, Error> {
     let id = QueuedId::fresh();
     let message = QueuedMessage { id, content: "w".into(), parts: vec![part(file)], tools: json!([]) };
-    store.insert_queued(owner, chat, &message, 10, NOW).await.map(|_| id)
+    store.insert_queued(owner, chat, &message, 10, NOW).await.map(|()| id)
 }
 
 fn share(chat: ChatId, files: Vec<FileId>) -> NewShare {
