@@ -1,19 +1,19 @@
-//! Keys with which programs ask in a person's name.
+//! Scopes of API keys, with which API clients act for a user.
 
 use serde::{Deserialize, Serialize};
 
-/// What a key opens.
+/// A permission of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// Asking the models.
+    /// Call models.
     Chat,
-    /// Letting the models use the tools of the person's connections, as far as the person allows each.
+    /// Let models use the tools of the user's connections, as far as the user's tool permissions allow.
     Tools,
 }
 
 impl Scope {
-    /// The word in the database and on the wire.
+    /// Returns the word that the database and the wire formats use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Chat => "chat",
@@ -21,7 +21,7 @@ impl Scope {
         }
     }
 
-    /// What [`Self::as_str`] has written.
+    /// Parses a word that [`Self::as_str`] returned.
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Chat, Self::Tools].into_iter().find(|scope| scope.as_str() == word)
     }

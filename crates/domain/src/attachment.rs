@@ -1,4 +1,4 @@
-//! What a person attaches to a message: a resource or a prompt of a server, as it was when they attached it.
+//! Attachments of messages: resources and prompts of MCP servers, with their content at the time of attaching.
 
 use std::collections::BTreeMap;
 
@@ -11,46 +11,46 @@ use crate::resource::ResourceContents;
 use crate::text::show_hidden_writing;
 use crate::tool::piece_as_text;
 
-/// Something of a server that a person attached.
+/// A resource or prompt that a user attached to a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
-    /// Its id, made after its server gave it.
+    /// Id, generated after the server sent the content. [`Self::to_model_text`] relies on that.
     pub id: AttachmentId,
-    /// The connection it came from, by the name its owner gave it.
+    /// Name of the connection, given by its owner.
     pub server_name: String,
-    /// What its server calls it.
+    /// Name given by the server.
     pub name: String,
-    /// A name for people.
+    /// Display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is.
+    /// The content.
     #[serde(flatten)]
     pub content: Attached,
 }
 
-/// What is attached.
+/// The content of an [`Attachment`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Attached {
     /// A resource that was read.
     Resource {
-        /// By what it was read.
+        /// URI by which it was read.
         uri: String,
-        /// What it holds.
+        /// Content items.
         contents: Vec<ResourceContents>,
     },
     /// A prompt that was filled in.
     Prompt {
-        /// What it was filled in with.
+        /// Values of the prompt's arguments.
         arguments: BTreeMap<String, String>,
-        /// What it says.
+        /// Messages of the filled-in prompt.
         messages: Vec<PromptMessage>,
     },
 }
 
 impl Attached {
-    /// How much it is to be kept, in bytes.
+    /// Returns the size of the content in bytes, as it is stored.
     pub fn size(&self) -> usize {
         match self {
             Self::Resource { contents, .. } => contents.iter().map(ResourceContents::size).sum(),
@@ -62,15 +62,16 @@ impl Attached {
 /// One message of a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromptMessage {
-    /// Who is to have said it.
+    /// Author of the message.
     pub role: Role,
-    /// One piece in the protocol's own shape, like those of a tool's result.
+    /// One content block in the format of MCP, see [`ToolContent`](crate::tool::ToolContent).
     pub content: Value,
 }
 
 impl Attachment {
-    /// What a model reads. The words of the server stand between two lines with the id, which the server could not know
-    /// when it wrote them, and nothing in them is written so that only a model reads it; `bound` cuts a text that is too long.
+    /// Returns the text for the model. The server's content is fenced by two lines that contain the attachment's id.
+    /// The server could not know the id when it wrote the content, so that it cannot close the fence. Hidden writing is
+    /// made visible, and `bound` shortens the content.
     pub fn to_model_text(&self, bound: impl Fn(String) -> String) -> String {
         let (name, server) = (quoted(&self.name), quoted(&self.server_name));
         let fence = format!("---- {} ----", self.id);
@@ -95,7 +96,7 @@ impl Attachment {
     }
 }
 
-/// A name as it stands in a sentence: in quotes, on one line.
+/// Quotes a name as JSON, so that it stays on one line and cannot end its quotes.
 fn quoted(name: &str) -> String {
     Value::from(name).to_string()
 }

@@ -1,4 +1,5 @@
-//! Time comes in from outside, so that a test can own it.
+//! Points in time, and the clock that supplies them. Services receive the clock from outside, so that tests can control
+//! it.
 
 mod literal;
 
@@ -10,44 +11,44 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use literal::NotATimestamp;
 
-/// A moment, in microseconds since 1970-01-01T00:00:00Z. This is also how every time stands in the database.
+/// A point in time, in microseconds since 1970-01-01T00:00:00Z. The database stores every time in this form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// Whole seconds since 1970, as JSON Web Tokens count them.
+    /// Returns the whole seconds since 1970, the unit of JSON Web Tokens.
     pub fn as_seconds(self) -> i64 {
         self.0.div_euclid(1_000_000)
     }
 
-    /// Whole milliseconds since 1970.
+    /// Returns the whole milliseconds since 1970.
     pub fn as_millis(self) -> i64 {
         self.0.div_euclid(1_000)
     }
 
-    /// The moment `seconds` later (earlier when negative).
+    /// Returns the time `seconds` later, or earlier if negative.
     #[must_use]
     pub fn plus_seconds(self, seconds: i64) -> Self {
         Self(self.0.saturating_add(seconds.saturating_mul(1_000_000)))
     }
 
-    /// Milliseconds from `earlier` to this moment; 0 when the clock went back.
+    /// Returns the milliseconds from `earlier` to this time; 0 if the clock went back.
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from((self.0 - earlier.0) / 1_000).unwrap_or(0)
     }
 
-    /// Date and time of day in UTC. A moment outside the years 1 to 9999 is not read from anywhere.
+    /// Returns date and time of day in UTC. Times outside the years 1 to 9999 do not occur: no parser accepts them.
     fn civil(self) -> DateTime {
         DateTime::constant(1970, 1, 1, 0, 0, 0, 0).saturating_add(SignedDuration::from_micros(self.0))
     }
 
-    /// `2026-11-21T10:00:00.123456Z`, always with six decimals: the form of the auth API.
+    /// Formats the time as `2026-11-21T10:00:00.123456Z`, always with six decimals: the format of the auth API.
     pub fn to_rfc3339(self) -> String {
         self.civil().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
     }
 
-    /// `2026-11-21T10:00:00.123456+00:00`: the form in which PostgREST writes a `timestamptz`, which drops
-    /// trailing zeros of the fraction and the point with them.
+    /// Formats the time as `2026-11-21T10:00:00.123456+00:00`: the format in which PostgREST writes a `timestamptz`. It
+    /// omits trailing zeros of the fraction, and the decimal point with them.
     pub fn to_postgrest(self) -> String {
         let fraction = self.0.rem_euclid(1_000_000);
         let base = self.civil().strftime("%Y-%m-%dT%H:%M:%S").to_string();
@@ -78,13 +79,13 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// Where the house gets the time from.
+/// A source of the current time.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// The present moment.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's clock.
+/// The clock of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 

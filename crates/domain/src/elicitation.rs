@@ -1,21 +1,21 @@
-//! What a person says to a question of a server, in a word.
+//! Responses of users to elicitations.
 
 use serde::{Deserialize, Serialize};
 
-/// What a person does with a question of a server. The three mean different things to it.
+/// A user's response to an elicitation. MCP servers treat the three differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// They agree, and send what was filled in.
+    /// The user agrees and submits the form.
     Accept,
-    /// They say no.
+    /// The user declines.
     Decline,
-    /// They close the question without an answer.
+    /// The user dismisses the question without a response.
     Cancel,
 }
 
 impl Action {
-    /// The word in the database and on the wire.
+    /// Returns the word that the database and the wire formats use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Accept => "accept",
@@ -24,7 +24,7 @@ impl Action {
         }
     }
 
-    /// What [`Self::as_str`] has written.
+    /// Parses a word that [`Self::as_str`] returned.
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Accept, Self::Decline, Self::Cancel].into_iter().find(|action| action.as_str() == word)
     }

@@ -1,47 +1,47 @@
-//! Files beside a chat: what its person attached, what tools gave back, pictures that a model made. Their bytes are kept
-//! once; whatever names one says what it is and where it is served.
+//! Files of a chat: attachments of users, files from tool results, images from models. The content is stored once; a
+//! [`FileRef`] refers to it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::FileId;
 
-/// Where files are served: this, and the id.
+/// URL path prefix of files; the id follows.
 pub const PLACE: &str = "/v1/files/";
 
-/// A file, as a part of a message names it.
+/// A reference to a stored file, as message parts contain it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileRef {
-    /// Such as `image/png`.
+    /// Media type, such as `image/png`.
     pub media_type: String,
-    /// What its person calls it.
+    /// File name given by the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
-    /// Its id; on the wire the path at which it is served.
+    /// Id of the file. In JSON it is the URL path of the file.
     #[serde(rename = "url", with = "path")]
     pub id: FileId,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
 impl FileRef {
-    /// Whether it is a picture.
+    /// Returns whether the file is an image.
     pub fn is_picture(&self) -> bool {
         self.media_type.starts_with("image/")
     }
 
-    /// Whether a model reads it as words.
+    /// Returns whether a model reads the file as text.
     pub fn is_text(&self) -> bool {
         self.media_type.starts_with("text/") || self.media_type == "application/json"
     }
 
-    /// What it is called in a sentence.
+    /// Returns a name for use in a sentence: the file name, or a generic word.
     pub fn title(&self) -> &str {
         self.filename.as_deref().unwrap_or(if self.is_picture() { "picture" } else { "file" })
     }
 }
 
-/// An id as the path at which its file is served.
+/// JSON form of a [`FileId`]: the URL path of the file.
 mod path {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};

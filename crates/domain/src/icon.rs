@@ -1,20 +1,20 @@
-//! Small pictures by which servers want their things to be known.
+//! Icons of MCP servers, tools, prompts and resources.
 
 use serde::{Deserialize, Serialize};
 
-/// A picture of a server, a tool, a prompt or a resource.
+/// An icon that an MCP server declares for itself, a tool, a prompt or a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Icon {
-    /// Where it is: an `https:` address, or the picture itself as `data:`.
+    /// URL of the image: `https:`, or `data:` with the image itself.
     pub src: String,
-    /// What the server says that it is.
+    /// Media type as declared by the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// The sizes it is good for, as `48x48`; `any` for one that scales.
+    /// Sizes it suits, such as `48x48`, or `any` for a scalable image.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<String>,
-    /// `light` or `dark`: the background that it is made for.
+    /// Background it is made for: `light` or `dark`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theme: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! One type per kind of id, so that the compiler notices when two are mixed up.
+//! One type per kind of id, so that the compiler rejects mixed-up ids.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// A new id. Version 7: ids made later sort later, so they are good keys and keep insertion order.
+/// Returns a new UUID of version 7. Later ids sort after earlier ones, so that primary keys follow the order of
+/// insertion.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that makes ids")]
 pub fn fresh() -> Uuid {
     Uuid::now_v7()
@@ -20,7 +21,7 @@ macro_rules! ids {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// A new id, later than every one before it.
+            /// Returns a new id that sorts after all earlier ones.
             pub fn fresh() -> Self {
                 Self(fresh())
             }
@@ -49,38 +50,38 @@ macro_rules! ids {
 }
 
 ids! {
-    /// Something that a person attached to a message, or is about to.
+    /// An attachment of a message, or of one that is still being written.
     AttachmentId,
-    /// Something whose bytes are kept beside a chat.
+    /// A stored file that belongs to a chat.
     FileId,
-    /// A person with an account.
+    /// A user account.
     UserId,
-    /// One sign-in of a person on one device (`session_id` in the access token).
+    /// A sign-in of a user on one device (`session_id` in the access token).
     AuthSessionId,
-    /// A second factor of a person.
+    /// A second authentication factor of a user.
     FactorId,
-    /// An invitation to send the code of a factor.
+    /// A challenge: a request to enter the code of a factor.
     ChallengeId,
     /// A chat: a row of `ai_chat_sessions`, called `sessionId` on the wire.
     ChatId,
-    /// A row of `ai_chat_messages`.
+    /// A message: a row of `ai_chat_messages`.
     MessageId,
-    /// A message that waits until the answer before it is done.
+    /// A queued message: it is sent when the chat's current turn has ended.
     QueuedId,
-    /// A connection: a row of `mcp_servers`.
+    /// A connection to an MCP server: a row of `mcp_servers`.
     ServerId,
-    /// One turn of the assistant.
+    /// A turn of the assistant.
     RunId,
-    /// A process among those that share a database.
+    /// A node: one of the processes that share a database.
     NodeId,
-    /// A call that waits for its person's consent.
+    /// A tool call that waits for the user's approval.
     ApprovalId,
-    /// A chat that its person shares as it was.
+    /// A shared snapshot of a chat.
     ShareId,
-    /// A question to the person that a call waits with.
+    /// An elicitation: a question to the user on which a tool call waits.
     ElicitationId,
-    /// A key with which programs ask in a person's name.
+    /// An API key of a user.
     ApiKeyId,
-    /// A place that serves models, as a person added it.
+    /// A model provider that a user configured.
     ModelProviderId,
 }

@@ -1,29 +1,29 @@
-//! The memory that a JSON text costs once it is parsed, estimated before it is. A text of 15 MB can cost 700 MB: each value of
-//! `[{},{},…]` takes two or three bytes to write and a hundred to hold.
+//! Estimates the memory that a JSON text takes once it is parsed, before parsing it. A text of 15 MB can take 700 MB:
+//! each value of `[{},{},…]` has two or three bytes of text and takes a hundred bytes of memory.
 
-/// Bytes of memory for one value or name, in the two forms in which a parser holds it.
+/// Bytes of memory per value or name, the larger of the two forms in which parsers hold them.
 const VALUE_BYTES: usize = 96;
-/// Bytes of memory for the smallest object that is not empty: a node of a B-tree has room for eleven entries.
+/// Bytes of memory for the smallest non-empty object: a B-tree node has space for eleven entries.
 const OBJECT_BYTES: usize = 640;
 
-/// Maximum memory that the values of one text may take, wherever a text of others is parsed.
+/// Maximum memory for the values of one text. It applies wherever a text from outside is parsed.
 pub const MAX_MEMORY_BYTES: usize = 128 * 1024 * 1024;
-/// Maximum nesting: what the parser takes.
+/// Maximum nesting depth; the parser accepts no more.
 pub const MAX_DEPTH: usize = 127;
 
-/// The number of values in a JSON text, and how deep they are nested.
+/// The number of values in a JSON text and their nesting depth, for an estimate of its memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JsonShape {
-    /// Values and names.
+    /// Number of values and names.
     pub values: usize,
-    /// Objects that are not empty.
+    /// Number of objects that are not empty.
     pub objects: usize,
-    /// Lists and objects around the innermost value.
+    /// Number of lists and objects around the innermost value.
     pub depth: usize,
 }
 
 impl JsonShape {
-    /// Measures a text in one pass, without keeping anything of it. A text that is no JSON has some shape, too.
+    /// Measures a text in one pass without allocating. It does not validate: text that is not JSON has a shape, too.
     pub fn measure(text: &str) -> Self {
         let mut shape = Self { values: 1, ..Self::default() };
         let (mut depth, mut in_string, mut is_escaped, mut previous) = (0_usize, false, false, 0);
@@ -55,12 +55,12 @@ impl JsonShape {
         shape
     }
 
-    /// Returns whether a text of this shape may be parsed: see [`MAX_MEMORY_BYTES`] and [`MAX_DEPTH`].
+    /// Returns whether a text of this shape may be parsed, see [`MAX_MEMORY_BYTES`] and [`MAX_DEPTH`].
     pub fn is_acceptable(&self) -> bool {
         self.memory_bytes() <= MAX_MEMORY_BYTES && self.depth <= MAX_DEPTH
     }
 
-    /// Estimates the bytes of memory that the values take beside the characters of the text.
+    /// Estimates the bytes of memory for the values, in addition to the characters of the text.
     pub fn memory_bytes(&self) -> usize {
         self.values.saturating_mul(VALUE_BYTES).saturating_add(self.objects.saturating_mul(OBJECT_BYTES))
     }

@@ -1,7 +1,7 @@
-//! The words of the house: ids, time, messages, what a model says and what a run tells its viewers.
+//! Domain types: ids, time, messages, tools, model requests and model events.
 //!
-//! Everything here is plain data. There is no I/O and no async in this crate, and nothing that needs them: the
-//! model wires, the MCP client and the store all speak these types and never meet each other.
+//! Everything here is plain data. This crate does no I/O and has no async code. The model providers, the MCP client and
+//! the storage use these types and do not depend on each other.
 
 pub mod api_key;
 pub mod attachment;

@@ -1,4 +1,4 @@
-//! What stands in a transcript.
+//! Messages and their parts, as they are stored and sent to clients.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,18 +9,18 @@ use serde_json::Value;
 
 use crate::tool::{ToolCall, ToolContent, ToolResult};
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
 }
 
 impl Role {
-    /// The word in the database and on the wire.
+    /// Returns the word that the database and the wire formats use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -29,24 +29,24 @@ impl Role {
     }
 }
 
-/// What an app wants the model to know in the next turn (MCP Apps, `ui/update-model-context`).
+/// Context that an MCP app provides for the next turn (MCP Apps, `ui/update-model-context`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AppContext {
-    /// The app's connection.
+    /// Name of the app's connection.
     pub server_name: String,
-    /// The tool that the app belongs to.
+    /// Tool that the app belongs to.
     pub tool: String,
-    /// Pieces in the protocol's own shape; their texts are read.
+    /// Content blocks in the format of MCP. The model reads their texts.
     #[serde(default)]
     pub content: Vec<ToolContent>,
-    /// The same for machines.
+    /// The same content in machine-readable form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Value>,
 }
 
 impl AppContext {
-    /// What the model gets to read, marked as what it is: an app's words, not the person's.
+    /// Returns the text for the model, marked as coming from an app and not from the user.
     pub fn to_model_text(&self) -> String {
         let Self { server_name, tool, content, structured_content } = self;
         let result = ToolResult { content: content.clone(), ..ToolResult::default() };
@@ -56,63 +56,63 @@ impl AppContext {
     }
 }
 
-/// One part of a message, in the order in which it came.
+/// One part of a message. The parts of a message are in the order in which they arrived.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Part {
-    /// Words for the person, Markdown.
+    /// Text, in Markdown.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// What the model thought first, where the provider shows it.
+    /// Reasoning of the model, if the provider reveals it.
     Reasoning {
-        /// The words; may be empty when there is a seal.
+        /// The reasoning text; may be empty if there is a `seal`.
         text: String,
-        /// What the provider wants back with it.
+        /// Data that the provider requires back with the reasoning.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seal: Option<Seal>,
     },
-    /// What the person should know about the answer, such as a server that was away.
+    /// A notice for the user about the response, such as an unreachable server.
     Notice {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// A tool call, with what came of it.
+    /// A tool call and its result.
     ToolCall {
         /// The call.
         call: Box<ToolCall>,
     },
-    /// What an app wants the model to know, beside the person's words.
+    /// Context from an MCP app, sent with the user's message.
     AppContext {
-        /// What, and from which app.
+        /// The context and the app that it came from.
         context: AppContext,
     },
-    /// What the person attached to their words.
+    /// A resource or prompt that the user attached to the message.
     Attachment {
-        /// What it is, as it was then.
+        /// The attachment, with its content at the time of attaching.
         attachment: Box<Attachment>,
     },
-    /// A file that the person attached to their words, or that the model made.
+    /// A file that the user attached or that the model produced.
     File(FileRef),
 }
 
-/// How an answer ended.
+/// The state in which the response of a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageStatus {
-    /// Whole.
+    /// The response is complete.
     Done,
-    /// The person stopped it; the text so far is kept.
+    /// The user stopped the turn; the text so far is stored.
     Stopped,
-    /// The model failed; the text so far is kept.
+    /// The model failed; the text so far is stored.
     Failed,
-    /// The server went away in the middle; the text so far is kept.
+    /// The server stopped during the turn; the text so far is stored.
     Interrupted,
 }
 
 impl MessageStatus {
-    /// The word in the database and on the wire.
+    /// Returns the word that the database and the wire formats use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -123,7 +123,7 @@ impl MessageStatus {
     }
 }
 
-/// The plain text of an answer: its text parts, a blank line between two of them.
+/// Returns the text parts of a message, separated by blank lines.
 pub fn text_of(parts: &[Part]) -> String {
     let texts: Vec<&str> = parts
         .iter()
@@ -135,7 +135,7 @@ pub fn text_of(parts: &[Part]) -> String {
     texts.join("\n\n")
 }
 
-/// The files that stand among the parts themselves, in order.
+/// Returns the files among the parts themselves, in order. Files of tool results are not included.
 pub fn files_of(parts: &[Part]) -> impl Iterator<Item = &FileRef> {
     parts.iter().filter_map(|part| match part {
         Part::File(file) => Some(file),
@@ -143,7 +143,7 @@ pub fn files_of(parts: &[Part]) -> impl Iterator<Item = &FileRef> {
     })
 }
 
-/// The tool calls of an answer, in order.
+/// Returns the tool calls of a message, in order.
 pub fn tool_calls_of(parts: &[Part]) -> Vec<&ToolCall> {
     parts
         .iter()

@@ -1,7 +1,8 @@
-//! The one language in which the house speaks with models, whatever their wire.
+//! Model requests and model events, in one form for all provider APIs.
 //!
-//! A caller sends a [`Request`] and gets [`ModelEvent`]s. Parts open, grow and close by number, so that parallel
-//! tool calls are never mixed up; every stream that ends well ends with exactly one [`ModelEvent::Finish`].
+//! A caller sends a [`Request`] and receives [`ModelEvent`]s. Each part of the response has a number by which it
+//! starts, grows and ends, so that parallel tool calls are never mixed up. Every successful stream ends with exactly
+//! one [`ModelEvent::Finish`].
 
 mod error;
 mod file;
@@ -15,60 +16,61 @@ pub use response_format::{OutputSchema, ResponseFormat};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a model is asked.
+/// One call of a model: the conversation, the tools and the parameters.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// The model's name at its provider, without the provider's.
+    /// Name of the model at its provider, without the provider's prefix.
     pub model: String,
-    /// Standing instructions; empty for none. Never holds a date or time, so that it stays a stable prefix.
+    /// System prompt; empty for none. It never holds a date or time, so that it stays a stable prefix that providers
+    /// can cache.
     pub system: String,
-    /// The conversation so far, oldest first; the last one is the person's or a tool's.
+    /// Conversation so far, oldest message first. The last message is the user's or a tool result.
     pub messages: Vec<ModelMessage>,
-    /// The tools it may call, in an order that stays the same from turn to turn.
+    /// Tools that the model may call, in an order that stays the same from turn to turn.
     pub tools: Vec<ToolSpec>,
-    /// Whether it has to call one.
+    /// Constraint on calling a tool.
     pub tool_choice: ToolChoice,
-    /// The most tokens of the answer; the provider's own limit when `None`.
+    /// Maximum number of output tokens; `None` means the provider's own limit.
     pub max_tokens: Option<u32>,
-    /// How it is to answer. A model that does not take one of these is asked without it.
+    /// Sampling and reasoning parameters. A model that does not accept one of them is called without it.
     pub parameters: Parameters,
-    /// Pictures are welcome in the answer. Some wires have to be asked for them, and only a model that is known to make
-    /// them is.
+    /// Whether images are requested in the response. Some provider APIs send them only on request, and the flag is set
+    /// only for models known to produce them.
     pub draws: bool,
-    /// Texts that end the answer before they appear in it. Providers that have no such parameter ignore them, so the
-    /// caller cuts the answer as well.
+    /// Texts that end the response before they appear in it. Providers without such a parameter ignore them, so the
+    /// caller also cuts the response itself.
     #[serde(default)]
     pub stop: Vec<String>,
-    /// Form of the answer's text. A provider that does not have the form refuses the request.
+    /// Form of the response text. A provider that does not support the form rejects the request.
     #[serde(default)]
     pub response_format: ResponseFormat,
 }
 
-/// How a model is to answer; what is `None` is the model's own.
+/// Sampling and reasoning parameters of a [`Request`]. `None` means the model's default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
-    /// How far it strays from the likeliest word, from 0 on; how far it can depends on the model.
+    /// Sampling temperature, 0 or more. The maximum depends on the model.
     pub temperature: Option<f64>,
-    /// The share of the likeliest words that it chooses among, above 0 and up to 1.
+    /// Nucleus sampling: the share of the most likely tokens to choose from, above 0 and up to 1.
     pub top_p: Option<f64>,
-    /// How much it thinks first.
+    /// Reasoning effort.
     pub effort: Option<Effort>,
 }
 
-/// How much a model thinks first.
+/// Reasoning effort of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// Little.
+    /// Shortest reasoning.
     Low,
-    /// Some.
+    /// Medium reasoning.
     Medium,
-    /// Much.
+    /// Longest reasoning.
     High,
 }
 
 impl Effort {
-    /// The word that all wires have for it.
+    /// Returns the word for this effort, which is the same in all provider APIs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -78,30 +80,30 @@ impl Effort {
     }
 }
 
-/// What a person sets for the models of a chat, or of all their chats.
+/// A user's settings for the models of one chat, or of all their chats.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ModelSettings {
-    /// Instructions beside the standing ones; empty for none.
+    /// Additional instructions, appended to the standard system prompt; `None` for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    /// The most tokens of an answer.
+    /// Maximum number of output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// As in [`Parameters`], whose fields stand here one by one: where a reader goes through a part of a struct, it
-    /// does not say any more which field is wrong.
+    /// See [`Parameters::temperature`]. The fields of [`Parameters`] are repeated here because an error of a flattened
+    /// struct (`serde(flatten)`) does not name the field that is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// As in [`Parameters`].
+    /// See [`Parameters::top_p`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
-    /// As in [`Parameters`].
+    /// See [`Parameters::effort`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
 }
 
 impl ModelSettings {
-    /// These, and where they say nothing `others`.
+    /// Merges two settings: fields that are `None` here are taken from `others`.
     #[must_use]
     pub fn over(self, others: Self) -> Self {
         Self {
@@ -113,74 +115,75 @@ impl ModelSettings {
         }
     }
 
-    /// How models are to answer.
+    /// Returns the [`Parameters`] among these settings.
     pub fn parameters(&self) -> Parameters {
         let Self { temperature, top_p, effort, .. } = *self;
         Parameters { temperature, top_p, effort }
     }
 }
 
-/// Whether a model has to call a tool. The built-in model decides for itself whatever this says.
+/// Constraint on calling a tool. The built-in model ignores it and decides for itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToolChoice {
-    /// It decides.
+    /// The model decides.
     #[default]
     Auto,
-    /// It has to call some tool.
+    /// The model has to call at least one tool.
     Required,
-    /// It has to call this one.
+    /// The model has to call the tool of this name.
     Named(String),
 }
 
-/// A tool as a model sees it.
+/// A tool as it is described to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// Unique in the request, `[A-Za-z0-9_-]{1,64}`: the narrowest rule among the providers.
+    /// Name, unique in the request: `[A-Za-z0-9_-]{1,64}`, the narrowest rule among the providers.
     pub name: String,
-    /// What it does.
+    /// Description of what the tool does.
     pub description: String,
-    /// JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     pub input_schema: Value,
 }
 
-/// One message of the conversation.
+/// One message of the conversation that is sent to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ModelMessage {
-    /// The person's words.
+    /// A message of the user.
     User {
-        /// What they wrote; may be empty beside files.
+        /// Text of the message; may be empty if there are files.
         text: String,
-        /// What they attached; may be empty.
+        /// Attached files; may be empty.
         files: Vec<ModelFile>,
     },
-    /// The model's words and the calls it made in the same breath.
+    /// A response of the model, with the tool calls of the same step.
     Assistant {
-        /// The thoughts that its provider wants back; may be empty.
+        /// Reasoning blocks that the provider requires back; may be empty.
         thoughts: Vec<Thought>,
-        /// What it said; may be empty.
+        /// Response text; may be empty.
         text: String,
-        /// What it called; may be empty.
+        /// Tool calls; may be empty.
         calls: Vec<ModelCall>,
-        /// The pictures it made, in order, after its words; sent back where the wire takes them.
+        /// Images that the model produced, in order, after the text. They are sent back where the provider API accepts
+        /// them.
         files: Vec<ModelFile>,
     },
-    /// What a call gave back.
+    /// The result of a tool call.
     ToolResult {
-        /// The id of the call.
+        /// Id of the call, see [`ModelCall::id`].
         call_id: String,
-        /// The tool's name in the request.
+        /// Name of the tool in the request.
         name: String,
-        /// The bounded text of the result.
+        /// Text of the result, already bounded in length.
         text: String,
-        /// The tool failed.
+        /// Whether the tool failed.
         is_error: bool,
-        /// The pictures and documents beside the text; may be empty.
+        /// Images and documents of the result; may be empty.
         files: Vec<ModelFile>,
     },
 }
 
 impl ModelMessage {
-    /// Bytes of text in it. Files are not counted: a model reads them at a price of its own.
+    /// Returns the bytes of text in the message. Files are not counted: providers count their tokens differently.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Assistant { thoughts, text, calls, .. } => {
@@ -191,17 +194,18 @@ impl ModelMessage {
         }
     }
 
-    /// What a person wrote, without files.
+    /// Creates a user message without files.
     pub fn user(text: impl Into<String>) -> Self {
         Self::User { text: text.into(), files: Vec::new() }
     }
 
-    /// What a model said and called, without thoughts and files.
+    /// Creates an assistant message without reasoning and files.
     pub fn assistant(text: impl Into<String>, calls: Vec<ModelCall>) -> Self {
         Self::Assistant { thoughts: Vec::new(), text: text.into(), calls, files: Vec::new() }
     }
 
-    /// The same with words in the place of those files that `is_left_out` names.
+    /// Replaces each file for which `is_left_out` returns `true` by a sentence about it (see [`ModelFile::in_words`]),
+    /// placed before the text.
     #[must_use]
     pub fn with_files_in_words(mut self, is_left_out: impl Fn(&ModelFile) -> bool) -> Self {
         let (Self::User { text, files } | Self::Assistant { text, files, .. } | Self::ToolResult { text, files, .. }) =
@@ -215,7 +219,7 @@ impl ModelMessage {
         self
     }
 
-    /// The files of it, whoever's they are.
+    /// Returns the files of the message, whatever its role.
     pub fn files(&self) -> &[ModelFile] {
         match self {
             Self::User { files, .. } | Self::Assistant { files, .. } | Self::ToolResult { files, .. } => files,
@@ -223,158 +227,158 @@ impl ModelMessage {
     }
 }
 
-/// A thought that its provider wants back, as it was.
+/// A reasoning block that its provider requires back unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Thought {
-    /// How many of the message's calls stand before it.
+    /// Number of the message's tool calls that come before this block.
     pub calls_before: usize,
-    /// The words that were shown of it; may be empty.
+    /// Reasoning text that was shown; may be empty.
     pub text: String,
-    /// What the provider put on it.
+    /// Data that the provider attached to the block.
     pub seal: Seal,
 }
 
-/// What a provider puts on a thought (a signature, or the thought itself in its cipher) and wants back unchanged.
-/// Only the model that made it can read it.
+/// Opaque data that a provider attaches to a reasoning block and requires back unchanged: a signature, or the reasoning
+/// itself, encrypted. Only the model that produced it can read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Seal {
-    /// The wire it came over.
+    /// Provider API it was received over.
     pub wire: String,
-    /// The model that made it, by its name at its provider.
+    /// Model that produced it, by its name at the provider.
     pub model: String,
-    /// In the shape that the wire chose.
+    /// The data, in the format of that provider API.
     pub data: Value,
 }
 
 impl Seal {
-    /// Whether `model` can read it over `wire`.
+    /// Returns whether the data can be sent back to `model` over the provider API `wire`.
     pub fn is_for(&self, wire: &str, model: &str) -> bool {
         self.wire == wire && self.model == model
     }
 }
 
-/// A call as a model made it.
+/// A tool call as the model wrote it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelCall {
-    /// Unique within the answer.
+    /// Id, unique within the response.
     pub id: String,
-    /// The tool's name in the request.
+    /// Name of the tool in the request.
     pub name: String,
-    /// The arguments: JSON text as the model wrote it, which need not be valid.
+    /// Arguments: JSON text as the model wrote it. It may be invalid.
     pub arguments: String,
 }
 
-/// What a part is.
+/// The kind of a response part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PartKind {
-    /// Words for the person.
+    /// Text for the user.
     Text,
-    /// What the model thinks first.
+    /// Reasoning that precedes the response.
     Reasoning,
-    /// A call; its deltas are pieces of the arguments' JSON text.
+    /// A tool call. Its deltas are pieces of the arguments' JSON text.
     ToolCall {
-        /// Unique within the stream; made by the decoder when the provider sends none.
+        /// Id, unique within the stream. The decoder creates one if the provider sends none.
         id: String,
-        /// The tool's name in the request.
+        /// Name of the tool in the request.
         name: String,
     },
 }
 
-/// What a model says, in order.
+/// One event of a model's response, in order of arrival.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ModelEvent {
-    /// What keeps it busy before the first word; may come any number of times before the first part.
+    /// Progress before the first part. Any number of these may precede the first part.
     Status(ModelStatus),
-    /// A part opens. Numbers start at 0 and are never used twice in a stream.
+    /// A part starts. Numbers start at 0 and are unique within a stream.
     PartStart {
-        /// The part's number.
+        /// Number of the part.
         part: u32,
-        /// What it is.
+        /// Kind of the part.
         kind: PartKind,
     },
-    /// An open part grows; never empty.
+    /// Text is appended to an open part; never empty.
     Delta {
-        /// The part's number.
+        /// Number of the part.
         part: u32,
-        /// What is added.
+        /// Appended text.
         text: String,
     },
-    /// A thought, still open, has something on it that must be kept and sent back with it. At most once for a part.
+    /// An open reasoning part receives data that must be stored and sent back with it. At most once per part.
     Seal {
-        /// The part's number.
+        /// Number of the part.
         part: u32,
-        /// What is to be kept.
+        /// Data to store.
         seal: Seal,
     },
-    /// A part is complete. Every part that opened closes before `Finish`.
+    /// A part is complete. Every started part ends before [`Self::Finish`].
     PartEnd {
-        /// The part's number.
+        /// Number of the part.
         part: u32,
     },
-    /// A whole picture that it made. What its provider wants back with it comes as a thought of its own, so that a
-    /// picture is a picture alone. It belongs after the parts that opened before it.
+    /// A complete image that the model produced. It follows the parts that started before it. Data that the provider
+    /// requires back with it arrives as a reasoning part of its own, so that this event is always just an image.
     File {
-        /// What it is, such as `image/png`.
+        /// Media type, such as `image/png`.
         media_type: String,
-        /// The picture.
+        /// Content of the image; base64 in JSON.
         #[serde(serialize_with = "file::as_base64", deserialize_with = "file::from_base64")]
         bytes: Arc<[u8]>,
     },
-    /// What it cost so far; the last one counts.
+    /// Token usage so far; the last one is final.
     Usage(Usage),
-    /// What the person should know about how the question was put, such as tools that had to be left out. Only before
+    /// A notice for the user about how the request was changed, such as tools that had to be left out. Sent only before
     /// the first part.
     Notice(String),
-    /// The end; nothing follows.
+    /// End of the response; nothing follows.
     Finish(FinishReason),
 }
 
-/// What a model is busy with before its first word.
+/// The activity of a model before the first part of its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum ModelStatus {
-    /// Others are being answered first.
+    /// Other requests are processed first.
     Queued {
-        /// How many are before this one, at least 1.
+        /// Number of requests ahead of this one, at least 1.
         ahead: u32,
     },
-    /// The weights are being read from disk, once until the model is let go.
+    /// The weights are being read from disk. This happens once, until the model is unloaded.
     Loading {
         /// Layers read so far.
         done: u32,
-        /// Layers in all; 0 before that is known.
+        /// Total number of layers; 0 while unknown.
         total: u32,
     },
-    /// The list of tools is being read, once per list.
+    /// The tool definitions are being processed, once per list of tools.
     ReadingTools {
-        /// Tokens read so far.
+        /// Tokens processed so far.
         done: u32,
-        /// Tokens in all.
+        /// Total number of tokens.
         total: u32,
     },
-    /// The question, or a tool's result, is being read.
+    /// The user's message or a tool result is being processed.
     Reading {
-        /// Tokens read so far.
+        /// Tokens processed so far.
         done: u32,
-        /// Tokens in all.
+        /// Total number of tokens.
         total: u32,
     },
-    /// The provider asked to wait before the request is tried again.
+    /// The provider asked to wait before the request is retried.
     Retrying {
-        /// Milliseconds until the next try.
+        /// Milliseconds until the retry.
         after_ms: u64,
     },
 }
 
-/// Tokens, as the provider counts them.
+/// Token usage as counted by the provider. Values add up across calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
-    /// Tokens read.
+    /// Input tokens, including cached ones.
     pub input_tokens: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub output_tokens: u64,
-    /// Of the tokens read, those that came from a cache.
+    /// Input tokens that were read from the provider's cache.
     pub cached_input_tokens: u64,
 }
 
@@ -386,19 +390,19 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FinishReason {
-    /// It was done.
+    /// The response is complete.
     Stop,
-    /// It wants its tool calls to be run.
+    /// The model waits for the results of its tool calls.
     ToolCalls,
-    /// It reached a limit on length.
+    /// A length limit was reached.
     Length,
-    /// The provider's filter cut it.
+    /// The provider's content filter stopped the response.
     ContentFilter,
-    /// The stream ended without an end mark.
+    /// The stream ended without an end marker.
     Truncated,
-    /// Something the house has no word for.
+    /// A reason that has no variant here, in the provider's words.
     Other(String),
 }

@@ -1,16 +1,16 @@
-//! Who may call a tool: what a person said once, or says when they are asked.
+//! Permissions of tools and approvals of single tool calls.
 
 use serde::{Deserialize, Serialize};
 
 macro_rules! words {
     ($name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
         impl $name {
-            /// The word in the database and on the wire.
+            /// Returns the word that the database and the wire formats use.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
 
-            /// What [`Self::as_str`] has written.
+            /// Parses a word that [`Self::as_str`] returned.
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
             }
@@ -18,49 +18,49 @@ macro_rules! words {
     };
 }
 
-/// What a person allows a tool.
+/// A user's permission for a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Permission {
-    /// The person is asked each time.
+    /// Every call needs the user's approval.
     Ask,
-    /// The tool runs unasked, as long as it is the one that the person saw.
+    /// Calls run without approval, as long as the tool's definition is the one that the user saw.
     Always,
-    /// The tool does not run.
+    /// The tool is never called.
     Never,
 }
 
 words!(Permission { Ask = "ask", Always = "always", Never = "never" });
 
-/// What a person answers when they are asked.
+/// A user's response to an approval request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
-    /// This call may run.
+    /// Allows this call.
     Once,
-    /// This call may run, and from now on the tool.
+    /// Allows this call and sets the tool to [`Permission::Always`].
     Always,
-    /// This call may not run.
+    /// Denies this call.
     Deny,
 }
 
 words!(Decision { Once = "once", Always = "always", Deny = "deny" });
 
-/// Who allowed a call.
+/// The rule or response that allowed a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AllowedBy {
-    /// It only reads, and it is ours.
+    /// A read-only tool of a built-in server; no approval needed.
     Default,
-    /// The person, earlier and for good.
+    /// The user's stored permission.
     Rule,
-    /// The person, for this call.
+    /// The user's approval of this call ([`Decision::Once`]).
     Once,
-    /// The person, with this call and for good.
+    /// The user's approval of this call and all later ones ([`Decision::Always`]).
     Always,
-    /// The person, who ran the tool by hand.
+    /// The user's own call from the tool's form (a manual tool call).
     Form,
-    /// Nobody: it did not run.
+    /// None; the call was not made.
     Nobody,
 }
 

@@ -1,13 +1,14 @@
 //! URLs of MCP servers whose query holds secrets (`?api_key=…`).
 //!
-//! A URL is stored and shown in its masked form, in which [`MASK`] stands for every value of the query. The query itself is
-//! stored sealed, beside it. These functions work on the text, so that a URL is put together again to the letter.
+//! A URL is stored and shown in its masked form, in which [`MASK`] replaces every value of the query. The query itself
+//! is stored encrypted in a column of its own. These functions work on the text, so that a URL is restored exactly as
+//! the user wrote it.
 
-/// What stands for a value that is not shown. A value that really is `***` can be written as `%2A%2A%2A`.
+/// Replacement for a hidden value. A value that really is `***` can be written as `%2A%2A%2A`.
 pub const MASK: &str = "***";
 
-/// Splits a URL into its masked form and its query. Returns `None` if the query holds no values; such a URL is stored as
-/// it is.
+/// Splits a URL into its masked form and its query. Returns `None` if the query holds no values; such a URL is stored
+/// unchanged.
 pub fn split_query(url: &str) -> Option<(String, String)> {
     let (before, query, fragment) = parts(url)?;
     if query.split('&').all(str::is_empty) {
@@ -17,18 +18,18 @@ pub fn split_query(url: &str) -> Option<(String, String)> {
     Some((format!("{before}?{}{fragment}", masked.join("&")), query.to_owned()))
 }
 
-/// Returns the masked form of a URL. The masked form of a masked URL is itself.
+/// Returns the masked form of a URL. Masking a masked URL does not change it.
 pub fn mask_query(url: &str) -> String {
     split_query(url).map_or_else(|| url.to_owned(), |(masked, _)| masked)
 }
 
-/// Returns whether a URL has a masked value, and so does not say what its query is.
+/// Returns whether a URL has a masked value, so that its real query is unknown.
 pub fn has_masked_values(url: &str) -> bool {
     let is_masked = |parameter: &str| parameter.split_once('=').map_or(parameter, |(_, value)| value) == MASK;
     parts(url).is_some_and(|(_, query, _)| query.split('&').any(is_masked))
 }
 
-/// Puts the query back into the masked form of a URL.
+/// Replaces the query of a masked URL by `query`.
 pub fn with_query(masked: &str, query: &str) -> String {
     match parts(masked) {
         Some((before, _, fragment)) => format!("{before}?{query}{fragment}"),
@@ -36,7 +37,7 @@ pub fn with_query(masked: &str, query: &str) -> String {
     }
 }
 
-/// Returns what stands before the query, the query, and the fragment with its `#`.
+/// Returns the text before the query, the query, and the fragment with its `#`.
 fn parts(url: &str) -> Option<(&str, &str, &str)> {
     let (address, fragment) = url.split_at(url.find('#').unwrap_or(url.len()));
     let (before, query) = address.split_once('?')?;
@@ -46,7 +47,7 @@ fn parts(url: &str) -> Option<(&str, &str, &str)> {
 fn mask_parameter(parameter: &str) -> String {
     match parameter.split_once('=') {
         _ if parameter.is_empty() => String::new(),
-        // A key in Base64 may end with `=`: what has no value may be one itself.
+        // A key in Base64 may end with `=`, so a parameter without a value may itself be the secret.
         Some((name, value)) if !value.trim_start_matches('=').is_empty() => format!("{name}={MASK}"),
         _ => MASK.to_owned(),
     }

@@ -1,25 +1,25 @@
-//! Small laws about text that several rooms need.
+//! Text functions that several modules share: titles, cutting, invisible characters.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Characters of the first message that become a chat's title (specification 4 and 9).
+/// Maximum length of a chat's automatic title in characters (specification 4 and 9).
 pub const TITLE_CHARACTERS: usize = 30;
 
-/// The title a chat gets from its first message: its first 30 characters, then "..." if there were more.
-/// A character is a Unicode scalar value, so that an emoji is never cut in half.
+/// Returns the title of a chat by its first message: the first [`TITLE_CHARACTERS`] characters, then "..." if there are
+/// more. A character is a Unicode scalar value, so that an emoji is never cut in half.
 pub fn title_of(message: &str) -> String {
     let mut characters = message.chars();
     let title: String = characters.by_ref().take(TITLE_CHARACTERS).collect();
     if characters.next().is_some() { title + "..." } else { title }
 }
 
-/// Removes NUL, which PostgreSQL refuses in any text and which nothing a model or a tool says needs.
+/// Removes NUL characters. PostgreSQL rejects them in texts, and no text from a model or tool needs them.
 pub fn without_nul(text: String) -> String {
     if text.contains('\0') { text.replace('\0', "") } else { text }
 }
 
-/// Cuts `text` to at most `max_bytes`, never inside a character.
+/// Cuts `text` to at most `max_bytes` bytes, at a character boundary.
 pub fn cut_to(text: &str, max_bytes: usize) -> &str {
     if text.len() <= max_bytes {
         return text;
@@ -31,7 +31,7 @@ pub fn cut_to(text: &str, max_bytes: usize) -> &str {
     &text[..end]
 }
 
-/// A text without the middle, where it is longer than two ends of so many bytes.
+/// Shortens a text to its first and last `end` bytes if it is longer than both together.
 pub fn ends(text: &str, end: usize) -> String {
     if text.len() <= 2 * end {
         return text.to_owned();
@@ -40,8 +40,9 @@ pub fn ends(text: &str, end: usize) -> String {
     format!("{} … {}", cut_to(text, end), &text[last..])
 }
 
-/// Whether a character is not seen, or changes how others are read: controls, marks of direction, spaces without width,
-/// fillers, tags. Line breaks and tabs are none, nor are the joiners that scripts and emoji need.
+/// Returns whether a character is invisible or changes how other characters are displayed: control characters,
+/// direction marks, zero-width spaces, fillers, tags. Line breaks, tabs and the joiners that scripts and emoji need are
+/// not included.
 pub fn is_invisible(character: char) -> bool {
     match character {
         '\t' | '\n' | '\r' => false,
@@ -62,18 +63,19 @@ pub fn is_invisible(character: char) -> bool {
     }
 }
 
-/// Whether a character writes text that people never see and models read: tags, and the selectors that stand for bytes.
+/// Returns whether a character can encode text that users never see but models read: tag characters and variation
+/// selectors.
 fn is_hidden_writing(character: char) -> bool {
     matches!(character, '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The text with what cannot be seen made visible, as `⟨U+202E⟩`: for what is shown to people.
+/// Replaces invisible characters by their code, such as `⟨U+202E⟩`. For text that is shown to users.
 pub fn show_invisible(text: &str) -> Cow<'_, str> {
     show(text, is_invisible)
 }
 
-/// The text with writing that people never see made visible: for data that a model reads. Other marks stay, because they
-/// belong to the data.
+/// Replaces only hidden writing by its codes. For data that a model reads: other invisible characters stay, because
+/// they belong to the data.
 pub fn show_hidden_writing(text: &str) -> Cow<'_, str> {
     show(text, is_hidden_writing)
 }
@@ -85,7 +87,7 @@ fn show(text: &str, is_to_be_shown: fn(char) -> bool) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 16);
     for character in text.chars() {
         if is_to_be_shown(character) {
-            // Writing to a string cannot fail.
+            // Writing to a `String` cannot fail.
             write!(shown, "⟨U+{:04X}⟩", u32::from(character)).ok();
         } else {
             shown.push(character);
@@ -99,7 +101,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What it is, as it is written, and as it is shown.
+    /// Name, input, and expected output of each case.
     const WRITTEN: &[(&str, &str, &str)] = &[
         ("NUL", "a\0b", "a⟨U+0000⟩b"),
         ("bell", "a\u{7}b", "a⟨U+0007⟩b"),

@@ -1,4 +1,4 @@
-//! Tools: what a server offers, what a model asks for and what came of it.
+//! Tools of MCP servers: definitions, calls and results.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -7,38 +7,38 @@ use crate::file::FileRef;
 use crate::icon::Icon;
 use crate::text::show_hidden_writing;
 
-/// What a server says about a tool's behaviour. A claim, not a fact: shown as such, never relied on.
-/// The defaults are the protocol's (a tool that says nothing may write, may destroy, and reaches outside).
+/// A server's claims about a tool's behavior. They are shown to the user and never relied on. The defaults are MCP's:
+/// an unannotated tool may write, may destroy, and reaches outside.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ToolAnnotations {
-    /// A name for people.
+    /// Display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The tool changes nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
-    /// The tool may destroy something (only meaningful when it writes).
+    /// The tool may destroy data; meaningful only if it writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
-    /// Calling it twice with the same arguments does no more than calling it once.
+    /// A repeated call with the same arguments has no further effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
-    /// The tool reaches things outside the server's own world.
+    /// The tool reaches systems outside the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
 }
 
-/// A tool as a server lists it.
+/// A tool as an MCP server lists it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolDefinition {
-    /// 1 to 128 characters; unique within its server.
+    /// Name: 1 to 128 characters, unique within its server.
     pub name: String,
-    /// A name for people.
+    /// Display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it does, in the server's words; empty when the server says nothing.
+    /// Description by the server; empty if there is none.
     #[serde(default)]
     pub description: String,
     /// JSON Schema of the arguments; always an object schema.
@@ -50,26 +50,25 @@ pub struct ToolDefinition {
     /// The server's claims about the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
-    /// Pictures of it that may be shown. They are no part of what a person allows.
+    /// Icons. They are not part of the definition that a user's permission is bound to.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "readable_icons")]
     pub icons: Vec<Icon>,
-    /// What else the server says about the tool, for those who know it.
+    /// Metadata that is known here; the rest is dropped.
     #[serde(rename = "_meta", default, skip_serializing_if = "ToolMeta::is_empty")]
     pub meta: ToolMeta,
 }
 
-/// What the house keeps of a tool's `_meta`.
+/// The known part of a tool's `_meta`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Value")]
 pub struct ToolMeta {
-    /// The view that belongs to the tool (MCP Apps).
+    /// The tool's app (MCP Apps).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ui: Option<Value>,
 }
 
 impl From<Value> for ToolMeta {
-    /// Takes what it knows from whatever stands there. The link of older servers, which stands beside `ui`, is put
-    /// into it.
+    /// Reads the known fields of any JSON value. Moves `ui/resourceUri`, which older servers send, into `ui`.
     fn from(mut meta: Value) -> Self {
         let mut ui = meta.get_mut("ui").map(Value::take);
         if let Some(old @ Value::String(_)) = meta.get_mut("ui/resourceUri").map(Value::take) {
@@ -83,34 +82,35 @@ impl From<Value> for ToolMeta {
 }
 
 impl ToolMeta {
-    /// Whether nothing is kept.
+    /// Returns whether there is no metadata.
     pub fn is_empty(&self) -> bool {
         self.ui.is_none()
     }
 
-    /// The address of the tool's app, if it has one: always `ui://…`.
+    /// Returns the URI of the tool's app, if there is one. It always begins with `ui://`.
     pub fn app(&self) -> Option<&str> {
         self.ui.as_ref()?.get("resourceUri")?.as_str().filter(|uri| uri.starts_with("ui://"))
     }
 
-    /// Whether the model may know the tool.
+    /// Returns whether the model may see the tool.
     pub fn is_for_model(&self) -> bool {
         self.is_visible_to("model")
     }
 
-    /// Whether apps of the same server may call the tool.
+    /// Returns whether apps of the same server may call the tool.
     pub fn is_for_apps(&self) -> bool {
         self.is_visible_to("app")
     }
 
-    /// A tool that says nothing is there for both.
+    /// Returns whether the tool's `visibility` includes `whom`. A tool without the field is visible to the model and to
+    /// apps.
     fn is_visible_to(&self, whom: &str) -> bool {
         let listed = self.ui.as_ref().and_then(|ui| ui.get("visibility")).and_then(Value::as_array);
         listed.is_none_or(|listed| listed.iter().any(|one| one == whom))
     }
 }
 
-/// Icons as far as they can be read: a tool is not lost for its picture.
+/// Deserializes the valid icons and skips the others, so that an invalid icon does not hide the tool.
 fn readable_icons<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<Icon>, D::Error> {
     let icons = Option::<Vec<Value>>::deserialize(value)?.unwrap_or_default();
     Ok(icons.into_iter().filter_map(|icon| serde_json::from_value(icon).ok()).collect())
@@ -120,60 +120,61 @@ fn any_object() -> Value {
     serde_json::json!({ "type": "object" })
 }
 
-/// One piece of a tool's result, in the protocol's own shape (`type` is text, image, audio, resource_link or
-/// resource), kept whole for the person who looks at it.
+/// One content block of a tool result, in the format of MCP (`type` is text, image, audio, resource_link or resource).
+/// It is stored unchanged, so that the user can look at all of it.
 pub type ToolContent = Value;
 
-/// What a tool gave back.
+/// The result of a tool call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
-    /// The pieces in order.
+    /// Content blocks, in order.
     pub content: Vec<ToolContent>,
-    /// The structured result, when the tool has an output schema.
+    /// Structured result, if the tool has an output schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Value>,
-    /// The tool itself says that it failed; the pieces say how.
+    /// Whether the tool reports a failure. The content then describes it.
     #[serde(default)]
     pub is_error: bool,
-    /// What of the structured result is not as the tool's output schema says; found here, never told by the server.
+    /// Violation of the tool's output schema by the structured result. Found by this client, never sent by the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_error: Option<String>,
-    /// What the server adds for the tool's app. Nobody else reads it, least of all the model.
+    /// Metadata for the tool's app. The model never sees it.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
-    /// The file with all of it, as JSON, where it is too long to stand here; what stands here is its beginning then.
+    /// File with the complete result as JSON, if the result is too long to be stored inline. The other fields then hold
+    /// its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<Box<FileRef>>,
 }
 
-/// The field of a piece that names the file with its bytes, which stand there no longer.
+/// Field of a content block that refers to the file with the block's bytes, which are then no longer inline.
 pub const PIECE_FILE: &str = "file";
 
 impl ToolResult {
-    /// The files that it names.
+    /// Returns all files that the result refers to.
     pub fn files(&self) -> impl Iterator<Item = FileRef> {
         self.pictures().chain(self.whole.as_deref().cloned())
     }
 
-    /// Those with the bytes of its pieces, in order.
+    /// Returns the files with the bytes of content blocks, in order.
     pub fn pictures(&self) -> impl Iterator<Item = FileRef> {
         self.content.iter().filter_map(file_of_piece)
     }
 
-    /// A result of one text.
+    /// Creates a successful result with one text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![serde_json::json!({ "type": "text", "text": text.into() })], ..Self::default() }
     }
 
-    /// A failure told in one text.
+    /// Creates a failed result with one text.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(text) }
     }
 
-    /// What the model gets to read: the texts, links and embedded texts in order, a word in place of what is not
-    /// text, and the structured result when there is no text at all. Nothing in it is written so that only a model reads
-    /// it, and pieces that the server wants to be shown to the person only are left out.
+    /// Returns the text for the model: texts, links and embedded texts in order, a placeholder for other content, and
+    /// the structured result if there is no content. Hidden writing is made visible (see [`show_hidden_writing`]), and
+    /// blocks for the user only are left out.
     pub fn to_model_text(&self) -> String {
         let for_model = self.content.iter().filter(|piece| is_for_model(piece));
         let pieces: Vec<String> = for_model.filter_map(piece_as_text).collect();
@@ -190,19 +191,19 @@ impl ToolResult {
     }
 }
 
-/// The file with the bytes of a piece.
+/// Returns the file with the bytes of a content block, if they are not inline.
 pub fn file_of_piece(piece: &ToolContent) -> Option<FileRef> {
     FileRef::deserialize(piece.get(PIECE_FILE)?).ok()
 }
 
-/// Whether a piece names the model among those whom it is for, or nobody.
+/// Returns whether a content block is intended for the model. A block without an audience is.
 pub fn is_for_model(piece: &ToolContent) -> bool {
     let audience = piece.get("annotations").and_then(|annotations| annotations.get("audience"));
     let audience = audience.and_then(Value::as_array).filter(|audience| !audience.is_empty());
     audience.is_none_or(|audience| audience.iter().any(|role| role == "assistant"))
 }
 
-/// What a model gets to read of a piece.
+/// Returns the text of a content block for the model, or a placeholder for what is not text.
 pub(crate) fn piece_as_text(piece: &ToolContent) -> Option<String> {
     let field = |name: &str| piece.get(name).and_then(Value::as_str);
     match field("type")? {
@@ -222,24 +223,24 @@ pub(crate) fn piece_as_text(piece: &ToolContent) -> Option<String> {
     }
 }
 
-/// How a tool call ended.
+/// The way a tool call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It ran and gave a result.
+    /// The tool ran and returned a result.
     Done,
-    /// It failed, or the tool said that it failed.
+    /// The call failed, or the tool reported a failure.
     Error,
-    /// It was sent, and nobody knows whether it ran: the server went away before the answer.
+    /// The call was sent, but its result was lost, so that it may or may not have run.
     Unknown,
-    /// It was stopped before it was sent or answered.
+    /// The call was stopped before it was sent or before its result arrived.
     Stopped,
-    /// It was not made: the person said no, now or for good.
+    /// The call was not made: the user denied it, or a stored permission did.
     Denied,
 }
 
 impl Outcome {
-    /// The word in the database and on the wire.
+    /// Returns the word that the database and the wire formats use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -250,7 +251,7 @@ impl Outcome {
         }
     }
 
-    /// What [`Outcome::as_str`] has written.
+    /// Parses a word that [`Outcome::as_str`] returned.
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Done, Self::Error, Self::Unknown, Self::Stopped, Self::Denied]
             .into_iter()
@@ -258,29 +259,29 @@ impl Outcome {
     }
 }
 
-/// One call of a tool in an answer, as it stands in `ai_chat_messages.tool_calls`.
+/// A tool call of a message, as stored in `ai_chat_messages.tool_calls`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
-    /// Unique within the answer.
+    /// Id, unique within the message.
     pub id: String,
-    /// The tool's own name.
+    /// Name of the tool at its server.
     pub name: String,
-    /// The connection it belongs to, by the name its owner gave it.
+    /// Name of the connection, given by its owner.
     pub server_name: String,
-    /// The arguments as they were sent; a string when the model wrote something that is not JSON.
+    /// Arguments as they were sent; a string if the model's text is not JSON.
     pub arguments: Value,
-    /// What came back, if anything did.
+    /// Result, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
-    /// What went wrong, in words for people.
+    /// Error message for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How it ended.
+    /// The way the call ended.
     pub outcome: Outcome,
-    /// Milliseconds from sending to the answer.
+    /// Milliseconds from sending the call to its result.
     pub duration_ms: u64,
-    /// The address of the app that shows the result, if the tool had one when it was called.
+    /// URI of the app that shows the result, if the tool had one at the time of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<String>,
 }

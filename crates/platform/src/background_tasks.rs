@@ -1,4 +1,4 @@
-//! Background tasks: each has a name, is tracked, is cancelled at shutdown and is awaited.
+//! Background tasks. Each has a name, is tracked, is cancelled at shutdown and is awaited.
 
 use std::future::Future;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Longest wait at shutdown for tasks that were told to stop.
+/// Maximum time that [`BackgroundTasks::stop`] waits for cancelled tasks.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(4);
 
 /// The background tasks of one app.
@@ -28,8 +28,8 @@ impl BackgroundTasks {
         }));
     }
 
-    /// Runs `work` in the background and waits for its result. The work goes on when the caller is dropped, as it is when a
-    /// client disconnects.
+    /// Runs `work` in the background and waits for its result. The work continues if the caller is dropped, which
+    /// happens when a client disconnects.
     ///
     /// Returns `None` if the work panicked.
     pub async fn spawn_and_wait<T: Send + 'static>(
@@ -52,7 +52,7 @@ impl BackgroundTasks {
         &self.shutdown
     }
 
-    /// Tells every task to stop and waits for them, for at most four seconds.
+    /// Cancels [`Self::shutdown_token`] and waits until all tasks have ended, for at most four seconds.
     pub async fn stop(&self) {
         self.shutdown.cancel();
         self.tracker.close();

@@ -1,4 +1,4 @@
-//! What every service needs: sealing of secrets, background tasks, logging.
+//! Infrastructure that every service needs: encryption of secrets, background tasks, logging.
 
 pub mod background_tasks;
 pub mod logging;

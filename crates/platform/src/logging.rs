@@ -1,13 +1,13 @@
-//! Logging to standard error, and the signals of the operating system.
+//! Logging to standard error, and the shutdown signals of the operating system.
 
 use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
 
-/// Starts logging to standard error: lines for a reader at a terminal, JSON for everything else.
+/// Starts logging to standard error: readable lines on a terminal, JSON otherwise.
 ///
-/// `filter` has the syntax of `RUST_LOG`; an invalid one logs warnings only. Several apps in one process share the logging
-/// of the first.
+/// `filter` has the syntax of `RUST_LOG`; an invalid one logs warnings only. Several apps in one process share the
+/// logging of the first.
 pub fn start(filter: &str) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("warn"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);

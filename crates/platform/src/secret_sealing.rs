@@ -1,4 +1,4 @@
-//! Encryption of secrets at rest: AES-256-GCM under a master key that is kept outside the database.
+//! Encryption of secrets at rest: AES-256-GCM with a master key that is stored outside the database.
 
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,16 +14,16 @@ const KEY_BYTES: usize = 32;
 const FORMAT_VERSION: u8 = 1;
 const NONCE_BYTES: usize = 12;
 
-/// A failure to seal or open a secret. It tells nothing about the secret.
+/// An error of encryption or decryption. It reveals nothing about the secret.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
-    /// `CHAT_MASTER_KEY` or the key file is no valid key.
+    /// `CHAT_MASTER_KEY` or the key file does not hold a valid key.
     #[error("{0} must hold 32 bytes in base64")]
     InvalidKey(String),
     /// The key file could not be read or created.
     #[error("cannot read or create the key file {0}: {1}")]
     KeyFile(String, std::io::Error),
-    /// The value was sealed with another key or for another location, or it is damaged.
+    /// The value was encrypted with another key or for another location, or it is damaged.
     #[error("a stored secret cannot be decrypted with this master key")]
     Unreadable,
     /// The operating system returned no random bytes.
@@ -44,7 +44,11 @@ impl std::fmt::Debug for SecretSealer {
 }
 
 impl SecretSealer {
-    /// Creates a sealer from a key of 32 bytes in base64. Errors name the key's origin as `name`.
+    /// Creates a sealer from a key of 32 bytes in base64. Errors name the source of the key as `name`.
+    ///
+    /// # Errors
+    ///
+    /// [`SealError::InvalidKey`] if the text is not such a key.
     pub fn from_base64(name: &str, text: &str) -> Result<Self, SealError> {
         let bad = || SealError::InvalidKey(name.to_owned());
         let bytes = STANDARD.decode(text.trim()).map_err(|_| bad())?;
@@ -52,7 +56,13 @@ impl SecretSealer {
         Ok(Self { key, root: Salt::new(HKDF_SHA256, b"ai-chat-mcp").extract(&bytes) })
     }
 
-    /// Creates a sealer from the key in the file `path`. A missing file is created with a new key, readable by its owner only.
+    /// Creates a sealer from the key in the file `path`. A missing file is created with a new key that only its owner
+    /// can read.
+    ///
+    /// # Errors
+    ///
+    /// [`SealError::KeyFile`] if the file cannot be read or created, [`SealError::InvalidKey`] if it holds no valid
+    /// key.
     pub fn from_file(path: &Path) -> Result<Self, SealError> {
         let name = path.display().to_string();
         let failed = |error| SealError::KeyFile(name.clone(), error);
@@ -65,14 +75,15 @@ impl SecretSealer {
             std::fs::create_dir_all(folder).map_err(failed)?;
         }
         let text = STANDARD.encode(random_bytes::<KEY_BYTES>()?);
+        // `create_new` fails if another process created the file at the same time, instead of overwriting its key.
         let mut file =
             std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
         file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
         Self::from_base64(&name, &text)
     }
 
-    /// Encrypts `plain` for one location (`table/column/row`). At another location it cannot be decrypted, so that nobody can
-    /// move a sealed value from one row to another.
+    /// Encrypts `plain` for one location (`table/column/row`). It cannot be decrypted for another location, so that an
+    /// attacker with access to the database cannot move a secret from one row to another.
     pub fn seal(&self, location: &str, plain: &[u8]) -> Result<Vec<u8>, SealError> {
         let mut sealed = plain.to_vec();
         let nonce = self
@@ -86,7 +97,8 @@ impl SecretSealer {
         Ok(out)
     }
 
-    /// Derives a key for one purpose (HKDF, RFC 5869). It is always the same under one master key and does not reveal it.
+    /// Derives a key for one purpose (HKDF, RFC 5869). The result is always the same for a master key and does not
+    /// reveal it.
     pub fn derive(&self, purpose: &str) -> Result<[u8; KEY_BYTES], SealError> {
         let mut key = [0; KEY_BYTES];
         let info = [purpose.as_bytes()];
@@ -98,6 +110,10 @@ impl SecretSealer {
     }
 
     /// Decrypts a value that [`SecretSealer::seal`] encrypted for the same location.
+    ///
+    /// # Errors
+    ///
+    /// [`SealError::Unreadable`] if the key or the location is another one, or the value is damaged.
     pub fn open(&self, location: &str, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
         let (&[FORMAT_VERSION], rest) = sealed.split_first_chunk().ok_or(SealError::Unreadable)? else {
             return Err(SealError::Unreadable);

@@ -1,4 +1,5 @@
-//! Reading a point in time as PostgreSQL's `timestamptz` reads one: ISO 8601, extended or basic, with its liberties.
+//! Parser for points in time as PostgreSQL's `timestamptz` reads them: ISO 8601, extended or basic, with PostgreSQL's
+//! extensions.
 
 use std::str::FromStr;
 
@@ -11,19 +12,19 @@ const DAY: i64 = 86_400 * SECOND;
 
 /// 0001-01-01T00:00:00Z.
 const FIRST: i64 = -719_162 * DAY;
-/// 10000-01-01T00:00:00Z, the first moment that is too late.
+/// 10000-01-01T00:00:00Z, the first time that is out of range.
 const END: i64 = 2_932_897 * DAY;
 
-/// Why a text is no point in time.
+/// The reason why a text is not a [`Timestamp`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotATimestamp {
-    /// It has no form that is read here; words such as `now` and `infinity` are among these.
+    /// The text has none of the supported forms. Words such as `now` and `infinity` are not supported either.
     #[error("not a point in time")]
     Syntax,
-    /// It names a day or a time of day that does not exist, or a moment outside the years 1 to 9999.
+    /// The day or the time of day does not exist, or the time is outside the years 1 to 9999.
     #[error("a point in time that does not exist")]
     OutOfRange,
-    /// Its offset is 16 hours or more.
+    /// The offset is 16 hours or more.
     #[error("an offset that does not exist")]
     Offset,
 }
@@ -31,7 +32,7 @@ pub enum NotATimestamp {
 impl FromStr for Timestamp {
     type Err = NotATimestamp;
 
-    /// Reads `2026-11-21T10:00:00.123456+02:00` and its shorter forms: a space for `T`, no seconds, a date alone
+    /// Parses `2026-11-21T10:00:00.123456+02:00` and its shorter forms: a space for `T`, no seconds, a date alone
     /// (midnight), no offset (UTC), `Z`, `UTC`, `GMT`, an offset without minutes or colon, no separators at all
     /// (`20261121T100000`). A finer fraction is rounded to microseconds; `24:00` and a 60th second carry over.
     fn from_str(text: &str) -> Result<Self, NotATimestamp> {
@@ -41,7 +42,8 @@ impl FromStr for Timestamp {
         let marked = reader.eat('T') || reader.eat('t');
         let timed = marked || (apart && reader.at_digit());
         let (time, colons) = if timed { reader.time()? } else { ([0; 4], true) };
-        // A hyphen that follows at once looks like part of the date, and after a time without colons like that of a zone.
+        // PostgreSQL reads a hyphen directly after the date as part of the date, and a hyphen after a time without
+        // colons as part of a time zone name. Neither is an offset.
         if reader.0.starts_with('-') && ((!timed && !apart) || (!colons && reader.0.contains(':'))) {
             return Err(NotATimestamp::Syntax);
         }
@@ -55,14 +57,14 @@ impl FromStr for Timestamp {
     }
 }
 
-/// The spaces of C's `isspace`.
+/// Returns whether C's `isspace` accepts the character.
 fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')
 }
 
 fn midnight([year, month, day]: [i64; 3]) -> Result<i64, NotATimestamp> {
     let small = |number: i64| i8::try_from(number).map_err(|_| NotATimestamp::OutOfRange);
-    // Before year 1 comes 1 BC, also where an offset would bring the moment into year 1.
+    // The year before 1 is 1 BC. It is out of range even if the offset would move the time into year 1.
     let year = i16::try_from(year).ok().filter(|year| *year > 0).ok_or(NotATimestamp::OutOfRange)?;
     let date = Date::new(year, small(month)?, small(day)?).map_err(|_| NotATimestamp::OutOfRange)?;
     Ok(date.duration_since(Date::constant(1970, 1, 1)).as_secs() * SECOND)
@@ -83,7 +85,7 @@ fn seconds_of([sign, hours, minutes, seconds]: [i64; 4]) -> Result<i64, NotATime
     Ok(sign * ((hours * 60 + minutes) * 60 + seconds))
 }
 
-/// What was not read yet.
+/// A cursor over the text that has not been read yet.
 struct Reader<'a>(&'a str);
 
 impl<'a> Reader<'a> {
@@ -111,7 +113,7 @@ impl<'a> Reader<'a> {
         digits
     }
 
-    /// A number of one or two digits.
+    /// Reads a number of one or two digits.
     fn number(&mut self) -> Result<i64, NotATimestamp> {
         let digits = self.digits();
         if digits.len() > 2 { Err(NotATimestamp::Syntax) } else { number(digits) }
@@ -130,7 +132,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Hours, minutes, seconds, microseconds; and whether there are colons between them.
+    /// Reads hours, minutes, seconds and microseconds, and returns whether colons separate them.
     fn time(&mut self) -> Result<([i64; 4], bool), NotATimestamp> {
         let first = self.digits();
         let (hours, minutes, seconds) = match first.len() {
@@ -146,7 +148,7 @@ impl<'a> Reader<'a> {
         Ok(([hours, minutes, seconds.unwrap_or(0), micros], first.len() < 3))
     }
 
-    /// Sign, hours, minutes, seconds east of Greenwich.
+    /// Reads sign, hours, minutes and seconds of the offset east of Greenwich.
     fn offset(&mut self) -> Result<[i64; 4], NotATimestamp> {
         let utc = ["Z", "UTC", "GMT"].iter().any(|name| self.0.eq_ignore_ascii_case(name));
         if utc || self.0.is_empty() {
@@ -177,7 +179,7 @@ fn number(digits: &str) -> Result<i64, NotATimestamp> {
     digits.parse().map_err(|_| NotATimestamp::Syntax)
 }
 
-/// A fraction of a second. PostgreSQL rounds in floating point, half to even.
+/// Parses a fraction of a second into microseconds. PostgreSQL rounds in floating point, half to even.
 fn micros(digits: &str) -> Result<i64, NotATimestamp> {
     let fraction: f64 = format!("0.{digits}0").parse().map_err(|_| NotATimestamp::Syntax)?;
     #[expect(clippy::cast_possible_truncation, reason = "it is at most a million")]

@@ -1,56 +1,57 @@
-//! Why a model gave no answer.
+//! Errors of model calls.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a model gave no answer, or not a whole one. The words are for people; they never hold a key or a message.
+/// The reason why a model call failed or its response is incomplete. Its messages are for users; they never contain a
+/// key or a chat message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum ModelError {
-    /// No connection, or it broke.
+    /// The connection failed or broke.
     #[error("could not reach the model server: {0}")]
     Unreachable(String),
-    /// The provider refused the key.
+    /// The provider rejected the API key.
     #[error("the model provider refused the key: {0}")]
     Unauthorized(String),
-    /// The provider has had enough for now.
+    /// The provider's rate limit is reached.
     #[error("the model provider is busy: {message}")]
     RateLimited {
-        /// The provider's words.
+        /// Message of the provider.
         message: String,
-        /// How long it asks to wait.
+        /// Wait that the provider asks for.
         retry_after: Option<Duration>,
     },
-    /// The provider wants to be paid before it answers.
+    /// The provider requires payment.
     #[error("the model provider wants to be paid first: {0}")]
     Unpaid(String),
-    /// The provider does not have the model.
+    /// The provider does not offer the model.
     #[error("the model provider does not know the model: {0}")]
     UnknownModel(String),
-    /// The provider refused the request.
+    /// The provider rejected the request.
     #[error("the model provider refused the request: {0}")]
     Refused(String),
     /// The provider failed.
     #[error("the model provider failed: {0}")]
     Provider(String),
-    /// What came back is not the wire that was expected.
+    /// The response does not follow the provider API.
     #[error("the model server answered something that could not be read: {0}")]
     Malformed(String),
-    /// Nothing came for too long.
+    /// No data arrived for this long.
     #[error("the model server went silent for {} s", .0.as_secs())]
     Silent(Duration),
-    /// The conversation does not fit the model.
+    /// The conversation exceeds the model's context window.
     #[error("the conversation is too long for this model: {0}")]
     TooLong(String),
-    /// The person has used what they may use in a day.
+    /// The user's daily token quota is used up.
     #[error("you have used the {tokens} tokens that you may use a day; from midnight (UTC) on you can go on")]
     SpentForToday {
-        /// What they may use.
+        /// Tokens that the user may use per day.
         tokens: u64,
-        /// How long it is until they may again.
+        /// Time until the quota is renewed.
         retry_after: Duration,
     },
-    /// The model cannot run here now.
+    /// The model is currently unavailable on this server. The text says why.
     #[error("{0}")]
     Unavailable(String),
 }

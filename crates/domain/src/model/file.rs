@@ -1,4 +1,4 @@
-//! Pictures and documents on their way to a model.
+//! Images and documents that are sent to a model.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,33 +8,33 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A picture or a document, whole.
+/// An image or a document with its content.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelFile {
-    /// What its person or its tool calls it.
+    /// Name given by the user or the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is, such as `image/png`, as found in its first bytes and not as somebody said.
+    /// Media type such as `image/png`, detected from the first bytes, not taken from a declaration.
     pub media_type: String,
-    /// What it holds; base64 where it is written down. Shared, because a conversation is copied for every call.
+    /// Content; base64 in JSON. Shared, because the conversation is copied for every model call.
     #[serde(serialize_with = "as_base64", deserialize_with = "from_base64")]
     pub bytes: Arc<[u8]>,
 }
 
-/// What a model can do with a file.
+/// A file's kind, by which a provider API accepts or rejects it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// One of the four kinds of pictures that all wires take: PNG, JPEG, WebP, GIF.
+    /// An image in one of the four formats that all provider APIs accept: PNG, JPEG, WebP, GIF.
     Picture,
     /// A PDF document.
     Pdf,
-    /// Anything else: no wire takes it.
+    /// Any other file; no provider API accepts it.
     Other,
 }
 
 impl ModelFile {
-    /// What a model can do with it.
+    /// Returns the kind of the file, by its media type.
     pub fn kind(&self) -> FileKind {
         match self.media_type.as_str() {
             "image/png" | "image/jpeg" | "image/webp" | "image/gif" => FileKind::Picture,
@@ -43,35 +43,36 @@ impl ModelFile {
         }
     }
 
-    /// Whether it is a PDF document.
+    /// Returns whether the file is a PDF document.
     pub fn is_pdf(&self) -> bool {
         self.kind() == FileKind::Pdf
     }
 
-    /// What it holds, as the wires write it.
+    /// Returns the content in base64, as provider APIs expect it.
     pub fn base64(&self) -> String {
         STANDARD.encode(&self.bytes)
     }
 
-    /// The same as an address that holds it.
+    /// Returns the content as a `data:` URL.
     pub fn data_url(&self) -> String {
         format!("data:{};base64,{}", self.media_type, self.base64())
     }
 
-    /// What a model reads that cannot be shown it.
+    /// Returns the sentence that replaces the file for a model that cannot read it.
     pub fn in_words(&self) -> String {
         let what = match self.kind() {
             FileKind::Picture => "picture",
             FileKind::Pdf => "document",
             FileKind::Other => "file",
         };
-        // Quoted, so that a name stays a name whatever is written in it.
+        // The name is quoted as JSON, so that a crafted name cannot break out of the sentence.
         let name = self.name.as_ref().map(|name| format!(" {}", Value::from(name.as_str()))).unwrap_or_default();
         format!("[A {what}{name} ({}, {} bytes) that cannot be shown to you.]", self.media_type, self.bytes.len())
     }
 }
 
-/// The kind of a picture by its first bytes; `None` for what is none of those that models take and give.
+/// Detects the media type of an image by its first bytes. Returns `None` for anything but the formats of
+/// [`FileKind::Picture`].
 pub fn picture_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
@@ -82,7 +83,7 @@ pub fn picture_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Without its bytes, which are many and somebody's own.
+/// Omits the content, which is large and private.
 impl fmt::Debug for ModelFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ModelFile({}, {} bytes)", self.media_type, self.bytes.len())

@@ -1,9 +1,9 @@
-//! The form in which the text of an answer is wanted.
+//! Formats of the response text.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Form of the text of an answer.
+/// Format of the response text.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub enum ResponseFormat {
     /// Free text.
@@ -15,12 +15,12 @@ pub enum ResponseFormat {
     JsonSchema(OutputSchema),
 }
 
-/// JSON Schema that the text of an answer follows.
+/// JSON Schema that the response text follows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutputSchema {
     /// Name of the schema, `[A-Za-z0-9_-]{1,64}`; some provider APIs require one.
     pub name: String,
-    /// Purpose of the answer, for the model.
+    /// Description of the response, for the model.
     pub description: Option<String>,
     /// The JSON Schema, an object.
     pub schema: Value,
