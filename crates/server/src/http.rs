@@ -1,4 +1,4 @@
-//! The table of contents of the product: which path is answered by what, and for whom.
+//! The HTTP layer: the route table and the router that is built from it.
 
 pub mod account;
 pub mod api_keys;
@@ -54,12 +54,13 @@ use route::{Entry, Section, delete, get, patch, post, put};
 
 pub use serve::{listen, serve};
 
-/// The largest request body, in bytes. A message has at most 200,000 characters, tool arguments come to less. Whoever
-/// reads a body holds to it and says so in the shape of its own protocol.
+/// Maximum size of a request body, in bytes. A message has at most 200,000 characters, and tool arguments are
+/// smaller. Each extractor checks the limit itself, because each protocol reports a body that is too large in its own
+/// shape.
 const BODY_LIMIT: usize = 2 * 1024 * 1024;
 
-/// Every route, with who may call it. Handlers extract, authorise, call and answer; what they call stands in `auth`,
-/// `runs` and `tools`.
+/// Returns every route of the server with its [`Access`](route::Access). Handlers extract, authorise, call a service
+/// and respond; the services are in [`crate::auth`], [`crate::runs`] and [`crate::tools`].
 fn table() -> Vec<Section> {
     vec![
         Section::new(
@@ -69,7 +70,8 @@ fn table() -> Vec<Section> {
                 get("/health/ready", Anyone, health::ready),
                 get("/.well-known/jwks.json", Anyone, auth::jwks),
                 get("/oauth/client.json", Anyone, sign_in::metadata),
-                // A frame cannot send a token. What the address allows is sealed, and the page of an app is not in it.
+                // A sandboxed frame cannot send a token. The address carries a sealed grant, and the page of an app
+                // holds no secret.
                 get("/sandbox/{frame}", Anyone, apps::sandbox),
             ],
             |routes| routes.method_not_allowed_fallback(error::method_not_allowed),
@@ -106,7 +108,7 @@ fn table() -> Vec<Section> {
                 get("/shares", SignedIn, shares::list),
                 delete("/shares/{id}", Owner, shares::end),
                 delete("/shares", SignedIn, shares::end_all),
-                // Whoever has the link.
+                // Shared chats are readable by anyone who has the link; the token in the path is the only credential.
                 get("/shared/{token}", Anyone, shares::show),
                 get("/shared/{token}/files/{file}", Anyone, shares::show_file),
                 get("/search", SignedIn, history::search),
@@ -128,7 +130,8 @@ fn table() -> Vec<Section> {
                 post("/connections/{id}/sign-in", Owner, sign_in::begin),
                 put("/connections/{id}/sign-in", Owner, sign_in::enter_client),
                 delete("/connections/{id}/sign-in", Owner, sign_in::end),
-                // An authorization server sends the browser, which shows by its cookie who began.
+                // The authorization server redirects the browser here without a token; a cookie identifies the user
+                // who began.
                 get("/connections/callback", Anyone, sign_in::callback),
                 post("/tools/run", SignedIn, tool_runs::run),
                 post("/tools/run/elicitations/{elicitation}", Owner, tool_runs::answer),
@@ -167,7 +170,7 @@ fn table() -> Vec<Section> {
                 get("/account/export", SignedIn, export::everything),
                 post("/account/import", SignedIn, import::import),
                 post("/google-drive/link", SignedIn, google_drive::link),
-                // Google sends the browser, which shows by its cookie who began.
+                // Google redirects the browser here without a token; a cookie identifies the user who began.
                 get("/google-drive/callback", Anyone, google_drive::callback),
             ],
             |routes| routes.fallback(error::no_such_route).method_not_allowed_fallback(error::method_not_allowed),
@@ -176,14 +179,17 @@ fn table() -> Vec<Section> {
     ]
 }
 
-/// What is known of every route, for tests and for the description of the API.
+/// Returns method, path and [`Access`](route::Access) of every route, for tests and for the OpenAPI document.
 pub fn entries() -> Vec<Entry> {
     table().iter().flat_map(Section::entries).collect()
 }
 
-/// The table as a router. What is in no section is the page.
+/// Builds the router of the whole server. Paths outside every section are served by the web app.
 pub fn routes(app: &App) -> Router {
     let routes = table().into_iter().fold(Router::new(), |routes, section| section.add_to(routes));
+    // Layers run from the last to the first: headers, host check, CORS, panics, body limits. A rejected host must not
+    // reach
+    // CORS, and a panic response needs the security headers too.
     let routes = routes
         .fallback(assets::serve)
         .layer(from_fn_with_state(

@@ -1,4 +1,4 @@
-//! `/api/account`: where a person is signed in, and the end of it.
+//! `/api/account`: the user's devices, reauthentication and account deletion.
 
 use axum::Json;
 use axum::extract::State;
@@ -18,7 +18,7 @@ use crate::auth::reauthentication::ShownProof;
 use crate::auth::refusal::{ACTION_NEEDS_REAUTHENTICATION, SESSION_NOT_FOUND, USER_NOT_FOUND};
 use crate::events::Event;
 
-/// One sign-in.
+/// A session of the user, shown as a device.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Device {
@@ -27,16 +27,17 @@ struct Device {
     user_agent: Option<String>,
     created_at: Timestamp,
     last_used_at: Timestamp,
+    /// Authenticator assurance level: `aal2` after a second factor, else `aal1`.
     aal: String,
 }
 
-/// Which account the person means to delete.
+/// Request body of [`delete`]. The email must be the account's: a protection against mistakes, not a credential.
 #[derive(Debug, Deserialize)]
 pub struct Delete {
     email: String,
 }
 
-/// `GET /api/account/devices`
+/// Lists the user's sessions (`GET /api/account/devices`).
 pub async fn devices(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     let devices = app.store.list_devices(caller.user).await?.into_iter().map(|device| Device {
         current: device.id == caller.session,
@@ -49,37 +50,40 @@ pub async fn devices(State(app): State<App>, caller: SignedIn) -> Result<Json<Va
     Ok(Json(json!({ "devices": devices.collect::<Vec<_>>() })))
 }
 
-/// `DELETE /api/account/devices/{id}`
+/// Ends one session of the user (`DELETE /api/account/devices/{id}`).
 pub async fn end_device(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
     let id: AuthSessionId = id.parse().map_err(|_| ApiError::NotFound("device"))?;
     if !app.store.delete_auth_session(caller.user, id).await? {
         return Err(ApiError::NotFound("device"));
     }
+    // Event streams of the ended session listen to this event and close.
     app.events.publish(caller.user, &Event::Devices);
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A proof of identity: one of the two.
+/// A proof of identity: either the password or the code from an email.
 #[derive(Debug, Deserialize)]
 pub struct ProofBody {
     password: Option<String>,
     nonce: Option<String>,
 }
 
-/// `GET /api/account/reauthentication`: how the user can prove who they are, the easiest first.
+/// Lists the ways in which the user can reauthenticate, the easiest first (`GET /api/account/reauthentication`).
 pub async fn proof_methods(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     let user = app.store.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
     let methods = app.auth.proof_methods(&app, &user);
     Ok(Json(json!({ "methods": methods, "hasPassword": user.password_hash.is_some() })))
 }
 
-/// `POST /api/account/reauthentication`: takes a proof, after which the sign-in is as good as new.
+/// Verifies a proof of identity (`POST /api/account/reauthentication`). The session then counts as recently
+/// authenticated.
 pub async fn prove_again(
     State(app): State<App>,
     caller: SignedIn,
     Address(from): Address,
     JsonBody(body): JsonBody<ProofBody>,
 ) -> Result<StatusCode, ApiError> {
+    // Counted before the proof is read, so that guessing is limited whatever the body contains.
     app.auth.limits().check(Limit::Verify, from).map_err(refused)?;
     let proof = match (body.password, body.nonce) {
         (Some(password), None) => ShownProof::Password(password),
@@ -90,24 +94,29 @@ pub async fn prove_again(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Refuses a sign-in whose last proof of identity is too old for changing what guards the account.
+/// Rejects a session whose last proof of identity is too old for changing credentials or deleting the account.
+///
+/// # Errors
+///
+/// [`ApiError::NeedsReauthentication`]; [`ApiError::Unauthorized`] if the session has ended.
 pub(super) async fn require_recent_proof(app: &App, caller: &SignedIn) -> Result<(), ApiError> {
     app.auth.require_recent_proof_of(app, caller.user, caller.session).await.map_err(refused)
 }
 
-/// An error of the auth API in this API's own shape.
+/// Maps an error of the auth API to this API's shape.
 fn refused(error: AuthError) -> ApiError {
     let message = error.to_string();
     match error {
         AuthError::Internal(error) => error.into(),
         AuthError::Refused(ACTION_NEEDS_REAUTHENTICATION) => ApiError::NeedsReauthentication,
+        // The token was verified, but the session ended since.
         AuthError::Refused(SESSION_NOT_FOUND | USER_NOT_FOUND) => ApiError::Unauthorized,
         AuthError::TooMany { retry_after } => ApiError::TooManyTries { retry_after },
         other => ApiError::Unprocessable { code: other.code(), message },
     }
 }
 
-/// `POST /api/account/delete`
+/// Deletes the account and everything that belongs to it (`POST /api/account/delete`).
 pub async fn delete(
     State(app): State<App>,
     caller: SignedIn,

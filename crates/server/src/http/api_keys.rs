@@ -1,4 +1,4 @@
-//! `/api/keys`: the keys with which a person's programs ask.
+//! `/api/keys`: API keys, with which a user's programs call the OpenAI-compatible API.
 
 use axum::Json;
 use axum::extract::State;
@@ -16,17 +16,18 @@ use crate::app::App;
 use crate::auth::AuthError;
 use crate::auth::api_keys::{self, MOST};
 
-/// Characters of a key's name.
+/// Maximum length of a key's name, in characters.
 const NAME: usize = 100;
-/// Longest life of a key that ends by itself, in days.
+/// Maximum lifetime of a key that expires, in days.
 const MAX_LIFETIME_DAYS: u32 = 3650;
 const SECONDS_PER_DAY: i64 = 24 * 3600;
 
-/// A key as its person sees it.
+/// A key as its user sees it: everything but the secret.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct KeyView {
     id: ApiKeyId,
+    /// The secret's last characters, by which a user recognises the key.
     name: String,
     hint: String,
     scopes: Vec<Scope>,
@@ -41,24 +42,24 @@ impl From<ApiKey> for KeyView {
     }
 }
 
-/// A key to be made.
+/// Request body of [`create`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewKey {
     name: String,
     scopes: Vec<Scope>,
-    /// Days until it opens nothing any more; never when it is left out.
+    /// Days until the key expires; `None` for never.
     #[serde(default)]
     expires_in_days: Option<u32>,
 }
 
-/// `GET /api/keys`
+/// Lists the user's keys (`GET /api/keys`).
 pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     let keys = app.store.list_api_keys(caller.user).await?.into_iter().map(KeyView::from);
     Ok(Json(json!({ "keys": keys.collect::<Vec<_>>() })))
 }
 
-/// `POST /api/keys`. The answer is the only place where the key stands.
+/// Creates a key (`POST /api/keys`). Only this response contains the secret; the database stores its hash.
 pub async fn create(
     State(app): State<App>,
     caller: SignedIn,
@@ -77,6 +78,7 @@ pub async fn create(
     if days.is_some_and(|days| !(1..=MAX_LIFETIME_DAYS).contains(&days)) {
         return Err(ApiError::BadRequest(format!("expiresInDays must be 1 to {MAX_LIFETIME_DAYS}, or null for never")));
     }
+    // A stolen session must not be able to create a credential that outlives it.
     require_recent_proof(&app, &caller).await?;
     let expires_at = days.map(|days| app.clock.now().plus_seconds(i64::from(days) * SECONDS_PER_DAY));
     let made = api_keys::make(&app, caller.user, name, scopes, expires_at).await.map_err(|error| match error {
@@ -90,12 +92,12 @@ pub async fn create(
     Ok((StatusCode::CREATED, Json(json!({ "key": KeyView::from(key), "secret": secret }))))
 }
 
-/// `DELETE /api/keys`: ends all of them, for a user whose password may have been known to others.
+/// Deletes all keys of the user (`DELETE /api/keys`), for the case that the account was compromised.
 pub async fn end_all(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     Ok(Json(json!({ "ended": app.store.delete_api_keys(caller.user).await? })))
 }
 
-/// `DELETE /api/keys/{id}`
+/// Deletes one key (`DELETE /api/keys/{id}`).
 pub async fn end(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
     let id: ApiKeyId = id.parse().map_err(|_| ApiError::NotFound("key"))?;
     if !app.store.delete_api_key(caller.user, id).await? {

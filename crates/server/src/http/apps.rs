@@ -1,4 +1,5 @@
-//! Apps: their pages, what they ask of their servers, and the sandbox that they are shown in.
+//! `/api/apps` and `/sandbox`: pages of MCP Apps, their requests to their own server, and the sandbox frame around
+//! them.
 
 use axum::Json;
 use axum::extract::State;
@@ -13,12 +14,13 @@ use super::extract::{JsonBody, Named, SignedIn};
 use crate::app::App;
 use crate::tools::apps::{AppCall, AppConsent, AppError, Feature, Frame};
 
-/// The page around an app: it hands messages through, and nothing else.
+/// HTML of the sandbox frame. It relays messages between the web app and the app's inner frame, and does nothing
+/// else.
 const SANDBOX: &str = include_str!("apps/sandbox.html");
-/// Characters of the address of a resource, at most.
+/// Maximum length of a resource URI, in characters.
 const ADDRESS: usize = 2_048;
 
-/// `{serverName, tool}`.
+/// Request body of [`open`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Wanted {
@@ -26,7 +28,7 @@ pub struct Wanted {
     tool: String,
 }
 
-/// The page of a tool, and where it is to be shown.
+/// Returns the page of a tool, the URL of its sandbox frame, and the policies of the frame.
 pub async fn open(
     State(app): State<App>,
     caller: SignedIn,
@@ -37,6 +39,7 @@ pub async fn open(
     let Frame { features, .. } = &page.frame;
     let permissions: Map<String, Value> =
         features.iter().copied().map(Feature::as_str).map(|name| (name.to_owned(), json!({}))).collect();
+    // The policies are sealed into the URL, so the sandbox route needs neither a token nor a lookup.
     let address = format!("/sandbox/{}", page.frame.seal(&app.secrets)?);
     let mut csp = serde_json::to_value(&page.frame).unwrap_or_default();
     if let Some(csp) = csp.as_object_mut() {
@@ -51,7 +54,7 @@ pub async fn open(
     })))
 }
 
-/// `{serverName, name, arguments, consent?: {decision, pin}}`.
+/// Request body of [`call`]. `consent` is the user's decision, after a first call returned `ask`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Call {
@@ -63,7 +66,7 @@ pub struct Call {
     consent: Option<AppConsent>,
 }
 
-/// Calls a tool for an app of the same server, or says what the person is to be asked first.
+/// Calls a tool on behalf of an app of the same server, or returns the approval that the user must give first.
 pub async fn call(
     State(app): State<App>,
     caller: SignedIn,
@@ -82,7 +85,7 @@ pub async fn call(
     }
 }
 
-/// `{serverName, uri}`.
+/// Request body of [`read`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Read {
@@ -90,7 +93,7 @@ pub struct Read {
     uri: String,
 }
 
-/// Reads a resource for an app of the same server.
+/// Reads a resource on behalf of an app of the same server.
 pub async fn read(
     State(app): State<App>,
     caller: SignedIn,
@@ -104,7 +107,7 @@ pub async fn read(
     Ok(Json(json!({ "contents": contents })))
 }
 
-/// The page around an app, under the rules that its address carries.
+/// Serves the sandbox frame with the policies that are sealed in its URL.
 pub async fn sandbox(State(app): State<App>, Named(frame): Named) -> Result<Response, ApiError> {
     let frame = Frame::open(&app.secrets, &frame).ok_or(ApiError::NotFound("app"))?;
     let policy = frame.content_security_policy("'self'", "allow-scripts allow-forms");
@@ -113,6 +116,7 @@ pub async fn sandbox(State(app): State<App>, Named(frame): Named) -> Result<Resp
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (header::CONTENT_SECURITY_POLICY, value(policy)?),
         (HeaderName::from_static("permissions-policy"), value(frame.permissions_policy())?),
+        // Only this page may be framed, and by our own origin alone.
         (header::X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN")),
         (header::X_DNS_PREFETCH_CONTROL, HeaderValue::from_static("off")),
         (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600")),
@@ -120,7 +124,7 @@ pub async fn sandbox(State(app): State<App>, Named(frame): Named) -> Result<Resp
     Ok((headers, SANDBOX).into_response())
 }
 
-/// A connection of the caller, by the name that they gave it.
+/// Returns the caller's connection of this name.
 async fn connection(app: &App, caller: &SignedIn, name: &str) -> Result<Server, ApiError> {
     let servers = app.store.list_servers(caller.user).await?;
     servers.into_iter().find(|server| server.name == name).ok_or(ApiError::NotFound("connection"))

@@ -1,4 +1,4 @@
-//! The page: files that the web build made, inside the binary, already compressed.
+//! The web app's files, embedded in the binary and already compressed by the web build.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -13,22 +13,24 @@ use super::error::ApiError;
 use super::shares::NO_ROBOTS;
 use crate::app::App;
 
+/// The output of the web build. Missing files are allowed so that the server compiles without Node.
 #[derive(RustEmbed)]
 #[folder = "../../web/dist"]
 #[allow_missing = true]
 struct Dist;
 
-/// Hashed files never change.
+/// Cache policy of files with a hash in their name, which never change.
 const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+/// Cache policy of files that change with the version: the browser revalidates by [`etag`].
 const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
-/// The compressed forms that the web build puts beside a file, the smaller one first, and what browsers call them.
+/// File endings of compressed variants, best first, with the name of the content encoding.
 const COMPRESSED: [(&str, &str); 2] = [(".br", "br"), (".gz", "gzip")];
-/// Paths under which there is no screen and no file: whatever is asked there is not found.
+/// API prefixes. Unknown paths below them respond 404 as JSON instead of the web app's page.
 const CALLS: [&str; 7] = ["v1/", "auth/v1/", "rest/v1/", "functions/", "api/", "mcp/", "health/"];
-/// Where the page keeps what the server tells it at start.
+/// Element of `index.html` that receives the server's settings for the web app.
 const BOOT_SLOT: &str = r#"<script type="application/json" id="boot">"#;
 
-/// A file of the page; for every other path the page itself, which knows its own 404 screen.
+/// Serves a file of the web app, and its `index.html` for every other path; the page shows its own 404 screen.
 pub async fn serve(State(app): State<App>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     let reads = method == Method::GET || method == Method::HEAD;
@@ -36,6 +38,7 @@ pub async fn serve(State(app): State<App>, method: Method, uri: Uri, headers: He
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response();
     }
     if !matches!(path, "" | "index.html")
+        // A compressed variant is served under the plain name only, with the right `Content-Encoding`.
         && !COMPRESSED.iter().any(|(ending, _)| path.ends_with(ending))
         && let Some(file) = Dist::get(path)
     {
@@ -45,7 +48,7 @@ pub async fn serve(State(app): State<App>, method: Method, uri: Uri, headers: He
         return ApiError::NotFound("file").into_response();
     }
     let mut response = page(&app);
-    // What a link shows is for those who have the link.
+    // A page opened by a share link must not appear in search engines.
     if uri.query().is_some_and(|query| query.split('&').any(|pair| pair.starts_with("share="))) {
         let (name, value) = NO_ROBOTS;
         response.headers_mut().insert(name, value);
@@ -57,6 +60,7 @@ fn is_call(path: &str) -> bool {
     CALLS.iter().any(|prefix| path.starts_with(prefix))
 }
 
+/// Returns `index.html` with the server's settings in its [`BOOT_SLOT`].
 fn page(app: &App) -> Response {
     let Some(index) = Dist::get("index.html") else {
         let hint = "The page is not built into this binary. Run `cargo xtask run`.";
@@ -84,6 +88,7 @@ fn page(app: &App) -> Response {
     (headers, html).into_response()
 }
 
+/// Returns an embedded file in the best encoding, or 304 if the client has it already.
 fn file_response(path: &str, file: &EmbeddedFile, request: &HeaderMap) -> Response {
     let tag = etag(file);
     let cache = if path.starts_with("assets/") { FOREVER } else { ASK_AGAIN };
@@ -103,7 +108,7 @@ fn file_response(path: &str, file: &EmbeddedFile, request: &HeaderMap) -> Respon
     response
 }
 
-/// The smallest form that the browser takes.
+/// Returns the smallest variant that the client accepts, with its content encoding.
 fn best(path: &str, file: &EmbeddedFile, request: &HeaderMap) -> (Body, Option<&'static str>) {
     let accepted = request.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
     for (ending, encoding) in COMPRESSED {
@@ -117,11 +122,13 @@ fn best(path: &str, file: &EmbeddedFile, request: &HeaderMap) -> (Body, Option<&
 
 fn body_of(data: std::borrow::Cow<'static, [u8]>) -> Body {
     match data {
+        // Release builds embed the files and borrow them without a copy; debug builds read them from the disk.
         std::borrow::Cow::Borrowed(bytes) => Body::from(bytes::Bytes::from_static(bytes)),
         std::borrow::Cow::Owned(bytes) => Body::from(bytes),
     }
 }
 
+/// Returns the file's hash as an entity tag.
 fn etag(file: &EmbeddedFile) -> HeaderValue {
     let hash = URL_SAFE_NO_PAD.encode(file.metadata.sha256_hash());
     HeaderValue::from_str(&format!("\"{hash}\"")).unwrap_or(ASK_AGAIN)

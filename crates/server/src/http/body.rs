@@ -1,5 +1,5 @@
-//! Request bodies: one JSON object, of bounded size. Fields that nobody knows are ignored, so that an older server takes
-//! what a newer page sends.
+//! JSON request bodies of bounded size. Unknown fields are ignored, so that an older server accepts the requests of a
+//! newer web app.
 
 use axum::body::{Body, Bytes};
 use domain::json_shape::JsonShape;
@@ -7,34 +7,34 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error};
 
-/// A body of this size costs little memory, whatever its shape.
+/// Size in bytes below which a body cannot cost much memory, whatever its structure; larger ones are measured first.
 const SMALL_BODY_BYTES: usize = 64 * 1024;
-/// What is said of a text that would take too much memory.
+/// Message for a body whose parsed form would take too much memory.
 pub const TOO_COMPLEX: &str = "it has too many values, or is nested too deep; send less at a time";
 
-/// Why a body could not be read.
+/// Causes for a rejected request body.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BodyError {
-    /// It is longer than allowed.
+    /// The body exceeds the size limit.
     TooLarge,
-    /// The connection ended, or nothing came for too long.
+    /// The client closed the connection, or sent too slowly.
     BrokeOff,
-    /// It is not the JSON that is wanted; says where.
+    /// The body is not the expected JSON. The message names the path within the body.
     NotJson(String),
 }
 
-/// Reads a body of at most `limit` bytes.
+/// Reads and parses a JSON object of at most `limit` bytes.
 pub async fn read<T: DeserializeOwned>(body: Body, limit: usize) -> Result<T, BodyError> {
     parse(&collect(body, limit).await?)
 }
 
-/// The same of a body that may be left out.
+/// Like [`read`], but returns `None` for an empty body.
 pub async fn read_optional<T: DeserializeOwned>(body: Body, limit: usize) -> Result<Option<T>, BodyError> {
     let bytes = collect(body, limit).await?;
     if bytes.is_empty() { Ok(None) } else { parse(&bytes).map(Some) }
 }
 
-/// Reads a body that need not be JSON.
+/// Reads a body of at most `limit` bytes without parsing it.
 pub async fn read_bytes(body: Body, limit: usize) -> Result<Bytes, BodyError> {
     collect(body, limit).await
 }
@@ -47,27 +47,32 @@ async fn collect(body: Body, limit: usize) -> Result<Bytes, BodyError> {
     }
 }
 
-/// Parses a body.
+/// Parses a JSON object. Arrays at the top are rejected.
+///
+/// # Errors
+///
+/// [`BodyError::NotJson`], also for a body that is too deep or has too many values ([`TOO_COMPLEX`]).
 pub fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, BodyError> {
     let text = text(bytes)?;
+    // A megabyte of `[[],[],…]` would parse into a tree of many times its size.
     if bytes.len() > SMALL_BODY_BYTES && !JsonShape::measure(text).is_acceptable() {
         return Err(BodyError::NotJson(TOO_COMPLEX.to_owned()));
     }
     read_value(text)
 }
 
-/// Returns a body as a text that is no list.
+/// Returns the body as text, and rejects a top-level array and bytes that are not UTF-8.
 pub fn text(bytes: &[u8]) -> Result<&str, BodyError> {
     let not_json = |error: serde_json::Error| BodyError::NotJson(error.to_string());
-    // A derived decoder would take a list for the fields in their order.
+    // serde's derived decoders would accept an array as a struct's fields in order.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return Err(not_json(serde_json::Error::custom("expected an object, not a list")));
     }
-    // Of fields that are ignored, the decoder does not look at the bytes.
+    // The decoder skips ignored fields without checking their encoding, so it is checked here.
     str::from_utf8(bytes).map_err(|error| not_json(serde_json::Error::custom(error)))
 }
 
-/// Parses the text of a body whose values may be many, because none of them is kept.
+/// Parses text without the check for complexity: for types that store few of the values.
 pub fn read_value<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, BodyError> {
     let not_json = |error: serde_json::Error| BodyError::NotJson(error.to_string());
     let mut json = serde_json::Deserializer::from_str(text);

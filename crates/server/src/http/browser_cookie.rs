@@ -1,27 +1,28 @@
-//! Cookies that tie something which leads away from the page and back to the browser in which it was begun, so that nobody
-//! can end it in another person's.
+//! Cookies that bind a redirect flow (signing in to an MCP server, linking Google Drive) to the browser that began
+//! it, so that an attacker cannot complete their own flow in another user's browser.
 
 use axum::http::{HeaderMap, header};
 
 use crate::app::App;
 
-/// One such cookie.
+/// A cookie of one redirect flow.
 pub struct BrowserCookie {
-    /// Its name.
+    /// Name of the cookie.
     pub name: &'static str,
-    /// The path below which the browser shows it.
+    /// Path prefix of the requests that carry the cookie.
     pub path: &'static str,
 }
 
 impl BrowserCookie {
-    /// The value of a `Set-Cookie` header that lasts for so many seconds; none end it.
+    /// Returns a `Set-Cookie` header value that lasts for `seconds`; zero deletes the cookie.
     pub fn set(&self, app: &App, value: &str, seconds: i64) -> String {
         let Self { name, path } = self;
+        // `Lax`, not `Strict`: the flow ends with a navigation that comes from another site.
         let secure = if app.site_url.scheme() == "https" { "; Secure" } else { "" };
         format!("{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
     }
 
-    /// The value that the browser shows.
+    /// Returns the cookie's value in a request.
     pub fn read<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
         let mut pairs = cookies.flat_map(|line| line.split(';'));

@@ -1,4 +1,4 @@
-//! A person's connections and how they are doing.
+//! `/api/connections`: the user's MCP connections and their live status.
 
 use axum::Json;
 use axum::extract::State;
@@ -11,14 +11,15 @@ use super::extract::{JsonBody, Named, SignedIn};
 use crate::app::App;
 use crate::tools::{ConnectionDetails, ConnectionView, Edit, EditError};
 
-/// All of them. Those that nobody has asked yet are asked in the background; `/api/events` tells what comes of it.
+/// Lists the user's connections. Those that were never connected are connected in the background, and `/api/events`
+/// reports the result.
 pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     app.tools.wake(&app, caller.user).await?;
     let connections = app.tools.list(&app, caller.user).await?;
     Ok(Json(json!({ "connections": connections })))
 }
 
-/// One of them, with everything that is known of it.
+/// Returns one connection with its details: tools, server information and health.
 pub async fn show(
     State(app): State<App>,
     caller: SignedIn,
@@ -28,7 +29,7 @@ pub async fn show(
     Ok(Json(app.tools.details(&app, caller.user, &server).await?))
 }
 
-/// Changes its name, its headers, or which of its tools are switched on.
+/// Changes a connection's name, headers or enabled tools.
 pub async fn change(
     State(app): State<App>,
     caller: SignedIn,
@@ -45,7 +46,7 @@ pub async fn change(
     })
 }
 
-/// Connects to one server anew and waits for what comes of it.
+/// Reconnects to the server and waits for the result.
 pub async fn refresh(
     State(app): State<App>,
     caller: SignedIn,
@@ -55,7 +56,7 @@ pub async fn refresh(
     Ok(Json(app.tools.refresh(&app, caller.user, &server).await))
 }
 
-/// Lists the tools of one server again and waits for what comes of it.
+/// Lists the server's tools again and waits for the result.
 pub async fn list_again(
     State(app): State<App>,
     caller: SignedIn,
@@ -65,7 +66,11 @@ pub async fn list_again(
     Ok(Json(app.tools.list_again(&app, caller.user, &server).await))
 }
 
-/// The connection of that id, if it is the caller's.
+/// Returns the caller's connection of this id.
+///
+/// # Errors
+///
+/// 404 if the id is invalid or the connection belongs to another user.
 pub(super) async fn own_server(app: &App, caller: &SignedIn, id: &str) -> Result<Server, ApiError> {
     let id: ServerId = id.parse().map_err(|_| not_found())?;
     app.store.get_server(caller.user, id).await?.ok_or_else(not_found)

@@ -1,6 +1,6 @@
-//! Pages of other origins that may use the APIs which the official clients speak: those of `CHAT_CORS_ORIGINS`.
+//! CORS for the Supabase-compatible APIs: admits web pages of the origins in `CHAT_CORS_ORIGINS`.
 //!
-//! Who calls is told by a bearer token, never by a cookie, so browsers are not asked to send credentials.
+//! Callers are identified by a bearer token, never by a cookie, so credentials are not allowed.
 
 use std::sync::Arc;
 
@@ -12,26 +12,27 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::config::Origin;
 
+/// Paths that other origins may call.
 const PATHS: [&str; 4] = ["/auth/v1/", "/rest/v1/", "/functions/v1/", "/.well-known/jwks.json"];
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
 
-/// What the official clients send.
+/// Request headers that the official clients send.
 const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
     "accept, accept-profile, apikey, authorization, content-profile, content-type, last-event-id, prefer, \
      x-client-info, x-region, x-retry-count, x-supabase-api-version",
 );
 
-/// What they read, and how long to wait.
+/// Response headers that the official clients read, and `Retry-After`.
 const RESPONSE_HEADERS: HeaderValue = HeaderValue::from_static(
     "content-range, link, location, preference-applied, retry-after, x-relay-error, x-sb-error-code, \
      x-supabase-api-version, x-total-count",
 );
 
-/// How long a browser may keep the answer to a preflight, in seconds; two hours are the most that Chromium does.
+/// Seconds for which a browser may cache a preflight response. Chromium's maximum is two hours.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 
-/// Lets pages of these origins in. Without any, nothing changes.
+/// Adds CORS headers for these origins. Without origins, the routes are unchanged.
 pub fn allow(routes: Router, origins: &[Origin]) -> Router {
     if origins.is_empty() {
         return routes;
@@ -39,6 +40,7 @@ pub fn allow(routes: Router, origins: &[Origin]) -> Router {
     routes.layer(from_fn_with_state(Arc::from(origins), share))
 }
 
+/// Answers preflight requests of configured origins and marks the responses of other requests for them.
 async fn share(State(origins): State<Arc<[Origin]>>, request: Request, next: Next) -> Response {
     if !PATHS.iter().any(|path| request.uri().path().starts_with(path)) {
         return next.run(request).await;
@@ -50,7 +52,7 @@ async fn share(State(origins): State<Arc<[Origin]>>, request: Request, next: Nex
     let mut response =
         if asks && known.is_some() { StatusCode::NO_CONTENT.into_response() } else { next.run(request).await };
     let headers = response.headers_mut();
-    // The answer to one origin must not be kept for another.
+    // A cache must not serve the response of one origin to another.
     headers.append(header::VARY, HeaderValue::from_static("origin"));
     if let Some(origin) = known {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);

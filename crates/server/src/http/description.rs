@@ -1,7 +1,7 @@
-//! `GET /api/openapi.json`: the API in OpenAPI 3.1.
+//! `GET /api/openapi.json`: the API as an OpenAPI 3.1 document.
 //!
-//! What a call takes and gives back is written by hand, one file a section. Which calls there are and who may call them
-//! comes from the route table, so it cannot be wrong.
+//! Request and response shapes are maintained in one JSON file per section. Paths, methods and authentication come
+//! from the route table, and a test compares both.
 
 use axum::Json;
 use http::Method;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::error::ApiError;
 use super::route::{Access, Entry};
 
-/// The sections, by the beginning of their paths. The last one that fits is a route's own.
+/// The description of each section by path prefix. The last matching prefix is the section of a route.
 const SECTIONS: [(&str, &str); 9] = [
     ("/", include_str!("description/root.json")),
     ("/auth/v1", include_str!("description/auth.json")),
@@ -24,29 +24,29 @@ const SECTIONS: [(&str, &str); 9] = [
     ("/mcp", include_str!("description/mcp.json")),
 ];
 
-/// A section as it is written.
+/// A section's description file.
 #[derive(Deserialize)]
 struct Section {
-    /// What it is for.
+    /// Text of the section's tag.
     description: String,
-    /// Every answer that is no success: an OpenAPI response.
+    /// OpenAPI response of every error.
     refusal: Value,
-    /// Calls by path and method.
+    /// OpenAPI operations by path and method.
     paths: Map<String, Value>,
-    /// Shapes by name.
+    /// Schemas by name.
     schemas: Map<String, Value>,
-    /// Answers that several calls give, by name.
+    /// Responses that several operations share, by name.
     #[serde(default)]
     responses: Map<String, Value>,
 }
 
-/// `GET /openapi.json`
+/// Returns the OpenAPI document.
 pub async fn show() -> Result<Json<Value>, ApiError> {
     let document = document(&super::entries()).map_err(|error| ApiError::Internal(error.into()))?;
     Ok(Json(document))
 }
 
-/// The calls that are written down: path and method.
+/// Returns path and method of every described operation, for the test that compares them with the route table.
 pub fn written() -> serde_json::Result<Vec<(String, Method)>> {
     let mut written = Vec::new();
     for (_, text) in SECTIONS {
@@ -59,7 +59,7 @@ pub fn written() -> serde_json::Result<Vec<(String, Method)>> {
     Ok(written)
 }
 
-/// The whole document, for these routes.
+/// Builds the document for these routes.
 fn document(entries: &[Entry]) -> serde_json::Result<Value> {
     let (mut paths, mut schemas, mut responses, mut tags) = (Map::new(), Map::new(), Map::new(), Vec::new());
     for (prefix, text) in SECTIONS {
@@ -67,6 +67,7 @@ fn document(entries: &[Entry]) -> serde_json::Result<Value> {
         tags.push(json!({ "name": prefix, "description": section.description }));
         for entry in entries.iter().filter(|entry| section_of(&entry.path) == prefix) {
             let method = entry.method.as_str().to_lowercase();
+            // The undescribed route is left out here; the test reports it.
             let Some(call) = section.paths.get(&entry.path).and_then(|calls| calls.get(&method)) else { continue };
             paths.entry(&entry.path).or_insert_with(|| json!({}))[method] =
                 completed(call.clone(), entry, prefix, &section);
@@ -104,12 +105,13 @@ fn document(entries: &[Entry]) -> serde_json::Result<Value> {
     }))
 }
 
+/// Returns the prefix of the section that a path belongs to.
 fn section_of(path: &str) -> &'static str {
     let fits = |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     SECTIONS.iter().rev().map(|(prefix, _)| *prefix).find(|prefix| fits(prefix)).unwrap_or("/")
 }
 
-/// A call with what all calls have.
+/// Adds to an operation what all of its section share: tag, security, the error response and the path parameters.
 fn completed(mut call: Value, entry: &Entry, tag: &str, section: &Section) -> Value {
     call["tags"] = json!([tag]);
     call["security"] = security(entry.access);
@@ -128,6 +130,7 @@ fn completed(mut call: Value, entry: &Entry, tag: &str, section: &Section) -> Va
     call
 }
 
+/// Returns the OpenAPI security requirement of a route.
 fn security(access: Access) -> Value {
     match access {
         Access::Anyone => json!([]),

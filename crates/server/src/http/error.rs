@@ -1,5 +1,5 @@
-//! Errors of `/api` and `/functions`: `{error: {code, message}}` with a stable code and words for people. The auth and
-//! data APIs speak the shapes of their own protocols.
+//! Errors of `/api` and `/functions`: `{error: {code, message}}` with a stable code and a message for users. The auth
+//! and rest APIs have the error shapes of their own protocols.
 
 use std::any::Any;
 
@@ -8,114 +8,114 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-/// What a caller is told when something cannot be done.
+/// An error response: its variant determines status and code.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// The request is not what the route takes.
+    /// The request does not have the shape that the route expects (400).
     #[error("{0}")]
     BadRequest(String),
-    /// The body is larger than anybody needs.
+    /// The body exceeds the limit that all routes share (413).
     #[error("the body is larger than {} MiB", super::BODY_LIMIT / (1024 * 1024))]
     TooLarge,
-    /// What was sent is larger than there is room for.
+    /// The request exceeds a limit of this route, such as the storage quota (413).
     #[error("{message}")]
     TooLargeFor {
-        /// Stable word.
+        /// Stable code.
         code: &'static str,
-        /// For people.
+        /// Message for users.
         message: String,
     },
-    /// What was sent is of a kind that is not taken.
+    /// The media type is not supported (415).
     #[error("{0}")]
     UnsupportedKind(String),
-    /// No or no valid access token.
+    /// The access token is missing or invalid (401).
     #[error("sign in first")]
     Unauthorized,
-    /// A sign-in without the second factor that its person has.
+    /// The session lacks the second factor that its user has (403).
     #[error("sign in with your second factor first")]
     NeedsFactor,
-    /// The last proof of identity of the sign-in is too old for this.
+    /// The session's last proof of identity is too old for this operation (403).
     #[error("confirm that it is you: this change requires reauthentication")]
     NeedsReauthentication,
-    /// The request names a host that is not this server.
+    /// The `Host` header names a host that is not configured (403).
     #[error("this server is not known by this name; add the name to CHAT_ALLOWED_HOSTS, or set CHAT_SITE_URL")]
     UnknownHost,
-    /// No such thing, or it belongs to somebody else.
+    /// The resource does not exist or belongs to another user (404). The value names its kind.
     #[error("{0} not found")]
     NotFound(&'static str),
-    /// The path is there, for another method.
+    /// The path exists, but not for this method (405).
     #[error("this call takes another method")]
     MethodNotAllowed,
-    /// It cannot be done in the present state.
+    /// The operation conflicts with the current state (409).
     #[error("{message}")]
     Conflict {
-        /// Stable word.
+        /// Stable code.
         code: &'static str,
-        /// For people.
+        /// Message for users.
         message: String,
     },
-    /// The request is well formed and asks for something that is not there.
+    /// The request is well-formed but refers to something that does not exist (422).
     #[error("{message}")]
     Unprocessable {
-        /// Stable word.
+        /// Stable code.
         code: &'static str,
-        /// For people.
+        /// Message for users.
         message: String,
     },
-    /// The caller has too much going on at once.
+    /// The caller reached a concurrency limit of their own (429).
     #[error("{message}")]
     TooMany {
-        /// Stable word.
+        /// Stable code.
         code: &'static str,
-        /// For people.
+        /// Message for users.
         message: String,
     },
-    /// The person has used what they may use of models today.
+    /// The user has exhausted a usage quota (429).
     #[error("{message}")]
     Spent {
-        /// For people.
+        /// Message for users.
         message: String,
-        /// Seconds until they may again.
+        /// Seconds until the quota allows requests again.
         retry_after: u64,
     },
-    /// Too many tries to prove who one is.
+    /// Too many attempts to prove an identity (429).
     #[error("Too many tries. Wait for {retry_after} seconds.")]
     TooManyTries {
-        /// Seconds until the next try.
+        /// Seconds until the next attempt.
         retry_after: u64,
     },
-    /// Everybody together has.
+    /// A concurrency limit of the whole server is reached (503).
     #[error("the server has as much to do as it can; try again soon")]
     Overloaded,
-    /// A server that we asked failed.
+    /// A remote server failed (502).
     #[error("{message}")]
     Upstream {
-        /// Stable word.
+        /// Stable code.
         code: &'static str,
-        /// For people.
+        /// Message for users.
         message: String,
     },
-    /// The database cannot be reached.
+    /// The database is unreachable (503).
     #[error("the server cannot reach its database; try again soon")]
     Outage(#[source] anyhow::Error),
-    /// A fault of ours. The words stay in the log.
+    /// An internal error (500). Its cause is only logged.
     #[error("something went wrong on the server")]
     Internal(#[source] anyhow::Error),
 }
 
-/// Seconds after which it is worth another try when the database could not be reached.
+/// Seconds in `Retry-After` when the database is unreachable.
 pub const OUTAGE_RETRY: u64 = 5;
 
-/// The same when there is too much at once.
+/// Seconds in `Retry-After` when a concurrency limit is reached.
 pub const BUSY_RETRY: u64 = 5;
 
-/// Whether something failed because the database cannot be reached.
+/// Returns whether any cause in the chain is an unreachable database.
 pub fn is_outage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref::<store::Error>().is_some_and(store::Error::is_outage))
 }
 
 impl ApiError {
-    /// The status on the wire.
+    /// Returns the HTTP status.
     pub fn status(&self) -> StatusCode {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
@@ -134,7 +134,7 @@ impl ApiError {
         }
     }
 
-    /// The stable word for programs.
+    /// Returns the stable code for API clients.
     pub fn code(&self) -> &'static str {
         match self {
             Self::BadRequest(_) => "bad_request",
@@ -144,6 +144,7 @@ impl ApiError {
             Self::NeedsFactor => "insufficient_aal",
             Self::NeedsReauthentication => "reauthentication_needed",
             Self::UnknownHost => "unknown_host",
+            // The specification names this code; other resources share one.
             Self::NotFound("session") => "session_not_found",
             Self::NotFound(_) => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
@@ -160,14 +161,14 @@ impl ApiError {
         }
     }
 
-    /// Logs a fault of ours, once, where it is answered.
+    /// Logs the cause of an internal error. It is called once, where the response is made.
     pub fn log(&self) {
         if let Self::Internal(source) | Self::Outage(source) = self {
             tracing::error!(error = format!("{source:#}"), "request failed");
         }
     }
 
-    /// Adds what belongs in the headers.
+    /// Adds `Retry-After` where a later attempt can succeed.
     pub fn decorate(&self, mut response: Response) -> Response {
         let retry_after = match self {
             Self::Spent { retry_after, .. } | Self::TooManyTries { retry_after } => *retry_after,
@@ -203,17 +204,17 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// For paths that do not exist.
+/// Responds 404 for paths that do not exist.
 pub async fn no_such_route() -> ApiError {
     ApiError::NotFound("route")
 }
 
-/// For methods that a path does not take.
+/// Responds 405 for methods that a path does not accept.
 pub async fn method_not_allowed() -> ApiError {
     ApiError::MethodNotAllowed
 }
 
-/// A panic in a handler costs its caller the answer, and nobody else anything.
+/// Responds 500 after a panic in a handler. Other requests are not affected.
 pub fn after_panic(_panic: Box<dyn Any + Send + 'static>) -> Response {
     ApiError::Internal(anyhow::anyhow!("a handler panicked")).into_response()
 }

@@ -1,4 +1,4 @@
-//! News for an open page.
+//! `GET /api/events`: the user's event stream, which every open web app follows.
 
 use std::iter;
 
@@ -13,12 +13,12 @@ use super::sse;
 use crate::app::App;
 use crate::events::Event;
 
-/// Follows a user's events, as long as their sign-in is open. The first ones tell the state of each turn that goes on. A
-/// page that falls too far behind is cut off; it connects again and loads afresh.
+/// Streams the user's events while the session is valid. The first events report the state of each running turn. A
+/// subscriber that falls too far behind is disconnected; it reconnects and reloads.
 pub async fn follow(State(app): State<App>, caller: SignedIn) -> Result<Response, ApiError> {
     let place = sse::place(&app, caller.user)?;
     let receiver = app.events.subscribe(caller.user);
-    // Read after the subscription: what changes from here on is among the events that follow.
+    // Read after subscribing: a turn that changes in between is reported by an event.
     let turns = app.runs.list_running(&app, caller.user).await?;
     let stopping = app.tasks.shutdown_token().clone();
     let hello = iter::once(Bytes::from_static(b": hello\n\n"));
@@ -28,6 +28,7 @@ pub async fn follow(State(app): State<App>, caller: SignedIn) -> Result<Response
         let (mut receiver, app, caller) = state?;
         let event = receiver.recv().await.ok()?;
         let frame = frame_of(&event);
+        // A revoked session is announced by this event, so only then is the database asked.
         let goes_on = *event != *Event::DEVICES || is_open(&app, &caller).await;
         Some((frame, goes_on.then_some((receiver, app, caller))))
     });
@@ -38,7 +39,7 @@ fn frame_of(event: &str) -> Bytes {
     Bytes::from(format!("data: {event}\n\n"))
 }
 
-/// Whether a sign-in still opens this stream. When nobody can say, it does not.
+/// Returns whether the caller's session may still receive events. A failed check counts as no.
 async fn is_open(app: &App, caller: &SignedIn) -> bool {
     let standing = app.store.get_standing(caller.user, caller.session).await;
     matches!(standing, Ok(Some(standing)) if !standing.lacks_factor)

@@ -1,5 +1,5 @@
-//! Everything of a person, or one chat, as one JSON file, read and sent in pieces: no matter how much there is, a few rows
-//! of it are in memory at a time.
+//! Exports of all data of a user, or of one chat, as one JSON document that is generated while it is sent: a few rows
+//! are in memory at a time, however large it is.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -33,19 +33,19 @@ use crate::app::App;
 use crate::chats::file::{FileOfFile, VERSION};
 use crate::chats::markdown;
 
-/// Rows that are read at once. A message can be large.
+/// Number of rows per query. A message can be large, so few are held at a time.
 const ROWS: u64 = 20;
 
-/// Messages of a Markdown document.
+/// Maximum number of messages in a Markdown document, which is built in memory.
 const MESSAGES: i64 = 100_000;
 
-/// `GET /api/account/export`
+/// Streams all data of the user as JSON (`GET /api/account/export`).
 pub async fn everything(State(app): State<App>, caller: SignedIn) -> Result<Response, ApiError> {
     let user = app.store.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
     let profile = serde_json::to_string(&UserBody::from(user)).map_err(|error| ApiError::Internal(error.into()))?;
     let providers = app.store.list_model_providers(caller.user).await?;
     let providers: Vec<String> = providers.iter().map(provider_row).collect();
-    // A row for each model and day: few enough to be read at once.
+    // One row per model and day: few enough to be read at once.
     let usage = app.store.costs_by_day(caller.user, Timestamp(0), Timestamp(i64::MAX)).await?.into_iter();
     let usage = usage.map(|day| serde_json::to_string(&DayView::from(day))).collect::<serde_json::Result<Vec<_>>>();
     let usage = usage.map_err(|error| ApiError::Internal(error.into()))?;
@@ -58,7 +58,7 @@ pub async fn everything(State(app): State<App>, caller: SignedIn) -> Result<Resp
     stream_of(app, caller.user, head, Step::Connections(Cursor::default())).await
 }
 
-/// A provider of models that the person has added: where it is, and nothing of its key.
+/// Returns a user's model provider as JSON. The key is left out.
 fn provider_row(provider: &ModelProvider) -> String {
     let ModelProvider { id, slug, name, kind, base_url, secret, created_at, .. } = provider;
     let has_key = secret.is_some();
@@ -66,14 +66,14 @@ fn provider_row(provider: &ModelProvider) -> String {
         .to_string()
 }
 
-/// The form of one chat.
+/// Query of [`chat`]: `json` (the default) or `markdown`.
 #[derive(Debug, Deserialize)]
 pub struct Form {
     #[serde(default)]
     format: Option<String>,
 }
 
-/// `GET /api/sessions/{id}/export?format=`
+/// Streams one chat as JSON or returns it as Markdown (`GET /api/sessions/{id}/export?format=`).
 pub async fn chat(
     State(app): State<App>,
     caller: SignedIn,
@@ -96,12 +96,13 @@ pub async fn chat(
     }
 }
 
-/// The beginning of a file, up to what is in it.
+/// Returns the beginning of the JSON document: format, version and date, without the closing brace.
 fn about(app: &App) -> String {
     let about = json!({ "format": "ai-chat-mcp-export", "version": VERSION, "exportedAt": app.clock.now() });
     about.to_string().trim_end_matches('}').to_owned()
 }
 
+/// Returns the headers of a download whose file name contains the date.
 fn file_headers(kind: &str, name: &str, ending: &str, now: Timestamp) -> [(header::HeaderName, String); 3] {
     [
         (header::CONTENT_TYPE, kind.to_owned()),
@@ -110,12 +111,15 @@ fn file_headers(kind: &str, name: &str, ending: &str, now: Timestamp) -> [(heade
     ]
 }
 
+/// Streams `head` and then the document from `first` on.
 async fn stream_of(app: App, owner: UserId, head: String, first: Step) -> Result<Response, ApiError> {
     let marks = app.store.list_marks(owner).await?.into_iter().map(|(chat, marks)| (chat.to_string(), marks));
     let marks: HashMap<String, Marks> = marks.collect();
     let name = if matches!(first, Step::OneChat(_)) { "chat" } else { "export" };
     let headers = file_headers("application/json", name, "json", app.clock.now());
     let writer = Writer { app, owner, marks, next: VecDeque::from([first]) };
+    // The status has been sent by the time an error occurs. Ending the body with an error breaks the connection, so
+    // that the client does not take the document for complete.
     let pieces = stream::unfold(Some(writer), |writer| async {
         let mut writer = writer?;
         match writer.piece().await {
@@ -131,28 +135,28 @@ async fn stream_of(app: App, owner: UserId, head: String, first: Step) -> Result
     Ok((headers, Body::from_stream(body)).into_response())
 }
 
-/// Where in a table the file is.
+/// Position in a table.
 #[derive(Debug, Default)]
 struct Cursor {
     /// The row that was written last.
     last: Option<Row>,
 }
 
-/// What tells where a row stands among the others.
+/// The columns by which rows are ordered.
 #[derive(Debug, Clone, Deserialize)]
 struct Row {
     id: String,
     created_at: String,
 }
 
-/// What is to be written next.
+/// The next part of the document to write.
 #[derive(Debug)]
 enum Step {
     Connections(Cursor),
     Chats(Cursor),
-    /// This chat alone.
+    /// A single chat.
     OneChat(ChatId),
-    /// One chat; its messages follow.
+    /// The row of a chat; its messages follow.
     Chat {
         row: String,
         first: bool,
@@ -161,11 +165,11 @@ enum Step {
         chat: String,
         cursor: Cursor,
     },
-    /// What is on the other branches of a chat.
+    /// The messages of a chat's other branches.
     Branches {
         chat: String,
     },
-    /// The files of a chat.
+    /// The list of a chat's files.
     Files {
         chat: String,
     },
@@ -176,16 +180,18 @@ enum Step {
     Text(&'static str),
 }
 
+/// Generator of the document's chunks. A stack of [`Step`]s stands for the nesting, so that only a few rows are in
+/// memory however large the document is.
 struct Writer {
     app: App,
     owner: UserId,
-    /// By the chat's id.
+    /// Pinned and archived flags, by chat id.
     marks: HashMap<String, Marks>,
     next: VecDeque<Step>,
 }
 
 impl Writer {
-    /// The next piece of the file; `None` after its end.
+    /// Returns the next chunk of the document; `None` after the end. An empty chunk is possible.
     async fn piece(&mut self) -> anyhow::Result<Option<Bytes>> {
         let Some(step) = self.next.pop_front() else { return Ok(None) };
         let text = match step {
@@ -206,6 +212,7 @@ impl Writer {
                     return Ok(Some(Bytes::from_static(b"]}\n")));
                 };
                 self.next.push_front(Step::Chats(Cursor { last: Some(last) }));
+                // Pushed in reverse: each chat with its messages is written before the next page of chats.
                 for (index, row) in rows.into_iter().enumerate().rev() {
                     self.next.push_front(Step::Chat { row, first: first && index == 0 });
                 }
@@ -221,6 +228,8 @@ impl Writer {
             }
             Step::Chat { row, first } => {
                 let chat = serde_json::from_str::<Row>(&row)?.id;
+                // The row of the database is the object to which the other fields are added, so its closing brace
+                // goes.
                 let open = row.strip_suffix('}').context("a row is an object")?;
                 let marks = self.marks.get(&chat).copied().unwrap_or_default();
                 let pinned = if marks.pinned { ",\"pinned\":true" } else { "" };
@@ -265,7 +274,7 @@ impl Writer {
                 ",\"files\":[".to_owned()
             }
             Step::File { file, first } => {
-                // One that has gone meanwhile is a file of nothing.
+                // A file that was deleted since the listing is exported as an empty one.
                 let bytes = self.app.store.get_file_bytes(self.owner, file.id).await?.unwrap_or_default();
                 let row = serde_json::to_string(&FileOfFile { file, bytes: STANDARD.encode(bytes) })?;
                 format!("{}{row}", separator(first))
@@ -274,13 +283,14 @@ impl Writer {
         Ok(Some(text.into()))
     }
 
-    /// The next rows of the owner, oldest first.
+    /// Returns the owner's next rows after `cursor`, oldest first.
     async fn rows(&self, table: Table, chat: Option<&str>, cursor: &Cursor) -> anyhow::Result<Vec<String>> {
         let test = |column: &str, comparison, value: &str| {
             Filter::Test(column.to_owned(), Test::Compare(comparison, value.to_owned()))
         };
         let mut filters: Vec<Filter> =
             chat.into_iter().map(|chat| test("session_id", Comparison::Equal, chat)).collect();
+        // Keyset pagination: creation times are not unique, so the id breaks ties, and no row is skipped or repeated.
         if let Some(Row { id, created_at }) = &cursor.last {
             let same_time =
                 vec![test("created_at", Comparison::Equal, created_at), test("id", Comparison::Greater, id)];
@@ -298,7 +308,7 @@ impl Writer {
     }
 }
 
-/// A message of another branch, as the data API would tell of it, and what it stands after.
+/// Returns a message of another branch in the columns of the rest API, with its parent.
 fn branch_row(row: &AsideMessage) -> serde_json::Result<String> {
     #[derive(Serialize)]
     struct Written<'a> {
@@ -329,10 +339,12 @@ fn branch_row(row: &AsideMessage) -> serde_json::Result<String> {
     })
 }
 
+/// Returns the position of the last row.
 fn last_of(rows: &[String]) -> serde_json::Result<Option<Row>> {
     rows.last().map(|row| serde_json::from_str(row)).transpose()
 }
 
+/// Joins rows by commas. `first` says that the list is still empty.
 fn listed(rows: &[String], first: bool) -> String {
     let mut text = String::new();
     for (index, row) in rows.iter().enumerate() {
@@ -342,11 +354,12 @@ fn listed(rows: &[String], first: bool) -> String {
     text
 }
 
+/// Returns the separator before an element of a list.
 fn separator(first: bool) -> &'static str {
     if first { "\n" } else { ",\n" }
 }
 
-/// The day of a moment, UTC.
+/// Returns the date of `now` in UTC, as `YYYY-MM-DD`.
 fn date_of(now: Timestamp) -> String {
     now.to_rfc3339().chars().take_while(|character| *character != 'T').collect()
 }

@@ -1,4 +1,4 @@
-//! Who is asking.
+//! Extractors that all routes share: the caller, the body, the path and the query.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -15,13 +15,13 @@ use crate::auth::refusal::INSUFFICIENT_AAL;
 use crate::http::body::{self, BodyError};
 use crate::http::error::ApiError;
 
-/// A signed-in person: the access token is ours, has not expired, its session still exists, and was made with
-/// the person's second factor where they have one.
+/// A signed-in user, extracted from the access token. The token is valid, its session exists, and the second factor
+/// is verified if the user has one.
 #[derive(Debug, Clone)]
 pub struct SignedIn {
-    /// The person.
+    /// The user.
     pub user: UserId,
-    /// The sign-in.
+    /// The session (sign-in) that the token belongs to.
     pub session: AuthSessionId,
 }
 
@@ -35,6 +35,8 @@ impl FromRequestParts<App> for SignedIn {
     }
 }
 
+/// Maps a failed token check to a response. The cause is not disclosed, except for a missing second factor, which the
+/// web app asks for.
 fn unverified(error: AuthError) -> ApiError {
     match error {
         AuthError::Internal(error) => error.into(),
@@ -43,7 +45,7 @@ fn unverified(error: AuthError) -> ApiError {
     }
 }
 
-/// The token of `Authorization: Bearer …`.
+/// Returns the token of an `Authorization: Bearer …` header.
 pub fn bearer(parts: &Parts) -> Option<&str> {
     let value = parts.headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
@@ -52,16 +54,17 @@ pub fn bearer(parts: &Parts) -> Option<&str> {
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Returns the address that a request came from: see [`client_address`].
+/// Returns the client's network address; see [`client_address`] for the rules about proxies.
 pub fn address_of_request(extensions: &Extensions, headers: &HeaderMap, trusted: &[TrustedProxy]) -> IpAddr {
     let peer = extensions.get::<ConnectInfo<SocketAddr>>();
+    // The server always sets `ConnectInfo`; only handlers called directly in tests lack it.
     let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
-    // What is no text is no address either.
+    // A header that is not text becomes an invalid address, and `client_address` must see that it exists.
     let forwarded = headers.get_all(FORWARDED_FOR).iter().map(|value| value.to_str().unwrap_or_default());
     client_address(peer, forwarded, trusted)
 }
 
-/// A JSON body; what is wrong with it is said in the house's own shape.
+/// A JSON body of at most 2 MiB. A bad body is rejected with an [`ApiError`].
 #[derive(Debug)]
 pub struct JsonBody<T>(pub T);
 
@@ -77,7 +80,7 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     }
 }
 
-/// The one thing that varies in the path. Bytes that are no text name nothing.
+/// The only path parameter. A value that is not UTF-8 responds 404.
 #[derive(Debug)]
 pub struct Named(pub String);
 
@@ -92,7 +95,7 @@ impl FromRequestParts<App> for Named {
     }
 }
 
-/// The two things that vary in the path.
+/// The two path parameters, in their order in the path.
 #[derive(Debug)]
 pub struct NamedTwo(pub String, pub String);
 
@@ -107,7 +110,7 @@ impl FromRequestParts<App> for NamedTwo {
     }
 }
 
-/// The query; what is wrong with it is said in the house's own shape.
+/// The parsed query string. A bad query is rejected with an [`ApiError`].
 #[derive(Debug)]
 pub struct Query<T>(pub T);
 

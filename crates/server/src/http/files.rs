@@ -1,4 +1,4 @@
-//! `/v1/files`: what people attach to messages, what tools gave back, and pictures that models made.
+//! `/v1/files`: files attached to messages, files that tools returned, and images that models generated.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -23,15 +23,15 @@ use crate::app::App;
 use crate::files::{self, FileError, LARGEST};
 use crate::places::{Full, Place};
 
-/// What is in a file is drawn or saved and nothing else: not run, not framed, not taken for a page.
+/// Content security policy of every file: a browser may display or save it, but not run it or frame anything in it.
 const POLICY: &str = "default-src 'none'; sandbox";
-/// What browsers draw; everything else is saved.
+/// Media types that are served inline. All others are downloaded.
 const DRAWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// Bytes that are handed on at a time.
+/// Size of the chunks of a response body, in bytes.
 const PIECE: usize = 64 * 1024;
 
-/// The routes below `/v1/files`, in the house's own shape.
+/// Returns the routes below `/v1/files`, whose errors are [`ApiError`]s.
 pub fn section() -> Section {
     let routes = [
         post("/", Access::SignedIn, create),
@@ -54,18 +54,18 @@ impl From<FileError> for ApiError {
     }
 }
 
-/// Beside the bytes.
+/// Query parameters of an upload.
 #[derive(Debug, Deserialize)]
 pub struct About {
-    /// What the file is called.
+    /// Name of the file.
     #[serde(default)]
     name: Option<String>,
-    /// The temporary chat that it is for: what is attached there is not written down either.
+    /// The temporary chat that the file is for. Its files are held in memory and never stored.
     #[serde(default, rename = "sessionId")]
     session_id: Option<ChatId>,
 }
 
-/// A file that was taken.
+/// Response to an upload.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Taken {
@@ -75,7 +75,7 @@ pub struct Taken {
     size: u64,
 }
 
-/// `POST /v1/files?name=`
+/// Stores an uploaded file (`POST /v1/files?name=`).
 async fn create(
     State(app): State<App>,
     caller: SignedIn,
@@ -83,7 +83,7 @@ async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Json<Taken>), ApiError> {
-    // Each is in memory as a whole.
+    // A whole upload is held in memory, so the number of simultaneous ones is limited.
     let _place = app.uploads.take(caller.user).map_err(|full| match full {
         Full::Own => {
             let message = "as many of your files are being taken in as may be at once; try again soon".to_owned();
@@ -98,23 +98,29 @@ async fn create(
         }
         _ => ApiError::BadRequest("the body broke off".into()),
     })?;
+    // The declared type is a hint only: the type is determined from the content.
     let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok());
     let kept = files::keep(&app, caller.user, about.session_id, (about.name.as_deref(), said), &bytes).await?;
     let FileRef { id, filename: name, media_type, size } = kept;
     Ok((StatusCode::CREATED, Json(Taken { id, name, media_type, size })))
 }
 
-/// `GET /v1/files/{id}`
+/// Returns a file's content (`GET /v1/files/{id}`).
 async fn show(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<Response, ApiError> {
     let not_found = || ApiError::NotFound("file");
     let id: FileId = id.parse().map_err(|_| not_found())?;
     let (home, known) = files::find(&app, caller.user, id).await?.ok_or_else(not_found)?;
+    // Acquired before the content is read into memory.
     let place = place(&app, caller.user)?;
     let bytes = home.get_file_bytes(caller.user, id).await?.ok_or_else(not_found)?;
     Ok(served(&known.file, bytes, place))
 }
 
-/// A place for a file that is served. Each is in memory until it has been sent.
+/// Acquires the permit for one more download. A file is held in memory until it is sent.
+///
+/// # Errors
+///
+/// [`ApiError::TooMany`] at the user's limit, [`ApiError::Overloaded`] at the server's.
 pub fn place(app: &App, user: UserId) -> Result<Place, ApiError> {
     app.downloads.take(user).map_err(|full| match full {
         Full::Own => {
@@ -125,12 +131,13 @@ pub fn place(app: &App, user: UserId) -> Result<Place, ApiError> {
     })
 }
 
-/// A file as it is served: never as something that a browser would run. The place is free again when all of it is on its
-/// way.
+/// Builds the response for a file, never as a type that a browser would run. The permit is released when the last
+/// chunk was handed to the connection.
 pub fn served(file: &FileRef, bytes: Vec<u8>, place: Place) -> Response {
     let is_drawn = DRAWN.contains(&file.media_type.as_str());
     let kind = match file.media_type.as_str() {
         kind if is_drawn || kind == "application/pdf" || kind.starts_with("audio/") => kind.to_owned(),
+        // HTML and SVG are text, too: they are downloaded and sandboxed by [`POLICY`].
         _ if file.is_text() => format!("{}; charset=utf-8", file.media_type),
         _ => "application/octet-stream".to_owned(),
     };
@@ -152,7 +159,7 @@ pub fn served(file: &FileRef, bytes: Vec<u8>, place: Place) -> Response {
     (headers, Body::from_stream(pieces)).into_response()
 }
 
-/// A name as it stands in a header (RFC 5987).
+/// Percent-encodes a file name for a header (RFC 5987).
 fn encoded(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     for byte in name.bytes() {
@@ -166,7 +173,8 @@ fn encoded(name: &str) -> String {
     text
 }
 
-/// `DELETE /v1/files/{id}`: one that was not sent. What was sent goes with its message.
+/// Deletes an uploaded file that was not sent with a message (`DELETE /v1/files/{id}`). A sent file is deleted with
+/// its message.
 async fn remove(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
     let not_found = || ApiError::NotFound("file");
     let id: FileId = id.parse().map_err(|_| not_found())?;

@@ -1,4 +1,4 @@
-//! The two functions of the specification: `ai-chat` and `mcp-proxy`, in their own envelopes.
+//! The two functions of the specification, `ai-chat` and `mcp-proxy`, in the envelopes that it prescribes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::places::Full;
 use crate::runs::{AllWaiting, BeginError, Question, Run};
 use crate::tools::{ProbeError, Selection, SelectionError, Wanted};
 
-/// The routes below `/functions/v1`.
+/// Returns the routes below `/functions/v1`.
 pub fn section() -> Section {
     let routes = [post("/ai-chat", Owner, ai_chat), post("/mcp-proxy", Access::SignedIn, mcp_proxy)];
     Section::new("/functions/v1", routes, |routes| {
@@ -39,49 +39,50 @@ pub fn section() -> Section {
     })
 }
 
-/// Characters of a message, at most.
+/// Maximum length of a message, in characters.
 const MESSAGE: usize = 200_000;
-/// Apps that may say something with one message, at most.
+/// Maximum number of app contexts of a message.
 const CONTEXTS: usize = 16;
-/// Bytes of what they say, at most.
+/// Maximum total size of the app contexts of a message, in bytes.
 const CONTEXT_BYTES: usize = 64 * 1024;
-/// Attachments of a message, at most.
+/// Maximum number of attachments of a message.
 const ATTACHMENTS: usize = 16;
-/// Bytes of them together, at most: messages are loaded by the page.
+/// Maximum total size of the attachments of a message, in bytes: the web app loads them with every message.
 const ATTACHED: usize = 8 * 1024 * 1024;
 
-/// The body of `ai-chat`.
+/// Request body of [`ai_chat`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AiChat {
     #[serde(default)]
     message: Option<String>,
     session_id: ChatId,
-    /// The id that the message gets. A client that does not know whether a message has arrived sends it again under the
-    /// same one.
+    /// Id of the new message. A client that did not receive the response repeats the request with the same id, and
+    /// the message is not stored twice.
     #[serde(default)]
     message_id: Option<MessageId>,
-    /// The message that this turn stands in the place of.
+    /// The message that this turn replaces, on a new branch.
     #[serde(default)]
     instead_of: Option<MessageId>,
-    /// The answer that this turn goes on with.
+    /// The assistant message that this turn continues.
     #[serde(default)]
     goes_on_with: Option<MessageId>,
     #[serde(default)]
     tools: Option<Vec<Wanted>>,
-    /// What apps want the model to know.
+    /// State of MCP Apps, for the model to know.
     #[serde(default)]
     contexts: Vec<AppContext>,
-    /// What was attached to the message, by ids.
+    /// Ids of uploaded files and of attachments.
     #[serde(default)]
     attachments: Option<Vec<AttachmentId>>,
 }
 
-/// Stores the message, begins the turn, and answers with its stream, or with its end.
+/// Stores the message and starts the turn. Responds with the turn's event stream, or with JSON once the turn has
+/// ended or waits for an interaction.
 pub async fn ai_chat(State(app): State<App>, caller: Result<SignedIn, ApiError>, request: Request) -> Response {
     let begun = async {
         let caller = caller?;
-        // A turn that nobody could watch is not begun.
+        // The permit comes first: a turn whose stream could not be followed is not started.
         let place = if wants_stream(request.headers()) { Some(sse::place(&app, caller.user)?) } else { None };
         let JsonBody(body) = JsonBody::from_request(request, &app).await?;
         Ok((begin(&app, &caller, body).await?, place))
@@ -91,18 +92,21 @@ pub async fn ai_chat(State(app): State<App>, caller: Result<SignedIn, ApiError>,
         Ok((run, None)) => run,
         Err(error) => return refusal(&error),
     };
+    // A JSON client cannot answer an interaction while its request is pending, so the response must not wait for the
+    // end then.
     tokio::select! {
         () = run.log.closed() => whole(&run),
         waiting = run.waits() => waits(&run, &waiting),
     }
 }
 
-/// Whether the caller reads server-sent events.
+/// Returns whether the client accepts server-sent events.
 pub fn wants_stream(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accepted.into_iter().any(|value| value.to_ascii_lowercase().contains("text/event-stream"))
 }
 
+/// Validates the request and starts the turn.
 async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, ApiError> {
     let question = check_question(app, caller, body).await?;
     app.runs.begin(app, caller.user, question).await.map_err(|error| match error {
@@ -122,11 +126,12 @@ async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, A
     })
 }
 
+/// Returns the error for a message id that is already stored.
 fn message_exists() -> ApiError {
     ApiError::Conflict { code: "message_exists", message: BeginError::MessageExists.to_string() }
 }
 
-/// Refuses words that are none, or too many.
+/// Rejects a message that is blank or longer than [`MESSAGE`].
 pub fn check_message(message: &str) -> Result<(), ApiError> {
     if message.trim().is_empty() {
         return Err(ApiError::BadRequest("message is blank".into()));
@@ -137,7 +142,12 @@ pub fn check_message(message: &str) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// What a body asks, once it is sure that it can be asked.
+/// Validates a request body and resolves its tools and attachments to a [`Question`].
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] for bad values; [`ApiError::Conflict`] if the message is already stored;
+/// [`ApiError::Unprocessable`] for unknown tools or attachments.
 pub async fn check_question(app: &App, caller: &SignedIn, body: AiChat) -> Result<Question, ApiError> {
     let place = match (body.instead_of, body.goes_on_with) {
         (None, None) => Place::End,
@@ -145,7 +155,8 @@ pub async fn check_question(app: &App, caller: &SignedIn, body: AiChat) -> Resul
         (None, Some(id)) => Place::GoesOn(id),
         (Some(_), Some(_)) => return Err(ApiError::BadRequest("insteadOf and goesOnWith exclude each other".into())),
     };
-    // What was attached to it the first time is no longer waiting, so that this comes before everything else.
+    // Checked first: the attachments of a repeated request were consumed by the first one and would be reported as
+    // unknown.
     if let Some(id) = body.message_id
         && app.home(caller.user, body.session_id).has_message(caller.user, body.session_id, id).await?
     {
@@ -178,14 +189,14 @@ pub async fn check_question(app: &App, caller: &SignedIn, body: AiChat) -> Resul
     Ok(Question { chat: body.session_id, message, message_id, place, parts, tools, queued: None })
 }
 
-/// What the ids name: files, and what else waits for its message, or, when a message is sent again, what stood in an
-/// earlier one.
+/// Resolves attachment ids to message parts: uploaded files, pending attachments, and attachments of an earlier
+/// message that is sent again.
 async fn attached(app: &App, caller: &SignedIn, chat: ChatId, ids: &[AttachmentId]) -> Result<Vec<Part>, ApiError> {
     if ids.len() > ATTACHMENTS {
         return Err(ApiError::BadRequest(format!("attachments has more than {ATTACHMENTS} entries")));
     }
     let home = app.home(caller.user, chat);
-    // What stands in earlier messages is read once for all, and only when something does.
+    // The attachments of earlier messages are loaded at most once, and only if an id is found nowhere else.
     let mut earlier = None;
     let mut parts = Vec::with_capacity(ids.len());
     let mut bytes = 0;
@@ -217,7 +228,7 @@ async fn attached(app: &App, caller: &SignedIn, chat: ChatId, ids: &[AttachmentI
     Ok(parts)
 }
 
-/// A turn that waits for its person, as JSON.
+/// Responds with a turn that waits for an interaction, as JSON.
 fn waits(run: &Run, waiting: &AllWaiting) -> Response {
     let parts = run.settled_parts();
     Json(json!({
@@ -231,7 +242,7 @@ fn waits(run: &Run, waiting: &AllWaiting) -> Response {
     .into_response()
 }
 
-/// A turn that has ended, as JSON.
+/// Responds with a completed turn as JSON, or with the error of a failed one.
 fn whole(run: &Run) -> Response {
     let Some(end) = run.end.get() else {
         return refusal(&ApiError::Internal(anyhow::anyhow!("a run closed without an end")));
@@ -249,13 +260,14 @@ fn whole(run: &Run) -> Response {
     .into_response()
 }
 
+/// Responds with an error in the envelope of the functions: `{error, code}`.
 fn refusal(error: &ApiError) -> Response {
     error.log();
     let body = Json(json!({ "error": error.to_string(), "code": error.code() }));
     error.decorate((error.status(), body).into_response())
 }
 
-/// The body of `mcp-proxy`.
+/// Request body of [`mcp_proxy`].
 #[derive(Debug, Deserialize)]
 pub struct McpProxy {
     url: String,
@@ -263,9 +275,10 @@ pub struct McpProxy {
     headers: BTreeMap<String, String>,
 }
 
-/// Asks a server for its tools. A server that has none to give is not an error of the call: `success` is false, `error`
-/// says why, and `data` holds the tools that stand in.
+/// Connects to an MCP server and lists its tools. A server without tools is not an HTTP error: `success` is false,
+/// `error` has the reason, and `data` has the fallback tools.
 pub async fn mcp_proxy(State(app): State<App>, caller: Result<SignedIn, ApiError>, request: Request) -> Response {
+    // Also limited per network address, since anyone with an account could make this server connect to others.
     let address = address_of_request(request.extensions(), request.headers(), &app.config.trusted_proxies);
     let read = async {
         let caller = caller?;
@@ -288,6 +301,7 @@ pub async fn mcp_proxy(State(app): State<App>, caller: Result<SignedIn, ApiError
     }
 }
 
+/// Maps a reached limit of simultaneous probes to an error.
 fn too_many_probes(full: Full) -> ApiError {
     match full {
         Full::Own => {
@@ -299,12 +313,13 @@ fn too_many_probes(full: Full) -> ApiError {
     }
 }
 
-/// Returns the answer to a call that was refused before any server was asked.
+/// Responds to a request that was rejected before any MCP server was contacted.
 fn no_tools(error: &ApiError) -> Response {
     error.log();
     error.decorate(answer(error.status(), false, Vec::new(), Some(error.to_string()), false))
 }
 
+/// Builds the envelope of `mcp-proxy`.
 fn answer(
     status: StatusCode,
     success: bool,

@@ -1,4 +1,4 @@
-//! `/api/google-drive`: linking and unlinking a person's Google Drive.
+//! `/api/google-drive`: linking and unlinking the user's Google Drive.
 
 use axum::Json;
 use axum::extract::State;
@@ -12,22 +12,23 @@ use crate::http::error::ApiError;
 use crate::http::extract::{Query, SignedIn};
 use crate::tools::google_drive::{self, DriveError, LINK_LIFETIME, LinkError};
 
+/// Cookie that binds the authorisation to the browser that began it.
 const COOKIE: BrowserCookie = BrowserCookie { name: "google-drive-link", path: "/api/google-drive" };
 
-/// `{configured, linked}`.
+/// Response of [`status`]: whether the server has a Google client, and whether the user's Drive is linked.
 #[derive(Debug, Serialize)]
 pub struct Status {
     configured: bool,
     linked: bool,
 }
 
-/// `{url}`.
+/// Response of [`link`]: Google's authorisation page.
 #[derive(Debug, Serialize)]
 pub struct Link {
     url: String,
 }
 
-/// What Google sends back with the browser.
+/// Query parameters of Google's redirect.
 #[derive(Debug, Deserialize)]
 pub struct Returned {
     state: Option<String>,
@@ -35,26 +36,27 @@ pub struct Returned {
     error: Option<String>,
 }
 
-/// Whether Google Drive can be linked, and whether it is.
+/// Reports whether Google Drive can be linked, and whether it is.
 pub async fn status(State(app): State<App>, who: SignedIn) -> Result<Json<Status>, ApiError> {
     let linked = google_drive::is_linked(&app, who.user).await?;
     Ok(Json(Status { configured: app.config.google.is_some(), linked }))
 }
 
-/// Begins a link and says where to send the browser.
+/// Starts linking and returns the URL of Google's authorisation page.
 pub async fn link(State(app): State<App>, who: SignedIn) -> Result<Response, ApiError> {
     let begun = google_drive::begin(&app, who.user).await?;
     let cookie = [(header::SET_COOKIE, COOKIE.set(&app, &begun.browser, LINK_LIFETIME))];
     Ok((AppendHeaders(cookie), Json(Link { url: begun.url.into() })).into_response())
 }
 
-/// Where Google sends the browser when the person has decided. The page says what came of it.
+/// Completes linking when Google redirects the browser back, and redirects to the web app, which shows the result.
 pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(returned): Query<Returned>) -> Response {
     let browser = COOKIE.read(&headers).unwrap_or_default();
     let state = returned.state.as_deref().unwrap_or_default();
     let ended = google_drive::complete(&app, state, returned.code.as_deref(), browser).await;
     let outcome = match ended {
         Ok(()) => "linked",
+        // Also fails in `complete`, since no code came; the user's own refusal deserves its own message.
         Err(_) if returned.error.as_deref() == Some("access_denied") => "denied",
         Err(LinkError::NotBegunHere) => "expired",
         Err(error) => {
@@ -62,11 +64,12 @@ pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(returned
             "failed"
         }
     };
+    // The cookie is valid for one attempt.
     let cookie = [(header::SET_COOKIE, COOKIE.set(&app, "", 0))];
     (AppendHeaders(cookie), Redirect::to(&format!("/?tab=servers&google-drive={outcome}"))).into_response()
 }
 
-/// Revokes and forgets the authorisation.
+/// Revokes the authorisation at Google and deletes it.
 pub async fn unlink(State(app): State<App>, who: SignedIn) -> Result<StatusCode, ApiError> {
     google_drive::unlink(&app, who.user).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -1,33 +1,37 @@
-//! Headers on every answer that keep a page's scripts, frames and referrers in bounds.
+//! Security headers of every response: content security policy, framing, permissions, referrers and transport.
 
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, header};
 use tower_http::set_header::SetResponseHeaderLayer;
 
-/// Scripts, styles and connections from our own origin only. React sets inline styles, so styles may be inline; nothing
-/// else may. Images of tool results are `data:` URLs.
+/// Allows scripts, styles and connections from our own origin only. React sets inline styles, so styles may be
+/// inline; nothing else may. Images of tool results are `data:` URLs.
 const CONTENT_SECURITY_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
      media-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; object-src 'none'; base-uri 'none'; \
      form-action 'self'; frame-ancestors 'none'",
 );
 
-/// Windows that a page opens for signing in to servers keep working; pages of others that open ours get no handle of it.
+/// Keeps pop-ups for signing in to MCP servers usable; pages of other origins that open ours get no handle to its
+/// window.
 const CROSS_ORIGIN_OPENER_POLICY: HeaderValue = HeaderValue::from_static("same-origin-allow-popups");
 
-/// Abilities that the page never needs. What apps may ask for (camera, microphone, location, clipboard) is left to the
-/// frame of each, after their user has agreed.
+/// Disables browser features that the web app never uses. Features that apps may request (camera, microphone,
+/// location, clipboard) are controlled per frame, after the user has agreed.
 const PERMISSIONS_POLICY: HeaderValue = HeaderValue::from_static(
     "accelerometer=(), browsing-topics=(), display-capture=(), gyroscope=(), magnetometer=(), midi=(), payment=(), \
      serial=(), usb=(), bluetooth=(), hid=(), xr-spatial-tracking=()",
 );
 
-/// Two years, as browsers' lists of such sites want it. Subdomains are not ours to speak for.
+/// Two years, as the browsers' HSTS preload lists recommend. Subdomains may belong to other services, so they are not
+/// included.
 const STRICT_TRANSPORT_SECURITY: HeaderValue = HeaderValue::from_static("max-age=63072000");
 
-/// Sets them on every answer that does not bring its own. `is_https` says whether the site is reached over TLS alone.
+/// Sets the headers on every response that does not set its own. `is_https` says whether the site is reached over TLS
+/// only.
 pub fn security(routes: Router, is_https: bool) -> Router {
     let set = |name: HeaderName, value| SetResponseHeaderLayer::if_not_present(name, value);
+    // Over plain HTTP browsers ignore HSTS, and on `localhost` it would break every other server of the developer.
     let routes =
         if is_https { routes.layer(set(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT_SECURITY)) } else { routes };
     routes

@@ -1,4 +1,4 @@
-//! For whoever watches over the process.
+//! Health probes for supervisors and load balancers.
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -7,12 +7,13 @@ use axum::response::{IntoResponse, Response};
 use super::error::OUTAGE_RETRY;
 use crate::app::App;
 
-/// The process answers.
+/// Reports that the process is alive. It checks nothing else: a restart would not repair an unreachable database.
 pub async fn live() -> &'static str {
     "ok"
 }
 
-/// The process can do its work: the database answers, and what runs say reaches it.
+/// Reports whether the process can serve: the database responds, and the event journal of turns is being written.
+/// Responds 503 otherwise.
 pub async fn ready(State(app): State<App>) -> Response {
     let reason = match app.store.ping().await {
         Ok(()) if app.runs.journal().is_stalled() => "what is said cannot be written down",

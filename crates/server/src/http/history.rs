@@ -1,4 +1,4 @@
-//! `/api/search` and `/api/sessions`: finding chats, putting them in order, and bringing them back.
+//! `/api/search` and `/api/sessions`: searching chats, pinning and archiving them, and restoring deleted ones.
 
 use axum::Json;
 use axum::extract::State;
@@ -17,10 +17,10 @@ use crate::app::App;
 use crate::chats::upkeep::UNDO;
 use crate::events::Event;
 
-/// Characters of a question.
+/// Maximum length of a search query, in characters.
 const QUESTION: usize = 200;
 
-/// What is searched, and from where on.
+/// Query parameters of [`search`]: the text, and the cursor of the next page.
 #[derive(Debug, Deserialize)]
 pub struct Search {
     q: String,
@@ -28,7 +28,7 @@ pub struct Search {
     before: Option<String>,
 }
 
-/// A text with places to be marked, in UTF-16 code units.
+/// A text with highlighted ranges, in UTF-16 code units as JavaScript counts them.
 #[derive(Debug, Serialize)]
 struct Excerpt {
     text: String,
@@ -41,6 +41,7 @@ impl From<Marked> for Excerpt {
     }
 }
 
+/// A chat whose title matches.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ChatHit {
@@ -49,6 +50,7 @@ struct ChatHit {
     updated_at: Timestamp,
 }
 
+/// A message that matches.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MessageHit {
@@ -60,7 +62,7 @@ struct MessageHit {
     excerpt: Excerpt,
 }
 
-/// `GET /api/search?q=`
+/// Searches the user's chats and messages (`GET /api/search?q=`).
 pub async fn search(
     State(app): State<App>,
     caller: SignedIn,
@@ -95,7 +97,7 @@ pub async fn search(
     Ok(Json(json!({ "chats": chats, "messages": messages, "next": next })))
 }
 
-/// `GET /api/sessions/marks`
+/// Lists the pinned and the archived chats (`GET /api/sessions/marks`).
 pub async fn marks(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     let marked = app.store.list_marks(caller.user).await?;
     let with = |is: fn(&Marks) -> bool| -> Vec<ChatId> {
@@ -104,7 +106,7 @@ pub async fn marks(State(app): State<App>, caller: SignedIn) -> Result<Json<Valu
     Ok(Json(json!({ "pinned": with(|marks| marks.pinned), "archived": with(|marks| marks.archived) })))
 }
 
-/// Marks to be changed.
+/// Request body of [`mark`]. Fields that are left out do not change.
 #[derive(Debug, Deserialize)]
 pub struct Change {
     #[serde(default)]
@@ -113,7 +115,7 @@ pub struct Change {
     archived: Option<bool>,
 }
 
-/// `PUT /api/sessions/{id}/marks`
+/// Pins or archives a chat, or undoes it (`PUT /api/sessions/{id}/marks`).
 pub async fn mark(
     State(app): State<App>,
     caller: SignedIn,
@@ -127,10 +129,10 @@ pub async fn mark(
     Ok(Json(marks))
 }
 
-/// `POST /api/sessions/{id}/restore`
+/// Restores a chat that was deleted within the last [`UNDO`] seconds (`POST /api/sessions/{id}/restore`).
 pub async fn restore(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<StatusCode, ApiError> {
     let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
-    // Whoever asks twice has it already.
+    // A repeated request finds the chat restored already.
     if app.store.get_chat(caller.user, id).await?.is_some() {
         return Ok(StatusCode::NO_CONTENT);
     }
@@ -142,12 +144,14 @@ pub async fn restore(State(app): State<App>, caller: SignedIn, Named(chat): Name
         },
         other => gone(other),
     })?;
-    // They count again. The chat is back, even where they cannot be read.
+    // The event carries the flags, because lists of chats need them. A failure to read them must not hide the
+    // restored chat.
     let marks = app.store.get_marks(caller.user, id).await.ok();
     app.events.publish(caller.user, &Event::Session { session_id: Some(id), marks });
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Maps a chat that no longer exists to 404.
 fn gone(error: store::Error) -> ApiError {
     match error {
         store::Error::NotFound => ApiError::NotFound("session"),

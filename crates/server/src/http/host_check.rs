@@ -1,7 +1,8 @@
-//! Refuses requests whose `Host` is a name that nobody gave this server.
+//! Rejects requests whose `Host` header is not a configured name.
 //!
-//! A page of another site can point its own name at this server's address (DNS rebinding) and is then of the same origin as
-//! ours, but for the name. Addresses and `localhost` cannot be pointed elsewhere by a name server.
+//! This prevents DNS rebinding: a page of another site can point its own host name at this server's address, and the
+//! browser then treats both as one origin. Only the name tells them apart. IP addresses and `localhost` cannot be
+//! redirected by a name server and are always allowed.
 
 use std::sync::Arc;
 
@@ -16,10 +17,10 @@ use url::{Host, Url};
 use super::error::ApiError;
 use crate::config::HostName;
 
-/// Probes ask by whatever name their network has for this server, and learn nothing but that it runs.
+/// Paths of health probes, which use any name that their network has for this server and disclose nothing.
 const UNCHECKED_PREFIX: &str = "/health/";
 
-/// Names under which this server is reached, beside addresses and `localhost`.
+/// Host names of this server, in addition to IP addresses and `localhost`.
 #[derive(Debug, Clone)]
 pub struct AllowedHosts(Arc<[String]>);
 
@@ -30,9 +31,10 @@ impl AllowedHosts {
         Self(site.into_iter().chain(configured.iter().map(|name| name.as_str().to_owned())).collect())
     }
 
-    /// Returns whether `host[:port]` is an address, `localhost` or an allowed name. The port does not matter: a forwarded
-    /// port differs from ours.
+    /// Returns whether `host[:port]` is an IP address, `localhost` or an allowed name. The port is ignored, since a
+    /// forwarded port differs from ours.
     fn allows(&self, host: &str) -> bool {
+        // The URL parser normalises case, international names and the odd spellings of IP addresses.
         let Ok(url) = Url::parse(&format!("http://{host}/")) else { return false };
         match url.host() {
             Some(Host::Domain(name)) => {
@@ -45,13 +47,14 @@ impl AllowedHosts {
     }
 }
 
-/// Refuses foreign names on every route.
+/// Rejects requests for unknown hosts on every route.
 pub fn check(routes: Router, allowed: AllowedHosts) -> Router {
     routes.layer(from_fn_with_state(allowed, refuse_foreign))
 }
 
+/// Responds [`ApiError::UnknownHost`] unless the host is allowed.
 async fn refuse_foreign(State(allowed): State<AllowedHosts>, request: Request, next: Next) -> Response {
-    // HTTP/2 has the host in the address.
+    // HTTP/2 and proxies send the host in the request target.
     let from_uri = request.uri().authority().map(Authority::as_str);
     let from_header = || request.headers().get(header::HOST).map(|value| value.to_str().unwrap_or_default());
     let is_allowed = from_uri.or_else(from_header).is_some_and(|host| allowed.allows(host));

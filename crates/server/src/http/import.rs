@@ -1,4 +1,4 @@
-//! `/api/account/import`: chats of a file.
+//! `/api/account/import`: imports chats from an exported file.
 
 use axum::Json;
 use axum::body::Body;
@@ -14,11 +14,13 @@ use crate::chats::file::FileFrame;
 use crate::events::Event;
 use crate::files::{FileError, MEBIBYTE};
 
-/// The largest file, in bytes.
+/// Maximum size of the file, in bytes.
 const LIMIT: usize = 64 * 1024 * 1024;
 
-/// `POST /api/account/import`
+/// Imports the chats of an exported file (`POST /api/account/import`). Chats that exist already are skipped, so an
+/// import can be repeated.
 pub async fn import(State(app): State<App>, caller: SignedIn, body: Body) -> Result<Json<Value>, ApiError> {
+    // Files are parsed in memory, so few imports run at the same time on the whole server.
     let Ok(_turn) = app.imports.try_acquire() else {
         return Err(ApiError::Overloaded);
     };
@@ -36,12 +38,14 @@ pub async fn import(State(app): State<App>, caller: SignedIn, body: Body) -> Res
             skipped += 1;
         }
     }
+    // One event for all: the web app reloads its list of chats.
     if imported > 0 {
         app.events.publish(caller.user, &Event::Session { session_id: None, marks: None });
     }
     Ok(Json(json!({ "imported": imported, "skipped": skipped, "messages": messages })))
 }
 
+/// Maps a rejected body to an error.
 fn refuse(error: BodyError) -> ApiError {
     match error {
         BodyError::TooLarge => ApiError::Unprocessable {
@@ -53,10 +57,11 @@ fn refuse(error: BodyError) -> ApiError {
     }
 }
 
-/// Refuses a chat whose files there is no room for. Those before it are there then, and stay as they are when the file is
-/// brought again.
+/// Rejects a chat whose files exceed the user's storage quota. The `before` chats already imported remain, and are
+/// skipped when the import is repeated.
 async fn check_room(app: &App, caller: &SignedIn, chat: &ImportedChat, before: usize) -> Result<(), ApiError> {
     let size: u64 = chat.files.iter().map(|file| file.bytes.len() as u64).sum();
+    // An existing chat is skipped and needs no space.
     if size == 0 || app.store.get_chat(caller.user, chat.id).await?.is_some() {
         return Ok(());
     }

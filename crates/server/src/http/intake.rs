@@ -1,5 +1,5 @@
-//! Bounds on request bodies: the time that one may take, and the memory of all of them together, with a share for each
-//! network address.
+//! Limits on request bodies: a minimum rate for each body, and the memory of all bodies in total and per network
+//! address.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -20,12 +20,12 @@ use crate::auth::address::{TrustedProxy, subscriber_of};
 use crate::config::Limit;
 use crate::places::{Full, Place, Places};
 
-/// The window in which [`MIN_WINDOW_BYTES`] have to come, or the end of the body.
+/// Period in which [`MIN_WINDOW_BYTES`] or the end of the body must arrive.
 const WINDOW: Duration = Duration::from_secs(15);
-/// Bytes that have to come in each [`WINDOW`]: 1 KiB a second, less than any line carries.
+/// Minimum number of bytes in each [`WINDOW`]: 1 KiB per second, slower than any usable network.
 const MIN_WINDOW_BYTES: usize = 15 * 1_024;
 
-/// The bodies that are being received, in bytes.
+/// Limiter of the bytes of all request bodies in memory, per network address and in total.
 #[derive(Debug, Clone)]
 pub struct Intake {
     held: Places<IpAddr>,
@@ -33,15 +33,16 @@ pub struct Intake {
 }
 
 impl Intake {
-    /// Creates the budget of all bodies and the share of one address.
+    /// Creates the limiter. `limit` is in bytes.
     pub fn new(limit: Limit, trusted_proxies: &[TrustedProxy]) -> Self {
         Self { held: Places::new(limit), trusted_proxies: trusted_proxies.into() }
     }
 }
 
-/// Receives the body of a request within these bounds. A client that is cut off for the sake of others is told to come back,
-/// whatever the handler made of the error.
+/// Middleware that receives the request body within the limits. If a limit was reached, the response asks the client
+/// to retry later, whatever the handler made of the failed body.
 pub async fn bound(State(intake): State<Intake>, request: Request, next: Next) -> Response {
+    // Most requests have no body and pay nothing for the limiter.
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
@@ -60,7 +61,7 @@ pub async fn bound(State(intake): State<Intake>, request: Request, next: Next) -
     }
 }
 
-/// Why a body is not received to its end.
+/// Causes for an incomplete request body.
 #[derive(Debug, thiserror::Error)]
 enum Cut {
     #[error("nothing came for too long, or too little")]
@@ -71,11 +72,13 @@ enum Cut {
     Broken(#[source] axum::Error),
 }
 
+/// A request body that counts its bytes against the [`Intake`] limits and its rate against [`WINDOW`].
 struct BoundedBody {
     body: Body,
     held: Place<IpAddr>,
+    /// The limit that was reached, for [`bound`] to read after the handler has returned.
     refused: Arc<OnceLock<Full>>,
-    /// Bytes that came in the present window.
+    /// Bytes received in the current window.
     window_bytes: usize,
     window_end: Pin<Box<Sleep>>,
 }
@@ -86,8 +89,9 @@ impl BoundedBody {
         Self { body, held, refused, window_bytes: 0, window_end }
     }
 
-    /// Begins a new window when this one has brought what it has to. What came beyond that is no credit: a client that sends
-    /// a burst and then trickles would hold the memory of the burst for as long as the burst pays.
+    /// Counts received bytes and starts the next window when the current one has enough. A surplus is not carried
+    /// over: a client that sends a burst and then a trickle would otherwise occupy the memory of the burst for a long
+    /// time.
     fn count(&mut self, length: usize) {
         self.window_bytes += length;
         if self.window_bytes >= MIN_WINDOW_BYTES {
@@ -113,11 +117,12 @@ impl HttpBody for BoundedBody {
         };
         let length = frame.data_ref().map_or(0, Bytes::len);
         if let Err(full) = self.held.grow(length) {
-            // The first refusal is the one that is told.
+            // Only the first limit is reported.
             let _ = self.refused.set(full);
             return Poll::Ready(Some(Err(Cut::Overloaded)));
         }
-        // A frame that is there counts before the time does: a client is not to pay for a server that was busy.
+        // Received data is counted before the timer is checked: a client must not pay for a server that was too busy
+        // to poll.
         self.count(length);
         Poll::Ready(Some(Ok(frame)))
     }
@@ -139,7 +144,7 @@ mod tests {
 
     use super::*;
 
-    /// A body of these pieces, each so long after the one before.
+    /// Builds a body of these chunks, each sent the given seconds after the previous one.
     fn body_of(pieces: impl IntoIterator<Item = (u64, usize)>) -> BoundedBody {
         let pieces: Vec<_> = pieces.into_iter().collect();
         let frames = stream::unfold(pieces.into_iter(), |mut pieces| async move {
@@ -162,7 +167,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_slow_line_and_a_short_pause_are_received() {
-        // 10 MiB an hour and a half long, and a body that stands still once for less than a window.
+        // 10 MiB over an hour and a half, and a body that pauses once for less than a window.
         let slow = body_of(std::iter::repeat_n((1, 2 * 1024), 5 * 1024)).collect().await.unwrap();
         assert_eq!(slow.to_bytes().len(), 10 * 1024 * 1024);
         let pause = body_of([(0, 500_000), (14, 1), (0, 500_000), (14, 2)]).collect().await.unwrap();

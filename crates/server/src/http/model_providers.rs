@@ -1,4 +1,4 @@
-//! `/api/model-providers`: the places that serve models to their person alone. A key goes in and never comes out.
+//! `/api/model-providers`: the user's own model providers. API keys are write-only.
 
 use axum::Json;
 use axum::extract::State;
@@ -15,23 +15,23 @@ use crate::app::App;
 use crate::models::advise;
 use crate::models::own::{Kind, slug_of};
 
-/// Providers of one person.
+/// Maximum number of providers per user.
 const MOST: i64 = 20;
-/// Characters of a provider's name.
+/// Maximum length of a provider's name, in characters.
 const NAME: usize = 100;
-/// Bytes of an address, and of a key.
+/// Maximum length of a base URL and of an API key, in bytes.
 const LONG: usize = 2_000;
-/// Letters of a key's end that are shown, of a key that is long enough to spare them.
+/// Length of the hint, the end of a key that is shown, in characters.
 const HINT: usize = 4;
-/// The shortest key that has a hint, in letters.
+/// Minimum length of a key that has a hint: the hint of a short key would disclose too much of it.
 const HINTED: usize = 12;
 
-/// A provider as its person sees it.
+/// A provider as its user sees it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct View {
     id: ModelProviderId,
-    /// Stands in front of its models' names.
+    /// Prefix of the names of its models.
     prefix: String,
     name: String,
     kind: String,
@@ -48,7 +48,7 @@ impl From<ModelProvider> for View {
     }
 }
 
-/// A provider to be added.
+/// Request body of [`create`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewProvider {
@@ -58,23 +58,23 @@ pub struct NewProvider {
     key: Option<String>,
 }
 
-/// What is to be changed of a provider.
+/// Request body of [`change`]. Fields that are left out do not change.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Changes {
     name: Option<String>,
     base_url: Option<String>,
-    /// An empty one takes the key away.
+    /// The new API key; an empty string deletes the key.
     key: Option<String>,
 }
 
-/// `GET /api/model-providers`
+/// Lists the user's providers (`GET /api/model-providers`).
 pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     let providers = app.store.list_model_providers(caller.user).await?.into_iter().map(View::from);
     Ok(Json(json!({ "providers": providers.collect::<Vec<_>>() })))
 }
 
-/// `POST /api/model-providers`
+/// Adds a provider (`POST /api/model-providers`).
 pub async fn create(
     State(app): State<App>,
     caller: SignedIn,
@@ -107,7 +107,8 @@ pub async fn create(
     Ok((StatusCode::CREATED, Json(json!({ "provider": View::from(provider) }))))
 }
 
-/// `PATCH /api/model-providers/{id}`. A key stays with the place that it was entered for: another address needs it anew.
+/// Changes a provider (`PATCH /api/model-providers/{id}`). If the origin of the base URL changes, the key must be
+/// entered again, so that it is never sent to a server it was not entered for.
 pub async fn change(
     State(app): State<App>,
     caller: SignedIn,
@@ -130,6 +131,7 @@ pub async fn change(
             return Err(ApiError::Unprocessable { code: "key_needed", message });
         }
         provider.base_url = new.to_string();
+    // The address stays, but whether it is permitted depends on whether a key is sent to it.
     } else if let Ok(url) = provider.base_url.parse() {
         permitted(&app, &url, has_key)?;
     }
@@ -137,7 +139,7 @@ pub async fn change(
         provider.hint = key.as_deref().and_then(hint);
         provider.secret = sealed(&app, &caller, provider.id, key.as_deref())?;
     }
-    // Two changes are never at the same moment: what is open of it knows by that how old it is.
+    // Strictly increasing, since cached clients compare it to detect changes.
     provider.changed_at = app.clock.now().max(Timestamp(as_of.0 + 1));
     if !app.store.update_model_provider(caller.user, &provider, as_of).await? {
         return Err(changed_meanwhile(store::Error::Conflict(String::new())));
@@ -145,7 +147,7 @@ pub async fn change(
     Ok(Json(json!({ "provider": View::from(provider) })))
 }
 
-/// `DELETE /api/model-providers/{id}`
+/// Deletes a provider (`DELETE /api/model-providers/{id}`).
 pub async fn remove(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
     let id = read_id(&id)?;
     if !app.store.delete_model_provider(caller.user, id).await? {
@@ -155,7 +157,8 @@ pub async fn remove(State(app): State<App>, caller: SignedIn, Named(id): Named) 
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `POST /api/model-providers/{id}/test`. That the provider refuses is an answer, too.
+/// Tests a provider by listing its models (`POST /api/model-providers/{id}/test`). A provider that rejects the
+/// request is a result, not an error.
 pub async fn test(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<Json<Value>, ApiError> {
     let provider = own(&app, &caller, &id).await?;
     Ok(Json(match app.models.own.test(caller.user, &provider).await {
@@ -164,15 +167,18 @@ pub async fn test(State(app): State<App>, caller: SignedIn, Named(id): Named) ->
     }))
 }
 
+/// Returns the caller's provider of this id, or 404.
 async fn own(app: &App, caller: &SignedIn, id: &str) -> Result<ModelProvider, ApiError> {
     let found = app.store.get_model_provider(caller.user, read_id(id)?).await?;
     found.ok_or(ApiError::NotFound("provider"))
 }
 
+/// Parses an id; an invalid one is not found.
 fn read_id(id: &str) -> Result<ModelProviderId, ApiError> {
     id.parse().map_err(|_| ApiError::NotFound("provider"))
 }
 
+/// Validates a provider's name.
 fn name(text: String) -> Result<String, ApiError> {
     let name = text.trim().to_owned();
     if name.is_empty() || name.chars().count() > NAME || name.chars().any(char::is_control) {
@@ -181,7 +187,7 @@ fn name(text: String) -> Result<String, ApiError> {
     Ok(name)
 }
 
-/// The key, or nothing where nothing was entered.
+/// Validates an API key. Returns `None` for an empty one.
 fn key(text: String) -> Result<Option<String>, ApiError> {
     let key = text.trim().to_owned();
     if key.len() > LONG || !key.chars().all(|letter| letter.is_ascii_graphic()) {
@@ -190,10 +196,12 @@ fn key(text: String) -> Result<Option<String>, ApiError> {
     Ok((!key.is_empty()).then_some(key))
 }
 
+/// Returns the end of a key, for its user to recognise it; `None` for a short key.
 fn hint(key: &str) -> Option<String> {
     (key.len() >= HINTED).then(|| key[key.len() - HINT..].to_owned())
 }
 
+/// Parses, normalises and checks a base URL.
 fn address(app: &App, kind: Kind, text: &str, has_key: bool) -> Result<Url, ApiError> {
     let url = Url::parse(text.trim()).ok().filter(|_| text.len() <= LONG);
     let url = url.ok_or_else(|| ApiError::BadRequest("baseUrl must be an address such as https://host/v1".into()))?;
@@ -202,6 +210,7 @@ fn address(app: &App, kind: Kind, text: &str, has_key: bool) -> Result<Url, ApiE
     Ok(url)
 }
 
+/// Rejects a URL that the network policy does not allow, or that would receive the key unencrypted.
 fn permitted(app: &App, url: &Url, has_key: bool) -> Result<(), ApiError> {
     app.models.own.check(url, has_key).map_err(|reason| ApiError::Unprocessable {
         code: "address_not_allowed",
@@ -209,11 +218,13 @@ fn permitted(app: &App, url: &Url, has_key: bool) -> Result<(), ApiError> {
     })
 }
 
+/// Encrypts a key. User and provider id are bound to the ciphertext.
 fn sealed(app: &App, caller: &SignedIn, id: ModelProviderId, key: Option<&str>) -> Result<Option<Vec<u8>>, ApiError> {
     let sealed = key.map(|key| app.models.own.seal(caller.user, id, key)).transpose();
     sealed.map_err(|error| ApiError::Internal(error.into()))
 }
 
+/// Maps a conflicting concurrent change to an error.
 fn changed_meanwhile(error: store::Error) -> ApiError {
     match error {
         store::Error::Conflict(_) => ApiError::Conflict {

@@ -1,4 +1,4 @@
-//! What a person sets for the models of a chat, and of all their chats.
+//! Model settings of a chat, and the defaults of a user.
 
 use axum::Json;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::events::Event;
 use crate::models::settings::check;
 
-/// `GET /api/sessions/{id}/settings`: what was set for the chat, and what holds where that says nothing.
+/// Returns a chat's settings, and the defaults for those that are not set (`GET /api/sessions/{id}/settings`).
 pub async fn of_chat(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
     let (chat, home) = own_home(&app, &caller, &chat).await?;
     let settings = home.get_chat_settings(caller.user, chat).await?;
@@ -23,7 +23,8 @@ pub async fn of_chat(State(app): State<App>, caller: SignedIn, Named(chat): Name
     Ok(Json(json!({ "settings": settings, "defaults": defaults })))
 }
 
-/// `PUT /api/sessions/{id}/settings`: from the next turn on. What is left out is what holds for all chats.
+/// Stores a chat's settings, which apply from the next turn on (`PUT /api/sessions/{id}/settings`). For settings that
+/// are left out, the user's defaults apply.
 pub async fn set(
     State(app): State<App>,
     caller: SignedIn,
@@ -37,7 +38,7 @@ pub async fn set(
     Ok(Json(json!({ "settings": settings })))
 }
 
-/// What holds in all of a person's chats that say nothing else.
+/// A user's defaults, for chats that do not override them.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Defaults {
     model: Option<String>,
@@ -45,13 +46,13 @@ pub struct Defaults {
     settings: ModelSettings,
 }
 
-/// `GET /api/model-defaults`
+/// Returns the user's defaults (`GET /api/model-defaults`).
 pub async fn defaults(State(app): State<App>, caller: SignedIn) -> Result<Json<Defaults>, ApiError> {
     let ModelDefaults { model, settings } = app.store.get_model_defaults(caller.user).await?;
     Ok(Json(Defaults { model, settings }))
 }
 
-/// `PUT /api/model-defaults`
+/// Stores the user's defaults (`PUT /api/model-defaults`).
 pub async fn set_defaults(
     State(app): State<App>,
     caller: SignedIn,

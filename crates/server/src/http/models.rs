@@ -1,4 +1,4 @@
-//! Which models there are, and which of them a person wants.
+//! `/api/models`: the available models, the user's favourites, and the model of a chat.
 
 use axum::Json;
 use axum::extract::State;
@@ -12,10 +12,10 @@ use crate::app::App;
 use crate::events::Event;
 use crate::models::{ModelId, is_name};
 
-/// Models that a person has at hand.
+/// Maximum number of favourites per user.
 const FAVOURITES: i64 = 200;
 
-/// All models that serve the caller, the one that answers where nobody chose, and those that the caller wants at hand.
+/// Lists the models available to the caller, the default model, and the caller's favourites.
 pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     let (default, models) = app.models.list(caller.user).await?;
     let favourites = app.store.list_favourite_models(caller.user).await?;
@@ -24,19 +24,20 @@ pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value
     Ok(Json(json!({ "default": default, "models": models, "favourites": favourites, "factsOf": facts_of })))
 }
 
-/// A model to be had at hand, or not.
+/// Request body of [`mark`].
 #[derive(Debug, Deserialize)]
 pub struct Favourite {
     model: String,
     favourite: bool,
 }
 
-/// `PUT /api/models/favourites`
+/// Adds or removes a favourite (`PUT /api/models/favourites`).
 pub async fn mark(
     State(app): State<App>,
     caller: SignedIn,
     JsonBody(Favourite { model, favourite }): JsonBody<Favourite>,
 ) -> Result<Json<Value>, ApiError> {
+    // Only existing models can be added, but a model that its provider dropped can still be removed.
     if favourite {
         let model = known(&app, &caller, &model).await?.to_string();
         app.store.add_favourite_model(caller.user, &model, FAVOURITES, app.clock.now()).await?;
@@ -46,13 +47,13 @@ pub async fn mark(
     Ok(Json(json!({ "favourites": app.store.list_favourite_models(caller.user).await? })))
 }
 
-/// The model of a chat; nothing stands for the one that answers where nobody chose.
+/// The model of a chat; `None` for the default model.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ChatModel {
     model: Option<String>,
 }
 
-/// `GET /api/sessions/{id}/model`
+/// Returns the model of a chat (`GET /api/sessions/{id}/model`).
 pub async fn of_chat(
     State(app): State<App>,
     caller: SignedIn,
@@ -62,7 +63,7 @@ pub async fn of_chat(
     Ok(Json(ChatModel { model: home.get_chat_model(caller.user, chat).await? }))
 }
 
-/// `PUT /api/sessions/{id}/model`. A turn that runs goes on with the model that it began with.
+/// Sets the model of a chat (`PUT /api/sessions/{id}/model`). A running turn continues with the model it began with.
 pub async fn choose(
     State(app): State<App>,
     caller: SignedIn,
@@ -79,7 +80,12 @@ pub async fn choose(
     Ok(Json(ChatModel { model }))
 }
 
-/// A model of a provider that serves the caller. Whether the provider has it is the provider's to say.
+/// Returns the [`ModelId`] if its provider is available to the caller. Whether the provider has the model is only
+/// known when it is called.
+///
+/// # Errors
+///
+/// [`ApiError::Unprocessable`] with the code `unknown_model`.
 pub(super) async fn known(app: &App, caller: &SignedIn, name: &str) -> Result<ModelId, ApiError> {
     let model = if is_name(name) { app.models.find(caller.user, name).await? } else { None };
     model.ok_or_else(|| ApiError::Unprocessable {

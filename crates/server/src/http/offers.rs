@@ -1,4 +1,4 @@
-//! What the caller's servers offer beside tools.
+//! `/api/connections/{id}/…`: prompts, resources, argument completion, attachments and icons of a connection.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::extract::{JsonBody, Named, Query, SignedIn};
 use crate::app::App;
 use crate::tools::{OfferError, Wish};
 
-/// Pictures are drawn and nothing else: not run, not framed, not taken for a page.
+/// Content security policy of icons: a browser may display one, but not run or frame anything in it.
 const PICTURE_POLICY: &str = "default-src 'none'; sandbox";
 
 impl From<OfferError> for ApiError {
@@ -32,28 +32,29 @@ impl From<OfferError> for ApiError {
     }
 }
 
-/// The prompts of a connection.
+/// Lists a connection's prompts.
 pub async fn prompts(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<Json<Value>, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
     let prompts = app.tools.prompts(&app, caller.user, &server).await?;
     Ok(Json(json!({ "prompts": prompts.items, "isCut": prompts.is_cut })))
 }
 
-/// The resources of a connection, and the templates of more.
+/// Lists a connection's resources and resource templates.
 pub async fn resources(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<Json<Value>, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
     let (resources, templates) = app.tools.resources(&app, caller.user, &server).await?;
+    // Long lists are truncated; the web app then says so.
     let is_cut = resources.is_cut || templates.is_cut;
     Ok(Json(json!({ "resources": resources.items, "templates": templates.items, "isCut": is_cut })))
 }
 
-/// The body of calls about one resource.
+/// A request about one resource.
 #[derive(Debug, Deserialize)]
 pub struct Address {
     uri: String,
 }
 
-/// What a resource holds.
+/// Reads a resource.
 pub async fn read(
     State(app): State<App>,
     caller: SignedIn,
@@ -65,7 +66,7 @@ pub async fn read(
     Ok(Json(json!({ "contents": contents })))
 }
 
-/// Tells the caller's pages for a while when a resource changes.
+/// Subscribes to a resource for a limited time. Changes are reported on the user's event stream.
 pub async fn watch(
     State(app): State<App>,
     caller: SignedIn,
@@ -77,7 +78,7 @@ pub async fn watch(
     Ok(Json(json!({ "watching": watching })))
 }
 
-/// Does not tell them any longer.
+/// Ends the subscription.
 pub async fn unwatch(
     State(app): State<App>,
     caller: SignedIn,
@@ -89,7 +90,7 @@ pub async fn unwatch(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The body of a question for proposals.
+/// Request body of [`complete`].
 #[derive(Debug, Deserialize)]
 pub struct Incomplete {
     #[serde(rename = "for")]
@@ -97,12 +98,12 @@ pub struct Incomplete {
     name: String,
     #[serde(default)]
     value: String,
-    /// What is filled in already.
+    /// Values of the other arguments, which the server may consider.
     #[serde(default)]
     filled: BTreeMap<String, String>,
 }
 
-/// What the server proposes for an argument of a prompt or a variable of a template.
+/// Returns the server's completions for an argument of a prompt or a variable of a resource template.
 pub async fn complete(
     State(app): State<App>,
     caller: SignedIn,
@@ -115,10 +116,10 @@ pub async fn complete(
     Ok(Json(proposals))
 }
 
-/// The body: one of the two.
+/// Request body of [`attach`]: either a resource or a prompt.
 #[derive(Debug, Deserialize)]
 pub struct Wished {
-    /// The temporary chat that it is for: what is attached there is not written down either.
+    /// The temporary chat that the attachment is for. It is held in memory and never stored.
     #[serde(default, rename = "sessionId")]
     session_id: Option<ChatId>,
     #[serde(default)]
@@ -127,7 +128,7 @@ pub struct Wished {
     prompt: Option<Wish>,
 }
 
-/// Reads a resource or fills in a prompt, and keeps it for the message that will name it.
+/// Reads a resource or renders a prompt, and stores it as an [`Attachment`] until a message refers to it.
 pub async fn attach(
     State(app): State<App>,
     caller: SignedIn,
@@ -146,13 +147,14 @@ pub async fn attach(
     Ok(Json(app.tools.attach(&app, &home, caller.user, &server, wish).await?))
 }
 
-/// An attachment that waits for its message.
+/// Returns an attachment that no message refers to yet.
 pub async fn attachment(
     State(app): State<App>,
     caller: SignedIn,
     Named(id): Named,
 ) -> Result<Json<Attachment>, ApiError> {
     let not_found = || ApiError::NotFound("attachment");
+    // The id does not say where an attachment is stored, so both stores are asked, the one in memory first.
     let id: AttachmentId = id.parse().map_err(|_| not_found())?;
     let found = match app.temporary.attachment(caller.user, id).await? {
         Some(found) => Some(found),
@@ -161,13 +163,14 @@ pub async fn attachment(
     found.map(Json).ok_or_else(not_found)
 }
 
-/// Which picture.
+/// Query parameters of [`icon`].
 #[derive(Debug, Deserialize)]
 pub struct Source {
     src: String,
 }
 
-/// A picture that the server of a connection names.
+/// Returns an icon that the connection's server declared. This server fetches it, so that the user's browser does not
+/// contact foreign servers.
 pub async fn icon(
     State(app): State<App>,
     caller: SignedIn,

@@ -1,4 +1,4 @@
-//! `/api/sessions/{id}/queue`: messages that are sent when the answer that is being written is done.
+//! `/api/sessions/{id}/queue`: messages that are sent when the current turn has ended.
 
 use axum::Json;
 use axum::extract::State;
@@ -21,7 +21,7 @@ use crate::events::Event;
 use crate::models::with_advice;
 use crate::runs::{QueueError, choice};
 
-/// `GET /api/sessions/{id}/queue`
+/// Lists the queued messages, and why they are not being sent, if so (`GET /api/sessions/{id}/queue`).
 pub async fn list(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
     let (chat, home) = own_home(&app, &caller, &chat).await?;
     let waiting = home.list_queued(caller.user, chat).await?;
@@ -37,7 +37,7 @@ pub async fn list(State(app): State<App>, caller: SignedIn, Named(chat): Named) 
     Ok(Json(json!({ "messages": messages, "hindrance": hindrance.as_ref().map(with_advice) })))
 }
 
-/// What a person calls a thing that goes with a message; nothing for what is no thing of its own.
+/// Returns the display name of an attachment; `None` for parts that the list does not show.
 fn name_of(part: &Part) -> Option<String> {
     match part {
         Part::File(file) => Some(file.filename.clone().unwrap_or_else(|| file.media_type.clone())),
@@ -49,7 +49,7 @@ fn name_of(part: &Part) -> Option<String> {
     }
 }
 
-/// `POST /api/sessions/{id}/queue`, with the body of `ai-chat`.
+/// Queues a message (`POST /api/sessions/{id}/queue`). The body is that of [`ai_chat`](super::functions::ai_chat).
 pub async fn add(
     State(app): State<App>,
     caller: SignedIn,
@@ -72,13 +72,13 @@ pub async fn add(
     Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
 }
 
-/// Other words.
+/// Request body of [`change`]: the new text.
 #[derive(Debug, Deserialize)]
 pub struct Words {
     message: String,
 }
 
-/// `PATCH /api/sessions/{id}/queue/{message}`
+/// Changes the text of a queued message (`PATCH /api/sessions/{id}/queue/{message}`).
 pub async fn change(
     State(app): State<App>,
     caller: SignedIn,
@@ -90,7 +90,7 @@ pub async fn change(
     still(&app, &caller, chat, home.update_queued(caller.user, chat, id, &words.message).await?)
 }
 
-/// `DELETE /api/sessions/{id}/queue/{message}`
+/// Removes a queued message (`DELETE /api/sessions/{id}/queue/{message}`).
 pub async fn remove(
     State(app): State<App>,
     caller: SignedIn,
@@ -100,7 +100,7 @@ pub async fn remove(
     still(&app, &caller, chat, home.delete_queued(caller.user, chat, id).await?)
 }
 
-/// `POST /api/sessions/{id}/queue/{message}/send`
+/// Interrupts the turn and sends a queued message now (`POST /api/sessions/{id}/queue/{message}/send`).
 pub async fn send_now(
     State(app): State<App>,
     caller: SignedIn,
@@ -110,12 +110,14 @@ pub async fn send_now(
     still(&app, &caller, chat, app.runs.send_now(&app, caller.user, chat, id).await?)
 }
 
+/// Resolves chat and queued message of a path.
 async fn named(app: &App, caller: &SignedIn, chat: &str, id: &str) -> Result<(ChatId, Store, QueuedId), ApiError> {
     let (chat, home) = own_home(app, caller, chat).await?;
     Ok((chat, home, id.parse().map_err(|_| ApiError::NotFound("queued message"))?))
 }
 
-/// What waits may be sent in any moment.
+/// Responds to a change of a queued message and notifies the user's pages. The message may have been sent in the
+/// meantime, which is reported as 404.
 fn still(app: &App, caller: &SignedIn, chat: ChatId, waited: bool) -> Result<StatusCode, ApiError> {
     if !waited {
         return Err(ApiError::NotFound("queued message"));

@@ -1,4 +1,6 @@
-//! Entries of the route table. There is no other way to a route: `cargo xtask check` refuses axum's own.
+//! Entries of the route table. All routes are declared through this module: `cargo xtask check` rejects axum's own
+//! routing
+//! functions elsewhere, so that every route states its [`Access`].
 
 use axum::Router;
 use axum::handler::Handler;
@@ -7,26 +9,28 @@ use http::Method;
 
 use crate::app::App;
 
-/// Who may call a route. The handler enforces it; the matrix of the route table's tests calls every route as everybody.
+/// Callers that a route admits. The handler's extractor enforces it; a test calls every route of the table as every
+/// kind of caller and compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Everybody; a token changes nothing.
+    /// Any caller. A token is not read.
     Anyone,
-    /// A person with an access token, about what is their own. Where the person has a second factor, it has been sent.
+    /// A user with an access token, acting on their own data. A user with a second factor must have verified it.
     SignedIn,
-    /// The same before the second factor is sent: the calls with which it is.
+    /// As [`SignedIn`](Self::SignedIn), but the second factor may still be missing: the calls that verify it.
     FirstFactor,
-    /// A person with an access token, about a thing that the request names. What belongs to others is not found.
+    /// A user with an access token, acting on a resource that the request names. Resources of other users respond
+    /// 404.
     Owner,
-    /// Everybody, and everybody sees the rows that are theirs: nobody's are none. Writing takes an access token.
+    /// Any caller, who sees only their own rows: none without a token. Writing requires an access token.
     OwnRows,
-    /// A person with an access token, or this server itself with a token that it made for the purpose.
+    /// A user with an access token, or this server with an internal token that it issued for this purpose.
     OwnToken,
     /// The administrator, with the service role key.
     Admin,
 }
 
-/// One route: its method, path and callers, and what answers.
+/// A route of the table: method, path, [`Access`] and handler.
 #[derive(Debug)]
 pub struct Route {
     method: Method,
@@ -36,6 +40,7 @@ pub struct Route {
 }
 
 impl Route {
+    /// Creates a route whose `filter` matches `method`.
     fn new<H, T>(method: Method, filter: MethodFilter, path: &'static str, access: Access, handler: H) -> Self
     where
         H: Handler<T, App>,
@@ -58,7 +63,7 @@ macro_rules! methods {
     )+};
 }
 
-// `get` answers HEAD too, with the same headers and no body.
+// axum's `GET` filter matches `HEAD` as well and responds with the same headers and no body.
 methods! {
     get GET;
     post POST;
@@ -68,7 +73,7 @@ methods! {
     options OPTIONS;
 }
 
-/// Routes below one path that share a protocol.
+/// A group of routes below one path prefix that share a protocol, and so the shape of their errors.
 #[derive(Debug)]
 pub struct Section {
     prefix: &'static str,
@@ -77,7 +82,8 @@ pub struct Section {
 }
 
 impl Section {
-    /// `dress` adds the protocol's own words for paths and methods that are not there, and what surrounds every answer.
+    /// Creates a section. `dress` adds the layers of the protocol: its responses for unknown paths and methods, and
+    /// everything that wraps all of its responses.
     pub fn new(
         prefix: &'static str,
         routes: impl IntoIterator<Item = Route>,
@@ -86,7 +92,7 @@ impl Section {
         Self { prefix, routes: routes.into_iter().collect(), dress }
     }
 
-    /// What is known of each route.
+    /// Returns the [`Entry`] of each route, with the whole path.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
         self.routes.iter().map(|Route { method, path, access, .. }| {
             // The root of a section is the section's path itself.
@@ -95,7 +101,7 @@ impl Section {
         })
     }
 
-    /// Adds the section to a router.
+    /// Adds the section's routes to `router`, below the section's prefix.
     pub fn add_to(self, router: Router<App>) -> Router<App> {
         let root = self.routes.iter().find(|route| route.path == "/").map(|route| route.answer.clone());
         let routes =
@@ -105,18 +111,18 @@ impl Section {
             return router.merge(routes);
         }
         let router = router.nest(self.prefix, routes);
-        // A nested root answers without the slash at its end only.
+        // axum's `nest` serves the root only without a trailing slash, so the path with a slash gets its own route.
         root.into_iter().fold(router, |router, root| router.route(&format!("{}/", self.prefix), root))
     }
 }
 
-/// What is known of a route.
+/// Public facts about a [`Route`]: everything except its handler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The method. `GET` stands for `HEAD` too.
+    /// The HTTP method. `GET` includes `HEAD`.
     pub method: Method,
-    /// The whole path, with `{name}` for what varies.
+    /// The whole path, with `{name}` for each parameter.
     pub path: String,
-    /// Who may call.
+    /// Callers that the route admits.
     pub access: Access,
 }

@@ -1,5 +1,7 @@
-//! Accepting connections: no delay for small frames, a limit on slow headers, a bounded drain at the end. HTTP/1.1
-//! only: browsers speak HTTP/2 with TLS alone, and the proxy that ends TLS speaks HTTP/1.1 to us.
+//! The HTTP server: accepts connections, sends small frames without delay, bounds slow requests, and drains at
+//! shutdown.
+//!
+//! HTTP/1.1 only: browsers use HTTP/2 over TLS alone, and a proxy that terminates TLS speaks HTTP/1.1 to this server.
 
 mod patience;
 
@@ -28,36 +30,43 @@ use crate::config::Limit;
 use crate::places::{Place, Places};
 use patience::Patient;
 
-/// How long a client may take to send its request's headers, counted from when it is connected or from its last answer.
+/// Maximum time for a client to send the headers of a request, counted from the connection or from the last response.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long open requests may take to end at shutdown. With what tasks may take it stays below the ten seconds after
-/// which supervisors kill.
+/// Maximum time for open requests to finish at shutdown. Together with the time for background tasks it stays below
+/// the ten seconds after which process supervisors usually kill.
 const DRAIN: Duration = Duration::from_secs(4);
-/// How long to wait after a failed accept (too many open files): at once would spin.
+/// Pause after a failed accept. The usual cause is too many open files, where an immediate retry would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Connections that the system takes before we do. Those that find no place there try again after a second, then two: the usual 128 are too few for
-/// hundreds of people whose pages come back at the same moment. The system bounds it, too (Linux at `net.core.somaxconn`, 4,096).
+/// Length of the listen queue. The usual 128 is too short when hundreds of pages reconnect at the same moment: a
+/// client that does not fit retries after one second, then two. Linux caps the value at `net.core.somaxconn` (4,096).
 const WAITING: u32 = 4096;
 
-/// How long a client may take to read what was sent to it, or its system to say that it came. One that is back resumes
-/// where it was.
+/// Maximum time for a client to read what was sent, or for its system to acknowledge it. A client that returns
+/// resumes its stream where it stopped.
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
-/// Bytes that are kept for one connection of what came and what goes, and of the head of a request.
+/// Size of the read buffer and of the write buffer of one connection, in bytes, and so of the headers of a request.
 const BUFFER: usize = 64 * 1024;
-/// Connections that are told at a time that there is no place for them. More are closed without a word.
+/// Maximum number of excess connections that receive the 503 response at the same time. Further ones are closed
+/// without a response.
 const TURNED_AWAY: usize = 64;
-/// How long one of them may take.
+/// Maximum time for sending the 503 response to one excess connection.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// HTTP response to an excess connection, which never reaches the routes.
 const NO_PLACE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n\
 Content-Type: application/json\r\nContent-Length: 101\r\n\r\n\
 {\"error\":{\"code\":\"overloaded\",\"message\":\"the server has as many visitors as it can; try again soon\"}}";
 
-/// Takes the address, or says who might have it.
+/// Binds `address` and starts to listen.
+///
+/// # Errors
+///
+/// The address is not available; the message names the setting that changes it.
 pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     let take = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        // A server that starts again is not to wait for what the system still holds of the last one. Elsewhere it means more than that.
+        // Without it a restarted server could not bind while old connections are in TIME_WAIT. On Windows the option
+        // would let a second process take the port.
         socket.set_reuseaddr(cfg!(unix))?;
         socket.bind(address)?;
         socket.listen(WAITING)
@@ -67,7 +76,8 @@ pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     })
 }
 
-/// Serves until `stop` ends; then open streams are told to end and requests have four seconds to finish.
+/// Serves connections until `stop` completes. Then streams are asked to end, and open requests have four seconds to
+/// finish before their connections are closed.
 pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = ()>) {
     let routes = TowerToHyperService::new(super::routes(&app));
     let mut builder = http1::Builder::new();
@@ -100,7 +110,7 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
             tracing::debug!(%error, "an option of a connection was refused");
         }
         let routes = routes.clone();
-        // Not a layer: it would copy every route for every connection.
+        // Not a layer: applying one for each connection would clone the whole router.
         let answer = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(ConnectInfo(peer));
             routes.call(request)
@@ -113,21 +123,24 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
             tokio::select! {
                 ended = connection => if let Err(error) = ended {
                     tracing::trace!(%error, "a connection broke");
+                // Normal on the internet (the client went away), and one line for each would fill the log.
                 },
                 () = hung_up.cancelled() => {}
             }
         });
     }
+    // The port is free from here on: a successor can already start while this process drains.
     drop(listener);
     app.tasks.shutdown_token().cancel();
+    // Streams end by the shutdown token; only then can the graceful shutdown complete.
     if tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_err() {
         tracing::warn!("some connections did not end in time");
     }
     hang_up.cancel();
 }
 
-/// Bounds the connections of clients to three quarters of the files that the system lets this process open; the rest is for
-/// the database, the models and the servers of users. The share of one address shrinks with the total.
+/// Reduces the connection limit to three quarters of the process's limit on open files; the rest serves the database,
+/// models and MCP servers. The limit per address shrinks in proportion. Without `/proc` the limit is unchanged.
 fn within_open_files(wanted: Limit) -> Limit {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")?.split_whitespace().next());
@@ -143,32 +156,37 @@ fn within_open_files(wanted: Limit) -> Limit {
     Limit { each: (wanted.each.saturating_mul(most) / wanted.all).max(1), all: most }
 }
 
-/// The connections of clients.
+/// Limiter of client connections: in total, and per network address.
 struct Sockets {
     all: Arc<Semaphore>,
     by_address: Places<IpAddr>,
 }
 
 impl Sockets {
+    // The total has a semaphore of its own, since connections of trusted proxies count in it but have no address
+    // limit.
     fn new(limit: Limit) -> Self {
         let by_address = Places::new(Limit { each: limit.each, all: usize::MAX });
         Self { all: Arc::new(Semaphore::new(limit.all)), by_address }
     }
 
-    /// Takes a place for a connection. A trusted proxy brings the connections of many addresses, so no share bounds it.
+    /// Acquires the permits of one connection, or returns `None` if a limit is reached. A trusted proxy carries the
+    /// connections of many addresses, so only the total limit applies to it.
     fn take(&self, peer: IpAddr, is_proxy: bool) -> Option<(OwnedSemaphorePermit, Option<Place<IpAddr>>)> {
         let own = if is_proxy { None } else { Some(self.by_address.take(subscriber_of(peer)).ok()?) };
         Some((Arc::clone(&self.all).try_acquire_owned().ok()?, own))
     }
 }
 
-/// Tells a client that there is no place for it. Its request is read first: an answer before it could be lost.
+/// Responds 503 to a connection that exceeds the limit. The request is read first: closing a socket with unread data
+/// resets the connection, and the client could lose the response.
 async fn turn_away(mut stream: TcpStream, farewell: OwnedSemaphorePermit) {
     let told = async {
         let mut request = [0; 4096];
         drop(stream.read(&mut request).await);
         drop(stream.write_all(NO_PLACE).await);
         drop(stream.shutdown().await);
+        // Waits until the client has closed or sent more, for the same reason.
         drop(stream.read(&mut request).await);
     };
     drop(tokio::time::timeout(FAREWELL, told).await);

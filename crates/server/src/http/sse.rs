@@ -1,5 +1,5 @@
-//! Server-sent events: the headers that keep proxies from holding them back, and a comment now and then that keeps the
-//! connection alive.
+//! Responses of server-sent events: headers that keep proxies from buffering, and comments that keep the connection
+//! alive.
 
 use std::task::Poll;
 use std::time::Duration;
@@ -17,12 +17,16 @@ use super::error::ApiError;
 use crate::app::App;
 use crate::places::{Full, Place};
 
-/// How often something is sent although nothing happens.
+/// Interval after which a comment is sent if no event was.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 const STILL_HERE: &[u8] = b": still here\n\n";
 
-/// A place for one more stream of a person.
+/// Acquires the permit for one more event stream of `user`.
+///
+/// # Errors
+///
+/// [`ApiError::TooMany`] at the user's limit, [`ApiError::Overloaded`] at the server's.
 pub fn place(app: &App, user: UserId) -> Result<Place, ApiError> {
     app.streams.take(user).map_err(|full| match full {
         Full::Own => {
@@ -33,12 +37,13 @@ pub fn place(app: &App, user: UserId) -> Result<Place, ApiError> {
     })
 }
 
-/// An answer of server-sent events. It ends when `frames` end, and keeps what holds its place until then.
+/// Builds an event stream response. It ends when `frames` ends; `place` (the permit) is held until then.
 pub fn response(frames: impl Stream<Item = Bytes> + Send + 'static, place: impl Send + 'static) -> Response {
     let frames = kept_alive(frames, KEEP_ALIVE).map(move |frame| {
         let _held = &place;
         Ok::<_, std::convert::Infallible>(frame)
     });
+    // nginx buffers responses unless this header forbids it.
     let headers = [
         (header::CONTENT_TYPE.as_str(), "text/event-stream"),
         (header::CACHE_CONTROL.as_str(), "no-store"),
@@ -47,7 +52,7 @@ pub fn response(frames: impl Stream<Item = Bytes> + Send + 'static, place: impl 
     (headers, Body::from_stream(frames)).into_response()
 }
 
-/// The same; it also ends when the server stops.
+/// Like [`response`], but also ends the stream when the server shuts down.
 pub fn response_until(
     frames: impl Stream<Item = Bytes> + Send + 'static,
     stopping: CancellationToken,
@@ -56,7 +61,8 @@ pub fn response_until(
     response(frames.take_until(stopping.cancelled_owned()), place)
 }
 
-/// One timer for all of a stream's life: a frame only notes when it was, and the timer looks whether one was.
+/// Adds comments to a stream that is silent for `pause`. A frame only records its time, and one timer for the whole
+/// stream compares: resetting a timer for each frame would cost more than the frame.
 fn kept_alive(
     frames: impl Stream<Item = Bytes> + Send + 'static,
     pause: Duration,

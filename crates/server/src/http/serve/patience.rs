@@ -1,4 +1,4 @@
-//! A connection whose other side does not read, or is not there any more and could not say so.
+//! A stream wrapper that detects clients that stopped reading or lost their network.
 
 use std::io;
 use std::pin::Pin;
@@ -9,9 +9,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// Lets the system end a connection when nobody has said for so long that what was sent has come: a phone that lost its
-/// network takes no leave, and the few bytes that keep a quiet stream alive would fit into the system's buffers for hours.
-/// Systems other than Linux decide for themselves.
+/// Lets the kernel close a connection when sent data stays unacknowledged for `silence`. A phone that loses its
+/// network does not close its connections, and the few bytes of keep-alive comments would fit into the send buffer
+/// for hours. The option exists on Linux only; other systems use their defaults.
+///
+/// # Errors
+///
+/// The system rejects the option.
 pub fn bound_silence(stream: &TcpStream, silence: Duration) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     socket2::SockRef::from(stream).set_tcp_user_timeout(Some(silence))?;
@@ -20,20 +24,22 @@ pub fn bound_silence(stream: &TcpStream, silence: Duration) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends when what is written is not taken for too long.
+/// A stream whose writes fail with [`io::ErrorKind::TimedOut`] when the client reads nothing for too long.
 pub struct Patient<S> {
     stream: S,
     silence: Duration,
-    /// Since something waits to be taken.
+    /// Timer of the oldest write that is still pending. Boxed and created on demand, since most connections never
+    /// need one.
     waits: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Patient<S> {
-    /// Waits for so long.
+    /// Wraps `stream`. A write fails after it has been pending for `silence`.
     pub fn new(stream: S, silence: Duration) -> Self {
         Self { stream, silence, waits: None }
     }
 
+    /// Starts the timer on a pending write, clears it on progress, and fails when it has elapsed.
     fn judge<T>(&mut self, context: &mut Context<'_>, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if done.is_ready() {
             self.waits = None;
@@ -111,7 +117,7 @@ mod tests {
         let (mut ours, _) = listener.accept().await.unwrap();
         bound_silence(&ours, Duration::from_millis(500)).unwrap();
         ours.write_all(b": still here\n\n").await.unwrap();
-        // Nothing reaches the other side any more, and nothing comes from there: its network is gone.
+        // Drops every packet in both directions, as a lost network does.
         let drop_all = [socket2::SockFilter::new(0x06, 0, 0, 0)];
         socket2::SockRef::from(&theirs).attach_filter(&drop_all).unwrap();
         ours.write_all(b": still here\n\n").await.unwrap();
