@@ -1,4 +1,4 @@
-//! `/v1`: the part of OpenAI's API with which other programs ask.
+//! `/v1`: the OpenAI-compatible API, for API clients with an API key.
 
 mod answer;
 mod body;
@@ -34,12 +34,12 @@ use chat::ChatBody;
 use refusal::Refusal;
 use responses::ResponsesBody;
 
-/// What a model's name ends with when the person's own tools are to be used.
+/// Suffix of a model's name that gives the model the tools of the user's connections.
 const WITH_TOOLS: &str = ":tools";
-/// The name of the model that answers in the app.
+/// Name of the model that is the default in the web app.
 const DEFAULT: &str = "default";
 
-/// The routes below `/v1`.
+/// Returns the routes below `/v1`, whose errors are [`Refusal`]s.
 pub fn section() -> Section {
     let routes = [
         get("/models", SignedIn, models),
@@ -54,18 +54,19 @@ pub fn section() -> Section {
     })
 }
 
-/// `GET /v1/models`: those that can be asked now.
+/// Lists the models that are available now (`GET /v1/models`).
 async fn models(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Refusal> {
     Ok(Json(json!({ "object": "list", "data": listed(&app, &caller).await? })))
 }
 
-/// `GET /v1/models/{id}`: one of them. The line in its name is written `%2F` in the path.
+/// Returns one model (`GET /v1/models/{id}`). The slash in its name is encoded as `%2F` in the path.
 async fn model(State(app): State<App>, caller: Caller, Named(id): Named) -> Result<Json<Value>, Refusal> {
     let named = listed(&app, &caller).await?.into_iter().find(|model| model["id"] == id.as_str());
     named.map(Json).ok_or_else(|| Refusal::unknown_model(&id))
 }
 
-/// The models as a program sees them: each a second time with the person's tools where the key may use them.
+/// Returns the available models as OpenAI's objects. If the key's scope allows tools, each model is listed a second
+/// time with the suffix [`WITH_TOOLS`].
 async fn listed(app: &App, caller: &Caller) -> Result<Vec<Value>, Refusal> {
     let (_, models) = app.models.list(caller.user).await.map_err(ApiError::from)?;
     let endings = if caller.may(Scope::Tools) { &["", WITH_TOOLS][..] } else { &[""] };
@@ -77,14 +78,14 @@ async fn listed(app: &App, caller: &Caller) -> Result<Vec<Value>, Refusal> {
     Ok(available.flat_map(|model| endings.iter().map(move |ending| view(model, ending))).collect())
 }
 
-/// `POST /v1/chat/completions`
+/// Creates a chat completion (`POST /v1/chat/completions`).
 async fn complete(State(app): State<App>, caller: Caller, Body(body): Body<ChatBody>) -> Result<Response, Refusal> {
     let asked = Asked::new(&app, &caller, &body.model).await?;
     let (mut request, given, form) = body.read(asked.with_tools)?;
     let takes = Takes::of(&app, caller.user, &asked.model).await;
     given.into_messages(&app, &mut request.messages, "messages", takes).await?;
     let shape = answer::Shape::new(asked.told(), app.clock.now());
-    // A model is not asked for what nobody could be told.
+    // The permit for the stream comes first: a model call whose output could not be sent would still cost money.
     let place = if form.streams { Some(sse::place(&app, caller.user)?) } else { None };
     let said = asked.put(&app, &caller, request)?;
     match place {
@@ -93,7 +94,7 @@ async fn complete(State(app): State<App>, caller: Caller, Body(body): Body<ChatB
     }
 }
 
-/// `POST /v1/responses`
+/// Creates a response (`POST /v1/responses`).
 async fn respond(State(app): State<App>, caller: Caller, Body(body): Body<ResponsesBody>) -> Result<Response, Refusal> {
     let asked = Asked::new(&app, &caller, &body.model).await?;
     let streams = body.stream.unwrap_or(false);
@@ -109,14 +110,14 @@ async fn respond(State(app): State<App>, caller: Caller, Body(body): Body<Respon
     }
 }
 
-/// Who is asked, and with whose tools.
+/// The requested model, and whether it gets the user's tools.
 struct Asked {
     model: ModelId,
     with_tools: bool,
 }
 
 impl Asked {
-    /// By a model's name, as a program writes it.
+    /// Resolves a model's name, and checks the key's scope and the user's quota.
     async fn new(app: &App, caller: &Caller, name: &str) -> Result<Self, Refusal> {
         let (name, with_tools) = name.strip_suffix(WITH_TOOLS).map_or((name, false), |name| (name, true));
         if with_tools && !caller.may(Scope::Tools) {
@@ -128,12 +129,12 @@ impl Asked {
         Ok(Self { model, with_tools })
     }
 
-    /// The name that the answer bears.
+    /// Returns the name of the model in the response.
     fn told(&self) -> String {
         format!("{}{}", self.model, if self.with_tools { WITH_TOOLS } else { "" })
     }
 
-    /// Asks, once the limits allow it.
+    /// Starts the completion, if the rate limits of the key and the user allow it.
     fn put(
         self,
         app: &App,
@@ -146,6 +147,7 @@ impl Asked {
     }
 }
 
+/// Returns the model of a name, or the error that it is unknown.
 async fn model_named(app: &App, user: UserId, name: &str) -> Result<ModelId, Refusal> {
     if name == DEFAULT {
         return app.models.default(user).await.map_err(|error| Refusal::from(Failure::from(error)));

@@ -1,6 +1,8 @@
-//! `/mcp`: our own MCP servers over streamable HTTP. One request, one answer, nothing remembered in between, so both eras
-//! of the protocol are served at once: the modern one says everything with each request, and to the older ones a server
-//! without sessions is as good as any.
+//! `/mcp`: the built-in MCP servers over streamable HTTP.
+//!
+//! The servers are stateless: each request gets one response. Therefore both protocol families are served by the same
+//! code: modern clients send all context with each request, and the `initialize` of older ones can be answered
+//! without a session.
 
 mod caller;
 mod message;
@@ -25,10 +27,12 @@ use message::Message;
 use own_server::OwnServer;
 use refusal::Refusal;
 
-/// The largest message, in bytes. Nobody need be signed in for the toolbox, so its callers hold as little memory as they can.
+/// Maximum size of a message, in bytes. The toolbox needs no sign-in, so its anonymous callers must not occupy much
+/// memory.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
-/// The servers, each at its own address. What is no POST is answered 405: there are no streams and no sessions.
+/// Returns the routes of the servers. Other methods than POST respond 405, since there are no streams and no
+/// sessions.
 pub fn section() -> Section {
     let routes = OwnServer::ALL.map(|server| {
         let access = if server.needs_sign_in() { OwnToken } else { Anyone };
@@ -39,12 +43,13 @@ pub fn section() -> Section {
     })
 }
 
+/// Handles a request and converts errors to responses.
 async fn answer(server: OwnServer, app: App, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     respond(server, &app, &parts, body).await.unwrap_or_else(IntoResponse::into_response)
 }
 
-/// Answers a message. Nothing of the body is read before its sender may send one.
+/// Checks origin, caller and content type before the body is read, and then runs the method.
 async fn respond(server: OwnServer, app: &App, parts: &Parts, body: Body) -> Result<Response, Refusal> {
     origin::check(app, parts)?;
     let caller = if server.needs_sign_in() { Some(caller::identify(app, parts).await?) } else { None };
@@ -61,7 +66,8 @@ async fn respond(server: OwnServer, app: &App, parts: &Parts, body: Body) -> Res
     }
 }
 
-/// Anything else than JSON is a form that a foreign page could send without asking.
+/// Returns whether the body is JSON. Other types are rejected because a browser sends them across origins without a
+/// preflight.
 fn is_json(parts: &Parts) -> bool {
     let value = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")

@@ -1,7 +1,7 @@
-//! The data API: PostgREST's subset for three tables.
+//! The rest API: the subset of PostgREST for the three tables of the specification.
 //!
-//! A request is parsed into the syntax tree of [`store::rest::ast`], and every word of it counts: what this server cannot do
-//! is refused with the code that clients know. Whose rows they are is not decided here but in the store's builder.
+//! A request is parsed into the syntax tree of [`store::rest::ast`]. Nothing is ignored: unsupported syntax is
+//! rejected with PostgREST's error codes. Ownership is not checked here but enforced by the store's SQL builder.
 
 mod body;
 mod cursor;
@@ -39,10 +39,10 @@ use query::Parameters;
 use refusal::Refusal;
 use reply::Reply;
 
-/// The longest path and query, in bytes.
+/// Maximum length of path and query, in bytes.
 const URL_LIMIT: usize = 8 * 1024;
 
-/// The tables, and plain words for what is not there.
+/// Returns the routes of the tables, and PostgREST's errors for everything else.
 pub fn section() -> Section {
     let no_root = async || Refusal::from(Fault::new("PGRST126", "Root endpoint metadata is disabled"));
     let no_functions = |name: Result<Path<String>, PathRejection>| async move {
@@ -71,15 +71,17 @@ pub fn section() -> Section {
     })
 }
 
+/// Returns PostgREST's error for an unknown path.
 fn invalid_path() -> Refusal {
     Fault::new("PGRST125", "Invalid path specified in request URL").into()
 }
 
+/// Returns PostgREST's error for an unsupported method.
 fn unsupported(method: &Method) -> Fault {
     Fault::new("PGRST117", format!("Unsupported HTTP method: {method}"))
 }
 
-/// Seals the secrets of one user's connections.
+/// Encryption of the secrets in one user's connections: headers and the query of the URL.
 struct OwnerSealer<'a> {
     secrets: &'a SecretSealer,
     owner: UserId,
@@ -95,7 +97,7 @@ impl ConnectionSealer for OwnerSealer<'_> {
     }
 }
 
-/// A request for a table as far as it can be read without its body.
+/// A parsed request, without its body.
 struct Asked {
     method: Method,
     table: Table,
@@ -105,6 +107,7 @@ struct Asked {
     caller: Option<UserId>,
 }
 
+/// Handles every request for a table.
 async fn table(
     State(app): State<App>,
     name: Result<Path<String>, PathRejection>,
@@ -120,12 +123,14 @@ async fn table(
             Ok(asked) => answer(&app, asked, &parts, body).await,
             Err(refusal) => Err(refusal),
         };
+        // The same error has another status for callers without a session, so it is adjusted at the end.
         answered.map_err(|refusal| refusal.seen_by(caller))
     };
     result.await.unwrap_or_else(IntoResponse::into_response)
 }
 
-/// Who asks. Clients send their public key as bearer when nobody is signed in; any other bearer must be a good JWT.
+/// Identifies the caller, or returns `None` for an anonymous one. The official client sends its public key as the
+/// bearer token while no user is signed in; any other token must be a valid JWT.
 async fn caller(app: &App, parts: &Parts) -> Result<Option<UserId>, Refusal> {
     let Some(token) = bearer(parts) else { return Ok(None) };
     let count = token.split('.').count();
@@ -138,11 +143,12 @@ async fn caller(app: &App, parts: &Parts) -> Result<Option<UserId>, Refusal> {
     app.auth.verify(app, token).await.map(|claims| Some(claims.user)).map_err(unverified)
 }
 
-/// The key that tells which client it is, not who uses it.
+/// Returns the `apikey` header, which identifies the client application rather than a user.
 fn public_key(parts: &Parts) -> Option<&str> {
     parts.headers.get("apikey")?.to_str().ok()
 }
 
+/// Maps a failed token check to PostgREST's errors, which the official client understands.
 fn unverified(error: AuthError) -> Refusal {
     match error {
         AuthError::Internal(error) => Refusal::internal(error),
@@ -157,11 +163,14 @@ fn unverified(error: AuthError) -> Refusal {
     }
 }
 
+/// Parses method, path, query and headers.
 fn read(parts: &Parts, name: &str, query: &str, caller: Option<UserId>) -> Result<Asked, Refusal> {
     if parts.uri.path().len() + query.len() > URL_LIMIT {
         return Err(Refusal::new(StatusCode::URI_TOO_LONG, Fault::new("PGRST100", "The URL is longer than 8 KiB")));
     }
     let method = parts.method.clone();
+    // Range requests would be ignored silently by a partial implementation, and the client would take one page for
+    // all rows.
     prefer::schema(&method, &parts.headers)?;
     if method == Method::GET && parts.headers.contains_key(header::RANGE) {
         return Err(Fault::unsupported("the header Range; use limit and offset").into());
@@ -173,6 +182,7 @@ fn read(parts: &Parts, name: &str, query: &str, caller: Option<UserId>) -> Resul
     Ok(Asked { method, table, parameters, preferences, form, caller })
 }
 
+/// Runs a request for a table. The caller is checked before the body is read.
 async fn answer(app: &App, asked: Asked, parts: &Parts, body: axum::body::Body) -> Result<Response, Refusal> {
     match asked.method {
         Method::GET | Method::HEAD => page(app, asked).await,
@@ -192,6 +202,7 @@ async fn answer(app: &App, asked: Asked, parts: &Parts, body: axum::body::Body) 
     }
 }
 
+/// Reads rows.
 async fn page(app: &App, asked: Asked) -> Result<Response, Refusal> {
     let Asked { parameters, .. } = asked;
     refuse("columns", parameters.columns.is_some())?;
@@ -201,7 +212,7 @@ async fn page(app: &App, asked: Asked) -> Result<Response, Refusal> {
         filters: parameters.filters,
         order: parameters.order.unwrap_or_default(),
         limit: parameters.limit,
-        // No rows begin nowhere.
+        // PostgREST ignores the offset when no rows are requested.
         offset: parameters.offset.filter(|_| parameters.limit != Some(0)).unwrap_or(0),
         count: asked.preferences.count.is_some(),
     };
@@ -217,7 +228,8 @@ async fn page(app: &App, asked: Asked) -> Result<Response, Refusal> {
     Ok(Reply { status, range, applied, location: None, rows: Some(page.rows), form: asked.form }.into_response())
 }
 
-/// Where the rows are: the messages of a temporary chat are read as those of any other, by the id of their chat.
+/// Returns the store of the rows. Messages of a temporary chat are in memory, and a filter by the chat's id is how
+/// clients read them.
 fn home_of(app: &App, caller: Option<UserId>, table: Table, filters: &[Filter]) -> Store {
     let chat = filters.iter().filter(|_| table == Table::Messages).find_map(|filter| match filter {
         Filter::Test(column, Test::Compare(Comparison::Equal, id)) if column == "session_id" => id.parse().ok(),
@@ -226,6 +238,7 @@ fn home_of(app: &App, caller: Option<UserId>, table: Table, filters: &[Filter]) 
     caller.zip(chat).map_or_else(|| app.store.clone(), |(caller, chat)| app.home(caller, chat))
 }
 
+/// Inserts or upserts rows.
 async fn insert(app: &App, asked: Asked, records: body::Records) -> Result<Response, Refusal> {
     let writer = asked.writer()?;
     let Parameters { columns, on_conflict, filters, .. } = &asked.parameters;
@@ -244,6 +257,7 @@ async fn insert(app: &App, asked: Asked, records: body::Records) -> Result<Respo
     let written = app.store.rest_insert(by, asked.table, &body, &conflict, &outcome).await?;
     changed(app, writer, asked.table, &written.ids);
 
+    // PostgREST responds 200 to an upsert that only updated.
     let none_new = matches!(conflict, OnConflict::Merge(_)) && written.inserted == 0;
     let status = if none_new { StatusCode::OK } else { StatusCode::CREATED };
     let location = match (asked.preferences.returning, written.ids.as_slice()) {
@@ -254,6 +268,7 @@ async fn insert(app: &App, asked: Asked, records: body::Records) -> Result<Respo
     Ok(asked.reply(status, range, location, written.rows).into_response())
 }
 
+/// Updates rows.
 async fn update(app: &App, asked: Asked, records: body::Records) -> Result<Response, Refusal> {
     let writer = asked.writer()?;
     asked.refuse_unfiltered("UPDATE")?;
@@ -273,6 +288,7 @@ async fn update(app: &App, asked: Asked, records: body::Records) -> Result<Respo
     Ok(asked.reply(asked.done(), range, None, written.rows).into_response())
 }
 
+/// Deletes rows. Running turns of deleted chats are stopped.
 async fn delete(app: &App, asked: Asked) -> Result<Response, Refusal> {
     let writer = asked.writer()?;
     asked.refuse_unfiltered("DELETE")?;
@@ -292,7 +308,8 @@ async fn delete(app: &App, asked: Asked) -> Result<Response, Refusal> {
 }
 
 impl Asked {
-    /// Who writes. The part of the page that a write returns cannot be chosen.
+    /// Returns the user who writes. Rejects anonymous callers, and `limit` and `offset`, which would make it
+    /// ambiguous which rows are written.
     fn writer(&self) -> Result<UserId, Refusal> {
         let writer = self.caller.ok_or_else(|| match self.method {
             Method::POST => Fault::row_level_security(self.table),
@@ -303,7 +320,7 @@ impl Asked {
         Ok(writer)
     }
 
-    /// A write of every row is most often a mistake.
+    /// Rejects a write without a filter, which is most often a mistake and would affect all of the user's rows.
     fn refuse_unfiltered(&self, verb: &str) -> Result<(), Fault> {
         if self.parameters.filters.is_empty() {
             return Err(Fault::new("21000", format!("{verb} requires a WHERE clause")));
@@ -311,6 +328,7 @@ impl Asked {
         Ok(())
     }
 
+    /// Builds the body of the store's statement.
     fn body(&self, records: body::Records, columns: Option<&Vec<String>>) -> store::rest::ast::Body {
         store::rest::ast::Body {
             columns: columns.cloned(),
@@ -319,6 +337,7 @@ impl Asked {
         }
     }
 
+    /// Builds the description of what the statement returns.
     fn outcome(&self) -> Outcome {
         let wanted = self.preferences.returning == Some(Return::Representation);
         Outcome {
@@ -329,15 +348,17 @@ impl Asked {
         }
     }
 
-    /// `Content-Range` of an insert and a delete: only the number of rows, when it was asked.
+    /// Returns `Content-Range` of an insert or a delete: the number of rows, if the client asked for it.
     fn total(&self, rows: usize) -> String {
         reply::range(0, 0, self.preferences.count.map(|_| rows as u64))
     }
 
+    /// Returns the status of a successful update or delete.
     fn done(&self) -> StatusCode {
         if self.preferences.returning == Some(Return::Representation) { StatusCode::OK } else { StatusCode::NO_CONTENT }
     }
 
+    /// Builds the response of a write, with rows only if the client asked for them.
     fn reply(&self, status: StatusCode, range: String, location: Option<String>, rows: Vec<String>) -> Reply {
         let wanted = self.preferences.returning == Some(Return::Representation);
         let applied = self.preferences.applied(&self.method);
@@ -345,22 +366,26 @@ impl Asked {
     }
 }
 
+/// Rejects a parameter that the method does not support.
 fn refuse(what: &str, given: bool) -> Result<(), Fault> {
     if given { Err(Fault::unsupported(format!("{what} in a request of this method"))) } else { Ok(()) }
 }
 
+/// Returns the error for `on_conflict` without a resolution.
 fn no_resolution() -> Fault {
     Fault::new("PGRST100", "on_conflict needs the preference resolution")
         .hint("Prefer: resolution=merge-duplicates or resolution=ignore-duplicates")
 }
 
-/// Tells the rest of the app that rows were written.
+/// Notifies other services and the user's web apps of written rows.
 fn changed(app: &App, user: UserId, table: Table, ids: &[Uuid]) {
     if ids.is_empty() {
         return;
     }
     match table {
         Table::McpServers => {
+            // In the background, since a changed connection may have to be closed and the client need not wait for
+            // that.
             let inner = app.clone();
             app.tasks.spawn("reconcile", async move {
                 if let Err(error) = inner.tools.reconcile(&inner, user).await {

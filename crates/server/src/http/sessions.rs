@@ -1,4 +1,4 @@
-//! Following and steering the turn of a chat.
+//! `/api/sessions/{id}`: following and controlling the turn of a chat, its interactions and branches.
 
 use std::sync::Arc;
 
@@ -23,16 +23,17 @@ use crate::events::Event;
 use crate::places::Place;
 use crate::runs::{self, AnswerError, BeginError, DecideError, RunLog};
 
-/// From where a stream is to be followed.
+/// Query parameters of [`stream`].
 #[derive(Debug, Deserialize)]
 pub struct After {
+    /// Id of the last event that the client received. The header `Last-Event-ID` takes precedence.
     after: Option<String>,
-    /// The turn that the event belongs to: the chat may be at another one by now.
+    /// The turn that the event belongs to. The chat may have another turn by now.
     run: Option<RunId>,
 }
 
-/// The running turn of a chat, from its start or from after the event that was seen last; 204 when nothing runs, or not
-/// the one that is named.
+/// Streams the running turn of a chat, from its start or after the last event that the client received. Responds 204
+/// if no turn runs, or another one than requested.
 pub async fn stream(
     State(app): State<App>,
     caller: SignedIn,
@@ -45,19 +46,21 @@ pub async fn stream(
         None => 0,
         Some(seen) => seen.parse().map_err(|_| ApiError::BadRequest("the last event id is not a number".into()))?,
     };
+    // An empty id is what an EventSource sends before its first event, so it counts as none.
     let (chat, _) = own_home(&app, &caller, &chat).await?;
     let place = sse::place(&app, caller.user)?;
     if let Some(run) = app.runs.get(caller.user, chat) {
         let is_other = wanted.is_some_and(|wanted| wanted != run.id);
         return Ok(if is_other { StatusCode::NO_CONTENT.into_response() } else { stream_of(run, seen, place) });
     }
+    // No turn of this chat runs on this node; another node may run it and share its events through the database.
     match app.runs.replica(&app, (caller.user, chat), wanted).await? {
         Some(replica) => Ok(stream_of(replica, seen, place)),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }
 
-/// Where the present branch of a chat has others beside it.
+/// Lists the messages at which a chat has alternative branches.
 pub async fn branches(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
     let (chat, home) = own_home(&app, &caller, &chat).await?;
     let forks = home.list_forks(caller.user, chat).await?;
@@ -66,14 +69,14 @@ pub async fn branches(State(app): State<App>, caller: SignedIn, Named(chat): Nam
     Ok(Json(json!({ "forks": forks })))
 }
 
-/// The body.
+/// Request body of [`switch_branch`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Through {
     message_id: MessageId,
 }
 
-/// Makes the branch of a chat through a message the present one. Safe to repeat.
+/// Switches a chat to the branch that contains a message. Idempotent.
 pub async fn switch_branch(
     State(app): State<App>,
     caller: SignedIn,
@@ -84,6 +87,7 @@ pub async fn switch_branch(
     let switched = home.switch_branch(caller.user, chat, to.message_id, app.clock.now()).await;
     let switched = switched.map_err(|error| match error {
         store::Error::NotFound => ApiError::NotFound("message"),
+        // The turn is writing to the current branch.
         store::Error::Conflict(_) => ApiError::Conflict { code: "run_active", message: BeginError::Busy.to_string() },
         other => other.into(),
     })?;
@@ -93,13 +97,13 @@ pub async fn switch_branch(
     Ok(Json(json!({ "switched": switched })))
 }
 
-/// Ends the running turn of a chat and keeps what it has said. Safe to repeat.
+/// Stops the running turn of a chat. What was generated so far is stored. Idempotent.
 pub async fn stop(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
     let (chat, _) = own_home(&app, &caller, &chat).await?;
     Ok(Json(json!({ "stopped": app.runs.stop_run(&app, caller.user, chat).await? })))
 }
 
-/// Stops one call of the running turn of a chat; the turn goes on without its result. Safe to repeat.
+/// Cancels one tool call of the running turn; the turn continues without its result. Idempotent.
 pub async fn cancel_call(
     State(app): State<App>,
     caller: SignedIn,
@@ -109,16 +113,16 @@ pub async fn cancel_call(
     Ok(Json(json!({ "cancelled": app.runs.cancel_call(&app, caller.user, chat, &call).await? })))
 }
 
-/// The body.
+/// Request body of [`decide`].
 #[derive(Debug, Deserialize)]
 pub struct Answer {
     decision: Decision,
-    /// In the place of the model's.
+    /// Arguments edited by the user, which replace the model's.
     #[serde(default)]
     arguments: Option<Map<String, Value>>,
 }
 
-/// Decides about a call that waits. The first decision holds; later ones are told it.
+/// Decides a pending approval. The first decision is final; later requests receive it in the response.
 pub async fn decide(
     State(app): State<App>,
     caller: SignedIn,
@@ -137,17 +141,17 @@ pub async fn decide(
     })
 }
 
-/// What a person says to a question: the body, here and where a tool is run by hand.
+/// Response of a user to an elicitation of a turn or of a manual tool call.
 #[derive(Debug, Deserialize)]
 pub struct Said {
-    /// In a word.
+    /// The action: accept, decline or cancel.
     pub action: Action,
-    /// What was filled in.
+    /// Values of the form, for `accept`.
     #[serde(default)]
     pub content: Option<Map<String, Value>>,
 }
 
-/// Answers a question that a call waits with. The first answer holds; later ones are told it.
+/// Responds to a pending elicitation. The first response is final; later requests receive it.
 pub async fn answer(
     State(app): State<App>,
     caller: SignedIn,
@@ -166,7 +170,11 @@ pub async fn answer(
     })
 }
 
-/// The chat of that name, if it is the caller's, and where it is kept: a temporary chat has a home of its own.
+/// Returns the caller's chat and the store that it is in: a temporary chat has a store of its own in memory.
+///
+/// # Errors
+///
+/// 404 if the chat does not exist or belongs to another user.
 pub(super) async fn own_home(app: &App, caller: &SignedIn, chat: &str) -> Result<(ChatId, Store), ApiError> {
     let id: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     match app.temporary.home(app, caller.user, id) {
@@ -175,21 +183,21 @@ pub(super) async fn own_home(app: &App, caller: &SignedIn, chat: &str) -> Result
     }
 }
 
-/// The chat of that name, if it is the caller's and stands in the database.
+/// Returns the caller's chat if it exists in the database; temporary chats are not found.
 pub(super) async fn own_chat(app: &App, caller: &SignedIn, chat: &str) -> Result<ChatId, ApiError> {
     let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     let found = app.store.get_chat(caller.user, chat).await?;
     found.map(|chat| chat.id()).ok_or(ApiError::NotFound("session"))
 }
 
-/// A run as the UI message stream, version 1.
+/// Responds with a turn's events as an AI SDK UI message stream, version 1, beginning after the event `after`.
 pub fn stream_of<R: AsRef<RunLog> + Send + Sync + 'static>(run: Arc<R>, after: u64, place: Place) -> Response {
     let cursor = run.as_ref().as_ref().follow(after);
     let frames = stream::unfold((run, cursor), |(run, mut cursor)| async move {
         let piece = run.as_ref().as_ref().next(&mut cursor).await?;
         Some((piece, (run, cursor)))
     });
-    // At shutdown the run ends first and says so; the stream ends with it.
+    // At shutdown the turn ends first and emits its last events, so the stream must not be cut before.
     let mut response = sse::response(frames, place);
     response.headers_mut().insert("x-vercel-ai-ui-message-stream", axum::http::HeaderValue::from_static("v1"));
     response

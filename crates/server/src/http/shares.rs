@@ -1,4 +1,4 @@
-//! `/api/shares` and `/api/shared`: chats that their people show to whoever has a link.
+//! `/api/shares` and `/api/shared`: read-only snapshots of chats for anyone who has the link.
 
 use axum::Json;
 use axum::extract::State;
@@ -19,20 +19,20 @@ use crate::app::App;
 use crate::chats::link;
 use crate::chats::snapshot::{self, With};
 
-/// Shares of one person.
+/// Maximum number of shares per user.
 const SHARES: i64 = 200;
-/// Bytes of what is shared.
+/// Maximum size of a snapshot, in bytes.
 const SIZE: usize = 16 * 1024 * 1024;
-/// Messages of what is shared.
+/// Maximum number of messages of a snapshot.
 const MESSAGES: i64 = 20_000;
 
-/// What is to be in it.
+/// Request body of [`create`]: optional content of the snapshot.
 #[derive(Debug, Deserialize)]
 pub struct Wish {
-    /// Arguments and results of tools.
+    /// Whether arguments and results of tools are included.
     #[serde(default)]
     tools: bool,
-    /// The files that the person attached.
+    /// Whether the files that the user attached are included.
     #[serde(default)]
     files: bool,
 }
@@ -49,7 +49,8 @@ struct ShareView {
     created_at: Timestamp,
 }
 
-/// `POST /api/sessions/{id}/shares`
+/// Creates a snapshot of a chat and returns its link (`POST /api/sessions/{id}/shares`). Only the hash of the token
+/// is stored, so the link cannot be shown again.
 pub async fn create(
     State(app): State<App>,
     caller: SignedIn,
@@ -93,7 +94,7 @@ pub async fn create(
     Ok(Json(json!({ "id": share.id, "url": url, "messages": share.count })))
 }
 
-/// `GET /api/shares`
+/// Lists the user's shares (`GET /api/shares`).
 pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     let shares = app.store.list_shares(caller.user).await?.into_iter().map(|share| ShareView {
         id: share.id,
@@ -106,12 +107,12 @@ pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value
     Ok(Json(json!({ "shares": shares.collect::<Vec<_>>() })))
 }
 
-/// `DELETE /api/shares`: ends all of them.
+/// Deletes all shares of the user (`DELETE /api/shares`).
 pub async fn end_all(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     Ok(Json(json!({ "ended": app.store.delete_shares(caller.user).await? })))
 }
 
-/// `DELETE /api/shares/{id}`
+/// Deletes a share (`DELETE /api/shares/{id}`).
 pub async fn end(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
     let id: ShareId = id.parse().map_err(|_| ApiError::NotFound("share"))?;
     if !app.store.delete_share(caller.user, id).await? {
@@ -120,11 +121,11 @@ pub async fn end(State(app): State<App>, caller: SignedIn, Named(id): Named) -> 
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `X-Robots-Tag` of everything that a link shows.
+/// `X-Robots-Tag` of every response that a share link leads to.
 pub const NO_ROBOTS: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex, nofollow, noarchive"));
 
-/// What a link shows.
+/// A snapshot as viewers of the link see it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Shown {
@@ -133,7 +134,7 @@ struct Shown {
     messages: Box<RawValue>,
 }
 
-/// `GET /api/shared/{token}`
+/// Returns a snapshot (`GET /api/shared/{token}`).
 pub async fn show(State(app): State<App>, Named(token): Named) -> Response {
     let shown = async {
         let snapshot = app.store.get_snapshot(&link::hash(&token)).await?.ok_or(ApiError::NotFound("share"))?;
@@ -141,16 +142,17 @@ pub async fn show(State(app): State<App>, Named(token): Named) -> Response {
         Ok(Json(Shown { title: snapshot.title, shared_at: snapshot.created_at, messages }))
     };
     let shown: Result<_, ApiError> = shown.await;
-    // Once it has ended, nobody keeps it.
+    // Not cached, so that the content is gone when the share is deleted.
     ([NO_ROBOTS, (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))], shown).into_response()
 }
 
-/// `GET /api/shared/{token}/files/{file}`
+/// Returns a file of a snapshot (`GET /api/shared/{token}/files/{file}`).
 pub async fn show_file(State(app): State<App>, NamedTwo(token, id): NamedTwo) -> Response {
     let shown = async {
         let not_found = || ApiError::NotFound("file");
         let id: FileId = id.parse().map_err(|_| not_found())?;
-        // Whoever has links shares the places of one person.
+        // Viewers of links have no account, so all of them together count as one user, the nil id, in the download
+        // limit.
         let place = place(&app, UserId(Uuid::nil()))?;
         let found = app.store.get_shared_file(&link::hash(&token), id).await?;
         found.map(|(file, bytes)| served(&file, bytes, place)).ok_or_else(not_found)

@@ -1,4 +1,4 @@
-//! `/api/connections/{id}/sign-in`: signing in to the server of a connection, and out of it.
+//! `/api/connections/{id}/sign-in`: OAuth sign-in to the MCP server of a connection.
 
 use axum::Json;
 use axum::extract::State;
@@ -16,11 +16,12 @@ use super::extract::{JsonBody, Named, Query, SignedIn};
 use crate::app::App;
 use crate::tools::sign_in::{Failure, LIFETIME};
 
+/// Cookie that binds a sign-in to the browser that began it.
 const COOKIE: BrowserCookie = BrowserCookie { name: "server-sign-in", path: "/api/connections" };
-/// Characters of a client's id or secret, at most.
+/// Maximum length of a client id or secret, in characters.
 const LONGEST: usize = 4096;
 
-/// `{clientId, clientSecret?}`.
+/// Request body of [`enter_client`].
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Client {
@@ -29,7 +30,7 @@ pub struct Client {
     client_secret: Option<String>,
 }
 
-/// Begins a sign-in and says where to send the browser.
+/// Begins a sign-in and returns the URL of the authorization server.
 pub async fn begin(
     State(app): State<App>,
     caller: SignedIn,
@@ -37,6 +38,7 @@ pub async fn begin(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
+    // The present cookie is reused, so that sign-ins to several servers can run in one browser at the same time.
     let begun = app.tools.begin_sign_in(&app, caller.user, &server, COOKIE.read(&headers)).await;
     let begun = begun.map_err(|failure| match failure {
         Failure::SignIn(SignInError::NeedsClient) => client_needed(&app, &server),
@@ -46,7 +48,8 @@ pub async fn begin(
     Ok((AppendHeaders(cookie), Json(json!({ "url": begun.url }))).into_response())
 }
 
-/// Where an authorization server sends the browser when the person has decided. The page says what came of it.
+/// Completes a sign-in when the authorization server redirects the browser back, and redirects to the web app, which
+/// shows the result.
 pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(answer): Query<SignInCallback>) -> Response {
     let browser = COOKIE.read(&headers).unwrap_or_default();
     let outcome = match app.tools.complete_sign_in(&app, browser, answer).await {
@@ -61,7 +64,7 @@ pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(answer):
     Redirect::to(&format!("/?tab=servers&sign-in={outcome}")).into_response()
 }
 
-/// Keeps a client that the person registered by hand; it is never read back.
+/// Stores an OAuth client that the user registered manually. It is never returned by the API.
 pub async fn enter_client(
     State(app): State<App>,
     caller: SignedIn,
@@ -81,18 +84,20 @@ pub async fn enter_client(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Revokes and forgets.
+/// Revokes the tokens of a connection and deletes them.
 pub async fn end(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Result<StatusCode, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
     app.tools.sign_out_of(&app, caller.user, &server).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What authorization servers read about this program, where its site is one that they can read.
+/// Returns the OAuth client metadata of this server, which authorization servers fetch. Responds 404 if the site is
+/// not publicly reachable over HTTPS.
 pub async fn metadata(State(app): State<App>) -> Result<Json<Value>, ApiError> {
     app.tools.client_metadata().map(Json).ok_or(ApiError::NotFound("document"))
 }
 
+/// Returns the error that asks the user to register an OAuth client, with the redirect URL to enter.
 fn client_needed(app: &App, server: &Server) -> ApiError {
     let message = format!(
         "Register this app at the sign-in server of {}, with the redirect address {}, and enter the client id that it gives you.",

@@ -1,4 +1,4 @@
-//! `/api/temporary-chats`: chats that are never written down.
+//! `/api/temporary-chats`: chats that exist in memory only.
 
 use axum::Json;
 use axum::extract::State;
@@ -11,7 +11,7 @@ use super::extract::{Named, SignedIn};
 use crate::app::App;
 use crate::chats::temporary::TemporaryError;
 
-/// `POST /api/temporary-chats`
+/// Opens a temporary chat (`POST /api/temporary-chats`).
 pub async fn open(State(app): State<App>, caller: SignedIn) -> Result<(StatusCode, Json<Value>), ApiError> {
     let opened = app.temporary.open(&app, caller.user).await;
     let id = opened.map_err(|error| match error {
@@ -23,14 +23,14 @@ pub async fn open(State(app): State<App>, caller: SignedIn) -> Result<(StatusCod
     Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
 }
 
-/// `GET /api/temporary-chats/{id}`: whether it is still there.
+/// Responds 204 if a temporary chat still exists, else 404 (`GET /api/temporary-chats/{id}`).
 pub async fn look(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<StatusCode, ApiError> {
     let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     let home = app.temporary.home(&app, caller.user, chat);
     home.map(|_| StatusCode::NO_CONTENT).ok_or(ApiError::NotFound("session"))
 }
 
-/// `DELETE /api/temporary-chats/{id}`: drops it with everything that was said.
+/// Deletes a temporary chat with all of its messages (`DELETE /api/temporary-chats/{id}`).
 pub async fn close(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<StatusCode, ApiError> {
     let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
     let there = app.temporary.close(&app, caller.user, chat);

@@ -1,4 +1,4 @@
-//! What a person allows their tools, and the list of calls.
+//! `/api/tools/permissions` and `/api/tools/audit`: the user's tool permissions and the log of tool calls.
 
 use axum::Json;
 use axum::extract::State;
@@ -13,17 +13,17 @@ use super::extract::{JsonBody, Query, SignedIn};
 use crate::app::App;
 use crate::tools::permission::ToolPermission;
 
-/// Calls on a page of the list, unless another number is asked for.
+/// Default number of calls on a page of the log.
 const PAGE: i64 = 50;
-/// Calls on a page of the list, at most.
+/// Maximum number of calls on a page of the log.
 const LONGEST_PAGE: i64 = 200;
 
-/// What each known tool is allowed.
+/// Lists the permission of each known tool.
 pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     Ok(Json(json!({ "permissions": app.tools.permissions(&app, caller.user).await? })))
 }
 
-/// The body.
+/// Request body of [`change`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
@@ -32,7 +32,7 @@ pub struct Change {
     permission: Permission,
 }
 
-/// Makes the caller's rule for one tool.
+/// Sets the caller's permission for one tool.
 pub async fn change(
     State(app): State<App>,
     caller: SignedIn,
@@ -47,14 +47,14 @@ pub async fn change(
     })
 }
 
-/// Which page of the list.
+/// Query parameters of [`audit`].
 #[derive(Debug, Deserialize)]
 pub struct Page {
     before: Option<String>,
     limit: Option<i64>,
 }
 
-/// The caller's calls, newest first.
+/// Returns a page of the caller's tool calls, newest first.
 pub async fn audit(
     State(app): State<App>,
     caller: SignedIn,
@@ -63,6 +63,7 @@ pub async fn audit(
     let before = page.before.filter(|before| !before.is_empty()).map(|before| before.parse::<Uuid>());
     let before = before.transpose().map_err(|_| ApiError::BadRequest("before is not an id of a call".into()))?;
     let limit = page.limit.unwrap_or(PAGE).clamp(1, LONGEST_PAGE);
+    // One more than a page, to know whether there is a next one.
     let mut entries = app.store.list_audit(caller.user, before, limit + 1).await?;
     let more = entries.len() as i64 > limit;
     if more {

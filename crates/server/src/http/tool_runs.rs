@@ -1,4 +1,4 @@
-//! Running a tool by hand, from its form.
+//! `/api/tools/run`: manual tool calls, made by a user from a form.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::app::App;
 use crate::tools::permission::{Audited, Verdict};
 use crate::tools::{BoundTool, CallEnd, HandAsker, Inquirer, Nobody, Selection, Told, Wanted, Watcher};
 
-/// The body.
+/// Request body of [`run`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRun {
@@ -34,7 +34,7 @@ pub struct ToolRun {
     arguments: Map<String, Value>,
 }
 
-/// Calls the tool and answers with what it gave back; as a stream also with what the person is asked meanwhile.
+/// Calls the tool and returns its result. As an event stream, the response also contains the tool's elicitations.
 pub async fn run(
     State(app): State<App>,
     caller: SignedIn,
@@ -42,8 +42,9 @@ pub async fn run(
     JsonBody(body): JsonBody<ToolRun>,
 ) -> Result<Response, ApiError> {
     let tool = allowed_tool(&app, caller.user, &body).await?;
-    // Who closes the sheet while the tool runs drops this future, and with it the call.
+    // If the client disconnects, axum drops this future, and the tool call is cancelled with it.
     if !wants_stream(&headers) {
+        // A JSON client has no way to respond to an elicitation, so the call ends at the first one.
         let nobody = Arc::new(Nobody::default());
         let ran = call(&app, caller.user, &tool, body, nobody.clone()).await;
         if nobody.was_asked() {
@@ -57,6 +58,7 @@ pub async fn run(
     let asked = stream::unfold(asked, |mut asked| async move { Some((in_words(asked.recv().await?), asked)) });
     let inner = app.clone();
     let called = stream::once(async move {
+        // The status has been sent already, so an error becomes an event.
         match call(&inner, caller.user, &tool, body, Arc::new(asker)).await {
             Ok(mut ran) => {
                 ran["type"] = "result".into();
@@ -72,7 +74,7 @@ pub async fn run(
     Ok(sse::response_until(frames, app.tasks.shutdown_token().clone(), place))
 }
 
-/// Answers a question of a call that the person makes by hand.
+/// Responds to an elicitation of a manual tool call.
 pub async fn answer(
     State(app): State<App>,
     caller: SignedIn,
@@ -86,6 +88,7 @@ pub async fn answer(
     Ok(Json(json!({ "action": said.action, "first": true })))
 }
 
+/// Returns an elicitation's state as an event.
 fn in_words(told: Told) -> Value {
     match told {
         Told::Asked(id, request) => json!({ "type": "elicitation", "id": id, "state": "waiting", "request": request }),
@@ -93,7 +96,7 @@ fn in_words(told: Told) -> Value {
     }
 }
 
-/// The tool, if there is one and its person does not forbid it.
+/// Resolves the requested tool, and rejects one that the user has denied.
 async fn allowed_tool(app: &App, user: UserId, body: &ToolRun) -> Result<BoundTool, ApiError> {
     let servers = app.tools.servers(app, user).await?;
     let wanted = [Wanted { name: body.name.clone(), server_name: Some(body.server_name.clone()) }];
@@ -106,7 +109,7 @@ async fn allowed_tool(app: &App, user: UserId, body: &ToolRun) -> Result<BoundTo
             None => ApiError::Unprocessable { code: "unknown_tool", message: toolset.notices.join(" ") },
         });
     };
-    // Pressing Run is a consent to this call, whatever the rule for the assistant is; only `never` stands above it.
+    // Pressing Run approves this call, whatever the permission for the assistant is; only `never` takes precedence.
     if app.tools.look_up(app, user, tool).await? == Verdict::Never {
         Audited::new(app, user, &body.server_name, &body.name, AllowedBy::Nobody).end(Outcome::Denied);
         let message = "you do not allow this tool; change its permission first".to_owned();
@@ -115,6 +118,7 @@ async fn allowed_tool(app: &App, user: UserId, body: &ToolRun) -> Result<BoundTo
     Ok(tool.clone())
 }
 
+/// Calls the tool and records the call in the audit log.
 async fn call(
     app: &App,
     user: UserId,

@@ -1,4 +1,4 @@
-//! What models cost.
+//! `/api/usage`: tokens, costs and storage of a user.
 
 use axum::Json;
 use axum::extract::State;
@@ -12,14 +12,15 @@ use super::sessions::own_home;
 use crate::app::App;
 use crate::models::allowance;
 
-/// What an answer cost, and its chat so far.
+/// Usage of one answer and of its whole chat.
 #[derive(Debug, Serialize)]
 pub struct AnswerUsage {
     answer: Total,
     chat: Total,
 }
 
-/// `GET /api/sessions/{id}/messages/{message}/usage`. What was asked before costs were written down has none.
+/// Returns the usage of an answer (`GET /api/sessions/{id}/messages/{message}/usage`). Messages from before usage was
+/// recorded have none.
 pub async fn of_answer(
     State(app): State<App>,
     caller: SignedIn,
@@ -31,42 +32,43 @@ pub async fn of_answer(
     Ok(Json(AnswerUsage { answer, chat: app.store.cost_of_chat(caller.user, chat).await? }))
 }
 
-/// The most days that are told at once: a leap year.
+/// Maximum number of days in one response: a leap year.
 const MOST_DAYS: i64 = 366;
-/// Days that are told when no number is asked for.
+/// Default number of days.
 const DAYS: i64 = 30;
-/// Seconds of a day.
+/// Seconds per day.
 const DAY: i64 = 86_400;
 
-/// How far back is to be told.
+/// Query parameters of [`by_day`].
 #[derive(Debug, Deserialize)]
 pub struct Range {
     days: Option<i64>,
 }
 
-/// What a person's calls of models cost.
+/// Response of [`by_day`]: a user's usage.
 #[derive(Debug, Serialize)]
 pub struct UsageView {
-    /// The first day of those that are told, and the last, which is today (UTC).
+    /// First and last day of the range, in UTC. The last is today.
     from: String,
     to: String,
-    /// A row for each model and day on which it was asked, oldest first.
+    /// One row per model and day with calls, oldest first.
     days: Vec<DayView>,
-    /// What may be used in a day, where that is limited.
+    /// The daily token quota, if there is one.
     limit: Option<LimitView>,
-    /// What is kept of files.
+    /// Storage used by files.
     files: FilesView,
 }
 
+/// Storage used by a user's files, and their quota.
 #[derive(Debug, Serialize)]
 struct FilesView {
-    /// Bytes of all of the person's files.
+    /// Total size of the user's files, in bytes.
     bytes: u64,
-    /// How many they may come to.
+    /// Storage quota, in bytes.
     most: u64,
 }
 
-/// What a model's calls cost on a day.
+/// Usage of a model on one day.
 #[derive(Debug, Serialize)]
 pub(super) struct DayView {
     day: String,
@@ -81,6 +83,7 @@ impl From<DayTotal> for DayView {
     }
 }
 
+/// The daily token quota and today's usage.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LimitView {
@@ -88,7 +91,7 @@ struct LimitView {
     used: u64,
 }
 
-/// `GET /api/usage?days=30`
+/// Returns usage by day and model, storage and quotas (`GET /api/usage?days=30`).
 pub async fn by_day(
     State(app): State<App>,
     caller: SignedIn,
@@ -114,7 +117,7 @@ pub async fn by_day(
     }))
 }
 
-/// Year, month and day.
+/// Formats a date as `YYYY-MM-DD` in UTC.
 fn date(time: Timestamp) -> String {
     time.to_rfc3339().chars().take("2026-11-21".len()).collect()
 }

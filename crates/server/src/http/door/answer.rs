@@ -1,4 +1,4 @@
-//! An answer in OpenAI's shape, whole or piece by piece.
+//! Responses of chat completions, complete or streamed.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -14,7 +14,7 @@ use crate::door::Said;
 use crate::http::sse;
 use crate::places::Place;
 
-/// What every piece of an answer says about it.
+/// Fields that all chunks of a completion share.
 #[derive(Debug, Clone)]
 pub struct Shape {
     id: String,
@@ -23,22 +23,28 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// For an answer by `model` that begins now.
+    /// Creates the fields for a completion by `model` that starts at `now`.
     pub fn new(model: String, now: Timestamp) -> Self {
         Self { id: format!("chatcmpl-{}", domain::ids::fresh().simple()), model, created: now.as_seconds() }
     }
 
+    /// Builds an object of type `kind`.
     fn object(&self, kind: &str, choices: Value) -> Value {
         let Self { id, model, created } = self;
         json!({ "id": id, "object": kind, "created": created, "model": model, "choices": choices })
     }
 
+    /// Builds a chunk with a delta and, at the end, the finish reason.
     fn chunk(&self, delta: &Value, finish: Option<&str>) -> Value {
         self.object("chat.completion.chunk", json!([{ "index": 0, "delta": delta, "finish_reason": finish }]))
     }
 }
 
-/// The answer when it is whole.
+/// Collects the stream and responds with a complete chat completion.
+///
+/// # Errors
+///
+/// The failure in the stream, or a stream that ends early.
 pub async fn whole(said: impl Stream<Item = Said>, shape: Shape) -> Result<Response, Refusal> {
     let mut said = Box::pin(said);
     let (mut text, mut thought, mut calls) = (String::new(), String::new(), Vec::<(String, String, String)>::new());
@@ -57,10 +63,12 @@ pub async fn whole(said: impl Stream<Item = Said>, shape: Shape) -> Result<Respo
             Some(Said::Failed(failure)) => return Err(failure.into()),
         }
     };
+    // OpenAI's clients expect `null` for an answer that consists of tool calls alone.
     let mut message = json!({ "role": "assistant", "content": text, "refusal": null });
     if text.is_empty() && !calls.is_empty() {
         message["content"] = Value::Null;
     }
+    // Not part of OpenAI's API; DeepSeek's field, which many clients read.
     if !thought.is_empty() {
         message["reasoning_content"] = thought.into();
     }
@@ -79,7 +87,11 @@ pub async fn whole(said: impl Stream<Item = Said>, shape: Shape) -> Result<Respo
     Ok(Json(answer).into_response())
 }
 
-/// The answer as it comes. What fails before the first word is answered with a status.
+/// Responds with the completion as a stream of chunks.
+///
+/// # Errors
+///
+/// A failure before the first output becomes an HTTP error; a later one is an event of the stream.
 pub async fn stream(
     said: impl Stream<Item = Said> + Send + 'static,
     shape: Shape,
@@ -93,7 +105,7 @@ pub async fn stream(
     Ok(sse::response_until(stream::iter([opening]).chain(rest), stopping, place))
 }
 
-/// An answer whose first word is there, or the failure that came instead of it.
+/// Waits for the first output of a completion, and returns the failure if that comes instead.
 pub async fn begun(
     said: impl Stream<Item = Said> + Send + 'static,
 ) -> Result<impl Stream<Item = Said> + Send + 'static, Refusal> {
@@ -105,6 +117,7 @@ pub async fn begun(
     }
 }
 
+/// Returns the chunks of an item. `tells_usage` adds a last chunk with the usage.
 fn frames(said: Said, shape: &Shape, tells_usage: bool) -> Vec<Bytes> {
     let delta = |delta: &Value| vec![frame(&shape.chunk(delta, None))];
     match said {
@@ -117,7 +130,7 @@ fn frames(said: Said, shape: &Shape, tells_usage: bool) -> Vec<Bytes> {
         Said::Arguments { index, text } => {
             delta(&json!({ "tool_calls": [{ "index": index, "function": { "arguments": text } }] }))
         }
-        // There is no word for it in the shape; a program that reads on must not take it for the end.
+        // The API has no finish reason for a truncated stream, and a client must not take it for a regular end.
         Said::End(FinishReason::Truncated, _) => vec![frame(&broken_off().body())],
         Said::Failed(failure) => vec![frame(&Refusal::from(failure).body())],
         Said::End(reason, usage) => {
@@ -133,15 +146,17 @@ fn frames(said: Said, shape: &Shape, tells_usage: bool) -> Vec<Bytes> {
     }
 }
 
+/// Formats an event of the stream.
 fn frame(data: &Value) -> Bytes {
     format!("data: {data}\n\n").into()
 }
 
-/// The answer stopped in its middle.
+/// Returns the error for a completion that ended early.
 pub fn broken_off() -> Refusal {
     crate::door::Failure::Model(domain::model::ModelError::Provider("its answer broke off".to_owned())).into()
 }
 
+/// Returns OpenAI's name of a finish reason.
 fn finish_word(reason: &FinishReason) -> &'static str {
     match reason {
         FinishReason::ToolCalls => "tool_calls",
@@ -151,6 +166,7 @@ fn finish_word(reason: &FinishReason) -> &'static str {
     }
 }
 
+/// Formats token counts as OpenAI does.
 fn usage_of(usage: Usage) -> Value {
     let Usage { input_tokens, output_tokens, cached_input_tokens } = usage;
     json!({

@@ -1,4 +1,4 @@
-//! What the bodies of both shapes have in common.
+//! Request bodies: extraction, and the content of messages that both endpoints share.
 
 use axum::extract::{FromRequest, Request};
 use serde::Deserialize;
@@ -10,10 +10,10 @@ use crate::app::App;
 use crate::http::body::{self, BodyError};
 use crate::http::error::ApiError;
 
-/// The largest body, in bytes: conversations come with their pictures, in base64.
+/// Maximum size of a body, in bytes. Conversations contain their images in base64.
 const LIMIT: usize = 20 * 1024 * 1024;
 
-/// A body in JSON; what is wrong with it is told in the door's shape.
+/// A JSON body; a bad one is rejected with a [`Refusal`].
 #[derive(Debug)]
 pub struct Body<T>(pub T);
 
@@ -33,41 +33,41 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     }
 }
 
-/// The words of a message: a text, or pieces.
+/// Content of a message: a text or a list of parts.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Content {
-    /// As one.
+    /// A single text.
     Text(String),
-    /// In several.
+    /// A list of parts.
     Pieces(Vec<Piece>),
 }
 
-/// A piece of a message.
+/// A part of a message's content.
 #[derive(Debug, Deserialize)]
 pub struct Piece {
     r#type: String,
     text: Option<String>,
     image_url: Option<ImageUrl>,
     file: Option<FileOfPiece>,
-    /// Of a file in the shape of a response, whose fields stand in the piece itself.
+    /// Fields of a file in the responses API, where they are not in an object of their own.
     #[serde(flatten)]
     own: FileOfPiece,
-    /// Of an earlier answer in the shape of a response.
+    /// Refusal text of an earlier answer, in the responses API.
     pub refusal: Option<String>,
 }
 
-/// Where a picture is.
+/// Location of an image: a URL or `data:`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum ImageUrl {
-    /// In the shape of a response.
+    /// As in the responses API.
     Plain(String),
-    /// In the shape of a chat completion.
+    /// As in chat completions.
     Wrapped { url: String },
 }
 
-/// A file, or where it is.
+/// A file as data or by its URL.
 #[derive(Debug, Default, Deserialize)]
 struct FileOfPiece {
     filename: Option<String>,
@@ -76,7 +76,7 @@ struct FileOfPiece {
 }
 
 impl Piece {
-    /// The picture or the document in it, if it is one.
+    /// Takes the image or document out of the part; `None` for other parts.
     fn given(&mut self) -> Option<Given> {
         match self.r#type.as_str() {
             "image_url" | "input_image" => {
@@ -94,18 +94,22 @@ impl Piece {
         }
     }
 
-    /// Its words, when it is text.
+    /// Returns the text of a text part; `None` for other parts.
     pub fn text(self) -> Option<String> {
         self.text.filter(|_| matches!(self.r#type.as_str(), "text" | "input_text" | "output_text"))
     }
 
-    /// Whether it says that the model refused.
+    /// Returns whether the part is a refusal of the model.
     pub fn is_refusal(&self) -> bool {
         self.r#type == "refusal"
     }
 }
 
-/// The words of what stands in `field`, piece by piece as `of` reads them, and the pictures and documents among them.
+/// Splits content into its text and its files. `of` reads the text of a part, and `field` names the field in errors.
+///
+/// # Errors
+///
+/// A part that is neither a file nor text for `of`.
 pub fn words(
     content: Option<Content>,
     field: &'static str,
@@ -126,6 +130,6 @@ pub fn words(
     Ok((texts.join("\n"), given))
 }
 
-/// What is said of pieces that cannot be asked.
+/// Message for unsupported parts.
 const NOT_ASKED: &str = "a piece is text, a picture (image_url, input_image) or a document (file, input_file) with its \
     data or an address";

@@ -1,4 +1,4 @@
-//! Who asks: a program with an API key, or the page with an access token.
+//! The caller of the API: an API client with an API key, or the web app with an access token.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -13,20 +13,20 @@ use crate::auth::api_keys::{self, PREFIX};
 use crate::http::error::ApiError;
 use crate::http::extract::{SignedIn, bearer};
 
-/// Who asks.
+/// An authenticated caller.
 #[derive(Debug)]
 pub struct Caller {
-    /// In whose name.
+    /// The user on whose behalf the call is made.
     pub user: UserId,
-    /// By what the questions are counted.
+    /// Id by which requests are counted: that of the key, or of the user.
     pub key: Uuid,
-    /// The key, when it is one of the person's.
+    /// The API key; `None` for an access token.
     pub own_key: Option<ApiKeyId>,
     scopes: Vec<Scope>,
 }
 
 impl Caller {
-    /// Whether this is open to them.
+    /// Returns whether the caller's key includes `scope`.
     pub fn may(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)
     }
@@ -36,6 +36,7 @@ impl FromRequestParts<App> for Caller {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refusal> {
+        // The prefix tells API keys from access tokens, so only one of them is looked up.
         if let Some(secret) = bearer(parts).filter(|secret| secret.starts_with(PREFIX)) {
             let known = api_keys::bearer(app, secret).await.map_err(|error| match error {
                 AuthError::Internal(error) => ApiError::from(error),

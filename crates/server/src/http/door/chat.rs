@@ -1,4 +1,4 @@
-//! The body of a chat completion, and the conversation in it.
+//! Request body of chat completions.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use super::functions::{self, Function};
 use super::parameters::{self, ChatFormat, Stop};
 use super::refusal::Refusal;
 
-/// The fields that are read; all others are ignored.
+/// The supported fields; all others are ignored.
 #[derive(Debug, Deserialize)]
 pub struct ChatBody {
-    /// `provider/name`, or `default`.
+    /// `provider/name`, or `default`; with or without the suffix for tools.
     pub model: String,
     messages: Vec<Message>,
     tools: Option<Vec<Tool>>,
@@ -32,12 +32,12 @@ pub struct ChatBody {
     response_format: Option<ChatFormat>,
 }
 
-/// In what form the answer is wanted.
+/// Form of the response.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
-    /// Piece by piece.
+    /// Whether the response is streamed.
     pub streams: bool,
-    /// With what it cost as the last piece.
+    /// Whether the stream ends with the usage.
     pub tells_usage: bool,
 }
 
@@ -46,6 +46,7 @@ struct StreamOptions {
     include_usage: Option<bool>,
 }
 
+/// A message of the conversation, of any role.
 #[derive(Debug, Deserialize)]
 struct Message {
     role: String,
@@ -72,6 +73,7 @@ struct Tool {
     function: Option<Function>,
 }
 
+/// The tool choice: a word or a function.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Choice {
@@ -85,7 +87,11 @@ struct NamedFunction {
 }
 
 impl ChatBody {
-    /// The question. With the person's tools, the program has none of its own.
+    /// Converts the body to a [`Request`] for the model. With the user's tools, the client cannot define its own.
+    ///
+    /// # Errors
+    ///
+    /// Fields that are unsupported or out of range.
     pub fn read(self, with_tools: bool) -> Result<(Request, AllGiven, Form), Refusal> {
         if self.n.is_some_and(|n| n != 1) {
             return Err(Refusal::bad("n", "there is one answer to a question; leave n out"));
@@ -102,6 +108,8 @@ impl ChatBody {
         });
         let (tools, tool_choice) = functions::read(own, choice, with_tools)?;
         let (system, messages, given) = conversation(self.messages)?;
+        // `max_tokens` is the deprecated name. Zero would be a completion without content, and some clients send it
+        // for "no limit".
         let max_tokens = self.max_completion_tokens.or(self.max_tokens).filter(|most| *most > 0);
         let form = Form {
             streams: self.stream.unwrap_or(false),
@@ -122,11 +130,13 @@ impl ChatBody {
     }
 }
 
-/// The standing instructions, wherever they stand, the rest, and the files that go with it.
+/// Converts messages: system messages are joined to one text wherever they are, the others stay in order, and files
+/// are returned separately.
 fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>, AllGiven), Refusal> {
     let mut system: Vec<String> = Vec::new();
     let mut said = Vec::new();
     let mut all_given = AllGiven::default();
+    // Results name only the call's id, but some provider APIs also need the function's name.
     let mut names: HashMap<String, String> = HashMap::new();
     for Message { role, content, tool_calls, tool_call_id } in messages {
         let (text, given) = body::words(content, "messages", Piece::text)?;
@@ -158,6 +168,7 @@ fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>, Al
             _ => return Err(Refusal::bad("messages", "a role is system, developer, user, assistant or tool")),
         }
     }
+    // Otherwise there is nothing for the model to respond to.
     if !matches!(said.last(), Some(ModelMessage::User { .. } | ModelMessage::ToolResult { .. })) {
         return Err(Refusal::bad("messages", "the last message must be the user's or a tool's"));
     }

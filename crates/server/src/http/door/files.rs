@@ -1,4 +1,4 @@
-//! Pictures and documents that programs send along: as `data:`, or by an address from which they are fetched.
+//! Images and documents in requests, as `data:` URLs or by an address from which this server fetches them.
 
 use std::time::Duration;
 
@@ -12,33 +12,33 @@ use crate::app::App;
 use crate::files::kind::Kind;
 use crate::files::sight::Takes;
 
-/// Pictures and documents of one question.
+/// Maximum number of files in a request.
 const MOST: usize = 20;
-/// Bytes of all of them: what providers take.
+/// Maximum total size of the files in a request, in bytes; providers accept about as much.
 const BYTES: usize = 14 * 1024 * 1024;
-/// For fetching one.
+/// Maximum time to fetch a file.
 const FETCH: Duration = Duration::from_secs(10);
 
-/// A picture or a document as a program gives it.
+/// An image or a document in a request.
 #[derive(Debug)]
 pub struct Given {
-    /// What it is called.
+    /// Name of the file.
     pub name: Option<String>,
-    /// `data:`, or where it is.
+    /// A `data:` URL or the address.
     pub url: String,
 }
 
-/// What is given with messages, by their places in the conversation.
+/// All files of a request, with the index of their message.
 #[derive(Debug, Default)]
 pub struct AllGiven(Vec<(usize, Given)>);
 
 impl AllGiven {
-    /// Notes what is given with the message of a place.
+    /// Adds the files of the message at index `place`.
     pub fn add(&mut self, place: usize, given: Vec<Given>) {
         self.0.extend(given.into_iter().map(|given| (place, given)));
     }
 
-    /// Refuses what stands where no pictures are asked.
+    /// Rejects files in messages that cannot have any.
     pub fn none(field: &'static str, given: &[Given]) -> Result<(), Refusal> {
         if given.is_empty() {
             return Ok(());
@@ -46,7 +46,11 @@ impl AllGiven {
         Err(Refusal::bad(field, "pictures and documents stand in messages of the user, and in what tools gave back"))
     }
 
-    /// Reads or fetches everything, and puts it to its messages.
+    /// Decodes or fetches all files and attaches them to their messages.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, is too large, or has a type that the model does not support ([`Takes`]).
     pub async fn into_messages(
         self,
         app: &App,
@@ -60,6 +64,7 @@ impl AllGiven {
         if self.0.len() > MOST {
             return Err(Refusal::bad(field, format!("more than {MOST} pictures and documents")));
         }
+        // The remaining bytes also bound each download.
         let mut room = BYTES;
         for (place, Given { name, url }) in self.0 {
             let bytes = match url.split_once("base64,").filter(|_| url.starts_with("data:")) {
@@ -79,7 +84,7 @@ impl AllGiven {
                 continue;
             };
             if kind == Kind::Text {
-                // Every model reads words.
+                // All models can read text, so a text file becomes part of the message.
                 let name = name.unwrap_or_else(|| "file".to_owned());
                 *text = format!("[{name}]\n{}\n\n{text}", String::from_utf8_lossy(&bytes));
             } else if !takes.takes(kind.media_type(None)) {
@@ -95,11 +100,12 @@ impl AllGiven {
     }
 }
 
+/// Returns the message for files that exceed the limit.
 fn too_much() -> String {
     format!("pictures and documents come to more than {} MiB", BYTES / (1024 * 1024))
 }
 
-/// Fetches a file, over the client that reaches no private place. An address is followed nowhere else.
+/// Fetches a file with the guarded client, which cannot reach private networks. Redirects are not followed.
 async fn fetch(app: &App, url: &str, room: usize) -> Result<Vec<u8>, String> {
     let wrong = || "a file comes as data: in base64, or from an address that begins with https://".to_owned();
     let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "https" | "http")).ok_or_else(wrong)?;
@@ -111,6 +117,7 @@ async fn fetch(app: &App, url: &str, room: usize) -> Result<Vec<u8>, String> {
             return Err(format!("the file's server answered {}", answer.status().as_u16()));
         }
         let mut bytes = Vec::new();
+        // Checked while reading, since a server may omit the length or state a wrong one.
         while let Some(piece) = answer.chunk().await.map_err(|_| failed.clone())? {
             if bytes.len() + piece.len() > room {
                 return Err(too_much());

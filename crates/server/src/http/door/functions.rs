@@ -1,4 +1,4 @@
-//! The functions that a program brings as its own tools, and which of them has to be called.
+//! Functions that a client defines as tools, and its tool choice.
 
 use domain::model::{ToolChoice, ToolSpec};
 use serde::Deserialize;
@@ -6,32 +6,32 @@ use serde_json::Value;
 
 use super::refusal::Refusal;
 
-/// Tools that one question may name.
+/// Maximum number of tools in a request.
 const MOST_TOOLS: usize = 512;
 
-/// A function of the program's.
+/// A function that the client defines and runs itself.
 #[derive(Debug, Deserialize)]
 pub struct Function {
-    /// `[A-Za-z0-9_-]{1,64}`.
+    /// Name, which matches `[A-Za-z0-9_-]{1,64}`.
     pub name: String,
-    /// What it does.
+    /// Description for the model.
     pub description: Option<String>,
-    /// JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     #[serde(default)]
     pub parameters: Value,
 }
 
-/// What `tool_choice` says.
+/// Value of `tool_choice`.
 #[derive(Debug)]
 pub enum Choice {
     /// `auto`, `none` or `required`.
     Word(String),
-    /// A function.
+    /// The name of a function.
     Named(String),
 }
 
-/// The tools of a question: the program's functions, `None` standing for a tool of another kind, and the choice among
-/// them. With the person's tools (`with_tools`) the program has none of its own.
+/// Converts functions and tool choice. `None` in `functions` is a tool of an unsupported type. `with_tools` says that
+/// the user's tools are used, and then the client may not define any.
 pub fn read(
     functions: Vec<Option<Function>>,
     choice: Option<Choice>,
@@ -50,6 +50,7 @@ pub fn read(
         Some(Choice::Word(word)) => match word.as_str() {
             "auto" => Ok((tools, ToolChoice::Auto)),
             "required" => Ok((tools, ToolChoice::Required)),
+            // Not offering any tool is the only way that all providers obey.
             "none" => Ok((Vec::new(), ToolChoice::Auto)),
             _ => Err(Refusal::bad("tool_choice", "tool_choice is auto, none, required or a function")),
         },
@@ -60,6 +61,7 @@ pub fn read(
     }
 }
 
+/// Converts a function to a [`ToolSpec`].
 fn spec(function: Option<Function>) -> Result<ToolSpec, Refusal> {
     let Some(Function { name, description, parameters }) = function else {
         return Err(Refusal::bad("tools", "only tools of the type function are known"));
@@ -70,6 +72,7 @@ fn spec(function: Option<Function>) -> Result<ToolSpec, Refusal> {
     Ok(ToolSpec { name, description: description.unwrap_or_default(), input_schema: parameters })
 }
 
+/// Returns whether a name is valid for all providers.
 fn is_name(name: &str) -> bool {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
     (1..=64).contains(&name.len()) && name.chars().all(is_plain)

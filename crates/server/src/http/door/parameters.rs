@@ -1,4 +1,4 @@
-//! How a program wants the model to answer, in both shapes.
+//! Parameters of a model call, in the forms of both endpoints.
 
 use domain::model::{Effort, OutputSchema, Parameters, ResponseFormat};
 use serde::Deserialize;
@@ -7,33 +7,33 @@ use serde_json::Value;
 use super::refusal::Refusal;
 use crate::models::settings;
 
-/// Maximum number of stop texts: OpenAI's own bound.
+/// Maximum number of stop sequences, as in OpenAI's API.
 const MAX_STOP_SEQUENCES: usize = 4;
-/// Maximum bytes of a stop text: longer ones are held back in streams for too long.
+/// Maximum length of a stop sequence, in bytes. A stream holds back as much text as could be the beginning of one.
 const MAX_STOP_SEQUENCE_BYTES: usize = 256;
-/// Maximum bytes of the name of a schema: OpenAI's own bound.
+/// Maximum length of a schema's name, in bytes, as in OpenAI's API.
 const MAX_SCHEMA_NAME_BYTES: usize = 64;
-/// Maximum bytes of a schema: the built-in model compiles it to a grammar.
+/// Maximum size of a schema, in bytes: the built-in model compiles it to a grammar.
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;
 
-/// Texts that end an answer.
+/// Stop sequences, at which the answer ends.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Stop {
-    /// One text.
+    /// A single sequence.
     One(String),
-    /// The first of several.
+    /// Several sequences.
     Several(Vec<String>),
 }
 
-/// Form of an answer's text in a chat completion.
+/// Format of the text in a chat completion.
 #[derive(Debug, Deserialize)]
 pub struct ChatFormat {
     r#type: String,
     json_schema: Option<NamedSchema>,
 }
 
-/// Form of an answer's text in a response.
+/// Format of the text in a response.
 #[derive(Debug, Deserialize)]
 pub struct TextFormat {
     r#type: String,
@@ -41,7 +41,7 @@ pub struct TextFormat {
     schema: NamedSchema,
 }
 
-/// JSON Schema of an answer, with its name.
+/// A named JSON Schema of the answer.
 #[derive(Debug, Deserialize)]
 struct NamedSchema {
     name: Option<String>,
@@ -50,7 +50,8 @@ struct NamedSchema {
     strict: Option<bool>,
 }
 
-/// The parameters of a question. What is out of bounds is the program's fault, not the model's.
+/// Validates the sampling parameters. Values out of range are rejected here, so that the client is told rather than
+/// the provider blamed.
 pub fn read(temperature: Option<f64>, top_p: Option<f64>, effort: Option<Effort>) -> Result<Parameters, Refusal> {
     if temperature.is_some_and(|temperature| !settings::is_temperature(temperature)) {
         return Err(Refusal::bad("temperature", format!("temperature is 0 to {}", settings::HOTTEST)));
@@ -61,7 +62,7 @@ pub fn read(temperature: Option<f64>, top_p: Option<f64>, effort: Option<Effort>
     Ok(Parameters { temperature, top_p, effort })
 }
 
-/// How much the model is to think: of more steps than most models know, the nearest of three.
+/// Parses the reasoning effort. OpenAI's levels are mapped to the three of [`Effort`], which all providers know.
 pub fn effort(field: &'static str, word: Option<&str>) -> Result<Option<Effort>, Refusal> {
     match word {
         None => Ok(None),
@@ -72,7 +73,7 @@ pub fn effort(field: &'static str, word: Option<&str>) -> Result<Option<Effort>,
     }
 }
 
-/// Reads the texts that end an answer: one, or a list of at most [`MAX_STOP_SEQUENCES`].
+/// Reads the stop sequences: one, or a list of at most [`MAX_STOP_SEQUENCES`].
 pub fn stop(stop: Option<Stop>) -> Result<Vec<String>, Refusal> {
     let texts = match stop {
         None => Vec::new(),
@@ -90,18 +91,19 @@ pub fn stop(stop: Option<Stop>) -> Result<Vec<String>, Refusal> {
     Ok(texts)
 }
 
-/// Reads the form of an answer's text as chat completions write it: the schema is an object of its own.
+/// Reads the text format of a chat completion, where the schema is an object of its own.
 pub fn chat_format(format: Option<ChatFormat>) -> Result<ResponseFormat, Refusal> {
     let Some(ChatFormat { r#type, json_schema }) = format else { return Ok(ResponseFormat::Text) };
     response_format("response_format", &r#type, json_schema)
 }
 
-/// Reads the form of an answer's text as responses write it: the schema's fields are the form's own.
+/// Reads the text format of a response, where the schema's fields are part of the format.
 pub fn text_format(format: Option<TextFormat>) -> Result<ResponseFormat, Refusal> {
     let Some(TextFormat { r#type, schema }) = format else { return Ok(ResponseFormat::Text) };
     response_format("text.format", &r#type, Some(schema))
 }
 
+/// Validates a text format. `field` names the field in errors.
 fn response_format(field: &'static str, kind: &str, schema: Option<NamedSchema>) -> Result<ResponseFormat, Refusal> {
     match kind {
         "text" => Ok(ResponseFormat::Text),

@@ -1,4 +1,4 @@
-//! Errors in OpenAI's shape: `{error: {message, type, param, code}}`.
+//! Errors of the OpenAI-compatible API: `{error: {message, type, param, code}}`.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -10,15 +10,15 @@ use crate::door::{Failure, Refused};
 use crate::http::error::ApiError;
 use crate::models::with_advice;
 
-/// A refusal, or a failure.
+/// An error response.
 #[derive(Debug)]
 pub struct Refusal {
     status: StatusCode,
     code: &'static str,
     message: String,
-    /// The field that is wrong.
+    /// The field of the request that is wrong.
     param: Option<&'static str>,
-    /// Seconds until it is worth another try.
+    /// Seconds after which a retry can succeed.
     retry_after: Option<u64>,
 }
 
@@ -27,24 +27,24 @@ impl Refusal {
         Self { status, code, message: message.into(), param: None, retry_after: None }
     }
 
-    /// A field is not what the call takes.
+    /// Creates the error for an invalid field.
     pub fn bad(param: &'static str, message: impl Into<String>) -> Self {
         let refusal = Self::new(StatusCode::BAD_REQUEST, "invalid_value", message);
         Self { param: Some(param), ..refusal }
     }
 
-    /// The key does not open this.
+    /// Creates the error for a key without the necessary scope.
     pub fn forbidden(message: &str) -> Self {
         Self::new(StatusCode::FORBIDDEN, "insufficient_permissions", message)
     }
 
-    /// There is no such model.
+    /// Creates the error for an unknown model.
     pub fn unknown_model(name: &str) -> Self {
         let message = format!("there is no model {name}; GET /v1/models lists them");
         Self { param: Some("model"), ..Self::new(StatusCode::NOT_FOUND, "model_not_found", message) }
     }
 
-    /// As it stands in a body, or in a stream that had begun.
+    /// Returns the error as a response body, or as an event of a stream that has begun.
     pub fn body(&self) -> Value {
         let Self { status, code, message, param, .. } = self;
         let kind = match status.as_u16() {
@@ -67,6 +67,7 @@ impl From<ApiError> for Refusal {
             }
             other => (other.code(), other.to_string()),
         };
+        // Keeps one place that decides about `Retry-After`: the header is read back from a response of the other API.
         let answer = error.decorate(StatusCode::OK.into_response());
         let retry_after = answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         Self { retry_after, ..Self::new(error.status(), code, message) }
@@ -101,7 +102,8 @@ impl From<Failure> for Refusal {
     }
 }
 
-/// The provider's trouble with our key or its bill is no fault of the caller's.
+/// Converts an error of a model. Rejected credentials or unpaid bills at the provider are errors of this server for
+/// its caller, so they become 502.
 fn of_model(error: &ModelError) -> Refusal {
     let (status, code) = match error {
         ModelError::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded"),

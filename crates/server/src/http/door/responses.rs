@@ -1,5 +1,4 @@
-//! `POST /v1/responses`: the other of OpenAI's two shapes. Nothing is kept here, so the whole conversation comes with
-//! every question.
+//! `POST /v1/responses`. Responses are not stored, so each request contains the whole conversation.
 
 pub mod answer;
 
@@ -15,12 +14,12 @@ use super::functions::{self, Function};
 use super::parameters::{self, ChatFormat, Stop, TextFormat};
 use super::refusal::Refusal;
 
-/// The fields that are read; all others are ignored.
+/// The supported fields; all others are ignored.
 #[derive(Debug, Deserialize)]
 pub struct ResponsesBody {
-    /// `provider/name`, or `default`.
+    /// `provider/name`, or `default`; with or without the suffix for tools.
     pub model: String,
-    /// Piece by piece.
+    /// Whether the response is streamed.
     pub stream: Option<bool>,
     input: Input,
     instructions: Option<String>,
@@ -31,7 +30,7 @@ pub struct ResponsesBody {
     top_p: Option<f64>,
     reasoning: Option<Reasoning>,
     text: Option<Text>,
-    /// OpenAI has it for chat completions alone; it costs nothing to have it here.
+    /// Stop sequences, which OpenAI supports in chat completions only; supporting them here costs nothing.
     stop: Option<Stop>,
     response_format: Option<ChatFormat>,
     previous_response_id: Option<String>,
@@ -44,12 +43,13 @@ struct Reasoning {
     effort: Option<String>,
 }
 
-/// Of what kind the text of the answer is.
+/// Options of the answer's text.
 #[derive(Debug, Deserialize)]
 struct Text {
     format: Option<TextFormat>,
 }
 
+/// The conversation: the user's text alone, or a list of items.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Input {
@@ -57,7 +57,7 @@ enum Input {
     Items(Vec<Item>),
 }
 
-/// One thing of the conversation. A message may come without its `type`.
+/// An item of the conversation. Messages may lack the `type`.
 #[derive(Debug, Deserialize)]
 struct Item {
     r#type: Option<String>,
@@ -69,6 +69,7 @@ struct Item {
     output: Option<Content>,
 }
 
+/// A tool of any type; only functions are supported.
 #[derive(Debug, Deserialize)]
 struct Tool {
     r#type: String,
@@ -78,6 +79,7 @@ struct Tool {
     parameters: Value,
 }
 
+/// The tool choice: a word or a function.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Choice {
@@ -86,7 +88,11 @@ enum Choice {
 }
 
 impl ResponsesBody {
-    /// The question. With the person's tools, the program has none of its own.
+    /// Converts the body to a [`Request`] for the model. With the user's tools, the client cannot define its own.
+    ///
+    /// # Errors
+    ///
+    /// Fields that are unsupported or out of range, and references to stored responses.
     pub fn read(self, with_tools: bool) -> Result<(Request, AllGiven), Refusal> {
         let kept = "nothing is kept here; send the whole conversation in input";
         if self.previous_response_id.is_some() {
@@ -142,18 +148,19 @@ impl ResponsesBody {
     }
 }
 
-/// What has been read of a conversation.
+/// The conversation as it is read.
 #[derive(Default)]
 struct Conversation {
     system: Vec<String>,
     said: Vec<ModelMessage>,
-    /// The files that go with them.
+    /// Files, by the index of their message.
     given: AllGiven,
-    /// The function of every call, by the call's id.
+    /// Function of each call, by the call's id.
     called: HashMap<String, String>,
 }
 
 impl Conversation {
+    /// Adds an item.
     fn add(&mut self, item: Item) -> Result<(), Refusal> {
         match item.r#type.as_deref() {
             None | Some("message") => {
@@ -191,7 +198,7 @@ impl Conversation {
                 });
                 Ok(())
             }
-            // Thoughts of an earlier answer: sealed for another server than the one that is asked now.
+            // Reasoning of an earlier answer is encrypted for its provider, and this request may go to another one.
             Some("reasoning") => Ok(()),
             Some("item_reference") => {
                 Err(Refusal::bad("input", "nothing is kept here; send the item itself, not a reference to it"))
@@ -203,6 +210,7 @@ impl Conversation {
         }
     }
 
+    /// Adds a message of a role.
     fn message(&mut self, role: Option<&str>, text: String) -> Result<(), Refusal> {
         match role {
             Some("system" | "developer") => self.system.push(text),
@@ -213,7 +221,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// The model's words and calls between two messages of others are one message.
+    /// Adds output of the model. Consecutive text and calls form one message, as models produce them.
     fn model_says(&mut self, more: String, call: Option<ModelCall>) {
         if let Some(ModelMessage::Assistant { text, calls, .. }) = self.said.last_mut() {
             if !text.is_empty() && !more.is_empty() {
@@ -227,7 +235,7 @@ impl Conversation {
     }
 }
 
-/// What a refused answer said stands among its words.
+/// Splits content into text and files. The text of a refusal counts as text.
 fn said(content: Option<Content>) -> Result<(String, Vec<Given>), Refusal> {
     body::words(content, "input", |piece| if piece.is_refusal() { piece.refusal } else { piece.text() })
 }

@@ -1,4 +1,4 @@
-//! Whose tools are called: a bearer token, be it the person's own or one that this server made for a connection of theirs.
+//! Authentication of callers of servers that act on a user's data.
 
 use axum::http::request::Parts;
 use domain::UserId;
@@ -8,8 +8,11 @@ use crate::app::App;
 use crate::auth::{Audience, AuthError};
 use crate::http::extract::bearer;
 
+/// Returns the caller, who authenticates with their own access token or with an internal token that this server
+/// issued for one of their connections.
 pub async fn identify(app: &App, parts: &Parts) -> Result<UserId, Refusal> {
     let token = bearer(parts).ok_or_else(Refusal::unauthorized)?;
+    // The internal token is checked first, because it needs no database.
     if let Ok(user) = app.auth.verify_internal(token, Audience::Mcp, app.clock.now()) {
         return Ok(user);
     }

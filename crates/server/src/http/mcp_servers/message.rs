@@ -1,29 +1,33 @@
-//! One JSON-RPC message.
+//! Parsing of JSON-RPC messages.
 
 use serde_json::{Map, Value};
 
 use super::refusal::Refusal;
 
-/// What came in.
+/// A message of a client.
 #[derive(Debug)]
 pub enum Message {
-    /// Wants an answer.
+    /// A request, which needs a response.
     Request(Request),
-    /// Wants none. Nothing that a client may announce changes anything here.
+    /// A notification. It is acknowledged and ignored, since no notification changes the state of a stateless server.
     Notification,
 }
 
-/// A request.
+/// A JSON-RPC request.
 #[derive(Debug)]
 pub struct Request {
-    /// A text or an integer, given back as it is.
+    /// A string or an integer, returned unchanged in the response.
     pub id: Value,
     pub method: String,
     pub params: Map<String, Value>,
 }
 
 impl Message {
-    /// Reads a body.
+    /// Parses a message.
+    ///
+    /// # Errors
+    ///
+    /// The body is not a single, valid JSON-RPC request or notification.
     pub fn read(body: &[u8]) -> Result<Self, Refusal> {
         let message = serde_json::from_slice(body).map_err(|error| Refusal::not_json(&error))?;
         let Value::Object(mut message) = message else {
@@ -38,6 +42,7 @@ impl Message {
         if !is_id {
             return Err(Refusal::invalid_request("an id is a text or an integer"));
         }
+        // Errors refer to the request where its id is known.
         let refused = |why| match &id {
             Some(id) => Refusal::invalid_request(why).about(id.clone()),
             None => Refusal::invalid_request(why),

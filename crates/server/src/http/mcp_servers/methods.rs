@@ -1,4 +1,4 @@
-//! What a client may ask.
+//! Methods of the built-in MCP servers.
 
 use axum::Json;
 use axum::http::request::Parts;
@@ -12,10 +12,10 @@ use super::refusal::Refusal;
 use super::revision::{Era, LEGACY, SUPPORTED, era};
 use crate::app::App;
 
-/// How long a client may rely on what it read, in milliseconds. Tools change only with the program.
+/// Time for which a client may cache a result, in milliseconds. The tools change only with the version of the server.
 const TIME_TO_LIVE: u64 = 3_600_000;
 
-/// Answers a request.
+/// Runs a method and returns its result as a JSON-RPC response.
 pub async fn run(
     server: OwnServer,
     app: &App,
@@ -33,10 +33,12 @@ pub async fn run(
         (_, "tools/call") => call(server, app, caller, params).await?,
         _ => return Err(Refusal::method_not_found(era, method)),
     };
+    // Only the modern family has a result type and metadata in results.
     let result = if era == Era::Modern { completed(server, result) } else { result };
     Ok(Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response())
 }
 
+/// Returns supported versions, capabilities and instructions: the modern replacement of [`initialize`].
 fn discover(server: OwnServer) -> Value {
     cacheable(json!({
         "supportedVersions": SUPPORTED,
@@ -45,6 +47,7 @@ fn discover(server: OwnServer) -> Value {
     }))
 }
 
+/// Returns the negotiated version and server information for older clients.
 fn initialize(server: OwnServer, params: &Map<String, Value>) -> Result<Value, Refusal> {
     let Some(asked) = params.get("protocolVersion").and_then(Value::as_str) else {
         return Err(Refusal::invalid_params("initialize says which protocolVersion it wants"));
@@ -58,6 +61,7 @@ fn initialize(server: OwnServer, params: &Map<String, Value>) -> Result<Value, R
     }))
 }
 
+/// Lists the tools of a server on one page.
 fn list(server: OwnServer, era: Era, params: &Map<String, Value>) -> Result<Value, Refusal> {
     if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
         return Err(Refusal::invalid_params("the list has one page, and no cursor leads into it"));
@@ -66,6 +70,7 @@ fn list(server: OwnServer, era: Era, params: &Map<String, Value>) -> Result<Valu
     Ok(if era == Era::Modern { cacheable(list) } else { list })
 }
 
+/// Calls a tool. An error of the tool is part of the result, as the protocol demands.
 async fn call(
     server: OwnServer,
     app: &App,
@@ -85,17 +90,19 @@ async fn call(
     Ok(json!(result))
 }
 
+/// Returns name, title and version of a server.
 fn implementation(server: OwnServer) -> Value {
     json!({ "name": server.name(), "title": server.title(), "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// The list is the same for everybody.
+/// Marks a result as cacheable by all users, since it does not depend on the caller.
 fn cacheable(mut result: Value) -> Value {
     result["ttlMs"] = TIME_TO_LIVE.into();
     result["cacheScope"] = "public".into();
     result
 }
 
+/// Adds the fields that the modern family demands of each result.
 fn completed(server: OwnServer, mut result: Value) -> Value {
     result["resultType"] = "complete".into();
     result["_meta"] = json!({ "io.modelcontextprotocol/serverInfo": implementation(server) });

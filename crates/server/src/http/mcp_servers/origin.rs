@@ -1,4 +1,4 @@
-//! Which web pages may call. Foreign names of this server are refused before, on every route.
+//! Origin check. Unknown hosts are rejected earlier, by the middleware for all routes.
 
 use axum::http::header;
 use axum::http::request::Parts;
@@ -8,10 +8,11 @@ use url::{Host, Url};
 use super::refusal::Refusal;
 use crate::app::App;
 
-/// Refuses what a browser sends for a page that is not ours.
+/// Rejects requests that a browser sends on behalf of a page of another origin. Requests without an `Origin` are not
+/// from a page.
 pub fn check(app: &App, parts: &Parts) -> Result<(), Refusal> {
     let header = |name| parts.headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    // HTTP/2 has the host in the address.
+    // HTTP/2 has the host in the request target.
     let host = parts.uri.authority().map(Authority::as_str).or_else(|| header(header::HOST));
     let host = host.unwrap_or_default();
     match header(header::ORIGIN) {
@@ -22,13 +23,14 @@ pub fn check(app: &App, parts: &Parts) -> Result<(), Refusal> {
     }
 }
 
+/// Returns whether an origin is the configured site, or the host of this request if that cannot be spoofed by DNS.
 fn is_ours(origin: &str, host: &str, site: &Url) -> bool {
     let Ok(url) = Url::parse(origin) else { return false };
     url.origin() == site.origin()
         || (is_fixed(host) && is_host_of(host, &url) && matches!(url.scheme(), "http" | "https"))
 }
 
-/// Whether a `host[:port]` is an address or `localhost`: what no name server can point elsewhere.
+/// Returns whether `host[:port]` is an IP address or `localhost`, which no name server can redirect.
 fn is_fixed(host: &str) -> bool {
     let Ok(url) = Url::parse(&format!("http://{host}/")) else { return false };
     match url.host() {
@@ -38,6 +40,7 @@ fn is_fixed(host: &str) -> bool {
     }
 }
 
+/// Returns whether host and port are those of `url`.
 fn is_host_of(host: &str, url: &Url) -> bool {
     let Ok(said) = Url::parse(&format!("{}://{host}/", url.scheme())) else { return false };
     said.host() == url.host() && said.port_or_known_default() == url.port_or_known_default()

@@ -1,4 +1,4 @@
-//! The servers themselves.
+//! Definitions of the built-in MCP servers.
 
 use domain::UserId;
 use domain::tool::{ToolDefinition, ToolResult};
@@ -7,19 +7,19 @@ use serde_json::{Map, Value};
 use crate::app::App;
 use crate::tools::{google_drive, toolbox};
 
-/// One of our own servers.
+/// A built-in MCP server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OwnServer {
-    /// Small tools without side effects.
+    /// Small tools without side effects, such as time, calculation and conversion.
     Toolbox,
-    /// A person's Google Drive.
+    /// The Google Drive of the calling user.
     GoogleDrive,
 }
 
 impl OwnServer {
     pub const ALL: [Self; 2] = [Self::Toolbox, Self::GoogleDrive];
 
-    /// Below `/mcp`.
+    /// Returns the path below `/mcp`.
     pub fn path(self) -> &'static str {
         match self {
             Self::Toolbox => "/toolbox",
@@ -34,7 +34,7 @@ impl OwnServer {
         }
     }
 
-    /// For people.
+    /// Returns the title for users.
     pub fn title(self) -> &'static str {
         match self {
             Self::Toolbox => "Toolbox",
@@ -42,7 +42,7 @@ impl OwnServer {
         }
     }
 
-    /// For models.
+    /// Returns the instructions for models.
     pub fn instructions(self) -> &'static str {
         match self {
             Self::Toolbox => "Use these tools instead of guessing the time, a calculation, a conversion or a count.",
@@ -50,7 +50,7 @@ impl OwnServer {
         }
     }
 
-    /// Whether its tools work with what belongs to a person.
+    /// Returns whether the tools act on a user's data, so that callers must authenticate.
     pub fn needs_sign_in(self) -> bool {
         self == Self::GoogleDrive
     }
@@ -62,7 +62,7 @@ impl OwnServer {
         }
     }
 
-    /// Runs a tool; `None` when the server has no such tool. A failure of the tool stands in its result.
+    /// Runs a tool. Returns `None` if the server has no such tool. An error of the tool is part of its result.
     pub async fn call(
         self,
         app: &App,

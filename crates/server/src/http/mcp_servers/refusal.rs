@@ -1,4 +1,4 @@
-//! Answers that are no results: JSON-RPC errors, with the HTTP status that goes with them.
+//! JSON-RPC errors and their HTTP statuses.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::revision::{Era, SUPPORTED};
 use crate::http::error::{OUTAGE_RETRY, is_outage};
 
+// Codes of the JSON-RPC specification; the last two are defined by MCP.
 const PARSE_ERROR: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -16,7 +17,7 @@ const INTERNAL_ERROR: i64 = -32603;
 const HEADER_MISMATCH: i64 = -32020;
 const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 
-/// Why a message has no result.
+/// A JSON-RPC error response. Boxed, so that results stay small.
 #[derive(Debug)]
 pub struct Refusal(Box<Details>);
 
@@ -34,7 +35,8 @@ impl Refusal {
         Self(Box::new(Details { status, code, message: message.into(), data: None, id: None }))
     }
 
-    /// What is wrong with the way to the server rather than with the message; the code is the status.
+    /// Creates an error of the HTTP layer rather than of the message. The code equals the status, because JSON-RPC
+    /// defines none.
     fn at_the_door(status: StatusCode, message: &str) -> Self {
         Self::new(status, i64::from(status.as_u16()), message)
     }
@@ -51,7 +53,7 @@ impl Refusal {
         Self::at_the_door(StatusCode::UNAUTHORIZED, "Sign in: send an access token as a bearer token.")
     }
 
-    /// A fault of ours. The words stay in the log.
+    /// Creates an internal error. The cause is only logged.
     pub fn internal(error: &anyhow::Error) -> Self {
         tracing::error!(error = format!("{error:#}"), "a call of our own MCP server failed");
         let status = if is_outage(error) { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::INTERNAL_SERVER_ERROR };
@@ -70,18 +72,19 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, format!("Invalid request: {why}"))
     }
 
-    /// The older revisions have no HTTP status for what is wrong inside a request.
+    /// Creates the error for an unknown method. The older protocol versions define no HTTP status for errors within a
+    /// request, so it is 200 there.
     pub fn method_not_found(era: Era, method: &str) -> Self {
         let status = if era == Era::Modern { StatusCode::NOT_FOUND } else { StatusCode::OK };
         Self::new(status, METHOD_NOT_FOUND, format!("Method not found: {method}"))
     }
 
-    /// The request is well formed and asks for something that is not there.
+    /// Creates the error for a well-formed request that refers to something unknown.
     pub fn invalid_params(why: impl Into<String>) -> Self {
         Self::new(StatusCode::OK, INVALID_PARAMS, why)
     }
 
-    /// The request does not say what every request of its revision says.
+    /// Creates the error for a request without metadata that its protocol version demands.
     pub fn missing_meta(field: &str) -> Self {
         Self::new(StatusCode::BAD_REQUEST, INVALID_PARAMS, format!("Invalid params: _meta lacks {field}"))
     }
@@ -97,7 +100,7 @@ impl Refusal {
         refusal
     }
 
-    /// The same with the id of the request that it answers.
+    /// Adds the id of the request that the error responds to.
     pub fn about(mut self, id: Value) -> Self {
         self.0.id = Some(id);
         self

@@ -1,4 +1,4 @@
-//! Which revision of the protocol a request is written in, and what that revision wants of its headers.
+//! Detection of the protocol version of a request, and checks of the headers that it demands.
 
 use axum::http::HeaderMap;
 use base64::Engine;
@@ -8,27 +8,29 @@ use serde_json::Value;
 use super::message::Request;
 use super::refusal::Refusal;
 
-/// Everything said with each request.
+/// The version of the modern protocol family, which needs no handshake.
 pub const MODERN: &str = "2026-07-28";
-/// A handshake first. The newest, which is offered to those who ask for another one, comes first.
+/// Versions with an `initialize` handshake, newest first. The first one is offered to clients that request an unknown
+/// version.
 pub const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
-/// All of them, newest first.
+/// All supported versions, newest first.
 pub const SUPPORTED: [&str; 4] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2]];
 
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// How a client opens.
+/// A protocol family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
-    /// Since 2026-07-28.
+    /// Stateless requests, since 2026-07-28.
     Modern,
-    /// Up to 2025-11-25.
+    /// With an `initialize` handshake, up to 2025-11-25.
     Legacy,
 }
 
-/// The era of a request, after checking what that era demands.
+/// Determines the protocol family of a request and checks what that family demands of headers and metadata.
 pub fn era(headers: &HeaderMap, request: &Request) -> Result<Era, Refusal> {
+    // Only the older family has `initialize`, whatever version it asks for.
     if request.method == "initialize" {
         return Ok(Era::Legacy);
     }
@@ -49,10 +51,10 @@ pub fn era(headers: &HeaderMap, request: &Request) -> Result<Era, Refusal> {
         }
         (Some(said), None) if LEGACY.contains(&said) => said,
         (Some(_), None) => return Err(Refusal::header_mismatch("MCP-Protocol-Version is missing")),
-        // Only the modern revision has it, so its sender has left something out.
+        // The method exists in the modern family only, so the metadata is missing.
         (None, _) if request.method == "server/discover" => return Err(Refusal::missing_meta(VERSION_KEY)),
         (None, Some(header)) => header,
-        // The header came with 2025-06-18.
+        // The header was introduced with 2025-06-18, so its absence means the version before.
         (None, None) => LEGACY[2],
     };
     if LEGACY.contains(&version) {
@@ -71,7 +73,8 @@ pub fn era(headers: &HeaderMap, request: &Request) -> Result<Era, Refusal> {
     Ok(Era::Modern)
 }
 
-/// The headers that repeat the body, so that what stands in between need not read it: they must say the same.
+/// Checks the headers that repeat method and name of the body for proxies. A difference could make a proxy's decision
+/// about one request apply to another.
 fn check_mirrors(headers: &HeaderMap, request: &Request) -> Result<(), Refusal> {
     mirror(headers, "Mcp-Method", Some(&request.method))?;
     if request.method == "tools/call" {
@@ -80,6 +83,7 @@ fn check_mirrors(headers: &HeaderMap, request: &Request) -> Result<(), Refusal> 
     Ok(())
 }
 
+/// Checks one header against the value in the body.
 fn mirror(headers: &HeaderMap, name: &str, body: Option<&str>) -> Result<(), Refusal> {
     let Some(said) = header(headers, name)? else {
         return Err(Refusal::header_mismatch(&format!("{name} is missing")));
@@ -92,6 +96,7 @@ fn mirror(headers: &HeaderMap, name: &str, body: Option<&str>) -> Result<(), Ref
     }
 }
 
+/// Returns a header as text.
 fn header(headers: &HeaderMap, name: &str) -> Result<Option<String>, Refusal> {
     let Some(value) = headers.get(name) else { return Ok(None) };
     match value.to_str() {
@@ -100,7 +105,7 @@ fn header(headers: &HeaderMap, name: &str) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// What is not plain ASCII comes as `=?base64?…?=`.
+/// Decodes a header value. Values that are not plain ASCII are sent as `=?base64?…?=`.
 fn decoded(said: &str) -> Option<String> {
     match said.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),

@@ -1,4 +1,4 @@
-//! Bodies: one JSON object or a list of them.
+//! Request bodies: one JSON object or an array of them.
 
 use axum::body::{Body, to_bytes};
 use http::request::Parts;
@@ -9,16 +9,17 @@ use store::rest::{Fault, MAX_ROWS, Table};
 
 use super::refusal::Refusal;
 
-/// The objects of a body.
+/// Rows of a request body.
 #[derive(Debug)]
 pub(super) struct Records {
     pub(super) records: Vec<Record>,
 }
 
-/// A connection is stored with what its server offers: as much as is read of a server, in bytes.
+/// Maximum size of a body with a connection, in bytes. A connection is stored with its tools, so the limit equals
+/// that of a server's listing.
 const CONNECTION: usize = 16 * 1024 * 1024;
 
-/// Reads the rows that are to be written to `table`.
+/// Reads the rows to write to `table`.
 pub(super) async fn read(parts: &Parts, body: Body, table: Table) -> Result<Records, Refusal> {
     if let Some(kind) = parts.headers.get(header::CONTENT_TYPE) {
         let kind = String::from_utf8_lossy(kind.as_bytes());
@@ -35,6 +36,7 @@ pub(super) async fn read(parts: &Parts, body: Body, table: Table) -> Result<Reco
     Ok(Records { records: parse(&bytes)? })
 }
 
+/// Parses a body into records, whose values stay unparsed until the column's type is known.
 fn parse(bytes: &[u8]) -> Result<Vec<Record>, Fault> {
     let invalid = |_| Fault::new("PGRST102", "Empty or invalid json");
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());

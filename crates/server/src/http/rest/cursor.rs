@@ -1,29 +1,29 @@
-//! Reading a parameter from left to right, and saying where it stopped making sense.
+//! A cursor over a query parameter, which reports the position of a syntax error.
 
 use store::rest::Fault;
 
-/// A place in a parameter.
+/// A position in a parameter.
 #[derive(Debug, Clone)]
 pub(super) struct Cursor<'a> {
     what: &'static str,
     text: &'a str,
     at: usize,
-    /// How many characters PostgREST counts before the text.
+    /// Number of characters before the text that PostgREST counts in error positions.
     before: usize,
 }
 
 impl<'a> Cursor<'a> {
-    /// At the beginning of `text`; `what` names the kind of parameter in errors.
+    /// Starts at the beginning of `text`. `what` names the kind of parameter in errors.
     pub(super) fn new(what: &'static str, text: &'a str) -> Self {
         Self { what, text, at: 0, before: 0 }
     }
 
-    /// The same, behind characters of which errors count the places.
+    /// Like [`new`](Self::new), with `before` characters that error positions include.
     pub(super) fn after(before: usize, what: &'static str, text: &'a str) -> Self {
         Self { before, ..Self::new(what, text) }
     }
 
-    /// What was not read yet.
+    /// Returns the unread text.
     pub(super) fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
@@ -36,7 +36,7 @@ impl<'a> Cursor<'a> {
         self.rest().starts_with(text)
     }
 
-    /// Reads `text`, if it is next.
+    /// Reads `text` if it is next, and returns whether it was.
     pub(super) fn eat(&mut self, text: &str) -> bool {
         let found = self.looks_at(text);
         if found {
@@ -45,7 +45,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Reads `text`, or fails.
+    /// Reads `text`, or fails if it is not next.
     pub(super) fn expect(&mut self, text: &'static str) -> Result<(), Fault> {
         if self.eat(text) { Ok(()) } else { Err(self.fault(&format!("expecting \"{text}\""))) }
     }
@@ -55,13 +55,14 @@ impl<'a> Cursor<'a> {
         if self.at_end() { Ok(()) } else { Err(self.fault("expecting end of input")) }
     }
 
-    /// Leaves out spaces and tabs.
+    /// Skips spaces and tabs.
     pub(super) fn spaces(&mut self) {
         self.take_while(|c| matches!(c, ' ' | '\t'));
     }
 
-    /// Reads `mark`, if it is next, and the spaces around it.
+    /// Reads `mark` and the spaces around it if it is next.
     pub(super) fn eat_spaced(&mut self, mark: &str) -> bool {
+        // On a copy: spaces that are not followed by the mark belong to the value.
         let mut ahead = self.clone();
         ahead.spaces();
         let found = ahead.eat(mark);
@@ -84,7 +85,7 @@ impl<'a> Cursor<'a> {
         &rest[..end]
     }
 
-    /// A name: letters, digits, `_`, `$`, spaces within and `-`, or anything in double quotes.
+    /// Reads a name: letters, digits, `_`, `$`, inner spaces and `-`, or any text in double quotes.
     pub(super) fn name(&mut self) -> Result<String, Fault> {
         if self.looks_at("\"") {
             return self.quoted();
@@ -105,7 +106,7 @@ impl<'a> Cursor<'a> {
         Ok(name.to_owned())
     }
 
-    /// A text in double quotes; a backslash takes the next character as it is.
+    /// Reads a text in double quotes; a backslash escapes the next character.
     pub(super) fn quoted(&mut self) -> Result<String, Fault> {
         self.expect("\"")?;
         let mut text = String::new();
@@ -127,7 +128,7 @@ impl<'a> Cursor<'a> {
         Err(self.fault("expecting \"\\\"\""))
     }
 
-    /// PostgREST's words for a parameter that cannot be read.
+    /// Builds PostgREST's message for a syntax error at the current position.
     pub(super) fn fault(&self, details: &str) -> Fault {
         let column = self.before + self.text[..self.at].chars().count() + 1;
         let message = format!("\"failed to parse {} ({})\" (line 1, column {column})", self.what, self.text);

@@ -1,23 +1,23 @@
-//! Filters: `column=operator.value` and the logic trees of `and` and `or`.
+//! Filters: `column=operator.value`, and the logic trees of `and` and `or`.
 
 use store::rest::Fault;
 use store::rest::ast::{Comparison, Filter, Is, Test};
 
 use super::cursor::Cursor;
 
-/// How deep `and(…)` and `or(…)` may stand in each other.
+/// Maximum nesting of `and(…)` and `or(…)`, which bounds the recursion.
 const MAX_DEPTH: usize = 10;
 
-/// Where a value ends.
+/// End of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ends {
-    /// With the parameter.
+    /// The end of the parameter.
     Parameter,
-    /// At a comma or a closing parenthesis, unless it is in quotes.
+    /// A comma or a closing parenthesis outside of quotes.
     Term,
 }
 
-/// `column=[not.]operator.value`.
+/// Parses the [`Filter`] of a column: `column=[not.]operator.value`.
 pub(super) fn column(column: &str, text: &str) -> Result<Filter, Fault> {
     let mut cursor = Cursor::new("filter", text);
     let filter = comparison(column.to_owned(), &mut cursor, Ends::Parameter)?;
@@ -25,7 +25,7 @@ pub(super) fn column(column: &str, text: &str) -> Result<Filter, Fault> {
     Ok(filter)
 }
 
-/// `and=(…)`, `or=(…)`, `not.and=(…)`, `not.or=(…)`.
+/// Parses a logic tree: `and=(…)`, `or=(…)`, `not.and=(…)` or `not.or=(…)`.
 pub(super) fn logic(key: &str, text: &str) -> Result<Filter, Fault> {
     let mut cursor = Cursor::after(key.len(), "logic tree", text);
     let (negated, word) = key.strip_prefix("not.").map_or((false, key), |word| (true, word));
@@ -34,7 +34,7 @@ pub(super) fn logic(key: &str, text: &str) -> Result<Filter, Fault> {
     Ok(tree(negated, word == "and", parts))
 }
 
-/// How many comparisons a filter makes.
+/// Returns the number of comparisons in a [`Filter`].
 pub(super) fn size(filter: &Filter) -> usize {
     match filter {
         Filter::All(parts) | Filter::Any(parts) => parts.iter().map(size).sum(),
@@ -43,11 +43,13 @@ pub(super) fn size(filter: &Filter) -> usize {
     }
 }
 
+/// Combines terms into a [`Filter`].
 fn tree(negated: bool, all: bool, parts: Vec<Filter>) -> Filter {
     let filter = if all { Filter::All(parts) } else { Filter::Any(parts) };
     if negated { Filter::Not(Box::new(filter)) } else { filter }
 }
 
+/// Parses the terms of a logic tree in parentheses.
 fn terms(cursor: &mut Cursor<'_>, depth: usize) -> Result<Vec<Filter>, Fault> {
     if depth > MAX_DEPTH {
         return Err(cursor.fault("logic trees are at most 10 levels deep"));
@@ -61,10 +63,12 @@ fn terms(cursor: &mut Cursor<'_>, depth: usize) -> Result<Vec<Filter>, Fault> {
     Ok(parts)
 }
 
+/// Parses a nested logic tree or a comparison.
 fn term(cursor: &mut Cursor<'_>, depth: usize) -> Result<Filter, Fault> {
     for (word, negated, all) in
         [("and", false, true), ("or", false, false), ("not.and", true, true), ("not.or", true, false)]
     {
+        // A column may be called `and`, so only a following parenthesis makes it a tree.
         let mut ahead = cursor.clone();
         if ahead.eat(word) && ahead.clone().eat_spaced("(") {
             *cursor = ahead;
@@ -80,6 +84,7 @@ fn term(cursor: &mut Cursor<'_>, depth: usize) -> Result<Filter, Fault> {
     comparison(name, cursor, Ends::Term)
 }
 
+/// Parses `[not.]operator.value`.
 fn comparison(column: String, cursor: &mut Cursor<'_>, ends: Ends) -> Result<Filter, Fault> {
     let negated = cursor.eat("not.");
     let mut ahead = cursor.clone();
@@ -93,7 +98,7 @@ fn comparison(column: String, cursor: &mut Cursor<'_>, ends: Ends) -> Result<Fil
         "lt" => Some(Box::new(compare(Comparison::Less))),
         "lte" => Some(Box::new(compare(Comparison::LessOrEqual))),
         "isdistinct" => Some(Box::new(compare(Comparison::Distinct))),
-        // A `*` is easier to put into a URL than a `%`.
+        // PostgREST accepts `*` for `%`, which would need an escape in a URL.
         "like" => Some(Box::new(|pattern| Test::Like(pattern.replace('*', "%")))),
         "ilike" => Some(Box::new(|pattern| Test::ILike(pattern.replace('*', "%")))),
         "in" | "is" => None,
@@ -116,6 +121,7 @@ fn comparison(column: String, cursor: &mut Cursor<'_>, ends: Ends) -> Result<Fil
     Ok(if negated { Filter::Not(Box::new(filter)) } else { filter })
 }
 
+/// Reads a value up to its end.
 fn value(cursor: &mut Cursor<'_>, ends: Ends) -> String {
     match ends {
         Ends::Parameter => cursor.take_while(|_| true).to_owned(),
@@ -123,7 +129,7 @@ fn value(cursor: &mut Cursor<'_>, ends: Ends) -> String {
     }
 }
 
-/// A value in quotes. Quotes that end before the value does are part of the value.
+/// Reads a quoted value. If more text follows the closing quote, the quotes are part of an unquoted value.
 fn quoted(cursor: &mut Cursor<'_>) -> Option<String> {
     let mut ahead = cursor.clone();
     let text = ahead.quoted().ok()?;
@@ -134,7 +140,7 @@ fn quoted(cursor: &mut Cursor<'_>) -> Option<String> {
     })
 }
 
-/// A value in braces, whose commas do not end it.
+/// Reads an array literal in braces, whose commas do not end the value.
 fn braced(cursor: &mut Cursor<'_>) -> Option<String> {
     let mut ahead = cursor.clone();
     if !ahead.eat("{") {
@@ -147,11 +153,12 @@ fn braced(cursor: &mut Cursor<'_>) -> Option<String> {
     })
 }
 
+/// Reads an unquoted value.
 fn bare(cursor: &mut Cursor<'_>) -> String {
     cursor.take_while(|c| c != ',' && c != ')').to_owned()
 }
 
-/// `(a,"b,c")`.
+/// Reads a list of values: `(a,"b,c")`.
 fn values(cursor: &mut Cursor<'_>) -> Result<Vec<String>, Fault> {
     cursor.expect_spaced("(")?;
     if cursor.eat_spaced(")") {
@@ -166,6 +173,7 @@ fn values(cursor: &mut Cursor<'_>) -> Result<Vec<String>, Fault> {
     Ok(values)
 }
 
+/// Reads the operand of `is`.
 fn is(cursor: &mut Cursor<'_>, ends: Ends) -> Result<Test, Fault> {
     let before = cursor.clone();
     let word = if ends == Ends::Term { bare(cursor) } else { value(cursor, ends) };

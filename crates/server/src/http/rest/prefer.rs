@@ -1,9 +1,9 @@
-//! The headers that choose the form of an answer: `Prefer`, `Accept` and the schema's name.
+//! Request headers that determine the response: `Prefer`, `Accept` and the schema.
 
 use http::{HeaderMap, HeaderName, Method, header};
 use store::rest::Fault;
 
-/// What a write answers with.
+/// Content of the response to a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Return {
     Minimal,
@@ -11,14 +11,14 @@ pub(super) enum Return {
     Representation,
 }
 
-/// What an insert does with rows that exist.
+/// Treatment of existing rows by an insert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resolution {
     Merge,
     Ignore,
 }
 
-/// How the rows are to be counted. They are counted exactly: a plan or an estimate would be no faster here.
+/// Method of counting rows. All are exact: a planned or estimated count would not be faster with these tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Count {
     Exact,
@@ -26,7 +26,7 @@ pub(super) enum Count {
     Estimated,
 }
 
-/// What `Prefer` asks.
+/// Parsed `Prefer` headers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Preferences {
     pub(super) returning: Option<Return>,
@@ -56,7 +56,7 @@ impl Preferences {
         Ok(preferences)
     }
 
-    /// Whether the preference is known. The first of several values counts (RFC 7240).
+    /// Stores a preference, and returns whether it is known. The first of several values takes precedence (RFC 7240).
     fn take(&mut self, preference: &str) -> Result<bool, Fault> {
         let (name, value) = preference.split_once('=').unwrap_or((preference, ""));
         let (name, value) = (name.trim(), value.trim().trim_matches('"'));
@@ -84,13 +84,13 @@ impl Preferences {
         Ok(true)
     }
 
-    /// How many rows a request of this method may write. It counts together with `handling=strict` alone, and does not
-    /// limit an insert, as in PostgREST.
+    /// Returns the maximum number of rows that a request may change. As in PostgREST, it applies only with
+    /// `handling=strict`, and not to inserts.
     pub(super) fn max_affected(&self, method: &Method) -> Option<u64> {
         self.max_affected.filter(|_| self.strict == Some(true) && matches!(*method, Method::PATCH | Method::DELETE))
     }
 
-    /// The header `Preference-Applied` for an answer to this method; `None`: nothing was applied.
+    /// Returns the header `Preference-Applied` of the response; `None` if no preference was applied.
     pub(super) fn applied(&self, method: &Method) -> Option<String> {
         let (inserts, updates) = (method == Method::POST, method == Method::PATCH);
         let writes = inserts || updates || method == Method::DELETE;
@@ -125,20 +125,21 @@ impl Preferences {
     }
 }
 
+/// Stores a value unless there is one already.
 fn first<T>(slot: &mut Option<T>, value: T) {
     slot.get_or_insert(value);
 }
 
-/// The form of rows in an answer.
+/// Representation of rows in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// A list.
+    /// An array.
     List,
-    /// The only row, as an object.
+    /// A single object; the result must be exactly one row.
     Object,
 }
 
-/// The form that `Accept` asks for: of those that we have, the first of the highest weight.
+/// Returns the [`Form`] that `Accept` requests: of the supported types, the first with the highest weight.
 pub(super) fn accepted(headers: &HeaderMap) -> Result<Form, Fault> {
     let given: Vec<&str> = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
     let given = given.join(",");
@@ -147,6 +148,7 @@ pub(super) fn accepted(headers: &HeaderMap) -> Result<Form, Fault> {
     if wanted.is_empty() {
         return Ok(Form::List);
     }
+    // A stable sort, so types of equal weight stay in the client's order.
     wanted.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     wanted.iter().find_map(|(media, _)| form(media)).ok_or_else(|| {
         let names: Vec<&str> = wanted.iter().map(|(media, _)| *media).collect();
@@ -154,15 +156,17 @@ pub(super) fn accepted(headers: &HeaderMap) -> Result<Form, Fault> {
     })
 }
 
-/// `q`, 1 when it is not given.
+/// Returns the weight `q` of a media type; 1 by default.
 fn weight(media: &str) -> f32 {
     let q = media.split(';').find_map(|parameter| parameter.trim().strip_prefix("q="));
     q.and_then(|q| q.parse().ok()).unwrap_or(1.0)
 }
 
+/// Returns the form of a media type, if it is supported.
 fn form(media: &str) -> Option<Form> {
     let mut parts = media.split(';').map(str::trim);
     let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+    // Rows with omitted nulls would need another builder; no official client asks for them.
     if parts.any(|parameter| parameter == "nulls=stripped") {
         return None;
     }
@@ -177,7 +181,7 @@ fn form(media: &str) -> Option<Form> {
     }
 }
 
-/// Refuses every schema but `public`.
+/// Rejects every schema except `public`.
 pub(super) fn schema(method: &Method, headers: &HeaderMap) -> Result<(), Fault> {
     let name = if matches!(*method, Method::GET | Method::HEAD) { "accept-profile" } else { "content-profile" };
     match headers.get(HeaderName::from_static(name)).map(http::HeaderValue::as_bytes) {

@@ -1,14 +1,14 @@
-//! The query string.
+//! Parsing of the query string.
 
 use store::rest::ast::{Filter, Order, Select};
 use store::rest::{Fault, Table};
 
 use super::{filter, select};
 
-/// How many comparisons a request may make.
+/// Maximum number of comparisons in a request.
 const MAX_COMPARISONS: usize = 100;
 
-/// What a query string says.
+/// Parsed query parameters.
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
     pub(super) select: Option<Select>,
@@ -58,6 +58,7 @@ impl Parameters {
     }
 }
 
+/// Stores a parameter, and rejects a repeated one.
 fn once<T>(key: &str, slot: &mut Option<T>, value: T) -> Result<(), Fault> {
     if slot.replace(value).is_some() {
         return Err(Fault::new("PGRST100", format!("\"{key}\" is given twice")));
@@ -65,6 +66,7 @@ fn once<T>(key: &str, slot: &mut Option<T>, value: T) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Parses a number of rows.
 fn number(what: &str, text: &str) -> Result<u64, Fault> {
     match text.parse::<i64>() {
         Ok(number) => u64::try_from(number).map_err(|_| {
@@ -76,7 +78,8 @@ fn number(what: &str, text: &str) -> Result<u64, Fault> {
     }
 }
 
-/// Undoes the encoding of a form. What is no UTF-8 then is refused, not mended.
+/// Decodes a form-encoded text. Invalid UTF-8 is rejected rather than replaced, so that a filter never matches
+/// something else than the client sent.
 fn decoded(text: &str) -> Result<String, Fault> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -91,6 +94,7 @@ fn decoded(text: &str) -> Result<String, Fault> {
                         rest = ahead;
                         (high * 16 + low) as u8
                     }
+                    // An incomplete escape stays as it is, as in PostgREST.
                     _ => b'%',
                 }
             }

@@ -1,4 +1,4 @@
-//! Errors of the data API: `{code, details, hint, message}`.
+//! Errors of the rest API: `{code, details, hint, message}`, as in PostgREST.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -9,12 +9,12 @@ use store::rest::{Error, Fault};
 
 use crate::http::error::{OUTAGE_RETRY, is_outage};
 
-/// A refusal and its status.
+/// A [`Fault`] with its HTTP status.
 #[derive(Debug)]
 pub(super) struct Refusal {
     status: StatusCode,
     fault: Fault,
-    /// How many rows there are, when a page begins behind the last.
+    /// Total number of rows, for an offset beyond the last.
     total: Option<u64>,
 }
 
@@ -23,13 +23,13 @@ impl Refusal {
         Self { status, fault, total: None }
     }
 
-    /// The same, and how many rows there are.
+    /// Adds the total number of rows.
     #[must_use]
     pub(super) fn with_range(self, total: Option<u64>) -> Self {
         Self { total, ..self }
     }
 
-    /// A fault of ours. The words stay in the log.
+    /// Creates an internal error. The cause is only logged.
     pub(super) fn internal(error: impl Into<anyhow::Error>) -> Self {
         let error: anyhow::Error = error.into();
         tracing::error!(error = format!("{error:#}"), "request failed");
@@ -40,7 +40,7 @@ impl Refusal {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, Fault::new("XX000", "something went wrong on the server"))
     }
 
-    /// What a person may not do, nobody may do before signing in.
+    /// Changes 403 to 401 for anonymous callers, who could be permitted after signing in.
     #[must_use]
     pub(super) fn seen_by(self, caller: Option<UserId>) -> Self {
         if caller.is_none() && self.status == StatusCode::FORBIDDEN {
@@ -52,6 +52,7 @@ impl Refusal {
 }
 
 impl From<Fault> for Refusal {
+    // PostgREST's mapping of its own codes and of PostgreSQL's.
     fn from(fault: Fault) -> Self {
         let status = match fault.code {
             "PGRST301" | "PGRST303" => StatusCode::UNAUTHORIZED,

@@ -1,4 +1,4 @@
-//! Answers: rows as a list or as one object, and the headers that say which part of how many they are.
+//! Responses: rows as an array or as one object, and their range and total.
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -7,20 +7,21 @@ use store::rest::Fault;
 
 use super::prefer::Form;
 
+// PostgREST's media types, which the official client compares.
 const LIST: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 const OBJECT: HeaderValue = HeaderValue::from_static("application/vnd.pgrst.object+json; charset=utf-8");
 
-/// An answer.
+/// A successful response.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,
-    /// `Content-Range`.
+    /// Value of `Content-Range`.
     pub(super) range: String,
-    /// `Preference-Applied`.
+    /// Value of `Preference-Applied`.
     pub(super) applied: Option<String>,
-    /// `Location`.
+    /// Value of `Location`.
     pub(super) location: Option<String>,
-    /// The rows, each a JSON object; `None`: the answer has no body.
+    /// Rows, each a JSON object. `None` for a response without a body.
     pub(super) rows: Option<Vec<String>>,
     pub(super) form: Form,
 }
@@ -41,7 +42,7 @@ impl IntoResponse for Reply {
         let texts =
             [(header::CONTENT_RANGE, Some(self.range)), (applied, self.applied), (header::LOCATION, self.location)];
         for (name, text) in texts {
-            // All of these are ASCII of our own making.
+            // The values consist of our own ASCII text, so the conversion does not fail.
             if let Some(value) = text.and_then(|text| HeaderValue::try_from(text).ok()) {
                 headers.insert(name, value);
             }
@@ -50,13 +51,17 @@ impl IntoResponse for Reply {
     }
 }
 
-/// Which methods a table knows.
+/// Responds to `OPTIONS` with the methods of a table.
 pub(super) fn options() -> Response {
     let allow = HeaderValue::from_static("OPTIONS,GET,HEAD,POST,PATCH,DELETE");
     (StatusCode::OK, [(header::ALLOW, allow)]).into_response()
 }
 
-/// The status of a page: all rows, a part of them, or beyond the last.
+/// Returns the status of a page: 200 for all rows, 206 for a part of them.
+///
+/// # Errors
+///
+/// The offset is beyond the last row.
 pub(super) fn page_status(offset: u64, rows: usize, total: Option<u64>) -> Result<StatusCode, Fault> {
     match total {
         Some(total) if offset > total => Err(Fault::new("PGRST103", "Requested range not satisfiable")
@@ -66,7 +71,7 @@ pub(super) fn page_status(offset: u64, rows: usize, total: Option<u64>) -> Resul
     }
 }
 
-/// `Content-Range`: `0-9/*`, `*/*`, `0-9/25`.
+/// Formats `Content-Range`: `0-9/*`, `*/*` or `0-9/25`.
 pub(super) fn range(offset: u64, rows: usize, total: Option<u64>) -> String {
     let total = total.map_or_else(|| "*".to_owned(), |total| total.to_string());
     match rows as u64 {

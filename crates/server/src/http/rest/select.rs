@@ -1,14 +1,14 @@
-//! Select lists, orders and lists of columns.
+//! Select lists, sort orders and column lists.
 
 use store::rest::ast::{Item, Order, Select};
 use store::rest::{Fault, Table};
 
 use super::cursor::Cursor;
 
-/// How many items a list may have.
+/// Maximum number of items in a list.
 const MAX_ITEMS: usize = 100;
 
-/// `select=id,name:title,*`.
+/// Parses a select list: `select=id,name:title,*`.
 pub(super) fn select(table: Table, text: &str) -> Result<Select, Fault> {
     if text.is_empty() {
         return Ok(Select::default());
@@ -17,16 +17,17 @@ pub(super) fn select(table: Table, text: &str) -> Result<Select, Fault> {
     Ok(Select { items: list(&mut cursor, |cursor| item(table, cursor))? })
 }
 
-/// `order=updated_at.desc.nullslast,id`.
+/// Parses a sort order: `order=updated_at.desc.nullslast,id`.
 pub(super) fn order(text: &str) -> Result<Vec<Order>, Fault> {
     list(&mut Cursor::new("order", text), term)
 }
 
-/// `columns="a","b"` or `on_conflict=a,b`.
+/// Parses a list of columns: `columns="a","b"` or `on_conflict=a,b`.
 pub(super) fn names(what: &'static str, text: &str) -> Result<Vec<String>, Fault> {
     list(&mut Cursor::new(what, text), Cursor::name)
 }
 
+/// Parses items that are separated by commas.
 fn list<'a, T>(
     cursor: &mut Cursor<'a>,
     mut one: impl FnMut(&mut Cursor<'a>) -> Result<T, Fault>,
@@ -42,6 +43,7 @@ fn list<'a, T>(
     Ok(items)
 }
 
+/// Parses an item of a select list.
 fn item(table: Table, cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
     cursor.spaces();
     if cursor.eat("...") {
@@ -52,6 +54,7 @@ fn item(table: Table, cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
     }
     let mut name = cursor.name()?;
     let mut alias = None;
+    // `name::type` is a cast and `alias:name` a new name.
     if !cursor.looks_at("::") && cursor.eat(":") {
         alias = Some(name);
         name = cursor.name()?;
@@ -76,7 +79,7 @@ fn item(table: Table, cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
     Ok(Item::Column { name, alias })
 }
 
-/// No table of the data API embeds another one.
+/// Returns PostgREST's error for an embedded table. No table of this API can embed another one.
 fn no_relationship(table: Table, other: &str) -> Fault {
     let table = table.name();
     Fault::new("PGRST200", format!("Could not find a relationship between '{table}' and '{other}' in the schema cache"))
@@ -86,13 +89,13 @@ fn no_relationship(table: Table, other: &str) -> Fault {
         ))
 }
 
-/// Refuses a parameter of a table that was not embedded.
+/// Returns PostgREST's error for a parameter of a table that is not embedded.
 pub(super) fn not_embedded(other: &str) -> Fault {
     Fault::new("PGRST108", format!("'{other}' is not an embedded resource in this request"))
         .hint(format!("Verify that '{other}' is included in the 'select' query parameter."))
 }
 
-/// The key of a filter: a column, or (and then `true`) a table that is not embedded and one of its columns.
+/// Parses the key of a filter. Returns the column and `false`, or a table that is not embedded and `true`.
 pub(super) fn path(key: &str) -> Result<(String, bool), Fault> {
     let mut cursor = Cursor::new("tree path", key);
     let first = cursor.name()?;
@@ -108,6 +111,7 @@ pub(super) fn path(key: &str) -> Result<(String, bool), Fault> {
     Ok((first, embedded))
 }
 
+/// Parses a term of a sort order.
 fn term(cursor: &mut Cursor<'_>) -> Result<Order, Fault> {
     cursor.spaces();
     let column = cursor.name()?;

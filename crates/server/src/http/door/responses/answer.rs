@@ -1,4 +1,4 @@
-//! An answer in the shape of a response: items that open, grow and close, with every event numbered.
+//! Responses of the responses API: items are added, grow and complete, and every event has a sequence number.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -15,29 +15,30 @@ use crate::http::door::refusal::Refusal;
 use crate::http::sse;
 use crate::places::Place;
 
-/// An answer as far as it has come.
+/// A response as it is generated.
 #[derive(Debug)]
 pub struct Answer {
     id: String,
     model: String,
     created: i64,
-    /// Form of the text, as the client asked for it.
+    /// Text format that the client requested, repeated in the response.
     text_format: Value,
     items: Vec<Item>,
-    /// The number of the next event.
+    /// Sequence number of the next event.
     next: u64,
 }
 
-/// One thing in an answer.
+/// An output item of a response.
 #[derive(Debug)]
 struct Item {
     id: String,
     kind: Kind,
-    /// Words, a thought, or arguments.
+    /// Text, reasoning or arguments, depending on the kind.
     text: String,
     is_open: bool,
 }
 
+/// Kind of an output item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     Message,
@@ -45,6 +46,7 @@ enum Kind {
     Call { id: String, name: String },
 }
 
+// OpenAI's ids tell the kind of an object by their prefix.
 impl Item {
     fn new(kind: Kind) -> Self {
         let prefix = match kind {
@@ -55,7 +57,7 @@ impl Item {
         Self { id: format!("{prefix}_{}", domain::ids::fresh().simple()), kind, text: String::new(), is_open: true }
     }
 
-    /// Its one part, for those that have parts.
+    /// Returns the only content part of a message or a reasoning item; `None` for calls.
     fn part(&self) -> Option<Value> {
         match self.kind {
             Kind::Message => {
@@ -66,6 +68,7 @@ impl Item {
         }
     }
 
+    /// Returns the item as JSON. `is_whole` includes the parts, which the first event of an item lacks.
     fn view(&self, is_whole: bool) -> Value {
         let status = if self.is_open { "in_progress" } else { "completed" };
         let parts: Vec<Value> = self.part().filter(|_| is_whole).into_iter().collect();
@@ -81,13 +84,13 @@ impl Item {
         }
     }
 
-    /// The names of what tells its part.
+    /// Returns the names of the events of its part.
     fn names(&self) -> &'static Names {
         if self.kind == Kind::Message { &OF_WORDS } else { &OF_THOUGHTS }
     }
 }
 
-/// The names of the events with which a part opens, grows and closes, and of the field with the part's number.
+/// Names of the events by which a part is added, grows and completes, and of the field with the part's index.
 struct Names {
     added: &'static str,
     delta: &'static str,
@@ -96,6 +99,7 @@ struct Names {
     number: &'static str,
 }
 
+/// Events of a message's text.
 const OF_WORDS: Names = Names {
     added: "response.content_part.added",
     delta: "response.output_text.delta",
@@ -104,6 +108,7 @@ const OF_WORDS: Names = Names {
     number: "content_index",
 };
 
+/// Events of a reasoning summary.
 const OF_THOUGHTS: Names = Names {
     added: "response.reasoning_summary_part.added",
     delta: "response.reasoning_summary_text.delta",
@@ -113,7 +118,7 @@ const OF_THOUGHTS: Names = Names {
 };
 
 impl Answer {
-    /// By `model`, beginning now, with the text in the form `format`.
+    /// Creates an empty response by `model` that starts at `now`.
     pub fn new(model: String, now: Timestamp, format: &ResponseFormat) -> Self {
         let id = format!("resp_{}", domain::ids::fresh().simple());
         let text_format = match format {
@@ -126,6 +131,8 @@ impl Answer {
         Self { id, model, created: now.as_seconds(), text_format, items: Vec::new(), next: 0 }
     }
 
+    /// Returns the whole response as JSON. Fields that this server does not support have OpenAI's defaults, since
+    /// clients validate their presence.
     fn view(&self, status: &str, usage: Option<Usage>) -> Value {
         let output: Vec<Value> = self.items.iter().map(|item| item.view(true)).collect();
         json!({
@@ -137,7 +144,7 @@ impl Answer {
         })
     }
 
-    /// The end: a model that reached a limit or a filter leaves an answer that is not whole.
+    /// Returns the last event. A length limit or content filter leaves an incomplete response, which is not an error.
     fn ended(&self, reason: &FinishReason, usage: Usage) -> (&'static str, Value) {
         let cut = match reason {
             FinishReason::Length => "max_output_tokens",
@@ -149,6 +156,7 @@ impl Answer {
         ("response.incomplete", view)
     }
 
+    /// Formats an event with the next sequence number.
     fn event(&mut self, kind: &str, mut data: Value) -> Bytes {
         data["type"] = kind.into();
         data["sequence_number"] = self.next.into();
@@ -156,6 +164,7 @@ impl Answer {
         format!("event: {kind}\ndata: {data}\n\n").into()
     }
 
+    /// Returns the two events that begin every stream.
     fn opening(&mut self) -> Vec<Bytes> {
         ["response.created", "response.in_progress"]
             .map(|kind| {
@@ -165,7 +174,7 @@ impl Answer {
             .into()
     }
 
-    /// Takes in what was said; the events that tell it.
+    /// Applies an item of the completion and returns the resulting events.
     fn take(&mut self, said: Said) -> Vec<Bytes> {
         match said {
             Said::Text(text) => self.grow(&Kind::Message, &text),
@@ -179,6 +188,7 @@ impl Answer {
             Said::End(FinishReason::Truncated, _) => self.fail(&broken_off()),
             Said::Failed(failure) => self.fail(&failure.into()),
             Said::End(reason, usage) => {
+                // Tool calls are still open, and text may be.
                 let open: Vec<usize> = (0..self.items.len()).filter(|at| self.items[*at].is_open).collect();
                 let mut events: Vec<Bytes> = open.into_iter().flat_map(|at| self.close(at)).collect();
                 let (kind, view) = self.ended(&reason, usage);
@@ -188,6 +198,7 @@ impl Answer {
         }
     }
 
+    /// Returns the event of a failed response.
     fn fail(&mut self, refusal: &Refusal) -> Vec<Bytes> {
         let error = refusal.body()["error"].clone();
         let mut view = self.view("failed", None);
@@ -195,7 +206,7 @@ impl Answer {
         vec![self.event("response.failed", json!({ "response": view }))]
     }
 
-    /// Words go on in the item that is open, or begin a new one.
+    /// Appends to the open item of this kind, or opens a new one.
     fn grow(&mut self, kind: &Kind, text: &str) -> Vec<Bytes> {
         let mut events = Vec::new();
         if !self.items.last().is_some_and(|item| item.is_open && item.kind == *kind) {
@@ -213,7 +224,7 @@ impl Answer {
         events
     }
 
-    /// Arguments belong to their call, whichever came last.
+    /// Appends arguments to the call with this index. Calls may be streamed in parallel.
     fn argue(&mut self, index: u32, text: &str) -> Vec<Bytes> {
         let is_call = |item: &Item| matches!(item.kind, Kind::Call { .. });
         let mut calls = (0..self.items.len()).filter(|at| is_call(&self.items[*at]));
@@ -223,6 +234,7 @@ impl Answer {
         vec![self.event("response.function_call_arguments.delta", data)]
     }
 
+    /// Opens an item.
     fn open(&mut self, kind: Kind) -> Vec<Bytes> {
         let item = Item::new(kind);
         let at = self.items.len();
@@ -236,12 +248,14 @@ impl Answer {
         events
     }
 
-    /// Closes the words or the thought that is open. Calls stay open, as their arguments may come in turns.
+    /// Closes the open message or reasoning item. Calls stay open until the end, since their arguments may be
+    /// interleaved.
     fn close_words(&mut self) -> Vec<Bytes> {
         let is_words = |item: &Item| item.is_open && !matches!(item.kind, Kind::Call { .. });
         self.items.iter().rposition(is_words).map(|at| self.close(at)).unwrap_or_default()
     }
 
+    /// Closes an item: its final text, its part and the item itself.
     fn close(&mut self, at: usize) -> Vec<Bytes> {
         self.items[at].is_open = false;
         let item = &self.items[at];
@@ -276,7 +290,7 @@ impl Answer {
     }
 }
 
-/// The answer when it is whole.
+/// Collects the stream and responds with the complete response.
 pub async fn whole(said: impl Stream<Item = Said>, mut answer: Answer) -> Result<Response, Refusal> {
     let mut said = Box::pin(said);
     loop {
@@ -292,7 +306,11 @@ pub async fn whole(said: impl Stream<Item = Said>, mut answer: Answer) -> Result
     }
 }
 
-/// The answer as it comes. What fails before the first word is answered with a status.
+/// Responds with the response as a stream of events.
+///
+/// # Errors
+///
+/// A failure before the first output becomes an HTTP error; a later one is an event of the stream.
 pub async fn stream(
     said: impl Stream<Item = Said> + Send + 'static,
     mut answer: Answer,
@@ -305,6 +323,7 @@ pub async fn stream(
     Ok(sse::response_until(stream::iter(opening).chain(rest), stopping, place))
 }
 
+/// Formats token counts as the responses API does.
 fn usage_of(usage: Usage) -> Value {
     let Usage { input_tokens, output_tokens, cached_input_tokens } = usage;
     json!({
