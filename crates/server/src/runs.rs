@@ -1,5 +1,8 @@
-//! Turns of the assistant. A run belongs to the server, not to the request that began it: viewers come and go, Stop ends
-//! it, and what it says is stored.
+//! Turns of the assistant: one question of a user and everything until its answer is complete.
+//!
+//! A turn belongs to the server, not to the request that began it. Subscribers of its event log come and go; only
+//! Stop, the end of the answer or an error ends it. `engine` runs the loop, `log` and `journal` carry the events,
+//! `recovery` closes or resumes what a previous process left unfinished.
 
 pub mod event;
 
@@ -65,56 +68,56 @@ pub use questions::AllWaiting;
 pub use queue::QueueError;
 pub use recovery::Suspended;
 
-/// How long the turns of an account wait for their ends when it is deleted.
+/// Longest wait of an account deletion for the user's turns to end.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// A turn that goes on, or has just ended.
+/// A turn in progress, or one that has just ended.
 #[derive(Debug)]
 pub struct Run {
-    /// Its id.
+    /// Id of the turn.
     pub id: RunId,
-    /// Its chat.
+    /// Chat that the turn belongs to.
     pub chat: ChatId,
-    /// Whose chat it is.
+    /// User who owns the chat.
     pub owner: UserId,
-    /// Where the chat is kept.
+    /// Store of the chat: the database, or the memory of a temporary chat.
     pub home: Store,
-    /// The answer to be.
+    /// Id of the assistant's message that the turn writes.
     pub answer: MessageId,
-    /// What it says.
+    /// Event log, for subscribers on this node.
     pub log: RunLog,
-    /// The answer as far as it has come.
+    /// Events so far, folded into the parts of the answer.
     said: Mutex<Transcript>,
-    /// The calls that wait for the person.
+    /// Approvals and elicitations that wait for the user.
     questions: Questions,
-    /// The calls that go on.
+    /// Tool calls in progress.
     calls: LiveCalls,
-    /// What it costs.
+    /// Usage of the turn's model calls.
     bill: Bill,
-    /// Cancelled by Stop.
+    /// Cancelled when the user stops the turn.
     pub stop: CancellationToken,
-    /// It was stopped for the message that waits first.
+    /// Whether the turn was stopped to send the first queued message instead.
     gives_way: AtomicBool,
-    /// Cancelled when it has said more than one turn may.
+    /// Cancelled when the event log exceeds the memory limit of one turn.
     overfull: CancellationToken,
-    /// Cancelled when another node drives it.
+    /// Cancelled when another node has taken over the turn.
     pub lost: CancellationToken,
-    /// How it ended, once it has.
+    /// Outcome, set once when the turn has ended.
     pub end: OnceLock<End>,
 }
 
 impl Run {
-    /// Waits until the run only waits for its person, and tells for what.
+    /// Waits until every tool call in progress waits for the user, and returns what they wait for.
     pub async fn waits(&self) -> AllWaiting {
         self.questions.only_waiting().await
     }
 
-    /// What it has said so far, without the calls that have no end yet.
+    /// Returns the parts of the answer so far, without tool calls that have not ended.
     pub fn settled_parts(&self) -> Vec<Part> {
         self.transcript().settled_parts()
     }
 
-    /// Ends it for the message that waits first.
+    /// Stops the turn so that the first queued message can be sent.
     fn give_way(&self) {
         self.gives_way.store(true, Ordering::Release);
         self.stop.cancel();
@@ -131,62 +134,70 @@ impl AsRef<RunLog> for Run {
     }
 }
 
-/// How a run ended.
+/// Outcome of a turn that has ended.
 #[derive(Debug, Clone)]
 pub struct End {
-    /// In a word.
+    /// Status that the assistant's message was stored with.
     pub status: MessageStatus,
-    /// What went wrong, for people.
+    /// Error text for the user, if the turn failed or was interrupted.
     pub error: Option<String>,
-    /// What it said.
+    /// Parts of the complete answer.
     pub parts: Vec<Part>,
 }
 
-/// Why a turn could not begin.
+/// Reason for which a turn could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum BeginError {
-    /// The chat is not there, or not the caller's.
+    /// The chat does not exist or belongs to another user.
     #[error("session not found")]
     NoChat,
-    /// No such message, or it is not what the turn takes it for.
+    /// The message to replace or to continue does not exist or has the wrong role, or the queued message is gone.
     #[error("message not found")]
     NoMessage,
-    /// A message with the id that the client chose is stored already.
+    /// A message with the id that the client chose already exists.
     #[error("this message has arrived already")]
     MessageExists,
-    /// The chat's last turn still goes on.
+    /// Another turn is in progress in the chat.
     #[error("the assistant is still answering in this chat")]
     Busy,
-    /// The caller has too many turns going on.
+    /// The user has reached the per-user limit of turns in progress, which is given.
     #[error("as many of your answers are being written as may be at once ({0}); wait until one has ended")]
     TooMany(usize),
-    /// Everybody together has, or they say more than can be held.
+    /// The limit of all turns in progress, or of their memory, is reached.
     #[error("the server writes as many answers as it can; try again soon")]
     Overloaded,
-    /// No model.
+    /// No model can answer, or the user's quota is used up.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Store(store::Error),
 }
 
-/// All turns that go on.
+/// The turns in progress on this node.
 #[derive(Debug)]
 pub struct Runs {
-    /// By owner and chat: whoever asks in somebody else's chat stands in nobody's way until the store refuses.
+    /// Turns by user and chat. With the user in the key, a request for another user's chat cannot block its owner's
+    /// turn before the store rejects it.
     active: Mutex<HashMap<(UserId, ChatId), Arc<Run>>>,
     journal: Journal,
     limits: Limits,
-    /// Bytes of the logs of all turns.
+    /// Bytes in the event logs of all turns, shared with each [`RunLog`].
     held: Arc<AtomicUsize>,
-    /// Those that other nodes drive and that are followed here.
+    /// Copies of the logs of turns that run on other nodes, for subscribers here.
     replicas: Replicas,
 }
 
 impl Runs {
-    /// Closes the runs that a previous process left open, and starts the journal. Gives those that wait for their person,
-    /// for [`Runs::resume`]. `former` is a node that is known to be gone.
+    /// Recovers the turns that a previous process left unfinished, and starts the journal.
+    ///
+    /// Returns the turns that wait for their user or for a task at a server, for [`Runs::resume`]; all others are
+    /// closed as interrupted. `former` is the id of a node that is known to be dead, usually the previous process on
+    /// this data folder; its turns are recovered too.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database is unreachable.
     pub async fn start(
         store: &Store,
         tasks: &BackgroundTasks,
@@ -205,14 +216,19 @@ impl Runs {
         Ok((Self { active: Mutex::default(), journal, limits, held, replicas: Replicas::default() }, suspended))
     }
 
-    /// Lets turns wait again that waited when the program was stopped.
+    /// Resumes turns that waited for their user or for a task when the previous process stopped.
     pub fn resume(app: &App, suspended: Vec<Suspended>) {
         for turn in suspended {
             recovery::resume(app, turn);
         }
     }
 
-    /// Goes on with a run whose node is gone: it waits here, or is closed with what had been written.
+    /// Takes over a turn of a dead node: resumes it if it waits for its user or for a task, and closes it as
+    /// interrupted otherwise.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database is unreachable.
     pub async fn take_over(app: &App, run: &UnfinishedRun) -> Result<(), store::Error> {
         let suspended = recovery::close_unfinished(&app.store, std::slice::from_ref(run), app.clock.now()).await?;
         if suspended.is_empty() {
@@ -224,12 +240,17 @@ impl Runs {
         Ok(())
     }
 
-    /// Stores the person's message and begins the turn that answers it.
+    /// Stores the user's message and begins the turn that answers it.
+    ///
+    /// # Errors
+    ///
+    /// See [`BeginError`]. Nothing is stored in that case.
     pub async fn begin(&self, app: &App, owner: UserId, question: Question) -> Result<Arc<Run>, BeginError> {
         let home = app.home(owner, question.chat);
         let (model, settings) = match choice::model_of(app, &home, owner, question.chat).await {
             Ok(chosen) => chosen,
-            // Whose chat it is comes before what is wrong with it.
+            // A missing chat is reported before a missing model, so that the error does not reveal whether another
+            // user's chat exists.
             Err(BeginError::Model(error)) => {
                 let chat = home.get_chat(owner, question.chat).await.map_err(BeginError::Store)?;
                 return Err(if chat.is_some() { error.into() } else { BeginError::NoChat });
@@ -254,6 +275,8 @@ impl Runs {
             lost: CancellationToken::new(),
             end: OnceLock::new(),
         });
+        // Registered before the message is stored: the limits are checked first, and a second request for the same
+        // chat is rejected here instead of racing in the database.
         self.enter(&run)?;
         let turn = NewTurn {
             owner,
@@ -305,7 +328,7 @@ impl Runs {
         Ok(run)
     }
 
-    /// Returns what was attached to the newest messages of a chat, the newest first.
+    /// Returns the attachments of the newest messages of a chat, newest first.
     pub async fn attachments(&self, app: &App, owner: UserId, chat: ChatId) -> Result<Vec<Attachment>, store::Error> {
         let messages = app.home(owner, chat).list_messages(owner, chat, history::MESSAGES).await?;
         let parts = messages.into_iter().rev().flat_map(|message| message.parts);
@@ -317,17 +340,17 @@ impl Runs {
             .collect())
     }
 
-    /// The turn that goes on in a chat, if it is the caller's.
+    /// Returns the user's turn in progress in a chat, if it runs on this node.
     pub fn get(&self, owner: UserId, chat: ChatId) -> Option<Arc<Run>> {
         self.active().get(&(owner, chat)).cloned()
     }
 
-    /// Returns an event for each turn of a user that goes on, whichever node drives it.
+    /// Returns an event for each turn of a user that is in progress, on any node.
     pub async fn list_running(&self, app: &App, owner: UserId) -> Result<Vec<Event>, store::Error> {
         let stored = app.store.list_running(owner).await?;
         let mut events: Vec<Event> =
             stored.iter().map(|turn| Event::of_running(turn.chat, turn.run, turn.is_waiting)).collect();
-        // Those of temporary chats are nowhere but here.
+        // Turns of temporary chats are in memory only.
         let active = self.active();
         let temporary = active.values().filter(|run| run.owner == owner && !run.home.is_lasting());
         events.extend(temporary.map(|run| Event::of_running(run.chat, run.id, run.questions.are_open())));
@@ -338,7 +361,7 @@ impl Runs {
         self.active().values().find(|run| run.owner == owner && run.id == id).cloned()
     }
 
-    /// Ends every turn of a person, and waits a little until it has ended.
+    /// Stops all turns of a user on every node, and waits at most five seconds for those of this node to end.
     pub async fn stop_all(&self, app: &App, owner: UserId) {
         self.stop_elsewhere(app, owner).await;
         let runs: Vec<Arc<Run>> = self.active().values().filter(|run| run.owner == owner).cloned().collect();
@@ -349,16 +372,17 @@ impl Runs {
         drop(tokio::time::timeout(LAST_WORDS, ended).await);
     }
 
-    /// How much there may be at a time.
+    /// Returns the configured limits.
     fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Where events go on their way to the database.
+    /// Returns the journal that writes the events of turns to the database.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }
 
+    /// Registers a turn, unless its chat has one already or a limit is reached.
     fn enter(&self, run: &Arc<Run>) -> Result<(), BeginError> {
         let mut active = self.active();
         if active.contains_key(&(run.owner, run.chat)) {
@@ -376,6 +400,7 @@ impl Runs {
         Ok(())
     }
 
+    /// Deregisters a turn that has ended or continues elsewhere.
     fn leave(&self, run: &Run) {
         self.journal.forget(run.id);
         self.active().remove(&(run.owner, run.chat));
@@ -386,21 +411,21 @@ impl Runs {
     }
 }
 
-/// What a person asks.
+/// Request to begin a turn.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// In which chat.
+    /// Chat to answer in.
     pub chat: ChatId,
-    /// The words; none when an answer is wanted anew, or goes on.
+    /// Text of the message; `None` when an answer is to be replaced or continued.
     pub message: Option<String>,
-    /// The id of the message, if the client has chosen one.
+    /// Id that the client chose for the message, so that a repeated request is recognized.
     pub message_id: Option<MessageId>,
-    /// Where in the chat.
+    /// Position of the turn in the chat: at the end, in place of another message, or as continuation.
     pub place: Place,
-    /// What the person attached to them, and what apps want the model to know.
+    /// Attachments of the message, and context that MCP apps add for the model.
     pub parts: Vec<Part>,
-    /// With which tools.
+    /// Tools that the model may use.
     pub tools: Selection,
-    /// Where the words have waited.
+    /// Queued message that this turn sends. It is removed from the queue in the same transaction.
     pub queued: Option<QueuedId>,
 }

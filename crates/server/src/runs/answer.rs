@@ -1,4 +1,4 @@
-//! A person answers a question that a call waits with: once, in whichever tab comes first.
+//! Answers to elicitations and sign-in requests. The first answer of any tab or node holds.
 
 use domain::elicitation::Action;
 use domain::{ChatId, ElicitationId, RunId, UserId};
@@ -15,37 +15,41 @@ use super::transcript::Transcript;
 use crate::app::App;
 use crate::tools::answer;
 
-/// What holds after somebody has answered.
+/// Answer that holds for an elicitation.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Reply {
-    /// What was answered.
+    /// Action that was chosen.
     pub action: Action,
-    /// Whether this very request answered it.
+    /// Whether this request gave the answer, and no earlier one.
     pub first: bool,
 }
 
-/// Why nothing was answered.
+/// Reason for which an answer was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
-    /// No such question among the person's own.
+    /// The user has no such elicitation in this chat.
     #[error("elicitation not found")]
     NotFound,
-    /// What was filled in is not what is asked for.
+    /// The content does not match the form. The text names the field.
     #[error("{0}")]
     BadContent(String),
-    /// The question was withdrawn, or its run ended.
+    /// The elicitation was withdrawn, or its turn has ended.
     #[error("nobody waits for this answer any more")]
     Closed,
-    /// What was filled in could not be sealed.
+    /// The content could not be encrypted.
     #[error(transparent)]
     Seal(#[from] platform::secret_sealing::SealError),
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] store::Error),
 }
 
 impl Runs {
-    /// Answers a question. The first answer holds; whoever comes later is told it.
+    /// Answers an elicitation. If it is answered already, that answer is returned.
+    ///
+    /// # Errors
+    ///
+    /// See [`AnswerError`].
     pub async fn answer(
         &self,
         app: &App,
@@ -65,12 +69,13 @@ impl Runs {
             Some(_) => None,
             None => asked_elsewhere(app, owner, row.run, id).await?,
         };
-        // It may have been answered since it was read.
+        // No call waits for it. It may have been answered since it was read.
         let Some(form) = asked else { return earlier(app, owner, chat, id).await };
         let said = answer(action, content.clone(), form.as_ref()).map_err(AnswerError::BadContent)?;
         let filled_in = action == Action::Accept && form.is_some();
         let content = filled_in.then(|| seal_content(app, id, &content)).transpose()?;
         if home.answer_elicitation(owner, id, &Answered { action, content }, app.clock.now()).await? {
+            // Stored before it is delivered: a call that continues must find its answer after a crash.
             match run {
                 Some(run) => run.questions.tell(id, said),
                 None => self.let_look(app, owner).await?,
@@ -81,7 +86,8 @@ impl Runs {
     }
 }
 
-/// The form of a question that a run of another node waits with, if it is one; nothing when nobody waits for it.
+/// Looks up an elicitation that a turn on another node waits for. Returns its form, if it has one, in `Some`, or
+/// `None` if no turn waits for it.
 async fn asked_elsewhere(
     app: &App,
     owner: UserId,
@@ -104,7 +110,7 @@ async fn asked_elsewhere(
     Ok(is_open.then(form))
 }
 
-/// What somebody else has answered.
+/// Returns the answer that another request has given.
 async fn earlier(app: &App, owner: UserId, chat: ChatId, id: ElicitationId) -> Result<Reply, AnswerError> {
     let row = app.home(owner, chat).get_elicitation(owner, chat, id).await?;
     let earlier = row.and_then(|row| row.answered).ok_or(AnswerError::Closed)?;

@@ -1,5 +1,6 @@
-//! What a call of a run asks its person before it goes on. Each question is a row, an event for the viewers, and then a
-//! wait.
+//! Interactions that a tool call of a turn needs before it can continue: elicitations of its server, and sign-ins.
+//!
+//! Each one is stored as a row, published as an event, and then waited for.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -28,25 +29,27 @@ use crate::tools::permission::{pin, place};
 use crate::tools::{BoundTool, Inquirer, SignInWish, answer};
 use platform::secret_sealing::SealError;
 
-/// What has to be the same when a call goes on after a restart.
+/// Fingerprint of a tool, stored with a call that waits. The call continues after a restart only if the tool still
+/// matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
-    /// The connection.
+    /// Connection of the tool.
     pub server: ServerId,
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// Where the server was when the call was allowed.
+    /// Address of the server when the call was allowed.
     pub url: String,
-    /// What was allowed, canonical JSON.
+    /// Definition that was allowed, as canonical JSON.
     pub definition: String,
-    /// What the server said then about how it wants to be used.
+    /// Instructions of the server at that time.
     pub instructions: String,
-    /// By whom.
+    /// Permission or decision that allowed the call.
     pub by: AllowedBy,
 }
 
 impl Bound {
-    /// A tool whose server works on a call already: only its questions are put, and nothing is made again.
+    /// Creates the fingerprint of a call that runs as a task. It has no definition, because the call is already made
+    /// and only its interactions are shown.
     pub fn of_task(task: &ToolTask, tool: &str) -> Self {
         let (tool, url) = (tool.to_owned(), task.url.clone());
         Self {
@@ -59,7 +62,7 @@ impl Bound {
         }
     }
 
-    /// A tool as it is now.
+    /// Creates the fingerprint of a tool as it is now.
     pub fn of(tool: &BoundTool, by: AllowedBy) -> Self {
         Self {
             server: tool.server.id,
@@ -72,48 +75,53 @@ impl Bound {
     }
 }
 
-/// What a call waits for.
+/// State in which a call waits for an answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Waits {
-    /// Its server, which holds the call open. It ends with the connection.
+    /// The server holds the request open. The elicitation ends with the connection, so it does not survive a restart.
     InFlight,
-    /// Nobody but the person: it can be gone on with from here.
+    /// Only the user is waited for. The call can continue from here, also after a restart.
     Suspended {
-        /// Where it goes on.
+        /// State of the call at its server.
         from: SuspendedCall,
-        /// The first question of the same answer of the server.
+        /// First elicitation of the same response of the server, which identifies the round.
         round: ElicitationId,
     },
-    /// A sign-in; it has not reached the tool.
+    /// A sign-in to the server is needed; the call has not reached the tool.
     SignIn {
-        /// Whether the person has to allow the server more.
+        /// Whether the user has to grant the server additional scopes.
         more_rights: bool,
     },
 }
 
-/// Where a call goes on, as it is sealed with each of its questions.
+/// State to resume a call from, sealed and stored with each of its elicitations.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct About {
-    /// The call.
+    /// Fingerprint of the call's tool.
     pub bound: Bound,
-    /// What it waits for.
+    /// State in which the call waits.
     pub waits: Waits,
 }
 
 impl About {
-    /// What a question was sealed with; nothing when it cannot be read any more.
+    /// Decrypts the state that is stored with an elicitation. Returns `None` if it cannot be read, for example after
+    /// the key was changed.
     pub fn open(app: &App, asked: &Elicitation) -> Option<Self> {
         let plain = app.secrets.open(&sealed_at("about", asked.id), asked.about.as_deref()?).ok()?;
         serde_json::from_slice(&plain).ok()
     }
 }
 
-/// Seals what was filled in.
+/// Encrypts the content of an answer for its row in the database.
+///
+/// # Errors
+///
+/// Fails if the content cannot be encrypted.
 pub fn seal_content(app: &App, id: ElicitationId, content: &Map<String, Value>) -> Result<Vec<u8>, SealError> {
     app.secrets.seal(&sealed_at("content", id), Value::Object(content.clone()).to_string().as_bytes())
 }
 
-/// An answer as it stands in the database.
+/// Decrypts a stored answer. One that no longer matches the form counts as cancelled.
 pub fn stored_answer(
     app: &App,
     id: ElicitationId,
@@ -126,11 +134,12 @@ pub fn stored_answer(
     answer(answered.action, content, form).unwrap_or(ElicitationResponse::Cancel)
 }
 
+/// Returns the context that a sealed column is bound to, so that its value is not accepted in another row.
 fn sealed_at(column: &str, id: ElicitationId) -> String {
     format!("elicitations/{column}/{id}")
 }
 
-/// Asks the person of a run what one of its calls needs.
+/// Handler of the elicitations and sign-ins of one tool call.
 #[derive(Clone)]
 pub struct CallAsker(Arc<Inner>);
 
@@ -138,11 +147,14 @@ struct Inner {
     app: App,
     recorder: Recorder,
     call: ToolCall,
+    /// Fingerprint of the call's tool.
     bound: Bound,
-    /// What was asked before the program was stopped, in order; asked again, it is the same question.
+    /// Elicitations that were shown before the restart, in order. When the server asks again, they are reused instead
+    /// of duplicated.
     earlier: Mutex<VecDeque<Elicitation>>,
-    /// The answer of the server whose questions are put, and the first of them.
+    /// Response of the server whose elicitations are being shown, with the first of them.
     round: Mutex<Option<(Arc<SuspendedCall>, ElicitationId)>>,
+    /// Total time that the call waited for the user, in milliseconds.
     waited_ms: AtomicU64,
 }
 
@@ -152,15 +164,18 @@ impl fmt::Debug for CallAsker {
     }
 }
 
-/// A question on its way.
+/// An interaction that is about to be shown.
 struct Put {
+    /// Content of the interaction, for clients.
     request: Value,
+    /// Form that the answer is checked against.
     form: Option<ElicitationForm>,
+    /// Cancelled when the interaction is completed elsewhere, for example by a finished sign-in.
     done: CancellationToken,
     waits: Wants,
 }
 
-/// What a question waits for.
+/// Kind of waiting, before the first elicitation of a round has an id.
 enum Wants {
     InFlight,
     Suspended(Arc<SuspendedCall>),
@@ -168,7 +183,7 @@ enum Wants {
 }
 
 impl CallAsker {
-    /// For a call. `earlier` are the questions of its last round, where it goes on after a restart.
+    /// Creates a handler for a call. `earlier` are the elicitations of its last round, if it resumes after a restart.
     pub fn new(app: &App, recorder: &Recorder, call: &ToolCall, bound: Bound, earlier: Vec<Elicitation>) -> Self {
         Self(Arc::new(Inner {
             app: app.clone(),
@@ -181,21 +196,23 @@ impl CallAsker {
         }))
     }
 
-    /// Says that what is asked next belongs to a round that was begun before.
+    /// Assigns the next elicitations to a round that began before the restart.
     pub fn go_on_with(&self, from: &Arc<SuspendedCall>, round: ElicitationId) {
         *self.0.round.lock().unwrap_or_else(PoisonError::into_inner) = Some((Arc::clone(from), round));
     }
 
-    /// Milliseconds for which the person was waited for.
+    /// Returns the total time that the call waited for the user, in milliseconds.
     pub fn waited_ms(&self) -> u64 {
         self.0.waited_ms.load(Ordering::Relaxed)
     }
 
+    /// Shows an interaction and waits for the answer.
     async fn put(&self, put: Put) -> ElicitationResponse {
         let inner = &*self.0;
         let began = inner.app.clock.now();
         let earlier = inner.earlier.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let id = match &earlier {
+            // It was answered before the restart, or by another node meanwhile.
             Some(Elicitation { id, answered: Some(answered), .. }) => {
                 let answer = stored_answer(&inner.app, *id, answered, put.form.as_ref());
                 inner.recorder.emit_surely(&self.event(*id, ElicitationState::of(&answer), None)).await;
@@ -219,6 +236,7 @@ impl CallAsker {
         };
         let answer = tokio::select! {
             answer = self.run().questions.reply(asked) => answer,
+            // Completed elsewhere; the stored answer must say so, so that a restart does not show it again.
             () = put.done.cancelled() => {
                 let answered = Answered { action: Action::Accept, content: None };
                 let (store, owner) = (&self.run().home, self.run().owner);
@@ -233,14 +251,14 @@ impl CallAsker {
         if in_flight {
             inner.recorder.emit(&settled);
         } else {
-            // The call goes on with it, and is not to be gone on with once more after a kill.
+            // The call continues with this answer, and must not continue with it a second time after a crash.
             inner.recorder.emit_surely(&settled).await;
         }
         inner.waited_ms.fetch_add(inner.app.clock.now().millis_since(began), Ordering::Relaxed);
         answer
     }
 
-    /// Writes a question down and tells it to the viewers.
+    /// Stores and publishes an interaction. Returns `None`, and the call continues as cancelled, if that fails.
     async fn open(&self, put: &Put) -> Option<ElicitationId> {
         let inner = &*self.0;
         let id = ElicitationId::fresh();
@@ -258,6 +276,7 @@ impl CallAsker {
         inner.recorder.emit_durably(&event).await.then_some(id)
     }
 
+    /// Returns the state to store with an elicitation, and remembers its round.
     fn waits(&self, id: ElicitationId, wants: &Wants) -> Waits {
         match wants {
             Wants::InFlight => Waits::InFlight,
@@ -274,12 +293,14 @@ impl CallAsker {
         }
     }
 
+    /// Creates the event for a new state of an elicitation.
     fn event(&self, id: ElicitationId, state: ElicitationState, request: Option<Value>) -> RunEvent {
         let call = &self.0.call;
         let (tool_call_id, server_name) = (call.id.clone(), call.server_name.clone());
         RunEvent::DataElicitation { id, data: ElicitationData { tool_call_id, server_name, state, request } }
     }
 
+    /// Returns the turn of the call.
     fn run(&self) -> &Run {
         self.0.recorder.run()
     }
@@ -316,7 +337,8 @@ impl Inquirer for CallAsker {
     }
 }
 
-/// A question that is open. Let go of without an answer, it is withdrawn: its call has ended, or its server asks no more.
+/// An open interaction. If it is dropped without an answer, it is withdrawn: its call has ended, or its server needs
+/// no answer any more.
 struct Open<'a> {
     asker: &'a CallAsker,
     id: ElicitationId,
@@ -325,13 +347,13 @@ struct Open<'a> {
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        // When the program stops, the question stays open.
+        // On shutdown the interaction stays open, to be resumed after the restart.
         if self.asker.0.app.tasks.shutdown_token().is_cancelled() {
             return;
         }
         let run = self.asker.run();
         run.questions.close(self.id);
-        // When the run ends, there is nobody to tell.
+        // When the turn ends, its last event tells clients that nothing waits any more.
         if !self.answered && !run.stop.is_cancelled() && run.end.get().is_none() {
             self.asker.0.recorder.emit(&self.asker.event(self.id, ElicitationState::Withdrawn, None));
         }

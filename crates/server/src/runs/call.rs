@@ -1,4 +1,4 @@
-//! One call of a tool within a turn: announced, allowed, made, told.
+//! One tool call within a turn: from its announcement through permission to its result.
 
 use std::sync::Arc;
 
@@ -27,53 +27,64 @@ use crate::tools::discovery::Offer;
 use crate::tools::permission::{Audited, Changed, Verdict, pin, place};
 use crate::tools::{BoundTool, CallEnd, Selection, Toolset, Watcher};
 
-/// What is said of a call that its person allows never.
+/// Error of a tool call whose tool the user never allows.
 pub const NEVER: &str = "The person does not allow this tool. The call was not made.";
-/// What is said of a call whose outcome a restart has hidden.
+/// Error of a tool call whose outcome is unknown because of a restart.
 pub const LOST: &str = "The server was restarted while the call was under way. It may have run.";
-/// What is said when a result cannot be written down.
+/// Notice for subscribers when a result cannot be written to the database.
 const UNWRITTEN: &str =
     "The database does not answer. The answer goes on and is kept in memory until it can be stored.";
 
-/// Makes the calls of one run.
+/// Runner of one turn's tool calls.
 pub struct Caller<'a> {
+    /// Application.
     pub app: &'a App,
+    /// Turn that the calls belong to.
     pub run: &'a Run,
+    /// Recorder of the turn's events.
     pub recorder: &'a Recorder,
+    /// Tools that the user selected for the turn.
     pub selection: &'a Selection,
-    /// What the model gets of files.
+    /// Files of the conversation, as far as the model accepts them.
     pub sight: Sight,
-    /// Opened when it is first needed: a run that waits after a restart needs no server until it is answered.
+    /// Tools of the turn, opened when they are first needed: a turn that waits after a restart needs no connection
+    /// until the user answers.
     toolset: OnceCell<Toolset>,
-    /// What the model gets to read of it.
+    /// Presentation of the tools to the model, made with the first request.
     offer: OnceCell<Offer>,
 }
 
-/// What came of a call, and how.
+/// Outcome of a tool call.
 pub struct Ended {
+    /// Result or error.
     pub end: CallEnd,
+    /// Duration in milliseconds, without the time that the call waited for the user.
     pub duration_ms: u64,
-    /// The person said no to this very call.
+    /// Whether the user declined this call.
     pub declined: bool,
 }
 
 impl Ended {
+    /// Creates the outcome of a call that was not made here.
     pub fn unmade(end: CallEnd) -> Self {
         Self { end, duration_ms: 0, declined: false }
     }
 
+    /// Creates the outcome of a call that was rejected for `reason`.
     pub fn refused(reason: impl Into<String>) -> Self {
         Self::unmade(CallEnd::refused(reason.into()))
     }
 }
 
 impl<'a> Caller<'a> {
+    /// Creates a runner for the tools that the user selected. `takes` are the file types that the model accepts.
     pub fn new(app: &'a App, run: &'a Run, recorder: &'a Recorder, selection: &'a Selection, takes: Takes) -> Self {
         let sight = Sight::new(takes);
         Self { app, run, recorder, selection, sight, toolset: OnceCell::new(), offer: OnceCell::new() }
     }
 
-    /// The tools of the turn. What cannot be used is told the first time.
+    /// Returns the tools of the turn. The first call opens them and emits a notice for each connection that cannot be
+    /// used.
     pub async fn toolset(&self) -> &Toolset {
         let open = async || {
             let mut toolset = self.app.tools.open(self.app, self.run.owner, self.selection).await.for_model();
@@ -85,7 +96,8 @@ impl<'a> Caller<'a> {
         self.toolset.get_or_init(open).await
     }
 
-    /// What the model gets to read of the tools, for the person's last words in a conversation.
+    /// Returns the presentation of the tools to the model. If there are too many tools for the model, they are chosen
+    /// by the user's last message in `conversation`.
     pub async fn offer(&self, model: &ModelId, conversation: &[ModelMessage]) -> &Offer {
         let toolset = self.toolset().await;
         let make = async || {
@@ -103,7 +115,7 @@ impl<'a> Caller<'a> {
         self.offer.get_or_init(make).await
     }
 
-    /// Makes one call, tells the viewers, and gives back what the model reads. A call that fails is a result too.
+    /// Runs one tool call, emits its events, and returns the message for the model. A failed call is a result too.
     pub async fn make(&self, call: &ModelCall) -> ModelMessage {
         let toolset = self.toolset().await;
         let (name, server_name) = toolset.names(&call.name);
@@ -123,12 +135,14 @@ impl<'a> Caller<'a> {
             duration_ms: 0,
             app: toolset.get(&call.name).and_then(|tool| tool.definition.meta.app()).map(str::to_owned),
         };
-        // Before a tool runs, the database knows that it is about to.
+        // The call is durable before it is made: after a crash, recovery must not take a call that may have run for
+        // one that was never made.
         let announced = self.recorder.emit_durably(&announcement(&record)).await;
         let ended = match (parsed, toolset.get(&call.name)) {
             _ if !announced => Ended::refused("The database does not answer, so the call was not made."),
             (Err(reason), _) => Ended::refused(format!("The arguments are not a JSON object: {reason}")),
-            // Ours only read the list.
+            // Not a tool of a connection: the built-in tool search, which only reads the list of tools and needs no
+            // permission.
             (Ok(arguments), None) => {
                 match self.offer.get().and_then(|offer| offer.call(toolset, &call.name, arguments)) {
                     Some(found) => Ended::unmade(CallEnd::Result(found)),
@@ -140,7 +154,7 @@ impl<'a> Caller<'a> {
         history::tool_result(&self.tell(record, ended).await, call.name.clone(), &self.sight)
     }
 
-    /// Goes on with a call that waited when the program was stopped.
+    /// Resumes a call that waited for an approval when the previous process stopped.
     pub async fn make_waiting(&self, approval: &Approval, record: ToolCall) {
         let definition = read_definition(&approval.definition);
         let descriptor = ApprovalDescriptor {
@@ -156,15 +170,17 @@ impl<'a> Caller<'a> {
         self.tell(record, ended).await;
     }
 
-    /// Closes a call that was under way when the program was stopped.
+    /// Ends a call that was in progress when the previous process stopped. Its outcome is unknown, and it is never
+    /// repeated.
     pub async fn give_up(&self, record: ToolCall) {
         let end = CallEnd::Failed { reason: LOST.to_owned(), outcome: Outcome::Unknown };
         self.tell(record, Ended::unmade(end)).await;
     }
 
+    /// Runs a call if the user's permission for the tool allows it, and asks for an approval if needed.
     async fn through_permission(&self, record: &ToolCall, tool: &BoundTool, arguments: Map<String, Value>) -> Ended {
         let (app, owner) = (self.app, self.run.owner);
-        // What counts is what the tool is now, not what it was when the turn began.
+        // The permission applies to the tool as it is now. The server may have changed it since the turn began.
         let tool = app.tools.current(app, owner, tool).await;
         match app.tools.verdict(app, owner, &tool).await {
             Verdict::Never => self.denied(record, NEVER),
@@ -173,6 +189,7 @@ impl<'a> Caller<'a> {
         }
     }
 
+    /// Requests the user's approval of a call. `changed` is what the server has changed since the tool was allowed.
     async fn ask(&self, record: &ToolCall, tool: &BoundTool, changed: Changed, arguments: Map<String, Value>) -> Ended {
         let definition = pin(&tool.definition).text;
         let approval = Approval {
@@ -207,14 +224,15 @@ impl<'a> Caller<'a> {
         if !self.recorder.emit_durably(&request).await {
             return Ended::refused("The database does not answer, so the call was not made.");
         }
-        // The same tool may have been allowed for good meanwhile, where another call of it waited.
+        // The user may have chosen "always" for another call of the same tool meanwhile. That decision looked for
+        // open approvals before this one was stored, so it has to be checked again.
         if let Verdict::Allowed(_) = self.app.tools.verdict(self.app, self.run.owner, tool).await {
             self.app.runs.allow_as_well(self.app, &self.run.home, self.run.owner, &approval).await;
         }
         self.asked(record, &approval, descriptor, arguments).await
     }
 
-    /// Waits for the person, and does what they say.
+    /// Waits for the user's decision about a call, and runs it if it is approved.
     async fn asked(
         &self,
         record: &ToolCall,
@@ -247,6 +265,7 @@ impl<'a> Caller<'a> {
             }
             None => arguments,
         };
+        // Durable before the call is made: recovery must know that it may have been sent.
         let response = RunEvent::ToolApprovalResponse { approval_id: approval.id, approved: true };
         if !self.recorder.emit_durably(&response).await {
             return Ended::refused("The database does not answer, so the call was not made.");
@@ -262,7 +281,8 @@ impl<'a> Caller<'a> {
         self.call_if_same(record, &bound, arguments, None).await
     }
 
-    /// Makes a call that a person was asked about, if the tool is still what and where it was.
+    /// Runs a call that the user was asked about, if the tool still has the definition and the address that the user
+    /// saw.
     pub async fn call_if_same(
         &self,
         record: &ToolCall,
@@ -281,6 +301,7 @@ impl<'a> Caller<'a> {
         }
     }
 
+    /// Returns the tool if it is unchanged since the user was asked, or else the reason for the model.
     async fn still(&self, bound: &Bound) -> Result<BoundTool, String> {
         let toolset = self.toolset().await;
         let Some(tool) = toolset.find_by_id(bound.server, &bound.tool) else {
@@ -293,7 +314,7 @@ impl<'a> Caller<'a> {
         Err("The server changed the tool after the person was asked. The call was not made.".to_owned())
     }
 
-    /// Makes a call that is allowed.
+    /// Runs a call that is allowed. `resume` is the state of a suspended call to continue.
     pub async fn call(
         &self,
         record: &ToolCall,
@@ -315,14 +336,14 @@ impl<'a> Caller<'a> {
         Ended { duration_ms: ended.duration_ms.saturating_sub(asker.waited_ms()), ..ended }
     }
 
-    /// A call that is not made because its person does not allow it.
+    /// Records a call that the user does not allow.
     fn denied(&self, record: &ToolCall, reason: &str) -> Ended {
         let audited = Audited::new(self.app, self.run.owner, &record.server_name, &record.name, AllowedBy::Nobody);
         audited.end(Outcome::Denied);
         Ended::unmade(CallEnd::Failed { reason: reason.to_owned(), outcome: Outcome::Denied })
     }
 
-    /// Puts what is too large of a result beside it.
+    /// Stores the parts of a result that are too large as files, and emits a notice if that was not possible.
     async fn keep(&self, output: ToolResult) -> ToolResult {
         let (result, notice) = Keeper::of(self.app, self.run).keep_result(output, &self.sight).await;
         if let Some(text) = notice {
@@ -331,7 +352,7 @@ impl<'a> Caller<'a> {
         result
     }
 
-    /// Tells the viewers what came of a call, once it is written down.
+    /// Stores and publishes the outcome of a call, and returns the completed record.
     pub async fn tell(&self, mut record: ToolCall, ended: Ended) -> ToolCall {
         let Ended { end, duration_ms, declined } = ended;
         record.outcome = end.outcome();
@@ -360,6 +381,7 @@ impl<'a> Caller<'a> {
     }
 }
 
+/// Returns the event that announces a call with its complete arguments.
 fn announcement(call: &ToolCall) -> RunEvent {
     RunEvent::ToolInputAvailable {
         tool_call_id: call.id.clone(),
@@ -370,7 +392,12 @@ fn announcement(call: &ToolCall) -> RunEvent {
     }
 }
 
-/// The arguments that a model wrote. None at all are an empty object: some models send nothing for tools that take nothing.
+/// Parses the arguments that a model wrote. An empty text is an empty object: some models send nothing for tools
+/// without parameters.
+///
+/// # Errors
+///
+/// Returns the reason, for the model, if the text is not a JSON object or is too large or too deep.
 pub fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
     if text.trim().is_empty() {
         return Ok(Map::new());
@@ -385,7 +412,7 @@ pub fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Reads the definition of a tool as an approval shows it; nothing where it cannot be read.
+/// Parses a stored tool definition for an approval. Returns `null` if it is invalid.
 fn read_definition(definition: &str) -> Value {
     serde_json::from_str(definition).unwrap_or_else(|error| {
         tracing::error!(%error, "the definition of a tool could not be read for its approval");

@@ -1,4 +1,4 @@
-//! Which model answers, and how it is asked.
+//! Selection of the model that answers in a chat, and of its settings.
 
 use domain::model::{ModelError, ModelSettings};
 use domain::{ChatId, UserId};
@@ -9,8 +9,13 @@ use super::BeginError;
 use crate::app::App;
 use crate::models::{ModelId, allowance};
 
-/// The model that the person chose for a chat, or the one that answers where they chose none, if they may ask it now; and
-/// how it is asked.
+/// Returns the model of a chat and its settings: the model that the user chose for the chat, or else the default
+/// model.
+///
+/// # Errors
+///
+/// [`BeginError::Model`] if the model is not available or the user's quota is used up, [`BeginError::Store`] if the
+/// database fails.
 pub async fn model_of(
     app: &App,
     home: &Store,
@@ -20,7 +25,7 @@ pub async fn model_of(
     let (own, defaults) = choices_of(app, home, owner, chat).await.map_err(BeginError::Store)?;
     let model = match own.model {
         None => app.models.default_of(owner, defaults.model.as_deref()).await?,
-        // Another one would read the conversation without having been asked to.
+        // No silent fallback: another provider would receive the conversation without the user's consent.
         Some(chosen) => app.models.find(owner, &chosen).await.map_err(BeginError::Store)?.ok_or_else(|| {
             let reason = format!("The model {chosen} of this chat cannot be asked any more. Choose another one.");
             ModelError::Unavailable(reason)
@@ -30,13 +35,13 @@ pub async fn model_of(
     Ok((model, own.settings.over(defaults.settings)))
 }
 
-/// How the model of a chat is asked.
+/// Returns the model settings of a chat.
 pub async fn settings_of(app: &App, home: &Store, owner: UserId, chat: ChatId) -> Result<ModelSettings, store::Error> {
     let (own, defaults) = choices_of(app, home, owner, chat).await?;
     Ok(own.settings.over(defaults.settings))
 }
 
-/// What the person set for a chat, and for all that say nothing else.
+/// Returns the user's choices for the chat and the user's defaults.
 async fn choices_of(
     app: &App,
     home: &Store,
@@ -44,12 +49,13 @@ async fn choices_of(
     chat: ChatId,
 ) -> Result<(ModelDefaults, ModelDefaults), store::Error> {
     let (own, defaults) = home.get_choices(owner, chat).await?;
-    // A temporary chat's home knows nothing of what holds elsewhere.
+    // The store of a temporary chat contains nothing but the chat, so the defaults are read from the database.
     let defaults = if home.is_lasting() { defaults } else { app.store.get_model_defaults(owner).await? };
     Ok((own, defaults))
 }
 
-/// Why no turn could begin in a chat now: the model is not there any more, or the person has used what they may.
+/// Returns the reason for which no turn could begin in a chat now, if there is one: the model is not available, or
+/// the quota is used up.
 pub async fn hindrance_of(
     app: &App,
     home: &Store,

@@ -1,4 +1,4 @@
-//! Pieces of a run's log as they stand in the database: an event a line, its number before it.
+//! Format of the journal in the database: one event per line, as sequence number, tab and JSON.
 
 use std::fmt::Write;
 
@@ -7,13 +7,13 @@ use store::runs::Chunk;
 
 use super::event::RunEvent;
 
-/// Appends an event as it stands in the journal: its number, a tab, its JSON.
+/// Appends an event in the format of the journal.
 pub fn add_line(lines: &mut String, seq: u64, json: &str) {
     // Writing to a string cannot fail.
     let _ = writeln!(lines, "{seq}\t{json}");
 }
 
-/// Some events as a chunk of their own, numbered from `first` on.
+/// Encodes events as a journal entry of their own, numbered from `first`.
 pub fn chunk_of(run: RunId, first: u64, events: &[String]) -> Chunk {
     let mut payload = String::new();
     let mut last = first;
@@ -24,29 +24,32 @@ pub fn chunk_of(run: RunId, first: u64, events: &[String]) -> Chunk {
     Chunk { run, seq: last as i64, payload }
 }
 
-/// What waited of a run, with the event that ends it behind it, as one chunk.
+/// Returns one journal entry with the waiting events of a turn, if any, followed by the event that ends it.
 pub fn with_end(pieces: Option<&Chunk>, run: RunId, seq: u64, json: String) -> Chunk {
     let end = chunk_of(run, seq, &[json]);
     let before = pieces.map_or("", |pieces| &pieces.payload);
     Chunk { payload: [before, &end.payload].concat(), ..end }
 }
 
-/// The lines of a chunk.
+/// Returns the sequence number and the JSON text of each event in a journal entry. Lines that cannot be parsed are
+/// skipped.
 pub fn lines(chunk: &str) -> impl Iterator<Item = (u64, &str)> {
     chunk.lines().filter_map(read_line)
 }
 
-/// Events of a turn as its journal has them.
+/// Events of a turn, read from its journal.
 #[derive(Debug, Default)]
 pub struct Journal {
-    /// The events that could be read, with their numbers, in order.
+    /// Events that could be decoded, with their numbers, in order.
     pub events: Vec<(u64, RunEvent)>,
-    /// Number of entries that could not be read.
+    /// Number of lines that could not be decoded.
     pub unreadable: usize,
 }
 
-/// Reads the journal of a turn. An entry that cannot be read (of another version, say) is logged and left out. One that
-/// stands there twice counts once: a write that failed may have succeeded, and was repeated.
+/// Decodes the journal of a turn.
+///
+/// A line that cannot be decoded, for example one of a newer version, is logged and skipped. An event that is stored
+/// twice counts once: a write that was reported as failed may have succeeded and was repeated.
 pub fn events_of(run: RunId, chunks: &[String]) -> Journal {
     let mut journal = Journal::default();
     let mut last = 0;

@@ -1,4 +1,4 @@
-//! A person decides about a call that waits: once, in whichever tab comes first.
+//! Decisions about tool calls that wait for approval. The first decision of any tab or node holds.
 
 use domain::permission::{Decision, Permission};
 use domain::tool::ToolDefinition;
@@ -14,37 +14,42 @@ use crate::app::App;
 use crate::tools::permission::pin_of;
 use crate::tools::schema;
 
-/// What holds after somebody has decided.
+/// Decision that holds for an approval.
 #[derive(Debug, Clone, Serialize)]
 pub struct Outcome {
-    /// What was decided.
+    /// Decision.
     pub decision: Decision,
-    /// The arguments, where they were changed.
+    /// Arguments of the call, if the user changed them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
-    /// Whether this very request decided it.
+    /// Whether this request made the decision, and no earlier one.
     pub first: bool,
 }
 
-/// Why nothing was decided.
+/// Reason for which no decision was made.
 #[derive(Debug, thiserror::Error)]
 pub enum DecideError {
-    /// No such question among the person's own.
+    /// The user has no such approval in this chat.
     #[error("approval not found")]
     NotFound,
-    /// The changed arguments are not what the tool takes.
+    /// The changed arguments do not match the tool's schema. The text names the field.
     #[error("{0}")]
     BadArguments(String),
-    /// The run ended before anybody decided.
+    /// The turn ended before a decision was made.
     #[error("the answer has ended; there is nothing to decide any more")]
     Ended,
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] store::Error),
 }
 
 impl Runs {
-    /// Decides about a call that waits. The first decision holds; whoever comes later is told it.
+    /// Decides about a tool call that waits for approval, and stores the permission if the decision is "always". If
+    /// it is decided already, that decision is returned.
+    ///
+    /// # Errors
+    ///
+    /// See [`DecideError`].
     pub async fn decide(
         &self,
         app: &App,
@@ -72,17 +77,19 @@ impl Runs {
             instructions: Some(pin_of(approval.instructions.clone())),
         });
         let (home, now) = (app.home(owner, chat), app.clock.now());
-        // A rule outlives a temporary chat, and so stands elsewhere than the question.
+        // A permission outlives a temporary chat, so it is stored in the database and not with the approval.
         let with = rule.as_ref().filter(|_| home.is_lasting());
         let first = home.decide_approval(owner, id, &decided, with, now).await?;
         if let Some(rule) = rule.as_ref().filter(|_| first && !home.is_lasting()) {
             app.store.insert_permission(owner, rule, now).await?;
         }
+        // Another request may have decided in between. Its decision counts.
         let decided = if first {
             decided
         } else {
             self.question(app, owner, chat, id).await?.decided.ok_or(DecideError::Ended)?
         };
+        // Stored before it is delivered: a call that continues must find its decision after a crash.
         match self.get_by_id(owner, approval.run) {
             Some(run) => run.questions.decide(id, decided.clone()),
             None => self.let_look(app, owner).await?,
@@ -93,8 +100,8 @@ impl Runs {
         Ok(outcome(decided, first))
     }
 
-    /// What is allowed for good need not be asked in other places where it waits, in this chat or another. A question that
-    /// cannot be found now stays open: it can still be answered by itself.
+    /// Approves the same tool wherever else it waits for approval, in this chat or another. An approval that cannot
+    /// be read now stays open and can still be decided on its own.
     async fn allow_the_others(&self, app: &App, owner: UserId, approval: &Approval) {
         let is_alike = |other: &&Approval| {
             (&other.url, &other.definition, &other.instructions)
@@ -109,7 +116,7 @@ impl Runs {
         }
     }
 
-    /// Answers a question whose tool has been allowed for good in another place.
+    /// Approves a waiting call whose tool the user has allowed permanently elsewhere.
     pub(super) async fn allow_as_well(&self, app: &App, home: &Store, owner: UserId, approval: &Approval) {
         let decided = Decided { decision: Decision::Always, arguments: None };
         match home.decide_approval(owner, approval.id, &decided, None, app.clock.now()).await {
@@ -126,15 +133,18 @@ impl Runs {
         }
     }
 
+    /// Loads an approval of the user's chat.
     async fn question(&self, app: &App, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Approval, DecideError> {
         app.home(owner, chat).get_approval(owner, chat, id).await?.ok_or(DecideError::NotFound)
     }
 }
 
+/// Returns the decision as the response shows it.
 fn outcome(decided: Decided, first: bool) -> Outcome {
     Outcome { decision: decided.decision, arguments: decided.arguments, first }
 }
 
+/// Maps a stored definition that cannot be decoded to a database error.
 fn unreadable(error: serde_json::Error) -> DecideError {
     DecideError::Store(store::Error::Corrupt(error.to_string()))
 }

@@ -1,6 +1,6 @@
-//! What a run tells its viewers: the UI message stream, version 1, and our additions to it as `data-` chunks.
+//! Events of a turn: the AI SDK's UI message stream, version 1, with our additions as `data-` chunks.
 //!
-//! The same events, read back from the database after a crash, make up the answer as far as it had come.
+//! The same events, read back from the journal after a crash, restore the answer as far as it had been written.
 
 use domain::file::FileRef;
 use domain::model::{ModelStatus, Seal, Usage};
@@ -10,7 +10,7 @@ use mcp::ElicitationResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One event of a run; `docs/api.md` lists them.
+/// One event of a turn; `docs/api.md` lists them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 #[expect(missing_docs, reason = "the fields are the protocol's own")]
@@ -123,108 +123,109 @@ pub enum RunEvent {
     },
 }
 
-/// What is known of an answer when it begins.
+/// Metadata of an answer at its start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StartMetadata {
-    /// The run.
+    /// Id of the turn.
     pub run_id: RunId,
-    /// Its chat.
+    /// Chat of the turn.
     pub session_id: ChatId,
-    /// When it began.
+    /// Start of the turn.
     pub created_at: Timestamp,
-    /// `provider/name`.
+    /// Model that answers, as `provider/name`.
     pub model: String,
 }
 
-/// What is known of an answer when it has ended.
+/// Metadata of an answer at its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct FinishMetadata {
-    /// The tokens of all its calls of the model together.
+    /// Total tokens of all model calls of the turn.
     pub usage: Usage,
 }
 
-/// What a provider put on a thought.
+/// Provider data of a reasoning part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProviderMetadata {
-    /// To be sent back with the thought.
+    /// Signature that the provider expects back with the reasoning in later requests.
     pub provider: Seal,
 }
 
-/// What goes with a tool call.
+/// Metadata of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolMetadata {
-    /// The connection the tool belongs to; empty for a tool that does not exist.
+    /// Name of the tool's connection; empty for a tool that does not exist.
     pub server_name: String,
-    /// The address of the app that shows the result, if the tool has one.
+    /// URI of the MCP app that shows the result, if the tool has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<String>,
 }
 
-/// What a person is asked about: the tool as its server describes it.
+/// Description of a tool for an approval, as its server gives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalDescriptor {
-    /// The connection, by the name its owner gave it.
+    /// Name that the user gave the connection.
     pub server_name: String,
-    /// The definition in its canonical form. What it says of itself is the server's claim.
+    /// Definition in canonical form. Its statements are the server's claims and are not verified.
     pub definition: Value,
-    /// The definition that the person had allowed for good, where the server has changed it since.
+    /// Definition that the user had allowed permanently, if the server has changed it since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
-    /// The instructions of the server, where it has changed them since.
+    /// Instructions of the server, if it has changed them since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<InstructionsChange>,
 }
 
-/// What a server says about how it wants to be used, when the person allowed its tools and now. Empty for nothing.
+/// Instructions of a server, before and after a change; empty for none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InstructionsChange {
-    /// What it said.
+    /// Instructions when the user allowed the server's tools.
     pub before: String,
-    /// What it says.
+    /// Instructions now.
     pub now: String,
 }
 
-/// A question that a call waits, or waited, with. Told once when it is put, and once more under the same id when it is
+/// State of an elicitation or sign-in. It is sent once when it is shown, and again with the same id when it is
 /// settled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ElicitationData {
-    /// The call.
+    /// Id of the tool call.
     pub tool_call_id: String,
-    /// The connection whose server asks, by the name its owner gave it.
+    /// Name that the user gave the connection whose server asks.
     pub server_name: String,
-    /// Whether it waits.
+    /// State of the elicitation.
     #[serde(flatten)]
     pub state: ElicitationState,
-    /// What is asked, as long as it waits: `mode` is `form`, `url` or `sign-in`. The words are the server's.
+    /// Content while it is waiting; `mode` is `form`, `url` or `sign-in`. Its texts come from the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Value>,
 }
 
-/// Where a question is.
+/// Lifecycle of an elicitation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "lowercase", rename_all_fields = "camelCase")]
 pub enum ElicitationState {
-    /// The person is asked.
+    /// Waiting for the user.
     Waiting {
-        /// The server holds the call open until then; otherwise the call can be gone on with at any time.
+        /// Whether the server holds the request open until then. Otherwise the call can continue at any time, also
+        /// after a restart.
         in_flight: bool,
     },
-    /// The person agreed, or a visit or a sign-in has done its work.
+    /// The user accepted it, or completed the visit or the sign-in.
     Accept,
-    /// The person said no.
+    /// The user declined it.
     Decline,
-    /// The person closed it.
+    /// The user closed it without a decision.
     Cancel,
-    /// The server asks no more.
+    /// The server needs no answer any more.
     Withdrawn,
 }
 
 impl ElicitationState {
-    /// After an answer.
+    /// Returns the state that follows from an answer.
     pub fn of(answer: &ElicitationResponse) -> Self {
         match answer {
             ElicitationResponse::Accept(_) => Self::Accept,
@@ -234,48 +235,49 @@ impl ElicitationState {
     }
 }
 
-/// A chat's new name.
+/// New title of a chat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TitleData {
-    /// The name.
+    /// Title.
     pub title: String,
 }
 
-/// Something the person should know about this turn.
+/// Notice for the user about this turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NoticeData {
-    /// In words.
+    /// Text of the notice.
     pub text: String,
 }
 
-/// How far a call has come, in the server's words.
+/// Progress of a tool call, as its server reports it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProgressData {
-    /// Grows.
+    /// Amount done; it only grows.
     pub progress: f64,
-    /// What it grows towards.
+    /// Amount in total, if the server knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
-    /// What is going on.
+    /// Description of the current activity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// A call that runs as a task at its server.
+/// Status of a tool call that runs as a task at its server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskData {
-    /// When the call was made.
+    /// Start of the call.
     pub started_at: Timestamp,
-    /// Whether the server waits for answers to its questions.
+    /// Whether the task waits for the user's input.
     pub asks: bool,
-    /// What is going on, in the server's words.
+    /// Status message of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
 impl RunEvent {
-    /// Whether the event belongs to the answer, or only to the moment.
+    /// Returns whether the event is part of the answer and therefore written to the journal. Transient events are
+    /// not.
     pub fn is_lasting(&self) -> bool {
         !matches!(
             self,

@@ -1,4 +1,4 @@
-//! The end of a turn: the answer is written, and everybody is told.
+//! End of a turn: the answer is stored, then subscribers and clients are notified.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,14 +18,15 @@ use super::{End, Run, queue};
 use crate::app::App;
 use crate::events::{Event, RunState};
 
-/// How long the end of a turn waits for the pieces before it.
+/// Longest wait for the journal to hand over the last events of a turn.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
-/// Between two attempts to write the end of a turn.
+/// Pause between attempts to store the answer.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
-/// What is said meanwhile.
+/// Notice for subscribers while the answer cannot be stored.
 const UNSTORED: &str = "The database does not answer. The answer is complete and is stored as soon as it does.";
 
-/// Writes the answer, then tells the viewers: who loads the chat after the end finds the answer there, and its cost.
+/// Ends a turn: stores the answer and its cost, then publishes the last event. A client that loads the chat after the
+/// end of the stream finds both stored.
 pub async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, outcome: Result<Done, Break>) {
     let (status, error, last) = match outcome {
         Ok(Done { reason, usage }) => match cut_off(&reason) {
@@ -45,36 +46,41 @@ pub async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder,
     };
     let end = End { status, error: error.clone(), parts: recorder.take_parts() };
     if !run.home.is_lasting() {
-        // The answer goes nowhere that it could take them along.
+        // A temporary chat's answer is in memory, so its usage is recorded in the database separately.
         run.bill.settle(app);
     }
     let (pieces, ()) = tokio::join!(last_pieces(app, run), run.bill.settled());
     let (model, costs) = (turn.model.to_string(), run.bill.owed());
     let answer = Answer { id: run.answer, parts: end.parts.clone(), status, error, model, costs };
     if !write(app, run, &answer, &last, pieces).await {
+        // This node lost the turn, or shuts down before the answer could be stored: recovery ends the turn.
         return let_go(app, run);
     }
     drop(run.end.set(end));
+    // Deregistered before the log is closed: a client that sees the end can begin the next turn at once.
     app.runs.leave(run);
     if status == MessageStatus::Interrupted {
-        // The program stops. Viewers come back for what can be gone on with, rather than hear of a failure.
+        // The process stops. Subscribers reconnect and find an answer that can be continued, instead of being shown a
+        // failure.
         run.log.leave();
     } else {
         run.log.close();
     }
     app.events.publish(run.owner, &Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended });
     app.events.publish(run.owner, &Event::of_chat(run.chat));
-    // Who stops an answer, or sees it fail, says when it goes on.
+    // A turn that was stopped or failed does not send the next queued message: the user decides when to continue.
     if status == MessageStatus::Done || run.gives_way.load(Ordering::Acquire) {
         app.tasks.spawn("queue", queue::next_turn(app.clone(), run.owner, run.chat));
     }
 }
 
-/// What of a run was not written yet when it ended.
+/// Events of a turn that were not written when it ended.
 type LastPieces = Option<Chunk>;
 
-/// What is to stand before the end of the log, for those who follow it on other nodes. `None` where nobody can, or where
-/// they cannot be told: without the end they load the answer.
+/// Takes the events to store before the end of the log, for subscribers on other nodes.
+///
+/// Returns `None` if there are no other nodes, or if the events are incomplete. Without the end of the log, those
+/// subscribers load the stored answer.
 async fn last_pieces(app: &App, run: &Run) -> Option<LastPieces> {
     if !run.home.is_shared() {
         return None;
@@ -84,12 +90,15 @@ async fn last_pieces(app: &App, run: &Run) -> Option<LastPieces> {
     (!journal.has_gaps(run.id)).then_some(pieces)
 }
 
-/// Writes the answer, with the end of the log if other nodes are to be told of it, for as long as the database is away; the
-/// viewers are told that it is. `false` when another node has taken the run over, or the program stops before: then the run
-/// is found unfinished.
+/// Stores the answer, and the end of the log for subscribers on other nodes, and retries while the database is
+/// unreachable. Subscribers get a notice meanwhile.
+///
+/// Returns `false` if another node has taken over the turn, or if the process shuts down first; the turn is then
+/// found unfinished by recovery.
 async fn write(app: &App, run: &Run, answer: &Answer, last: &RunEvent, pieces: Option<LastPieces>) -> bool {
     let mut tries = 0_u32;
     loop {
+        // Withheld until the answer is stored; `close` publishes it.
         let (number, json) = run.log.hold(last);
         let chunk = pieces.as_ref().map(|pieces| with_end(pieces.as_ref(), run.id, number, json));
         let finished = run.home.finish_turn(run.owner, run.chat, run.id, answer, chunk.as_ref(), app.clock.now()).await;
@@ -98,10 +107,11 @@ async fn write(app: &App, run: &Run, answer: &Answer, last: &RunEvent, pieces: O
                 if written {
                     run.bill.paid(&answer.costs);
                 }
-                // What was said to have failed may have been done, and a chat that was deleted has no place for an answer.
+                // A commit that was reported as failed may have succeeded, and a deleted chat has no place for the
+                // answer: in neither case was the turn lost to another node.
                 return written || tries > 0 || run.stop.is_cancelled() || !run.home.is_shared();
             }
-            // There is no room for it, or the chat was dropped: nothing would change by waiting.
+            // A temporary chat is full or was deleted. Waiting would not help.
             Err(_) if !run.home.is_lasting() => return true,
             Err(error) => tracing::warn!(%error, run = %run.id, tries, "the answer could not be written"),
         }
@@ -124,7 +134,7 @@ async fn write(app: &App, run: &Run, answer: &Answer, last: &RunEvent, pieces: O
     }
 }
 
-/// Ends that leave the answer incomplete, in words.
+/// Returns the error text of a finish reason that leaves the answer incomplete.
 fn cut_off(reason: &FinishReason) -> Option<&'static str> {
     match reason {
         FinishReason::Truncated => Some("the model's answer broke off"),
@@ -134,6 +144,7 @@ fn cut_off(reason: &FinishReason) -> Option<&'static str> {
     }
 }
 
+/// Returns the name of a finish reason in the UI message stream.
 fn finish_word(reason: &FinishReason) -> &'static str {
     match reason {
         FinishReason::Stop => "stop",

@@ -1,4 +1,4 @@
-//! A chat as the model gets to read it.
+//! Conversion of a stored chat into the messages of a model request.
 
 use domain::message::{Part, Role};
 use domain::model::{ModelCall, ModelFile, ModelMessage, Thought};
@@ -9,17 +9,19 @@ use store::chats::StoredMessage;
 
 use crate::files::sight::{self, Seen, Sight};
 
-/// Messages read back from the database, at most.
+/// Maximum number of messages that are read from the database.
 pub const MESSAGES: i64 = 200;
-/// Bytes of conversation that are sent to a model, at most; older messages fall away.
+/// Maximum size of the conversation in a model request, in bytes; older messages are left out.
 const HISTORY_BYTES: usize = 400_000;
-/// Bytes of one tool result that are sent to a model, at most. The person sees all of it.
+/// Maximum size of one tool result in a model request, in bytes. The user sees the whole result.
 const RESULT_BYTES: usize = 32_000;
-/// Bytes of one attachment that are sent to a model, at most.
+/// Maximum size of one attachment in a model request, in bytes.
 const ATTACHMENT_BYTES: usize = 100_000;
 
-/// The newest messages that fit, oldest first, beginning with a person's. Where a message fits without its files alone,
-/// words stand in their place, so that the oldest pictures are the first to go.
+/// Returns the newest messages that fit, oldest first, starting with a user's message.
+///
+/// A message that fits only without its files keeps its text, with their names in place of the files; so the oldest
+/// images are left out first. `name_of` returns the name under which the model knows a tool.
 pub fn conversation(
     messages: &[StoredMessage],
     name_of: impl Fn(&ToolCall) -> String,
@@ -39,20 +41,23 @@ pub fn conversation(
         }
         turns.push(turn);
     }
+    // Providers reject a conversation that starts with an answer.
     while turns.last().is_some_and(|turn| !matches!(turn.first(), Some(ModelMessage::User { .. }))) {
         turns.pop();
     }
     turns.into_iter().rev().flatten().collect()
 }
 
+/// Returns the size of messages in bytes, with the weight of their files.
 fn weight(turn: &[ModelMessage]) -> usize {
     turn.iter().map(|message| message.bytes() + sight::weight(message.files())).sum()
 }
 
+/// Converts one stored message.
 fn read(message: &StoredMessage, name_of: &impl Fn(&ToolCall) -> String, sight: &Sight) -> Vec<ModelMessage> {
     match message.role {
         Role::User => vec![question(message, sight)],
-        // An answer that a client wrote has its text and no parts.
+        // An answer that a client inserted has text and no parts.
         Role::Assistant if message.parts.is_empty() && !message.content.is_empty() => {
             vec![ModelMessage::assistant(message.content.clone(), Vec::new())]
         }
@@ -60,7 +65,7 @@ fn read(message: &StoredMessage, name_of: &impl Fn(&ToolCall) -> String, sight: 
     }
 }
 
-/// The person's words, after what they attached to them, and before what apps want the model to know.
+/// Converts a user's message: attachments first, then the text, then context from MCP apps.
 fn question(message: &StoredMessage, sight: &Sight) -> ModelMessage {
     let (mut words, mut files) = (Vec::new(), Vec::new());
     for part in &message.parts {
@@ -83,12 +88,13 @@ fn question(message: &StoredMessage, sight: &Sight) -> ModelMessage {
     ModelMessage::User { text: words.join("\n\n"), files }
 }
 
-/// The model's own words, its thoughts, its calls and their results, in the order a wire wants them.
+/// Converts the parts of an answer: text, reasoning, tool calls and their results, in the order that provider APIs
+/// require.
 pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String, sight: &Sight) -> Vec<ModelMessage> {
     let mut messages = Vec::new();
     let mut breath = Breath::default();
     for part in parts {
-        // What follows a call was said when its result was known.
+        // Anything after a tool call was written when its result was known, so it belongs to the next step.
         let says_nothing_to_it = matches!(part, Part::Notice { .. } | Part::Reasoning { seal: None, .. });
         if !breath.calls.is_empty() && !matches!(part, Part::ToolCall { .. }) && !says_nothing_to_it {
             breath.close(&mut messages, name_of, sight);
@@ -103,7 +109,7 @@ pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String, sight: &Si
             Part::Reasoning { text, seal: Some(seal) } => {
                 breath.thoughts.push(Thought { calls_before: 0, text: text.clone(), seal: seal.clone() });
             }
-            // What goes with the person's words is in their messages.
+            // These parts belong to user messages.
             Part::Reasoning { seal: None, .. }
             | Part::Notice { .. }
             | Part::AppContext { .. }
@@ -114,7 +120,7 @@ pub fn answer(parts: &[Part], name_of: &impl Fn(&ToolCall) -> String, sight: &Si
     messages
 }
 
-/// What a model said in one call of it.
+/// Output of one step: one model call.
 #[derive(Default)]
 struct Breath<'a> {
     thoughts: Vec<Thought>,
@@ -124,9 +130,10 @@ struct Breath<'a> {
 }
 
 impl Breath<'_> {
+    /// Appends the step as one assistant message with the results of its tool calls, and clears it.
     fn close(&mut self, messages: &mut Vec<ModelMessage>, name_of: &impl Fn(&ToolCall) -> String, sight: &Sight) {
         let Self { thoughts, text, calls, files } = std::mem::take(self);
-        // A thought that led to nothing, because the answer broke off, is refused by its provider.
+        // Providers reject a reasoning block without text or tool call after it, as an incomplete answer may have.
         if text.is_empty() && calls.is_empty() && files.is_empty() {
             return;
         }
@@ -140,7 +147,8 @@ impl Breath<'_> {
     }
 }
 
-/// What a call gave back, as the model reads it, under the name by which the model knows the tool.
+/// Returns the result of a tool call as a message for the model. `name` is the name under which the model knows the
+/// tool.
 pub fn tool_result(call: &ToolCall, name: String, sight: &Sight) -> ModelMessage {
     let (text, is_error) = match (&call.result, &call.error) {
         (Some(result), _) => (result_text(result), result.is_error),
@@ -151,7 +159,7 @@ pub fn tool_result(call: &ToolCall, name: String, sight: &Sight) -> ModelMessage
     ModelMessage::ToolResult { call_id: call.id.clone(), name, text, is_error, files }
 }
 
-/// The text of a result, of which only the beginning may be at hand.
+/// Returns the text of a result. Of a large result, which was stored as a file, only the beginning is available.
 fn result_text(result: &ToolResult) -> String {
     let text = result.to_model_text();
     match &result.whole {
@@ -163,7 +171,7 @@ fn result_text(result: &ToolResult) -> String {
     }
 }
 
-/// A text, cut where it is longer than a model should read, and saying so.
+/// Returns a text, cut to `bytes` with a note if it is longer.
 fn bounded(text: String, bytes: usize) -> String {
     match cut_to(&text, bytes) {
         cut if cut.len() < text.len() => format!("{cut}\n[cut: {} of {} bytes]", cut.len(), text.len()),
@@ -171,9 +179,10 @@ fn bounded(text: String, bytes: usize) -> String {
     }
 }
 
+/// Returns the arguments of a tool call as JSON text.
 fn arguments_text(arguments: &Value) -> String {
     match arguments {
-        // What the model wrote was not JSON; a wire needs an object all the same.
+        // The model wrote invalid JSON, but provider APIs require an object.
         Value::String(_) => "{}".to_owned(),
         other => other.to_string(),
     }

@@ -1,6 +1,7 @@
-//! The way of a run's events to the database: one writer for all runs, one commit for all that came meanwhile.
+//! The event journal: a durable copy of the events of all turns, written in batches by one task.
 //!
-//! A token never waits for it. What is not yet written when the process is killed is at most a quarter of a second old.
+//! Streaming a token never waits for the database. Events that are not yet written when the process is killed are at
+//! most 250 ms old.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,66 +17,69 @@ use tokio_util::sync::CancellationToken;
 
 use super::chunks::add_line;
 
-/// The longest time an event waits to be written.
+/// Longest time that an event waits before it is written.
 const DELAY: Duration = Duration::from_millis(250);
-/// Bytes of one run that wait at most: with more, all that waits is written at once.
+/// Number of waiting bytes of one turn above which everything that waits is written at once.
 const SIZE: usize = 4 * 1024;
-/// How long to wait before a failed write is tried again.
+/// Pause after a failed write.
 const RETRY: Duration = Duration::from_secs(1);
-/// How often a write that somebody waits for is tried.
+/// Number of attempts of a write that a caller waits for.
 const FLUSH_TRIES: u32 = 3;
-/// Bytes that wait while the database does not answer. A run that has more to say is not written down any more: its answer
-/// is stored whole at the end, and until then it may not do what has to be known first.
+/// Maximum number of bytes that wait for the database. A turn with more to write is dropped from the journal: its
+/// answer is stored whole at its end, and until then it may not do anything that has to be durable first.
 const MOST: usize = 64 * 1024 * 1024;
 
-/// Hands events to the writer.
+/// Handle for writing events of turns; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Journal {
     inbox: Arc<Inbox>,
 }
 
-/// What waits to be written. An event is appended in place: the writer is woken for the first of many, not for each.
+/// Buffer between the turns and the writer. Events are appended to the text of their turn, and the writer is woken
+/// for the first event of a batch, not for each.
 #[derive(Debug, Default)]
 struct Inbox {
     waiting: Mutex<Waiting>,
     wake: Notify,
+    /// Whether the last write failed.
     is_stalled: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// The events of each run as they will stand in the database, with the number of the last one.
+    /// Events of each turn, in the format of the database, with the number of the last one.
     runs: HashMap<RunId, (u64, String)>,
-    /// Of these and of what is being written.
+    /// Bytes of the waiting events and of those that are being written.
     bytes: usize,
-    /// The runs of which something was left out. Few, if any.
+    /// Turns of which events were dropped; usually empty.
     incomplete: HashSet<RunId>,
-    /// When they are to be written at the latest.
+    /// Time by which the waiting events are written.
     due: Option<Instant>,
-    /// A run has more than its share.
+    /// Whether a turn has more than [`SIZE`] bytes waiting.
     is_full: bool,
-    /// Answered with whether nothing waits any more of what was pushed of the run before.
+    /// Callers that wait until the earlier events of a turn are written. The answer is whether that succeeded.
     flushes: Vec<(RunId, oneshot::Sender<bool>)>,
-    /// Answered with what waits of the run, which is then written elsewhere.
+    /// Callers that take the waiting events of a turn to write them themselves.
     takes: Vec<(RunId, oneshot::Sender<Option<Chunk>>)>,
-    /// The writer has ended.
+    /// Whether the writer has stopped. Events are discarded then.
     is_closed: bool,
 }
 
 impl Journal {
-    /// A journal, and its writer, which is to be run as a task until `stopping` is cancelled and all is written.
+    /// Creates a journal and its writer, which runs as a task until `stopping` is cancelled and everything is
+    /// written.
     pub fn new(store: Store, stopping: CancellationToken) -> (Self, impl Future<Output = ()>) {
         let inbox = Arc::new(Inbox::default());
         let writer = Writer { store, inbox: Arc::clone(&inbox) };
         (Self { inbox }, writer.run(stopping))
     }
 
-    /// Whether the last write failed, and what it was to write still waits.
+    /// Returns whether the last write failed and its events still wait.
     pub fn is_stalled(&self) -> bool {
         self.inbox.is_stalled.load(Ordering::Relaxed) && self.inbox.waiting().bytes > 0
     }
 
-    /// Takes in an event; returns at once.
+    /// Buffers an event for the next write and returns at once.
     pub fn push(&self, run: RunId, seq: u64, json: &str) {
         let mut waiting = self.inbox.waiting();
         if waiting.is_closed || waiting.incomplete.contains(&run) {
@@ -92,6 +96,8 @@ impl Journal {
         add_line(lines, seq, json);
         let now = lines.len();
         waiting.bytes += now - before;
+        // The writer sleeps until `due`. It has to be woken when that is set, and when the buffer becomes full
+        // before.
         let is_first = waiting.due.is_none();
         let fills = now > SIZE && !waiting.is_full;
         if is_first {
@@ -104,8 +110,9 @@ impl Journal {
         }
     }
 
-    /// Waits until everything of a run that was pushed before is in the database. `false` when it cannot be put there,
-    /// though it was tried a few times, or when there was too much of it.
+    /// Waits until all earlier events of a turn are in the database.
+    ///
+    /// Returns `false` if that failed after three attempts, or if events of the turn were dropped.
     pub async fn flush(&self, run: RunId) -> bool {
         for attempt in 1..=FLUSH_TRIES {
             let (done, written) = oneshot::channel();
@@ -127,8 +134,8 @@ impl Journal {
         false
     }
 
-    /// Takes back what of a run is not in the database yet, to be written with its end: all before it is there when this
-    /// returns. `None` when there is nothing.
+    /// Takes the events of a turn that are not written yet, so that the caller can write them in the transaction that
+    /// ends the turn. All earlier events are in the database when this returns. Returns `None` if nothing waits.
     pub async fn take(&self, run: RunId) -> Option<Chunk> {
         let (given, taken) = oneshot::channel();
         {
@@ -142,7 +149,7 @@ impl Journal {
         taken.await.ok().flatten()
     }
 
-    /// Takes in again what was [taken](Self::take) and could not be written.
+    /// Buffers events again that were [taken](Self::take) and could not be written.
     pub fn give_back(&self, chunk: Chunk) {
         let mut waiting = self.inbox.waiting();
         if !waiting.is_closed {
@@ -153,19 +160,19 @@ impl Journal {
         self.inbox.wake.notify_one();
     }
 
-    /// Whether something of a run was left out, so that it will not be written down any more.
+    /// Returns whether events of a turn were dropped, so that it is no longer written to the journal.
     pub fn has_gaps(&self, run: RunId) -> bool {
         self.inbox.waiting().incomplete.contains(&run)
     }
 
-    /// The run has ended.
+    /// Forgets a turn that has ended.
     pub fn forget(&self, run: RunId) {
         self.inbox.waiting().incomplete.remove(&run);
     }
 }
 
 impl Waiting {
-    /// What is to be written now: everything, or of the runs that somebody waits for.
+    /// Removes and returns the events to write: all of them, or those of the turns that a caller waits for.
     fn take_chunks(&mut self, is_all: bool) -> Vec<Chunk> {
         if is_all {
             self.due = None;
@@ -176,6 +183,7 @@ impl Waiting {
         runs.into_iter().filter_map(|run| self.take_run(run)).collect()
     }
 
+    /// Removes and returns the waiting events of one turn.
     fn take_run(&mut self, run: RunId) -> Option<Chunk> {
         let (seq, payload) = self.runs.remove(&run)?;
         if self.runs.is_empty() {
@@ -185,7 +193,8 @@ impl Waiting {
         Some(Chunk { run, seq: seq as i64, payload })
     }
 
-    /// What could not be written waits again, before what has come meanwhile, and at least so long. Its bytes are counted.
+    /// Buffers events again that could not be written, before those that were added meanwhile, and delays the next
+    /// write by `pause`. Their bytes must be counted already.
     fn put_back(&mut self, chunks: Vec<Chunk>, pause: Duration) {
         for Chunk { run, seq, mut payload } in chunks {
             let (last, lines) = self.runs.entry(run).or_default();
@@ -203,12 +212,13 @@ impl Inbox {
     }
 }
 
+/// The task that writes the journal.
 struct Writer {
     store: Store,
     inbox: Arc<Inbox>,
 }
 
-/// What the writer is to do.
+/// Next action of the writer.
 enum Now {
     Nothing,
     WriteBy(Instant),
@@ -216,6 +226,7 @@ enum Now {
 }
 
 impl Writer {
+    /// Writes batches until shutdown.
     async fn run(self, stopping: CancellationToken) {
         loop {
             match self.now() {
@@ -226,12 +237,15 @@ impl Writer {
                 },
                 Now::Nothing => tokio::select! {
                     () = self.inbox.wake.notified() => {}
+                    // Shutdown is looked at only while nothing waits, so that the turns that end with the process are
+                    // written.
                     () = stopping.cancelled() => if self.close() { break },
                 },
             }
         }
     }
 
+    /// Returns the next action.
     fn now(&self) -> Now {
         let waiting = self.inbox.waiting();
         match waiting.due {
@@ -242,29 +256,30 @@ impl Writer {
         }
     }
 
-    /// Whether everything is to be written, whoever waits.
+    /// Returns whether it is time to write the events of all turns.
     fn is_time(&self, waiting: &Waiting) -> bool {
-        // A database that does not answer is not asked more often because more waits for it.
+        // While the database is down, a full buffer does not shorten the pause between attempts.
         let is_full = waiting.is_full && !self.inbox.is_stalled.load(Ordering::Relaxed);
         waiting.due.is_some_and(|due| is_full || due <= Instant::now())
     }
 
-    /// Ends the journal, unless something waits again.
+    /// Closes the journal unless something waits again. Both happen under one lock, so that no event is accepted and
+    /// then lost.
     fn close(&self) -> bool {
         let mut waiting = self.inbox.waiting();
         waiting.is_closed = waiting.due.is_none() && waiting.flushes.is_empty() && waiting.takes.is_empty();
         waiting.is_closed
     }
 
-    /// Writes what waits: of the runs that somebody waits for, and when it is time, of all. After a failure it still waits,
-    /// before what has come meanwhile.
+    /// Writes the events of the turns that a caller waits for and, when it is time, of all turns. After a failure
+    /// they wait again, before newer ones.
     async fn write(&self) {
         let (chunks, flushes) = {
             let mut waiting = self.inbox.waiting();
             for (run, given) in std::mem::take(&mut waiting.takes) {
                 let taken = waiting.take_run(run);
                 waiting.bytes -= bytes(taken.as_slice());
-                // Who asked may have gone away.
+                // The caller may have been cancelled.
                 if let Err(Some(chunk)) = given.send(taken) {
                     waiting.bytes += chunk.payload.len();
                     waiting.put_back(vec![chunk], Duration::ZERO);

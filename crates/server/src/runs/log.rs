@@ -1,7 +1,8 @@
-//! The frames of one run, for any number of viewers.
+//! The event log of one turn, in memory, for any number of subscribers.
 //!
-//! Every frame is encoded once. A viewer holds a cursor and is handed everything behind it as one piece, so replay and
-//! live are one path, a slow viewer holds nobody up, and nothing can be skipped.
+//! Every event is encoded once, as a frame of the server-sent event stream. A subscriber holds a cursor and receives
+//! everything after it, so replay and live delivery are one code path, a slow subscriber delays nobody, and no event
+//! can be skipped.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,21 +14,22 @@ use tokio::sync::watch;
 
 use super::event::encode_event;
 
-/// The line that ends a stream.
+/// Frame that ends a stream.
 const DONE: &[u8] = b"data: [DONE]\n\n";
 
-/// Bytes that a viewer is handed at a time, unless one event has more: one that does not read holds no more than this.
+/// Size of a chunk for a subscriber in bytes, unless a single event is larger. It bounds the memory that a subscriber
+/// holds which does not read.
 const PIECE: usize = 32 * 1024;
 
-/// Bytes of an event that a viewer is handed a copy of, which is gone when it is sent; to share it costs a counter that
-/// stays with the event.
+/// Size of an event in bytes up to which a subscriber gets a copy. The copy is freed once it is sent; sharing a frame
+/// instead allocates a reference count that stays with the event.
 const COPIED: usize = 4 * 1024;
 
-/// Numbers that are left out when a log goes on in another process: more than can have been told and not written down,
-/// so that no number stands for two events.
+/// Sequence numbers that are skipped when a log is restored in another process. It exceeds the number of events that
+/// can have been published but not written, so that no number is used for two events.
 pub const GAP: u64 = 1_000_000;
 
-/// An append-only log of server-sent events, numbered from 1.
+/// Append-only log of server-sent events, numbered from 1.
 #[derive(Debug)]
 pub struct RunLog {
     frames: Mutex<Frames>,
@@ -38,43 +40,46 @@ pub struct RunLog {
 
 #[derive(Debug, Default)]
 struct Frames {
-    /// With their numbers, which rise.
+    /// Frames with their sequence numbers, in ascending order.
     all: Vec<(u64, Bytes)>,
-    /// The number of the last one, or the end of a gap after it.
+    /// Sequence number of the last frame, or the end of a gap after it.
     last: u64,
-    /// Numbers of events that are kept back until they are written down. What follows them waits as well.
+    /// Numbers of events that are withheld until they are written. Later events are withheld as well, so that the
+    /// order is kept.
     held: BTreeSet<u64>,
     bytes: usize,
 }
 
 impl Frames {
     fn push(&mut self, number: u64, json: &str) {
-        // As long as what it holds: a run has thousands of them.
+        // Allocated with the exact length, because a turn has thousands of frames.
         let frame = Bytes::from([format!("id: {number}\ndata: ").as_str(), json, "\n\n"].concat());
         self.bytes += frame.len();
         self.all.push((number, frame));
         self.last = number;
     }
 
-    /// How many may be told.
+    /// Returns the number of frames that subscribers may receive: those before the first withheld event.
     fn visible(&self) -> usize {
         let first = self.held.first();
         first.map_or(self.all.len(), |held| self.all.partition_point(|(number, _)| number < held))
     }
 
-    /// Where a viewer goes on who has seen event `after`. One that has seen what is not there (it was told and lost
-    /// with a former process) begins anew.
+    /// Returns the index of the frame after event `after`. If the log does not contain that event (its number was
+    /// published by a previous process and lost in a crash), it is 0: the subscriber replays the turn from the
+    /// beginning.
     fn index_after(&self, after: u64) -> usize {
         self.all.binary_search_by_key(&after, |(number, _)| *number).map_or(0, |index| index + 1)
     }
 }
 
-/// How far the log has come.
+/// Progress of the log, watched by subscribers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Head {
+    /// Number of frames that subscribers may receive.
     frames: usize,
     closed: bool,
-    /// Closed in the middle: the run goes on in another process.
+    /// Whether the log was closed before its end, because the turn continues in another process.
     left: bool,
 }
 
@@ -92,23 +97,23 @@ impl Drop for RunLog {
 }
 
 impl RunLog {
-    /// An empty log whose bytes count among those of all.
+    /// Creates an empty log whose size is added to the total `held`, in bytes.
     pub fn counted(held: &Arc<AtomicUsize>) -> Self {
         let head = watch::Sender::new(Head::default());
         Self { frames: Mutex::default(), head, held: Arc::clone(held) }
     }
 
-    /// Bytes that it holds.
+    /// Returns the size of all frames in bytes.
     pub fn bytes(&self) -> usize {
         self.frames().bytes
     }
 
-    /// Appends one event and returns its number and its JSON text.
+    /// Appends an event, and returns its sequence number and its JSON text.
     pub fn append(&self, event: &impl Serialize) -> (u64, String) {
         self.push(event, false)
     }
 
-    /// The same for an event that nobody is told before it is [released](Self::release).
+    /// Appends an event that is withheld from subscribers until it is [released](Self::release).
     pub fn hold(&self, event: &impl Serialize) -> (u64, String) {
         self.push(event, true)
     }
@@ -127,14 +132,15 @@ impl RunLog {
         (number, json)
     }
 
-    /// Tells an event that was kept back.
+    /// Publishes a withheld event.
     pub fn release(&self, number: u64) {
         let mut frames = self.frames();
         frames.held.remove(&number);
         self.head.send_modify(|head| head.frames = frames.visible());
     }
 
-    /// Appends an event that was numbered elsewhere; its number has to be higher than those before.
+    /// Appends an event with a number from another node. Events up to the last number are ignored, so that reading
+    /// twice is harmless.
     pub fn append_at(&self, number: u64, json: &str) {
         let mut frames = self.frames();
         if number > frames.last {
@@ -145,7 +151,7 @@ impl RunLog {
         self.head.send_modify(|head| head.frames = frames.visible());
     }
 
-    /// Takes the last event back, if it was kept back.
+    /// Removes the last event, if it is withheld. No subscriber has seen it, so its number can be used again.
     pub fn take_back(&self, number: u64) {
         let mut frames = self.frames();
         if frames.last == number && frames.held.remove(&number) {
@@ -156,8 +162,10 @@ impl RunLog {
         }
     }
 
-    /// A log that goes on: the events that a former process has written, with their numbers. Those between them, which
-    /// were only for the moment, are gone, and so is what it told last and could not write.
+    /// Restores the log of a previous process from the events that it wrote.
+    ///
+    /// Transient events and events that were lost in the crash are missing. New events are numbered from [`GAP`]
+    /// after the last one.
     pub fn restore(events: impl IntoIterator<Item = (u64, String)>, held: &Arc<AtomicUsize>) -> Self {
         let mut frames = Frames::default();
         for (number, json) in events {
@@ -171,7 +179,8 @@ impl RunLog {
         Self { frames: Mutex::new(frames), head: watch::Sender::new(head), held: Arc::clone(held) }
     }
 
-    /// Lets the viewers go without an end: the run goes on when the program runs again, and they come back for it.
+    /// Disconnects the subscribers without the end of the stream: the turn continues in another process, and they
+    /// reconnect to it.
     pub fn leave(&self) {
         self.head.send_modify(|head| {
             head.left = !head.closed || head.left;
@@ -179,7 +188,7 @@ impl RunLog {
         });
     }
 
-    /// Says that nothing follows. The answer is written by then, and with it all that was kept back.
+    /// Closes the log. The answer is stored by then, and all withheld events with it, so they are published now.
     pub fn close(&self) {
         let mut frames = self.frames();
         frames.held.clear();
@@ -189,20 +198,20 @@ impl RunLog {
         });
     }
 
-    /// Follows from after event `after` (0 for all), or from the start when there is no such event.
+    /// Returns a cursor after event `after` (0 for the beginning), or at the beginning if there is no such event.
     pub fn follow(&self, after: u64) -> Cursor {
         Cursor { next: self.frames().index_after(after), head: self.head.subscribe(), ended: false }
     }
 
-    /// Waits until nothing follows.
+    /// Waits until the log is closed.
     pub async fn closed(&self) {
         let mut head = self.head.subscribe();
-        // The sender lives as long as `self`.
+        // `wait_for` fails only if the sender is dropped, and that lives as long as `self`.
         drop(head.wait_for(|head| head.closed).await);
     }
 
-    /// The next piece for a viewer, as soon as there is one, of at most 32 KiB or one event; `None` after the end was
-    /// handed out.
+    /// Waits for the next chunk for a subscriber: at most 32 KiB, or one event. Returns `None` after the end of the
+    /// stream was returned.
     pub async fn next(&self, cursor: &mut Cursor) -> Option<Bytes> {
         if cursor.ended {
             return None;
@@ -222,6 +231,7 @@ impl RunLog {
         cursor.next = next + taken;
         cursor.ended = head.closed && cursor.next >= head.frames;
         let end = if cursor.ended && !head.left { DONE } else { &[] };
+        // A single large event is shared, not copied; see `COPIED`.
         if let ([(_, only)], []) = (new, end)
             && length > COPIED
         {
@@ -240,7 +250,7 @@ impl RunLog {
     }
 }
 
-/// Where a viewer is.
+/// Position of a subscriber in the log.
 #[derive(Debug)]
 pub struct Cursor {
     next: usize,

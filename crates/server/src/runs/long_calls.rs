@@ -1,5 +1,5 @@
-//! The calls of a run that go on: each can be stopped for itself, and those that run as tasks at their server outlive this
-//! program.
+//! Tool calls in progress: each can be cancelled separately, and those that run as tasks at their servers survive a
+//! restart.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,38 +19,42 @@ use super::event::{ProgressData, RunEvent, TaskData};
 use crate::tools::permission::Audited;
 use crate::tools::{CallEnd, Watcher};
 
-/// The viewers are told this often at most what a task does.
+/// Minimum interval between two events about one task.
 const NEWS: Duration = Duration::from_secs(1);
-/// So much news of one task is told. After that, only the time tells that it goes on.
+/// Maximum number of events about one task. After that, clients only see its duration grow.
 const MOST_NEWS: usize = 2_000;
 
-/// The calls of a run that go on, by their ids.
+/// Tool calls of a turn that are in progress, by their ids.
 #[derive(Debug, Default)]
 pub struct LiveCalls(Mutex<HashMap<String, Live>>);
 
 #[derive(Debug)]
+/// A tool call in progress.
 struct Live {
     cancel: CancellationToken,
-    /// It runs as a task, and can be taken up again.
+    /// Whether it runs as a task, so that it can be resumed after a restart.
     is_task: bool,
 }
 
 impl LiveCalls {
+    /// Registers a call.
     fn enter(&self, id: &str, cancel: CancellationToken) {
         self.calls().insert(id.to_owned(), Live { cancel, is_task: false });
     }
 
+    /// Deregisters a call that has ended.
     fn leave(&self, id: &str) {
         self.calls().remove(id);
     }
 
+    /// Marks a call as running as a task.
     fn runs_as_task(&self, id: &str) {
         if let Some(live) = self.calls().get_mut(id) {
             live.is_task = true;
         }
     }
 
-    /// Stops one call. Says whether it goes on.
+    /// Cancels one call. Returns whether it was in progress.
     pub fn cancel(&self, id: &str) -> bool {
         let calls = self.calls();
         let live = calls.get(id);
@@ -60,7 +64,7 @@ impl LiveCalls {
         live.is_some()
     }
 
-    /// Whether one of them runs as a task.
+    /// Returns whether a call runs as a task.
     pub fn is_any_task(&self) -> bool {
         self.calls().values().any(|live| live.is_task)
     }
@@ -70,17 +74,23 @@ impl LiveCalls {
     }
 }
 
-/// A call that is being made, and what has to be known to take it up again.
+/// A tool call that is made, with the state that is stored to resume it.
 pub struct Made<'a> {
+    /// The call.
     pub record: &'a ToolCall,
+    /// Connection of the tool.
     pub server: domain::ServerId,
+    /// Address of the server when the call was made.
     pub url: &'a str,
+    /// Permission or decision that allowed the call.
     pub by: AllowedBy,
+    /// Start of the call.
     pub began: Timestamp,
 }
 
 impl Caller<'_> {
-    /// Attends a call while `make` makes it: its progress is told, it can be stopped, and it stands in the list of calls.
+    /// Tracks a call while `make` runs it: publishes its progress, makes it cancellable, records it in the audit log,
+    /// and stores it if it becomes a task.
     pub async fn attend<'c, C: Future<Output = CallEnd>>(
         &'c self,
         made: Made<'c>,
@@ -96,6 +106,7 @@ impl Caller<'_> {
         };
         let (sender, task) = watch::channel(None);
         let watcher = Watcher { on_progress: Box::new(on_progress), on_task: Some(sender), ..Watcher::of_end(cancel) };
+        // Biased: a call that has ended must not lose its result to a report about its task.
         let end = tokio::select! {
             biased;
             end = make(watcher) => end,
@@ -106,7 +117,7 @@ impl Caller<'_> {
         Ended { end, duration_ms: app.clock.now().millis_since(made.began), declined: false }
     }
 
-    /// Goes on with a call that ran as a task when the program was stopped.
+    /// Resumes a call that ran as a task when the previous process stopped.
     pub async fn take_up(&self, row: &ToolTask, record: ToolCall) {
         let ended = match TaskProtocol::from_name(&row.form) {
             Some(form) => {
@@ -122,13 +133,13 @@ impl Caller<'_> {
                 })
                 .await
             }
-            // Written by another version.
+            // Stored by another version with an unknown protocol.
             None => return self.give_up(record).await,
         };
         self.tell(record, ended).await;
     }
 
-    /// Writes down that a call runs as a task, and tells what it does. Does not end.
+    /// Stores that a call runs as a task, and publishes the task's status. Never returns.
     async fn tell_of_task(
         &self,
         made: &Made<'_>,
@@ -147,7 +158,8 @@ impl Caller<'_> {
             if number == 0 && self.write_down(made, &task).await {
                 self.run.calls.runs_as_task(&made.record.id);
                 audited.goes_on();
-                // Whether it could be written or not: the task goes on, and is told of.
+                // The result does not matter here: the task continues at its server either way, and subscribers see
+                // it.
                 let _ = self.recorder.emit_durably(&event).await;
             } else {
                 self.recorder.emit(&event);
@@ -157,7 +169,7 @@ impl Caller<'_> {
         std::future::pending().await
     }
 
-    /// Whether a task can be taken up again after the program was stopped.
+    /// Stores a task so that it can be resumed after a restart. Returns whether that succeeded.
     async fn write_down(&self, made: &Made<'_>, task: &Task) -> bool {
         let row = ToolTask {
             tool_call: made.record.id.clone(),

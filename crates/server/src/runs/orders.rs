@@ -1,4 +1,4 @@
-//! Steering a run from any node: what the one that drives it has to know stands in the database first.
+//! Commands to turns from any node. A command is stored in the database, and the node that runs the turn follows it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::nodes::Told;
 
 impl Runs {
-    /// Ends the turn that goes on in a chat; what it has said is kept. Says whether there was one.
+    /// Stops the turn in progress in a chat; the answer so far is stored. Returns whether there was one.
     pub async fn stop_run(&self, app: &App, owner: UserId, chat: ChatId) -> Result<bool, store::Error> {
         if let Some(run) = self.get(owner, chat) {
             run.stop.cancel();
@@ -20,20 +20,22 @@ impl Runs {
         Ok(app.store.is_shared() && app.store.order(owner, chat, &Order::Stop).await?)
     }
 
-    /// Ends the turn of a chat that is not there any more: no other node finds it in the database.
+    /// Stops the turn of a deleted chat on every node. A stored command would not reach it, because the turn's row is
+    /// deleted with the chat; so it is published on the cluster bus.
     pub fn end_deleted(&self, app: &App, owner: UserId, chat: ChatId) {
         app.post.tell(|| Told::Deleted { user: owner, chat });
         self.end_here(owner, chat);
     }
 
-    /// The same on this node alone.
+    /// Stops the turn of a deleted chat on this node.
     pub fn end_here(&self, owner: UserId, chat: ChatId) {
         if let Some(run) = self.get(owner, chat) {
             run.stop.cancel();
         }
     }
 
-    /// Stops one call of the turn that goes on in a chat; the turn goes on without its result. Says whether there was one.
+    /// Cancels one tool call of the turn in progress in a chat; the turn continues without its result. Returns
+    /// whether there was one.
     pub async fn cancel_call(&self, app: &App, owner: UserId, chat: ChatId, call: &str) -> Result<bool, store::Error> {
         if let Some(run) = self.get(owner, chat) {
             return Ok(run.calls.cancel(call));
@@ -41,7 +43,7 @@ impl Runs {
         Ok(app.store.is_shared() && app.store.order(owner, chat, &Order::Cancel(call.to_owned())).await?)
     }
 
-    /// Ends every turn of a person on the other nodes.
+    /// Stops all turns of a user on the other nodes. A failure is logged.
     pub(super) async fn stop_elsewhere(&self, app: &App, owner: UserId) {
         if app.store.is_shared()
             && let Err(error) = app.store.order_all(owner, &Order::Stop).await
@@ -50,12 +52,12 @@ impl Runs {
         }
     }
 
-    /// Lets the other nodes look what was decided and answered. Where that fails, a person answers again.
+    /// Notifies the other nodes of a user's new decision or answer. If that fails, the user has to answer again.
     pub(super) async fn let_look(&self, app: &App, owner: UserId) -> Result<(), store::Error> {
         if app.store.is_shared() { app.store.order_all(owner, &Order::Look).await } else { Ok(()) }
     }
 
-    /// Does what is wanted of the runs of this node. Safe to repeat.
+    /// Executes the stored commands to the turns of this node. Repeating it is harmless.
     pub async fn follow_orders(&self, app: &App) -> Result<(), store::Error> {
         for (id, order) in app.store.list_orders().await? {
             let Some(run) = self.get_here(id) else { continue };
@@ -69,11 +71,12 @@ impl Runs {
         Ok(())
     }
 
+    /// Returns a turn of this node.
     fn get_here(&self, id: RunId) -> Option<Arc<Run>> {
         self.active().values().find(|run| run.id == id).cloned()
     }
 
-    /// Lets all runs go that this node drives: another one does.
+    /// Detaches all turns of this node: it was declared dead, and they were reassigned to other nodes.
     pub fn lose_all(&self) {
         for run in self.active().values() {
             run.lost.cancel();
@@ -81,7 +84,7 @@ impl Runs {
     }
 }
 
-/// Hands what was decided and answered to the calls that wait for it.
+/// Loads the stored decisions and answers of a turn, and delivers them to the calls that wait.
 async fn look(app: &App, run: &Run) -> Result<(), store::Error> {
     for approval in app.store.list_approvals(run.owner, run.id).await? {
         if let Some(decided) = approval.decided {

@@ -1,19 +1,22 @@
-//! A conversation that is longer than its model can read.
+//! Shortening of a conversation that exceeds its model's context.
 
 use domain::model::ModelMessage;
 use domain::text::cut_to;
 
 use crate::files::sight;
 
-/// In the place of an earlier result.
+/// Text in place of an omitted tool result.
 const LEFT_OUT: &str = "[left out: the conversation is too long]";
-/// Bytes that stay of a result of the turn that goes on.
+/// Number of bytes that are left of a tool result of the current turn.
 const KEPT: usize = 1_000;
-/// How often a request is shortened, at most: each time to three fifths, so that an eighth of it is left in the end.
+/// Maximum number of times that a request is shortened. Each leaves three fifths of it, so an eighth is left in the
+/// end.
 pub const TRIES: usize = 4;
 
-/// Leaves out the oldest files, then the oldest tool results, then the oldest turns, and then shortens the results of the turn that goes on, until
-/// two fifths are gone. Says what was left out, for the person; `None` when nothing can be.
+/// Shortens a conversation by two fifths, in this order: the oldest files, the oldest tool results, the oldest turns,
+/// and at last the tool results of the current turn. The user's last message is never changed.
+///
+/// Returns a notice for the user that says what was left out, or `None` if nothing could be.
 pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
     let mut left = messages.iter().map(weight).sum::<usize>();
     let goal = left / 5 * 3;
@@ -74,12 +77,12 @@ pub fn shorten(messages: &mut Vec<ModelMessage>) -> Option<String> {
     (!parts.is_empty()).then(|| format!("The chat is longer than this model can read: {}.", parts.join(", and ")))
 }
 
-/// Bytes of a message, with what its files count.
+/// Returns the size of a message in bytes, with the weight of its files.
 fn weight(message: &ModelMessage) -> usize {
     message.bytes() + sight::weight(message.files())
 }
 
-/// Puts words in the place of a message's files. Says how many they were.
+/// Replaces the files of a message with a note. Returns their number.
 fn leave_out_files(message: &mut ModelMessage) -> usize {
     let (ModelMessage::User { text, files }
     | ModelMessage::Assistant { text, files, .. }

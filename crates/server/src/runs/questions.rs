@@ -1,4 +1,5 @@
-//! The calls of a run that wait for its person, in memory: what is decided stands in the database first.
+//! Pending interactions of a turn, in memory. Decisions and answers are stored in the database before they are
+//! delivered here.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -12,51 +13,52 @@ use tokio::sync::watch;
 
 use super::event::ApprovalDescriptor;
 
-/// Between the moment at which a question is told and the one at which its call waits for the answer.
+/// Longest time between publishing an elicitation and waiting for its answer. An answer that is faster waits for it
+/// this long.
 const SOON: Duration = Duration::from_secs(5);
 
-/// A call that waits, as it is told to those who do not follow the stream.
+/// A pending approval, for clients that do not follow the event stream.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Waiting {
-    /// The question.
+    /// Id of the approval.
     pub approval_id: ApprovalId,
-    /// The call.
+    /// Id of the tool call.
     pub tool_call_id: String,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// What it is to be called with.
+    /// Arguments of the call.
     pub arguments: Value,
-    /// What the server says about it.
+    /// Description of the tool by its server.
     #[serde(flatten)]
     pub descriptor: ApprovalDescriptor,
 }
 
-/// A question that a call waits with, as it is told to those who do not follow the stream.
+/// A pending elicitation or sign-in, for clients that do not follow the event stream.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Asked {
-    /// The question.
+    /// Id of the elicitation.
     pub elicitation_id: ElicitationId,
-    /// The call.
+    /// Id of the tool call.
     pub tool_call_id: String,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// The connection whose server asks.
+    /// Name of the connection whose server asks.
     pub server_name: String,
-    /// What is asked.
+    /// Content of the elicitation.
     pub request: Value,
-    /// What the answer is checked against.
+    /// Form that the answer is checked against.
     #[serde(skip)]
     pub form: Option<ElicitationForm>,
 }
 
-/// All that a run waits for.
+/// All pending interactions of a turn.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct AllWaiting {
-    /// Calls that wait for consent.
+    /// Tool calls that wait for approval.
     pub approvals: Vec<Waiting>,
-    /// Questions that calls wait with.
+    /// Tool calls that wait for an answer or a sign-in.
     pub elicitations: Vec<Asked>,
 }
 
@@ -65,6 +67,7 @@ impl AllWaiting {
         self.approvals.is_empty() && self.elicitations.is_empty()
     }
 
+    /// Returns the number of tool calls that wait. A call can wait for several answers.
     fn calls(&self) -> usize {
         let approvals = self.approvals.iter().map(|waiting| waiting.tool_call_id.as_str());
         let asked = self.elicitations.iter().map(|asked| asked.tool_call_id.as_str());
@@ -74,16 +77,19 @@ impl AllWaiting {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether calls have begun: after a restart, the questions that were open are put again with them.
+    /// Whether the step's calls have started. After a restart, the stored interactions are pending again only from
+    /// then on.
     has_begun: bool,
-    /// Calls of the round without an end.
+    /// Number of the step's calls that have not ended.
     under_way: usize,
     open: AllWaiting,
+    /// Decisions, also of approvals that are not waited for yet.
     decided: HashMap<ApprovalId, Decided>,
+    /// Answers, also of elicitations that are not waited for yet.
     replies: HashMap<ElicitationId, ElicitationResponse>,
 }
 
-/// The questions of one run.
+/// Pending interactions of one turn, with their answers.
 #[derive(Debug)]
 pub struct Questions(watch::Sender<State>);
 
@@ -94,7 +100,7 @@ impl Default for Questions {
 }
 
 impl Questions {
-    /// So many calls begin at once.
+    /// Records that a step starts so many calls.
     pub fn begin(&self, calls: usize) {
         self.0.send_modify(|state| {
             state.has_begun = true;
@@ -102,12 +108,12 @@ impl Questions {
         });
     }
 
-    /// One of them has ended.
+    /// Records that a call of the step has ended.
     pub fn end_one(&self) {
         self.0.send_modify(|state| state.under_way = state.under_way.saturating_sub(1));
     }
 
-    /// Waits until a question is decided, and gives the decision.
+    /// Adds an approval, waits for the decision, and returns it. Returns `None` if the turn is dropped.
     pub async fn answer(&self, question: Waiting) -> Option<Decided> {
         let id = question.approval_id;
         self.0.send_modify(|state| state.open.approvals.push(question));
@@ -117,14 +123,14 @@ impl Questions {
         decided
     }
 
-    /// Hands a decision to the call that waits for it, or will.
+    /// Delivers a decision to the call that waits for it now or later. The first decision holds.
     pub fn decide(&self, id: ApprovalId, decided: Decided) {
         self.0.send_modify(|state| {
             state.decided.entry(id).or_insert(decided);
         });
     }
 
-    /// Puts a question and waits for the answer. It stays open until it is [closed](Self::close).
+    /// Adds an elicitation and waits for the answer. It stays pending until it is [closed](Self::close).
     pub async fn reply(&self, asked: Asked) -> ElicitationResponse {
         let id = asked.elicitation_id;
         self.0.send_modify(|state| state.open.elicitations.push(asked));
@@ -135,14 +141,14 @@ impl Questions {
         }
     }
 
-    /// Hands an answer to the call that waits for it.
+    /// Delivers an answer to the call that waits for it. The first answer holds.
     pub fn tell(&self, id: ElicitationId, answer: ElicitationResponse) {
         self.0.send_modify(|state| {
             state.replies.entry(id).or_insert(answer);
         });
     }
 
-    /// Takes a question back.
+    /// Removes an elicitation.
     pub fn close(&self, id: ElicitationId) {
         self.0.send_modify(|state| state.open.elicitations.retain(|open| open.elicitation_id != id));
     }
@@ -152,19 +158,20 @@ impl Questions {
         !self.0.borrow().open.is_empty()
     }
 
-    /// Waits until [`Self::are_open`] is no longer `known`, and returns what it is then.
+    /// Waits until [`are_open`](Self::are_open) is no longer `known`, and returns what it is then.
     pub async fn open_changed(&self, known: bool) -> bool {
         let has_changed = |state: &State| state.has_begun && state.open.is_empty() == known;
         let mut states = self.0.subscribe();
         states.wait_for(has_changed).await.map_or(known, |state| !state.open.is_empty())
     }
 
-    /// A question that is open now.
+    /// Returns a pending elicitation.
     pub fn open(&self, id: ElicitationId) -> Option<Asked> {
         self.0.borrow().open.elicitations.iter().find(|open| open.elicitation_id == id).cloned()
     }
 
-    /// A question that is open. One that is just being put is waited for a little.
+    /// Returns a pending elicitation, and waits up to five seconds for one that was just published: its event can
+    /// reach a client before its call waits for the answer.
     pub async fn asked(&self, id: ElicitationId) -> Option<Asked> {
         let find = |state: &State| state.open.elicitations.iter().find(|open| open.elicitation_id == id).cloned();
         let mut states = self.0.subscribe();
@@ -172,7 +179,7 @@ impl Questions {
         tokio::time::timeout(SOON, put).await.ok()?.ok().and_then(|state| find(&state))
     }
 
-    /// Waits until nothing goes on any more but waiting, and tells for what.
+    /// Waits until every call of the step waits for the user, and returns what they wait for.
     pub async fn only_waiting(&self) -> AllWaiting {
         let mut states = self.0.subscribe();
         let only_waits = |state: &State| match state.open.calls() {

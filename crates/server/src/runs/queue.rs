@@ -1,4 +1,5 @@
-//! Messages that a person sends while an answer is being written: the turn that ends well begins the next.
+//! Queued messages: a user can send messages while an answer is being written, and a turn that ends well begins the
+//! next.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,27 +13,32 @@ use crate::app::App;
 use crate::events::Event;
 use crate::tools::Selection;
 
-/// Why a message did not get into the queue.
+/// Reason for which a message could not be queued.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
-    /// The chat is not there, or not the caller's.
+    /// The chat does not exist or belongs to another user.
     #[error("session not found")]
     NoChat,
-    /// Too many wait already.
+    /// The limit of queued messages is reached.
     #[error("too many messages wait in this chat, or in all your chats; remove some, or wait until they are sent")]
     Full,
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Store(store::Error),
 }
 
-/// Begins the turn of what waits first in a chat. Boxed: the end of a turn begins the next.
+/// Begins the turn of the first queued message of a chat. The future is boxed because the end of a turn begins the
+/// next, which would make its type infinite.
 pub fn next_turn(app: App, owner: UserId, chat: ChatId) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Box::pin(async move { app.runs.send_next(&app, owner, chat).await })
 }
 
 impl Runs {
-    /// Puts a message into the queue of a chat. Where nothing is being written and nothing else waits, its turn begins.
+    /// Queues a message in a chat. If no turn is in progress and no other message waits, its turn begins at once.
+    ///
+    /// # Errors
+    ///
+    /// See [`QueueError`].
     pub async fn queue(
         &self,
         app: &App,
@@ -60,7 +66,8 @@ impl Runs {
         Ok(())
     }
 
-    /// Sends a message that waits before all others, and ends what is being written. Says whether it still waited.
+    /// Sends a queued message before all others, and stops the turn in progress for it. Returns whether the message
+    /// was still in the queue.
     pub async fn send_now(&self, app: &App, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, store::Error> {
         if !app.home(owner, chat).put_queued_first(owner, chat, id).await? {
             return Ok(false);
@@ -68,14 +75,14 @@ impl Runs {
         app.events.publish(owner, &Event::Queue { session_id: chat });
         match self.get(owner, chat) {
             Some(run) => run.give_way(),
-            // The node that drives it begins the next turn, too.
+            // The node that runs the turn begins the next one as well.
             None if app.store.is_shared() && app.store.order(owner, chat, &Order::GiveWay).await? => {}
             None => self.send_next(app, owner, chat).await,
         }
         Ok(true)
     }
 
-    /// Begins the turn of the message that waits first, if one does. What cannot begin goes on waiting.
+    /// Begins the turn of the first queued message, if there is one. A message whose turn cannot begin stays queued.
     pub async fn send_next(&self, app: &App, owner: UserId, chat: ChatId) {
         loop {
             let next = match app.home(owner, chat).list_queued(owner, chat).await {
@@ -91,11 +98,11 @@ impl Runs {
                     app.events.publish(owner, &Event::Queue { session_id: chat });
                     return;
                 }
-                // It was removed or reworded meanwhile.
+                // The message was removed or edited meanwhile.
                 Err(BeginError::NoMessage) => {}
                 Err(error) => {
                     tracing::info!(%error, "a message that waits could not be sent yet");
-                    // What hinders it is told with what waits.
+                    // Clients read the reason together with the queue.
                     app.events.publish(owner, &Event::Queue { session_id: chat });
                     return;
                 }
@@ -103,6 +110,7 @@ impl Runs {
         }
     }
 
+    /// Begins the turn of a queued message, with the tools that were selected when it was queued.
     async fn begin_queued(
         &self,
         app: &App,

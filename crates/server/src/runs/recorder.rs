@@ -1,4 +1,4 @@
-//! Where the events of a run go: to its viewers, to the journal, and into the answer.
+//! Recording of a turn's events: in its event log, in the journal, and in the transcript that becomes the answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,33 +9,35 @@ use super::event::RunEvent;
 use super::{Journal, Run, RunLog};
 use crate::app::App;
 
-/// Between two attempts to write what something waits for.
+/// Pause between attempts to write an event that the turn must not continue without.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
-/// Records one run.
+/// Recorder of one turn's events.
 #[derive(Clone)]
 pub struct Recorder {
     run: Arc<Run>,
-    /// None where nothing is to be written down.
+    /// Journal of durable events; `None` for a temporary chat, of which nothing is written to the database.
     journal: Option<Journal>,
-    /// Bytes that the run may say.
+    /// Memory limit of the turn's event log, in bytes.
     most: usize,
 }
 
 impl Recorder {
-    /// For a run that begins.
+    /// Creates a recorder of a turn that begins or resumes.
     pub fn new(app: &App, run: Arc<Run>) -> Self {
         let journal = run.home.is_lasting().then(|| app.runs.journal().clone());
         Self { run, journal, most: app.runs.limits().turn_bytes }
     }
 
-    /// The run.
+    /// Returns the turn that is recorded.
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// Tells everybody.
+    /// Records an event and publishes it at once; the journal writes it within 250 ms if it is durable.
     pub fn emit(&self, event: &RunEvent) {
+        // The transcript's lock is held while the event gets its number, so that the order of the log, the journal
+        // and the transcript is the same.
         let mut transcript = self.run.transcript();
         transcript.apply(event);
         let (seq, json) = self.run.log.append(event);
@@ -45,14 +47,17 @@ impl Recorder {
         self.weigh();
     }
 
+    /// Cancels the turn if its event log exceeds the memory limit.
     fn weigh(&self) {
         if self.run.log.bytes() > self.most {
             self.run.overfull.cancel();
         }
     }
 
-    /// Writes an event down, and tells it then: nobody sees what a kill could undo, and what follows must not happen
-    /// before. `false` when it could not be written, so that it must not happen at all; it is told all the same.
+    /// Writes an event to the database and publishes it after that: no subscriber sees what a crash could undo.
+    ///
+    /// Returns `false` if the event could not be written, or if another node has taken over the turn. The step that
+    /// it announces must not happen then. The event is published in either case.
     #[must_use]
     pub async fn emit_durably(&self, event: &RunEvent) -> bool {
         let Some(journal) = &self.journal else {
@@ -70,9 +75,11 @@ impl Recorder {
         journal.flush(self.run.id).await && self.is_ours().await
     }
 
-    /// The same, for as long as it takes: what follows waits until the database is back. Where another node drives the run
-    /// by then, nothing follows here any more. Where there was too much to keep, it goes on: the answer is stored whole at
-    /// its end.
+    /// Records an event like [`emit_durably`](Self::emit_durably), and repeats the write until the database is back.
+    ///
+    /// If another node has taken over the turn by then, this never returns, and the turn is cancelled from outside.
+    /// If the journal has dropped events of the turn because too many were waiting, it returns at once: the whole
+    /// answer is stored at the end of the turn.
     pub async fn emit_surely(&self, event: &RunEvent) {
         let mut written = self.emit_durably(event).await;
         while let Some(journal) = self.journal.as_ref().filter(|journal| !written && !journal.has_gaps(self.run.id)) {
@@ -81,7 +88,8 @@ impl Recorder {
         }
     }
 
-    /// Whether no other node has taken the run over. What this one writes is not kept then.
+    /// Returns whether this node still owns the turn. If another node has taken it over, what this one writes is
+    /// discarded.
     async fn is_ours(&self) -> bool {
         if !self.run.home.is_shared() {
             return true;
@@ -93,18 +101,19 @@ impl Recorder {
         })
     }
 
-    /// The answer as far as it has come.
+    /// Returns the parts of the answer so far.
     pub fn parts(&self) -> Vec<Part> {
         self.run.transcript().clone().into_parts()
     }
 
-    /// The answer as far as it has come; the recorder starts over with nothing.
+    /// Takes the parts of the answer so far out of the transcript, which is empty then.
     pub fn take_parts(&self) -> Vec<Part> {
         std::mem::take(&mut *self.run.transcript()).into_parts()
     }
 }
 
-/// An event that is kept back. Who waits for it may be gone before it is written: what follows it must not wait for ever.
+/// An event that is withheld from subscribers until it is written. It is released when this guard is dropped: the
+/// future that waits for the write may be cancelled, and the events after it must not be withheld forever.
 struct Held<'a> {
     log: &'a RunLog,
     number: u64,

@@ -1,5 +1,5 @@
-//! What a former process left open: turns that wait for their person, or for a task at a server, go on, and all others are
-//! closed with what had been written.
+//! Recovery of the turns that a previous process left unfinished. Turns that wait for their user or for a task at a
+//! server are resumed; all others are closed as interrupted, with what was written.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -29,14 +29,14 @@ use crate::models::ModelId;
 use crate::models::meter::Bill;
 use crate::tools::Selection;
 
-/// What the person reads under an answer that the end of a process cut off.
+/// Error of an answer that was cut off by the end of a process.
 pub const INTERRUPTED: &str = "The server stopped before the answer was complete.";
 
 /// Error of an interrupted answer of which some events could not be read.
 const INTERRUPTED_WITH_LOSS: &str =
     "The server stopped before the answer was complete, and parts of what was written could not be read.";
 
-/// A turn that waits for its person, or for a task at a server.
+/// A turn that waits for its user or for a task at a server, read from the database and ready to resume.
 #[derive(Debug)]
 pub struct Suspended {
     run: UnfinishedRun,
@@ -48,8 +48,11 @@ pub struct Suspended {
     asked: Vec<Elicitation>,
 }
 
-/// Folds runs whose process is gone into their answers, marked as interrupted, but for those that wait for their person or
-/// for a task.
+/// Closes the turns of dead processes as interrupted, and returns those that wait for their user or for a task.
+///
+/// # Errors
+///
+/// Fails if the database is unreachable. A single turn that cannot be recovered is logged and skipped.
 pub async fn close_unfinished(
     store: &Store,
     runs: &[UnfinishedRun],
@@ -62,7 +65,7 @@ pub async fn close_unfinished(
             Ok(Some(turn)) => suspended.push(turn),
             Ok(None) => closed += 1,
             Err(error) if error.is_outage() => return Err(error),
-            // One turn that cannot be read must not keep all others, and the program, from starting.
+            // One unreadable turn must not prevent the start of the server and the recovery of all others.
             Err(error) => {
                 tracing::error!(turn_id = %run.id, chat_id = %run.chat, %error, "an unfinished turn could not be recovered");
             }
@@ -104,23 +107,26 @@ async fn close_or_suspend(
     };
     let mut rest = vec![RunEvent::Error { error_text: reason.to_owned() }];
     if events.is_empty() {
-        // Its process had no time to write even that it began, and viewers elsewhere are to know what broke off.
+        // The process ended before it wrote even the first event. Subscribers on other nodes have to learn which
+        // answer failed.
         rest.insert(0, start_of(run));
     }
     let rest: Vec<String> = rest.iter().map(encode_event).collect();
+    // Behind a gap, because the dead process may have published events that it did not write.
     let number = events.last().map_or(0, |(number, _)| *number) + GAP;
     let chunk = chunk_of(run.id, number, &rest);
     store.finish_turn(run.owner, run.chat, run.id, &answer, Some(&chunk), now).await?;
     Ok(None)
 }
 
+/// Creates the first event of a turn.
 fn start_of(run: &UnfinishedRun) -> RunEvent {
     let (run_id, session_id, created_at) = (run.id, run.chat, run.created_at);
     let message_metadata = StartMetadata { run_id, session_id, created_at, model: run.model.clone() };
     RunEvent::Start { message_id: run.answer, message_metadata }
 }
 
-/// The calls that wait, where the database and what the viewers were told agree.
+/// Pairs each stored approval with its call, if the journal shows that it waits.
 fn waiting(approvals: Vec<Approval>, transcript: &Transcript) -> Vec<(Approval, ToolCall)> {
     let mut calls: Vec<(ApprovalId, ToolCall)> = transcript.waiting();
     let pair = |approval: Approval| {
@@ -130,7 +136,7 @@ fn waiting(approvals: Vec<Approval>, transcript: &Transcript) -> Vec<(Approval, 
     approvals.into_iter().filter_map(pair).collect()
 }
 
-/// The calls that run as tasks, where the database and what the viewers were told agree.
+/// Pairs each stored task with its call, if the journal shows no end of it.
 fn tasks(tasks: Vec<ToolTask>, transcript: &Transcript) -> Vec<(ToolTask, ToolCall)> {
     let mut calls = transcript.unsettled();
     let pair = |task: ToolTask| {
@@ -140,7 +146,7 @@ fn tasks(tasks: Vec<ToolTask>, transcript: &Transcript) -> Vec<(ToolTask, ToolCa
     tasks.into_iter().filter_map(pair).collect()
 }
 
-/// Goes on with a turn: it waits again, under the numbers that its viewers know.
+/// Resumes a turn: it waits again, and its log continues with the sequence numbers that its subscribers know.
 pub fn resume(app: &App, suspended: Suspended) {
     let Suspended { run: row, model, events, transcript, waiting, tasks, asked } = suspended;
     let asking = resuming::asking(app, &asked, &transcript);
@@ -166,7 +172,7 @@ pub fn resume(app: &App, suspended: Suspended) {
     app.runs.active().insert((run.owner, run.chat), Arc::clone(&run));
     let inner = app.clone();
     app.tasks.spawn("run", async move {
-        // What was decided while nothing ran, and what was decided since the rows were read.
+        // Decisions that were made while no process ran the turn, or since the rows were read.
         match inner.store.list_approvals(run.owner, run.id).await {
             Ok(approvals) => {
                 for approval in approvals {
@@ -194,7 +200,7 @@ pub fn resume(app: &App, suspended: Suspended) {
     });
 }
 
-/// The tools that the turn could use when it began, without those whose connection is gone.
+/// Returns the tools that were selected for the turn, without those of removed connections.
 async fn selection(app: &App, run: &Run, tools: &serde_json::Value) -> Selection {
     match app.store.list_servers(run.owner).await {
         Ok(servers) => Selection::restore(tools, &servers),

@@ -1,4 +1,5 @@
-//! Runs that another node drives, as far as they stand in the database, for the viewers of this one.
+//! Followers of turns that run on other nodes: copies of their logs, read from the journal, for subscribers on this
+//! node.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -12,10 +13,10 @@ use super::event::RunEvent;
 use super::{RunLog, Runs};
 use crate::app::App;
 
-/// How often it is looked for news that nobody told of.
+/// Interval at which the journal is read when no message on the cluster bus has arrived.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A copy of a run's log. It is fed as long as somebody holds it.
+/// Copy of the event log of a turn on another node. It is updated while a subscriber holds it.
 #[derive(Debug, Default)]
 pub struct Replica {
     log: RunLog,
@@ -27,10 +28,10 @@ impl AsRef<RunLog> for Replica {
     }
 }
 
-/// By run: the copy, and what wakes the one that feeds it.
+/// Copies by turn, each with the notification that wakes its reader.
 type ByRun = HashMap<RunId, (Weak<Replica>, Arc<Notify>)>;
 
-/// The copies that are followed here.
+/// Copies of remote logs that have subscribers on this node.
 #[derive(Debug, Default)]
 pub struct Replicas(Mutex<ByRun>);
 
@@ -39,7 +40,7 @@ impl Replicas {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing feeds this copy any more. Another one of the same run may have taken its place.
+    /// Removes a copy that is not updated any more, unless a newer copy of the same turn has replaced it.
     fn forget(&self, run: RunId, news: &Arc<Notify>) {
         let mut replicas = self.all();
         if replicas.get(&run).is_some_and(|(_, own)| Arc::ptr_eq(own, news)) {
@@ -49,7 +50,12 @@ impl Replicas {
 }
 
 impl Runs {
-    /// The turn that goes on in a chat on another node, if it is the one that is wanted, or any.
+    /// Returns a copy of the log of the turn that runs in a chat on another node. If `wanted` is given, it must be
+    /// that turn.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database is unreachable.
     pub async fn replica(
         &self,
         app: &App,
@@ -66,7 +72,7 @@ impl Runs {
         }
         let (replica, news) = (Arc::new(Replica::default()), Arc::new(Notify::new()));
         self.replicas.all().insert(run, (Arc::downgrade(&replica), Arc::clone(&news)));
-        // Whoever comes back has to find what they have seen.
+        // Read once before it is returned: a subscriber that reconnects must find the events it has seen.
         let mut last = 0;
         match read(app, owner, run, &mut last, &replica.log).await {
             Ok(true) => {
@@ -81,14 +87,14 @@ impl Runs {
         Ok(Some(replica))
     }
 
-    /// Says that a run has said something on another node.
+    /// Wakes the reader of a turn that has new events on another node.
     pub fn wake(&self, run: RunId) {
         if let Some((_, news)) = self.replicas.all().get(&run) {
             news.notify_one();
         }
     }
 
-    /// Says that any run may have said something.
+    /// Wakes the readers of all turns, after messages on the cluster bus may have been missed.
     pub fn wake_all(&self) {
         for (_, news) in self.replicas.all().values() {
             news.notify_one();
@@ -96,6 +102,7 @@ impl Runs {
     }
 }
 
+/// Reads the journal into a copy until the turn ends, the last subscriber leaves, or the process stops.
 async fn feed(app: App, owner: UserId, run: RunId, (replica, news): (Weak<Replica>, Arc<Notify>), mut last: u64) {
     loop {
         tokio::select! {
@@ -112,21 +119,22 @@ async fn feed(app: App, owner: UserId, run: RunId, (replica, news): (Weak<Replic
     }
     app.runs.replicas.forget(run, &news);
     if let Some(replica) = replica.upgrade() {
-        // Unless its end was there, without one: the viewers come back, or load what is stored.
+        // If the log was not closed with its end: subscribers reconnect, or load the stored answer.
         replica.log.leave();
     }
 }
 
-/// Reads what is new; `false` when nothing follows.
+/// Reads new events. Returns `false` if none will follow.
 async fn read(app: &App, owner: UserId, run: RunId, last: &mut u64, log: &RunLog) -> Result<bool, store::Error> {
-    // In this order: when it does not run any more, all of it is there.
+    // In this order: if the turn is not in progress when asked, all of its events are in the journal when they are
+    // read.
     let is_running = app.store.is_running(owner, run).await?;
     let chunks = app.store.list_chunks_after(owner, run, *last).await?;
     Ok(take(&chunks, last, log) && is_running)
 }
 
-/// Takes in what is new. `false` after the end, which is written with the answer: it may be read before it was seen that
-/// the run does not go on.
+/// Appends new events. Returns `false` after the last event of the turn. That is stored together with the answer, so
+/// it may be read in the same round in which the turn was still in progress.
 fn take(chunks: &[(u64, String)], last: &mut u64, log: &RunLog) -> bool {
     let mut has_ended = false;
     for (seq, chunk) in chunks {

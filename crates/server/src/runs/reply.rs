@@ -1,4 +1,4 @@
-//! One call of the model: its stream becomes events for the viewers, and what it wants done comes back.
+//! Reader of a model's stream: publishes its events and collects the result of the step.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,76 +13,82 @@ use super::recorder::Recorder;
 use crate::files::kind::Kind;
 use crate::files::results::Keeper;
 
-/// Words that come sooner than this after the last that went out wait for the next ones, so that viewers, the database
-/// and the network have a piece where they had several. The first ones of a part go out at once.
+/// Time after an emitted delta in which further text is collected, so that subscribers, the database and the network
+/// handle one larger delta instead of several. The first text of a part is emitted at once.
 const COALESCE: Duration = Duration::from_millis(30);
-/// They go out by then even when none follow. Later than [`COALESCE`], so that for as long as words come steadily they
-/// take the others along, and no timer has to end.
+/// Longest time that collected text waits. It is longer than [`COALESCE`], so that under a steady stream the next
+/// text flushes the collected one and no timer has to fire.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Bytes that a model may say in one call, more than any model writes: one that never stops is ended.
+/// Maximum size of a model's output in one step, in bytes. It is above what any model writes and ends a stream that
+/// never stops.
 const MOST: usize = 4 * 1024 * 1024;
-/// More bytes than this go out at once.
+/// Size in bytes from which collected text is emitted at once.
 const PIECE: usize = 1024;
 
-/// What is said of pictures that cannot be kept, and of such that are none.
+/// Notices about images that could not be stored or are not valid.
 const NO_ROOM: &str =
     "The model made a picture, and there was no room to keep it. Delete chats that have files, and ask again.";
 const NO_DATABASE: &str = "The model made a picture, and the database did not answer to keep it.";
 const NO_PICTURE: &str = "The model made a file that is no picture which could be shown.";
 
-/// What a model said in one call.
+/// Complete result of one model call.
 #[derive(Debug, Default)]
 pub struct Reply {
-    /// The thoughts that its provider wants back, in order.
+    /// Reasoning that the provider expects back, in order.
     pub thoughts: Vec<Thought>,
-    /// The calls it wants made, in order.
+    /// Requested tool calls, in order.
     pub calls: Vec<ModelCall>,
-    /// Its words.
+    /// Text.
     pub text: String,
-    /// The pictures that it made.
+    /// Generated images.
     pub files: Vec<ModelFile>,
-    /// Why it stopped.
+    /// Reason for the end; `None` if the stream ended without one.
     pub finish: Option<FinishReason>,
-    /// What it cost, as far as the provider told.
+    /// Tokens, as far as the provider reported them.
     pub usage: Usage,
 }
 
-/// Why there is no reply.
+/// Failure of a model call.
 #[derive(Debug)]
 pub struct Broken {
-    /// In the model's words.
+    /// Error of the provider.
     pub error: ModelError,
-    /// It had said something before, which has gone out.
+    /// Whether output had been published before, so that the call cannot be repeated unnoticed.
     pub has_begun: bool,
 }
 
-/// A part that is open: what it is, and what of it has not gone out.
+/// An unfinished part, with the text that is not yet published.
 struct Open {
     number: u32,
     kind: PartKind,
     id: String,
     pending: String,
-    /// All of a call's arguments or of a thought.
+    /// Complete text of a tool call's arguments or of reasoning.
     gathered: String,
     seal: Option<Seal>,
 }
 
-/// Follows one stream.
+/// Reader of one model stream.
 pub struct Reader<'a> {
     keeper: Keeper<'a>,
     recorder: &'a Recorder,
+    /// Number of the step within the turn.
     round: usize,
+    /// Maps the name that the model uses to the tool's own name and its connection's.
     server_of: &'a (dyn Fn(&str) -> (String, String) + Sync),
     open: Vec<Open>,
     reply: Reply,
+    /// Size of the output so far, in bytes.
     bytes: usize,
+    /// Time at which collected text is emitted at the latest.
     due: Option<Instant>,
+    /// Time of the last emitted delta; `None` at the start of a part.
     last_sent: Option<Instant>,
 }
 
 impl<'a> Reader<'a> {
-    /// For the call number `round` of a run. `server_of` tells a tool's own name and its server's from the name that
-    /// the model uses.
+    /// Creates a reader for step number `round` of a turn. `server_of` maps the name that the model uses to the
+    /// tool's own name and its connection's.
     pub fn new(
         keeper: Keeper<'a>,
         recorder: &'a Recorder,
@@ -102,7 +108,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads to the end. What was said before an error has gone out and stays in the answer.
+    /// Reads the stream to its end. What was published before an error stays in the answer.
     pub async fn read(
         mut self,
         mut events: BoxStream<'static, Result<ModelEvent, ModelError>>,
@@ -110,7 +116,8 @@ impl<'a> Reader<'a> {
         let mut has_begun = false;
         let mut timer = std::pin::pin!(sleep_until(Instant::now()));
         loop {
-            // Moving a timer on costs next to nothing; making one, or letting it end for nothing, costs more than a word.
+            // Resetting a timer is almost free, while creating one for each token, or letting it fire in vain, is
+            // measurable.
             let end = self.due.or(self.last_sent.map(|sent| sent + PATIENCE));
             if let Some(end) = end.filter(|end| *end != timer.deadline()) {
                 timer.as_mut().reset(end);
@@ -148,6 +155,7 @@ impl<'a> Reader<'a> {
         Ok(self.reply)
     }
 
+    /// Handles one event of the model.
     fn take(&mut self, event: ModelEvent) {
         match event {
             ModelEvent::Status(data) => self.recorder.emit(&RunEvent::DataModelStatus { data, transient: true }),
@@ -170,7 +178,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Keeps a picture that the model made, and shows it. What it is, is told by its bytes.
+    /// Stores and publishes a generated image. Its type is detected from its bytes; the provider's claim is ignored.
     async fn picture(&mut self, bytes: Arc<[u8]>) {
         self.send_all();
         let kind = Kind::of(&bytes).filter(|kind| kind.is_picture()).map(|kind| kind.media_type(None));
@@ -189,10 +197,11 @@ impl<'a> Reader<'a> {
         self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text: notice.to_owned() } });
     }
 
+    /// Opens a part.
     fn start(&mut self, number: u32, kind: PartKind) {
         let id = match &kind {
             PartKind::ToolCall { id, .. } => id.clone(),
-            // A model numbers its parts anew in each call; the round keeps them apart within the answer.
+            // A model numbers its parts from 0 in each call; the step's number makes the id unique within the answer.
             PartKind::Text | PartKind::Reasoning => format!("{}-{number}", self.round),
         };
         match &kind {
@@ -212,6 +221,7 @@ impl<'a> Reader<'a> {
         self.last_sent = None;
     }
 
+    /// Adds text to a part, and publishes it now or collects it.
     fn grow(&mut self, number: u32, text: &str) {
         let Some(open) = self.open.iter_mut().find(|open| open.number == number) else { return };
         open.pending.push_str(text);
@@ -224,6 +234,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Publishes the collected text of all parts.
     fn send_all(&mut self) {
         self.due = None;
         self.last_sent = Some(Instant::now());
@@ -232,6 +243,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Publishes the rest of a part and ends it.
     fn end(&mut self, mut open: Open) {
         send(self.recorder, &mut self.reply.text, &mut open);
         match open.kind {
@@ -251,6 +263,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Ends all parts that are open.
     fn close_all(&mut self) {
         for open in std::mem::take(&mut self.open) {
             self.end(open);
@@ -258,7 +271,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Sends what has gathered in a part.
+/// Publishes the collected text of a part.
 fn send(recorder: &Recorder, text: &mut String, open: &mut Open) {
     if open.pending.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! Calls that waited with a question when the program was stopped.
+//! Tool calls that waited for an elicitation or a sign-in when the previous process stopped.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use super::transcript::Transcript;
 use crate::app::App;
 use crate::tools::CallEnd;
 
-/// A call that waits with a question, or several.
+/// A tool call that waits for one or more elicitations.
 #[derive(Debug)]
 pub struct Asking {
     /// The call.
     pub call: ToolCall,
-    /// Where it goes on.
+    /// State to resume the call from.
     pub about: About,
-    /// The questions of its last round, in the order in which they were asked.
+    /// Elicitations of its last round, in the order in which they were shown.
     pub asked: Vec<Elicitation>,
 }
 
-/// The calls that wait with questions that can still be answered, where the database and what the viewers were told agree.
+/// Returns the calls whose elicitations can still be answered, according to both the database and the journal.
 pub fn asking(app: &App, asked: &[Elicitation], transcript: &Transcript) -> Vec<Asking> {
     let resume = |call: ToolCall| {
         let of_call = asked.iter().filter(|asked| asked.tool_call == call.id);
@@ -43,7 +43,7 @@ pub fn asking(app: &App, asked: &[Elicitation], transcript: &Transcript) -> Vec<
 }
 
 impl Caller<'_> {
-    /// Says of the questions whose servers held a call open that they are gone with the connection.
+    /// Withdraws the elicitations whose servers held a request open: they were lost with the connection.
     pub fn withdraw_lost_questions(&self) {
         let lost = self.run.transcript().lost_questions();
         for (id, call) in lost {
@@ -53,7 +53,7 @@ impl Caller<'_> {
         }
     }
 
-    /// Goes on with a call that waited with a question when the program was stopped.
+    /// Resumes a call that waited for an elicitation or a sign-in.
     pub async fn make_asking(&self, asking: &Asking) {
         let Asking { call, about, asked } = asking;
         let asker = CallAsker::new(self.app, self.recorder, call, about.bound.clone(), asked.clone());
@@ -61,6 +61,7 @@ impl Caller<'_> {
         self.tell(call.clone(), ended).await;
     }
 
+    /// Shows the elicitations of a call again, and continues the call with their answers.
     async fn ask_again(&self, Asking { call, about, .. }: &Asking, asker: &CallAsker) -> Ended {
         let bound = &about.bound;
         let resume = match &about.waits {

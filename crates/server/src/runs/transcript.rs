@@ -1,4 +1,5 @@
-//! Events folded into the parts of an answer. Live runs and runs read back after a crash take the same path.
+//! Folding of a turn's events into the parts of its answer. Live turns and turns that are read from the journal share
+//! this code.
 
 use domain::message::Part;
 use domain::tool::{Outcome, ToolCall};
@@ -7,37 +8,38 @@ use serde_json::Value;
 
 use super::event::{ElicitationData, ElicitationState, RunEvent};
 
-/// What the model reads, and the answer keeps, of a call that the person declined.
+/// Error of a tool call that the user declined, for the model and for the stored answer.
 pub const DECLINED: &str = "The person declined this call. It was not made.";
 
-/// An answer as far as it has come.
+/// Parts of an answer, as of the last applied event.
 #[derive(Debug, Clone, Default)]
 pub struct Transcript {
     parts: Vec<Slot>,
 }
 
-/// A part, and the id under which events speak of it.
+/// A part with the id that events refer to it by.
 #[derive(Debug, Clone)]
 struct Slot {
     id: String,
     part: Part,
-    /// A tool call whose arguments are complete may have been sent; only an answer settles what became of it.
+    /// Whether the part has no end yet. A tool call without an end may have been sent; only its result settles the
+    /// outcome.
     open: bool,
-    /// The question that a tool call waits for.
+    /// Approval that the tool call waits for.
     waits: Option<ApprovalId>,
-    /// The questions that a tool call waits with, and whether they outlast the program.
+    /// Elicitations that the tool call waits for, each with whether it survives a restart.
     asks: Vec<(ElicitationId, bool)>,
 }
 
 impl Slot {
-    /// Whether it waits with a question that outlasts the program.
+    /// Returns whether it waits for an elicitation that survives a restart.
     fn is_kept(&self) -> bool {
         self.asks.iter().any(|(_, lasts)| *lasts)
     }
 }
 
 impl Transcript {
-    /// Takes in one event. An event that speaks of nothing known changes nothing.
+    /// Applies one event. An event about an unknown part changes nothing.
     pub fn apply(&mut self, event: &RunEvent) {
         match event {
             RunEvent::TextStart { id } => self.push(id, Part::Text { text: String::new() }),
@@ -77,13 +79,13 @@ impl Transcript {
                 if let Some(call) = self.call(tool_call_id) {
                     call.arguments.clone_from(input);
                     call.app.clone_from(&tool_metadata.app);
-                    // From here on the call may be under way.
+                    // The announcement is durable before the call is made, so from here on it may have been sent.
                     call.outcome = Outcome::Unknown;
                 }
             }
             RunEvent::ToolApprovalRequest { approval_id, tool_call_id, .. } => {
                 if let Some(call) = self.call(tool_call_id) {
-                    // While it waits, it is certain that it was not sent.
+                    // A call that waits for approval has certainly not been sent.
                     call.outcome = Outcome::Stopped;
                 }
                 if let Some(slot) = self.parts.iter_mut().rev().find(|slot| slot.id == *tool_call_id) {
@@ -123,7 +125,7 @@ impl Transcript {
         }
     }
 
-    /// The parts that say something.
+    /// Returns the parts that are not empty.
     pub fn into_parts(self) -> Vec<Part> {
         let says_something = |part: &Part| match part {
             Part::Text { text } => !text.is_empty(),
@@ -137,7 +139,7 @@ impl Transcript {
         self.parts.into_iter().map(|slot| slot.part).filter(says_something).collect()
     }
 
-    /// The calls that wait, each with its question.
+    /// Returns the calls that wait for approval, with the approval's id.
     pub fn waiting(&self) -> Vec<(ApprovalId, ToolCall)> {
         let waits = |slot: &Slot| match (&slot.part, slot.waits) {
             (Part::ToolCall { call }, Some(question)) => Some((question, call.as_ref().clone())),
@@ -146,7 +148,7 @@ impl Transcript {
         self.parts.iter().filter_map(waits).collect()
     }
 
-    /// The calls that wait with questions which outlast the program.
+    /// Returns the calls that wait for elicitations which survive a restart.
     pub fn asking(&self) -> Vec<ToolCall> {
         let asks = |slot: &Slot| match &slot.part {
             Part::ToolCall { call } if slot.open && slot.is_kept() => Some(call.as_ref().clone()),
@@ -155,17 +157,17 @@ impl Transcript {
         self.parts.iter().filter_map(asks).collect()
     }
 
-    /// Whether a call waits for something that outlasts the program.
+    /// Returns whether a call waits for an interaction that survives a restart.
     pub fn waits(&self) -> bool {
         self.parts.iter().any(|slot| slot.open && (slot.waits.is_some() || slot.is_kept()))
     }
 
-    /// Whether a question is open.
+    /// Returns whether an elicitation is waiting.
     pub fn asks(&self, id: ElicitationId) -> bool {
         self.parts.iter().any(|slot| slot.open && slot.asks.iter().any(|(open, _)| *open == id))
     }
 
-    /// The open questions that do not outlast the program, each with its call.
+    /// Returns the waiting elicitations that do not survive a restart, each with its call.
     pub fn lost_questions(&self) -> Vec<(ElicitationId, ToolCall)> {
         let lost = |slot: &Slot| match &slot.part {
             Part::ToolCall { call } if slot.open => {
@@ -177,7 +179,7 @@ impl Transcript {
         self.parts.iter().flat_map(lost).collect()
     }
 
-    /// The calls that have no end and do not wait for consent: they were under way, or were about to be.
+    /// Returns the calls that have no end and do not wait for approval: they were in progress or about to start.
     pub fn unsettled(&self) -> Vec<ToolCall> {
         let is_unsettled = |slot: &&Slot| slot.open && slot.waits.is_none();
         let call = |slot: &Slot| match &slot.part {
@@ -187,12 +189,13 @@ impl Transcript {
         self.parts.iter().filter(is_unsettled).filter_map(call).collect()
     }
 
-    /// What has an end, for those who look while it goes on.
+    /// Returns the parts that have an end, for readers during the turn.
     pub fn settled_parts(&self) -> Vec<Part> {
         let has_end = |slot: &&Slot| !matches!(slot.part, Part::ToolCall { .. }) || !slot.open;
         Self { parts: self.parts.iter().filter(has_end).cloned().collect() }.into_parts()
     }
 
+    /// Applies the state of an elicitation to its call.
     fn ask(&mut self, id: ElicitationId, data: &ElicitationData) {
         let Some(slot) = self.parts.iter_mut().rev().find(|slot| slot.id == data.tool_call_id && slot.open) else {
             return;
@@ -203,19 +206,22 @@ impl Transcript {
         }
         let is_kept = slot.is_kept();
         if let Part::ToolCall { call } = &mut slot.part {
-            // As long as nothing but the person is waited for, it is certain that nothing runs.
+            // While only the user is waited for, the call is certainly not running at its server.
             call.outcome = if is_kept { Outcome::Stopped } else { Outcome::Unknown };
         }
     }
 
+    /// Appends an open part.
     fn push(&mut self, id: &str, part: Part) {
         self.parts.push(Slot { id: id.to_owned(), part, open: true, waits: None, asks: Vec::new() });
     }
 
+    /// Returns the newest part with an id.
     fn part(&mut self, id: &str) -> Option<&mut Part> {
         self.parts.iter_mut().rev().find(|slot| slot.id == id).map(|slot| &mut slot.part)
     }
 
+    /// Returns the newest tool call with an id.
     fn call(&mut self, id: &str) -> Option<&mut ToolCall> {
         match self.part(id) {
             Some(Part::ToolCall { call }) => Some(call),
@@ -223,7 +229,7 @@ impl Transcript {
         }
     }
 
-    /// The call, if its end has not been told yet.
+    /// Marks a call as ended and returns it. Returns `None` if it has ended already.
     fn settle(&mut self, id: &str) -> Option<&mut ToolCall> {
         let slot = self.parts.iter_mut().rev().find(|slot| slot.id == id && slot.open)?;
         slot.open = false;
