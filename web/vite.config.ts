@@ -36,7 +36,11 @@ export default defineConfig({
           groups: [
             { name: "first", tags: ["$initial"], priority: 2 },
             // What only later screens share stays out of what the first ones load.
-            { name: "account", test: /account-parts|account-text|ui\/form|texts-of-account/u, priority: 2 },
+            {
+              name: "account",
+              test: /components\/account|account-text|ui\/form|texts-of-account/u,
+              priority: 2,
+            },
             {
               name: "servers",
               test: /features\/servers\/(api|moment|servers-text|trouble|use-reconnect)|texts-of-servers/u,
@@ -44,30 +48,30 @@ export default defineConfig({
             },
             {
               name: "apps",
-              test: /tool-app\/(?!app-height)|texts-of-apps|node_modules\/(?:@modelcontextprotocol|@standard-schema|zod)\//u,
+              test: /components\/tool-app\/(?!app-height)|texts-of-apps|node_modules\/(?:@modelcontextprotocol|@standard-schema|zod)\//u,
               priority: 2,
             },
             {
               name: "models",
-              test: /src\/(lib\/(models-text|format-cost)\.|model-settings\/)|texts-of-models/u,
+              test: /src\/(lib\/(models-text|format-cost)\.|components\/model-settings\/)|texts-of-models/u,
               priority: 2,
             },
-            { name: "asking", test: /approval-parts|texts-of-approval/u, priority: 2 },
+            { name: "asking", test: /components\/approval|texts-of-approval/u, priority: 2 },
             { name: "later", test: /src\/(ui\/(more|form)|lib\/save-file)\./u, priority: 2 },
             {
               name: "files",
-              test: /src\/file-parts\/|texts-of-files|show-invisible|icons\/(?:download|file|rotate-cw|x)\.js/u,
+              test: /components\/files\/|texts-of-files|show-invisible|icons\/(?:download|file|rotate-cw|x)\.js/u,
               priority: 3,
             },
             { name: "sheet", test: /src\/ui\/sheet/u, priority: 2 },
             {
               name: "result",
-              test: /tool-result\/(?!tool-output)|texts-of-result|show-invisible/u,
+              test: /components\/tool-result\/(?!tool-output)|texts-of-result|show-invisible/u,
               priority: 2,
             },
             {
               name: "form",
-              test: /src\/(schema-form|elicitation)\/|server-sign-in\.ts$|texts-of-(form|elicitation)/u,
+              test: /components\/(schema-form|elicitation)\/|server-sign-in\.ts$|texts-of-(form|elicitation)/u,
               priority: 2,
             },
             {

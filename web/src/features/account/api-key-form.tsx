@@ -2,12 +2,12 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { t } from "@/lib/account-text";
 import type { SignedInUser } from "@/lib/session";
-import { withApiProof } from "@/account-parts/step-up";
+import { withApiProof } from "@/components/account/step-up";
 import { CopyButton } from "@/markdown/copy-button";
 import { Button } from "@/ui/button";
 import { Field, Input, Select } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
-import { apiKeysQuery, makeApiKey } from "@/account-parts/api-keys";
+import { apiKeysQuery, makeApiKey } from "@/components/account/api-keys";
 
 /** The longest name, in characters. */
 const longest = 100;

@@ -5,7 +5,7 @@ import type { SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Badge } from "@/ui/badge";
 import { toast } from "@/ui/toast";
-import { type ApiKey, apiKeysQuery, endApiKey, isExpired } from "@/account-parts/api-keys";
+import { type ApiKey, apiKeysQuery, endApiKey, isExpired } from "@/components/account/api-keys";
 import { ApiKeyForm } from "./api-key-form";
 import { ConfirmButton } from "@/ui/confirm-button";
 import { dayOf, whenOf } from "./format-when";

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { withApiProof } from "@/account-parts/step-up";
+import { withApiProof } from "@/components/account/step-up";
 import { t } from "@/lib/account-text";
 import { saveFile } from "@/lib/save-file";
 import { type SignedInUser, signOut } from "@/lib/session";

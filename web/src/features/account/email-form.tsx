@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { withProof } from "@/account-parts/step-up";
+import { withProof } from "@/components/account/step-up";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { boot } from "@/lib/boot";

@@ -1,5 +1,5 @@
 import { Mail } from "lucide-react";
-import { ResendButton } from "@/account-parts/resend-button";
+import { ResendButton } from "@/components/account/resend-button";
 import { t } from "@/lib/account-text";
 import { auth } from "@/lib/session";
 

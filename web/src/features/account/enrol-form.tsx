@@ -1,8 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { CodeField } from "@/account-parts/code-field";
-import { codeErrorWords, factorsQuery } from "@/account-parts/factors";
-import { withProof } from "@/account-parts/step-up";
+import { CodeField } from "@/components/account/code-field";
+import { codeErrorWords, factorsQuery } from "@/components/account/factors";
+import { withProof } from "@/components/account/step-up";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { auth, type SignedInUser } from "@/lib/session";

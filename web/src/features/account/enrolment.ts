@@ -1,5 +1,5 @@
 import type { AuthError } from "@supabase/auth-js";
-import { withProof } from "@/account-parts/step-up";
+import { withProof } from "@/components/account/step-up";
 import { auth } from "@/lib/session";
 import { t } from "@/lib/t";
 

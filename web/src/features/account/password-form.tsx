@@ -1,9 +1,9 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import type { AuthError } from "@supabase/auth-js";
 import { useState } from "react";
-import { PasswordField } from "@/account-parts/password-field";
-import { useRevocation } from "@/account-parts/revocation";
-import { proofOptionsQuery, withProof } from "@/account-parts/step-up";
+import { PasswordField } from "@/components/account/password-field";
+import { useRevocation } from "@/components/account/revocation";
+import { proofOptionsQuery, withProof } from "@/components/account/step-up";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { auth, type SignedInUser } from "@/lib/session";

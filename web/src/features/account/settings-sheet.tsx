@@ -1,4 +1,4 @@
-import { ProofHost } from "@/account-parts/proof-dialog";
+import { ProofHost } from "@/components/account/proof-dialog";
 import { t as common } from "@/lib/t";
 import type { SignedInUser } from "@/lib/session";
 import { Sheet } from "@/ui/sheet";

@@ -7,7 +7,7 @@ import { toast } from "@/ui/toast";
 import { whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
 import { focusSection, Section } from "./section";
-import { endShare, type Share, sharesQuery } from "@/account-parts/shares";
+import { endShare, type Share, sharesQuery } from "@/components/account/shares";
 
 const SECTION = "shares";
 

@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Factor } from "@supabase/auth-js";
 import { ShieldCheck, Trash2 } from "lucide-react";
-import { factorName, factorsQuery } from "@/account-parts/factors";
-import { withProof } from "@/account-parts/step-up";
+import { factorName, factorsQuery } from "@/components/account/factors";
+import { withProof } from "@/components/account/step-up";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { auth, type SignedInUser } from "@/lib/session";

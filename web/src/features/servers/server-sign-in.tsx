@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Check, LogIn } from "lucide-react";
-import { focusNow } from "@/account-parts/focus-now";
+import { focusNow } from "@/components/account/focus-now";
 import { t } from "@/lib/account-text";
 import { ApiError } from "@/lib/api-error";
 import { Button, buttonClass } from "@/ui/button";

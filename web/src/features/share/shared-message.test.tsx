@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { prerender } from "react-dom/static";
 import { expect, test, vi } from "vitest";
-import { FilePlace } from "@/file-parts/file-place";
+import { FilePlace } from "@/components/files/file-place";
 import { SharedMessageView } from "./shared-message";
 import type { SharedMessage, SharedPart } from "./snapshot";
 
@@ -11,7 +11,7 @@ vi.hoisted(() => {
   vi.stubGlobal("location", new URL("http://localhost/"));
 });
 // A file's bytes stand here for where they were asked for.
-vi.mock("@/file-parts/use-file", () => ({ useFile: (url: string) => ({ src: url, error: null }) }));
+vi.mock("@/components/files/use-file", () => ({ useFile: (url: string) => ({ src: url, error: null }) }));
 
 const place = (url: string) => url.replace("/v1/files/", "/api/shared/token/files/");
 

@@ -3,11 +3,11 @@ import { drawable } from "@/markdown/drawable-text";
 import { HeadingLevel } from "@/markdown/heading-level";
 import { Markdown } from "@/markdown/markdown";
 import { showInvisible } from "@/lib/show-invisible";
-import { OutputView } from "@/tool-result/output-view";
-import { TextBlock } from "@/tool-result/text-block";
-import { toToolOutput } from "@/tool-result/tool-output";
-import { t as fileText } from "@/file-parts/file-text";
-import { FileView } from "@/file-parts/file-view";
+import { OutputView } from "@/components/tool-result/output-view";
+import { TextBlock } from "@/components/tool-result/text-block";
+import { toToolOutput } from "@/components/tool-result/tool-output";
+import { t as fileText } from "@/components/files/file-text";
+import { FileView } from "@/components/files/file-view";
 import { t } from "./share-text";
 import type { SharedMessage, SharedPart, WholeCall } from "./snapshot";
 

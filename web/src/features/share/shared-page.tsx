@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { FilePlace } from "@/file-parts/file-place";
+import { FilePlace } from "@/components/files/file-place";
 import { t as common } from "@/lib/t";
 import { UserQueries } from "@/lib/user-queries";
 import { Button, buttonClass } from "@/ui/button";

@@ -1,6 +1,6 @@
 import { useRef } from "react";
-import { t } from "@/schema-form/form-text";
-import { SchemaForm } from "@/schema-form/schema-form";
+import { t } from "@/components/schema-form/form-text";
+import { SchemaForm } from "@/components/schema-form/schema-form";
 import { Button } from "@/ui/button";
 import { Field, Textarea } from "@/ui/field";
 import type { ArgumentsEditor as Editor } from "./use-arguments";

@@ -1,8 +1,8 @@
 import { useMemo } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
-import { t } from "@/tool-result/result-text";
-import { ToolApp } from "@/tool-app/tool-app";
-import { fromToolOutput } from "@/tool-app/call-result";
+import { t } from "@/components/tool-result/result-text";
+import { ToolApp } from "@/components/tool-app/tool-app";
+import { fromToolOutput } from "@/components/tool-app/call-result";
 import type { ToolRun } from "./run-tool";
 
 /** The app of a tool that was run by hand. */

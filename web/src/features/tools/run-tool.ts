@@ -1,11 +1,11 @@
-import type { Action } from "@/elicitation/request";
+import type { Action } from "@/components/elicitation/request";
 import { authorizedFetch, callApi, jsonBody } from "@/lib/api-client";
 import { ApiError, errorOf } from "@/lib/api-error";
 import type { AvailableTool } from "@/lib/available-tool";
 import { stringifyJson } from "@/lib/json";
 import { readEvents } from "@/lib/sse";
 import { t } from "@/lib/t";
-import { type ToolOutput, toToolOutput } from "@/tool-result/tool-output";
+import { type ToolOutput, toToolOutput } from "@/components/tool-result/tool-output";
 
 /** What came of running a tool by hand. */
 export interface ToolRun {

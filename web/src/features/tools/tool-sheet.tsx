@@ -3,8 +3,8 @@ import { lazyPart } from "@/lib/lazy-part";
 import type { AvailableTool, ToolAnnotations } from "@/lib/available-tool";
 import { showInvisible } from "@/lib/show-invisible";
 import type { PartKey } from "@/lib/t";
-import { ResultServer } from "@/tool-result/result-server";
-import { ToolResult } from "@/tool-result/tool-result";
+import { ResultServer } from "@/components/tool-result/result-server";
+import { ToolResult } from "@/components/tool-result/tool-result";
 import { Button } from "@/ui/button";
 import { Sheet } from "@/ui/sheet";
 import { ArgumentsEditor } from "./arguments-editor";
@@ -13,7 +13,7 @@ import { useArguments } from "./use-arguments";
 import { useToolRun } from "./use-tool-run";
 
 // Few tools ask.
-const Elicitation = lazyPart(async () => (await import("@/elicitation/elicitation")).Elicitation);
+const Elicitation = lazyPart(async () => (await import("@/components/elicitation/elicitation")).Elicitation);
 
 const RunApp = lazyPart(async () => (await import("./run-app")).RunApp);
 

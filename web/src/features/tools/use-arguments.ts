@@ -2,10 +2,10 @@ import { useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { useDraft } from "@/lib/drafts";
 import { isObject, parseJson, sameJson, stringifyJson } from "@/lib/json";
-import { t } from "@/schema-form/form-text";
-import { type Draft, draftOf, initialDraft } from "@/schema-form/draft";
-import { type Field, formOf } from "@/schema-form/field-model";
-import { type FieldErrors, readValue } from "@/schema-form/read-value";
+import { t } from "@/components/schema-form/form-text";
+import { type Draft, draftOf, initialDraft } from "@/components/schema-form/draft";
+import { type Field, formOf } from "@/components/schema-form/field-model";
+import { type FieldErrors, readValue } from "@/components/schema-form/read-value";
 
 /** The arguments of a tool while they are being edited, as a form or as JSON. */
 export interface ArgumentsEditor {

@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { CodeField } from "@/account-parts/code-field";
-import { codeErrorWords, factorName, factorsQuery } from "@/account-parts/factors";
-import { focusNow } from "@/account-parts/focus-now";
+import { CodeField } from "@/components/account/code-field";
+import { codeErrorWords, factorName, factorsQuery } from "@/components/account/factors";
+import { focusNow } from "@/components/account/focus-now";
 import { t } from "@/lib/account-text";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { t as common } from "@/lib/t";

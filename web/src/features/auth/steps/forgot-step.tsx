@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { focusNow } from "@/account-parts/focus-now";
-import { ResendButton } from "@/account-parts/resend-button";
+import { focusNow } from "@/components/account/focus-now";
+import { ResendButton } from "@/components/account/resend-button";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { auth } from "@/lib/session";

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { CodeField } from "@/account-parts/code-field";
+import { CodeField } from "@/components/account/code-field";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { auth } from "@/lib/session";

@@ -1,10 +1,10 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { focusNow } from "@/account-parts/focus-now";
-import { PasswordField } from "@/account-parts/password-field";
-import { ProofHost } from "@/account-parts/proof-dialog";
-import { useRevocation } from "@/account-parts/revocation";
-import { withProof } from "@/account-parts/step-up";
+import { focusNow } from "@/components/account/focus-now";
+import { PasswordField } from "@/components/account/password-field";
+import { ProofHost } from "@/components/account/proof-dialog";
+import { useRevocation } from "@/components/account/revocation";
+import { withProof } from "@/components/account/step-up";
 import { t } from "@/lib/account-text";
 import { authErrorWords } from "@/lib/auth-error-words";
 import { auth, type SignedInUser, signOut } from "@/lib/session";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { focusNow } from "@/account-parts/focus-now";
+import { focusNow } from "@/components/account/focus-now";
 
 interface StepHeadProps {
   title: string;

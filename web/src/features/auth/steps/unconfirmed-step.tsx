@@ -1,4 +1,4 @@
-import { ResendButton } from "@/account-parts/resend-button";
+import { ResendButton } from "@/components/account/resend-button";
 import { t } from "@/lib/account-text";
 import { auth } from "@/lib/session";
 import type { StepProps } from "../auth-step";

@@ -1,8 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { TriangleAlert } from "lucide-react";
 import { use, useLayoutEffect, useRef } from "react";
-import { t } from "@/approval-parts/approval-text";
-import { claimsOf } from "@/approval-parts/definition";
+import { t } from "@/components/approval/approval-text";
+import { claimsOf } from "@/components/approval/definition";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { ChatId } from "../chat-id";

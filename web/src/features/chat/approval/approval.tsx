@@ -3,15 +3,15 @@ import { PencilLine } from "lucide-react";
 import { use, useId, useLayoutEffect, useRef, useState } from "react";
 import { isObject, parseJson, stringifyJson } from "@/lib/json";
 import { showInvisible } from "@/lib/show-invisible";
-import { TextBlock } from "@/tool-result/text-block";
+import { TextBlock } from "@/components/tool-result/text-block";
 import { Button } from "@/ui/button";
 import { Field, Textarea } from "@/ui/field";
 import { ChatId } from "../chat-id";
 import type { ApprovalQuestion, ToolPart } from "../stream/message";
-import { t } from "@/approval-parts/approval-text";
-import { Changes } from "@/approval-parts/changes";
+import { t } from "@/components/approval/approval-text";
+import { Changes } from "@/components/approval/changes";
 import { type Decision, decide } from "./decide";
-import { claimsOf } from "@/approval-parts/definition";
+import { claimsOf } from "@/components/approval/definition";
 
 interface ApprovalProps {
   part: ToolPart;

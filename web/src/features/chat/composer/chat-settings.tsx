@@ -2,8 +2,8 @@ import { queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/r
 import { useState } from "react";
 import { callApi, jsonBody } from "@/lib/api-client";
 import { t } from "@/lib/models-text";
-import { ModelSettingsForm } from "@/model-settings/model-settings-form";
-import type { ModelSettings } from "@/model-settings/settings";
+import { ModelSettingsForm } from "@/components/model-settings/model-settings-form";
+import type { ModelSettings } from "@/components/model-settings/settings";
 import { toast } from "@/ui/toast";
 
 interface ChatSettings {

@@ -1,6 +1,6 @@
 import { use } from "react";
-import { Elicitation } from "@/elicitation/elicitation";
-import type { Action } from "@/elicitation/request";
+import { Elicitation } from "@/components/elicitation/elicitation";
+import type { Action } from "@/components/elicitation/request";
 import { callApi, jsonBody } from "@/lib/api-client";
 import { stringifyJson } from "@/lib/json";
 import { ChatId } from "../chat-id";

@@ -1,7 +1,7 @@
 import { Paperclip } from "lucide-react";
 import { type RefObject, useEffect, useEffectEvent, useRef } from "react";
 import { createPortal } from "react-dom";
-import { isPicture, toFileRef } from "@/file-parts/file-ref";
+import { isPicture, toFileRef } from "@/components/files/file-ref";
 import { IconButton } from "@/ui/button";
 import type { Attachments } from "../composer/use-attachments";
 import { useChatModel } from "../composer/use-chat-model";

@@ -1,1 +1,1 @@
-export { t } from "@/file-parts/file-text";
+export { t } from "@/components/files/file-text";

@@ -1,8 +1,8 @@
 import { File, RotateCw, X } from "lucide-react";
 import { useState } from "react";
-import { type FileRef, formatSize, isPicture, isText } from "@/file-parts/file-ref";
-import { TextSheet } from "@/file-parts/text-sheet";
-import { useFile } from "@/file-parts/use-file";
+import { type FileRef, formatSize, isPicture, isText } from "@/components/files/file-ref";
+import { TextSheet } from "@/components/files/text-sheet";
+import { useFile } from "@/components/files/use-file";
 import { showInvisible } from "@/lib/show-invisible";
 import { IconButton } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { fileQuery } from "@/file-parts/use-file";
+import { fileQuery } from "@/components/files/use-file";
 import { toast } from "@/ui/toast";
 import type { DraftAttachment } from "../composer/attachments";
 import type { Attachments } from "../composer/use-attachments";

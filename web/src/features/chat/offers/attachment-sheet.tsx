@@ -1,6 +1,6 @@
 import { isObject } from "@/lib/json";
-import { ContentPiece } from "@/tool-result/content-piece";
-import { ResultServer } from "@/tool-result/result-server";
+import { ContentPiece } from "@/components/tool-result/content-piece";
+import { ResultServer } from "@/components/tool-result/result-server";
 import { Sheet } from "@/ui/sheet";
 import { Spinner } from "@/ui/spinner";
 import type { AttachmentContent } from "../composer/attachments";

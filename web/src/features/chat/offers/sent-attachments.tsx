@@ -1,7 +1,7 @@
 import { FileText, MessageSquareQuote } from "lucide-react";
 import { useState } from "react";
 import { showInvisible } from "@/lib/show-invisible";
-import { FileView } from "@/file-parts/file-view";
+import { FileView } from "@/components/files/file-view";
 import type { AttachmentPart, FilePart } from "../stream/message";
 import { AttachmentSheet } from "./attachment-sheet";
 import { t } from "./offers-text";

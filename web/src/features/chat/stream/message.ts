@@ -1,6 +1,6 @@
-import type { ToolQuestion } from "@/approval-parts/definition";
+import type { ToolQuestion } from "@/components/approval/definition";
 import type { AttachmentContent } from "../composer/attachments";
-import type { ToolOutput } from "@/tool-result/tool-output";
+import type { ToolOutput } from "@/components/tool-result/tool-output";
 
 /**
  * What a transcript is made of, whether it came from the database or is being streamed. Parts have the names of the UI

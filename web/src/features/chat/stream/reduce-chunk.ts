@@ -1,5 +1,5 @@
 import { isObject } from "@/lib/json";
-import { toToolOutput } from "@/tool-result/tool-output";
+import { toToolOutput } from "@/components/tool-result/tool-output";
 import { type ApprovalQuestion, type ChatMessage, type Part, toFilePart, type ToolPart } from "./message";
 import type { ModelStatus, StreamChunk } from "./protocol";
 import { questionsAfter } from "./questions-after";

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@/lib/json";
-import { toToolOutput } from "@/tool-result/tool-output";
+import { toToolOutput } from "@/components/tool-result/tool-output";
 import type { AttachmentContent } from "../composer/attachments";
 import {
   type AttachmentPart,

@@ -1,8 +1,8 @@
 import { use, useMemo } from "react";
-import { type AppHost, AppHostContext } from "@/tool-app/app-host";
-import type { AppInput } from "@/tool-app/app-session";
-import { ToolApp } from "@/tool-app/tool-app";
-import { fromToolOutput } from "@/tool-app/call-result";
+import { type AppHost, AppHostContext } from "@/components/tool-app/app-host";
+import type { AppInput } from "@/components/tool-app/app-session";
+import { ToolApp } from "@/components/tool-app/tool-app";
+import { fromToolOutput } from "@/components/tool-app/call-result";
 import { t } from "@/lib/t";
 import { ChatId, SayInChat } from "../chat-id";
 import type { ToolPart } from "../stream/message";

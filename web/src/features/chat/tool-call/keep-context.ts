@@ -1,4 +1,4 @@
-import type { AppContext } from "@/tool-app/app-host";
+import type { AppContext } from "@/components/tool-app/app-host";
 import { appContexts } from "../app-contexts";
 
 /** Keeps what the app of a call said last. What is kept is replaced, so that who sends it knows whether more was said. */

@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
 import { t } from "@/lib/t";
 import { CopyButton } from "@/markdown/copy-button";
-import { OutputView } from "@/tool-result/output-view";
-import { ResultServer } from "@/tool-result/result-server";
-import { t as resultText } from "@/tool-result/result-text";
-import { TextBlock } from "@/tool-result/text-block";
+import { OutputView } from "@/components/tool-result/output-view";
+import { ResultServer } from "@/components/tool-result/result-server";
+import { t as resultText } from "@/components/tool-result/result-text";
+import { TextBlock } from "@/components/tool-result/text-block";
 import type { ToolPart } from "../stream/message";
 import { argumentsText, callAsJson, type CallState } from "./call-state";
 

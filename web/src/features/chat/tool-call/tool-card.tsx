@@ -4,7 +4,7 @@ import { lazyPart } from "@/lib/lazy-part";
 import { cn } from "@/lib/cn";
 import { formatDuration } from "@/lib/format";
 import { t } from "@/lib/t";
-import { keptHeight } from "@/tool-app/app-height";
+import { keptHeight } from "@/components/tool-app/app-height";
 import { Badge } from "@/ui/badge";
 import { ProgressBar } from "../progress-bar";
 import type { MessageStatus, ToolPart } from "../stream/message";

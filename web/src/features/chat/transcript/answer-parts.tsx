@@ -8,7 +8,7 @@ import { ToolGroup } from "../tool-call/tool-group";
 import { Reasoning } from "./reasoning";
 
 /** Few answers hold a picture. */
-const FileView = lazyPart(async () => (await import("@/file-parts/file-view")).FileView);
+const FileView = lazyPart(async () => (await import("@/components/files/file-view")).FileView);
 
 /** What an answer is made of, in order; calls that follow each other stand close together. */
 export function AnswerParts({ message }: { message: ChatMessage }) {

@@ -10,7 +10,7 @@ import { TextBlock } from "./text-block";
 import { readableText } from "./readable";
 
 /** Few results hold much more than words. */
-const FileView = lazyPart(async () => (await import("@/file-parts/file-view")).FileView);
+const FileView = lazyPart(async () => (await import("@/components/files/file-view")).FileView);
 
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 

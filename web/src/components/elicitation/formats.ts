@@ -1,5 +1,5 @@
-import type { GroupField } from "@/schema-form/field-model";
-import type { Reading } from "@/schema-form/read-value";
+import type { GroupField } from "@/components/schema-form/field-model";
+import type { Reading } from "@/components/schema-form/read-value";
 import { t } from "./elicitation-text";
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/u;

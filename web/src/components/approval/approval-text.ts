@@ -1,4 +1,4 @@
-import texts from "../../messages/en.json?approval";
+import texts from "../../../messages/en.json?approval";
 import { textsFrom } from "@/lib/t";
 
 /** The texts of a call that waits. */

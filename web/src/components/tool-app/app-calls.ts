@@ -1,5 +1,5 @@
 import { callApi, jsonBody } from "@/lib/api-client";
-import type { ToolQuestion } from "@/approval-parts/definition";
+import type { ToolQuestion } from "@/components/approval/definition";
 import { type JsonObject, stringifyJson } from "@/lib/json";
 
 /** The page of a tool, and what it may do. */

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { AppWindow, Maximize, TriangleAlert } from "lucide-react";
 import { use, useId, useState } from "react";
-import { OutputView } from "@/tool-result/output-view";
-import { ResultServer } from "@/tool-result/result-server";
-import type { ToolOutput } from "@/tool-result/tool-output";
+import { OutputView } from "@/components/tool-result/output-view";
+import { ResultServer } from "@/components/tool-result/result-server";
+import type { ToolOutput } from "@/components/tool-result/tool-output";
 import { Button } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
 import { type AppConsent, type AppPage, openApp } from "./app-calls";

@@ -1,9 +1,9 @@
 import { useMutation } from "@tanstack/react-query";
 import { type ComponentType, useState } from "react";
-import { formatSize } from "@/file-parts/file-ref";
-import { usePlacedFile } from "@/file-parts/file-place";
-import { t } from "@/file-parts/file-text";
-import { loadFile } from "@/file-parts/use-file";
+import { formatSize } from "@/components/files/file-ref";
+import { usePlacedFile } from "@/components/files/file-place";
+import { t } from "@/components/files/file-text";
+import { loadFile } from "@/components/files/use-file";
 import { Button } from "@/ui/button";
 import { type ToolOutput, toToolOutput } from "./tool-output";
 

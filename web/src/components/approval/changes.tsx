@@ -1,5 +1,5 @@
 import { TriangleAlert } from "lucide-react";
-import { TextBlock } from "@/tool-result/text-block";
+import { TextBlock } from "@/components/tool-result/text-block";
 import { t } from "./approval-text";
 import { changesOf, type ToolQuestion } from "./definition";
 

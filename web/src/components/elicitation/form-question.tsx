@@ -1,8 +1,8 @@
 import { useState } from "react";
-import { initialDraft } from "@/schema-form/draft";
-import type { GroupField } from "@/schema-form/field-model";
-import { type FieldErrors, readValue } from "@/schema-form/read-value";
-import { SchemaForm } from "@/schema-form/schema-form";
+import { initialDraft } from "@/components/schema-form/draft";
+import type { GroupField } from "@/components/schema-form/field-model";
+import { type FieldErrors, readValue } from "@/components/schema-form/read-value";
+import { SchemaForm } from "@/components/schema-form/schema-form";
 import { Button } from "@/ui/button";
 import type { Say } from "./elicitation";
 import { t } from "./elicitation-text";

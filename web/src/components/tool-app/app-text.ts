@@ -1,4 +1,4 @@
-import texts from "../../messages/en.json?apps";
+import texts from "../../../messages/en.json?apps";
 import { textsFrom } from "@/lib/t";
 
 /** The texts around apps. */

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "@/lib/json";
 import { showInvisible } from "@/lib/show-invisible";
-import type { Field, GroupField } from "@/schema-form/field-model";
+import type { Field, GroupField } from "@/components/schema-form/field-model";
 
 /** What a person does with a question. The three mean different things to a server. */
 export type Action = "accept" | "decline" | "cancel";

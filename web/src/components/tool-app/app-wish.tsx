@@ -1,11 +1,11 @@
 import { ExternalLink } from "lucide-react";
 import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
-import { Changes } from "@/approval-parts/changes";
-import { claimsOf } from "@/approval-parts/definition";
-import { t as approvalText } from "@/approval-parts/approval-text";
+import { Changes } from "@/components/approval/changes";
+import { claimsOf } from "@/components/approval/definition";
+import { t as approvalText } from "@/components/approval/approval-text";
 import { stringifyJson } from "@/lib/json";
 import { showInvisible } from "@/lib/show-invisible";
-import { TextBlock } from "@/tool-result/text-block";
+import { TextBlock } from "@/components/tool-result/text-block";
 import { Button, buttonClass } from "@/ui/button";
 import type { AppConsent } from "./app-calls";
 import type { AppWish } from "./app-requests";

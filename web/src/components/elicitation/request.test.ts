@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { initialDraft } from "@/schema-form/draft";
-import { readValue } from "@/schema-form/read-value";
+import { initialDraft } from "@/components/schema-form/draft";
+import { readValue } from "@/components/schema-form/read-value";
 import { withFormats } from "./formats";
 import { type FormRequest, toRequest } from "./request";
 

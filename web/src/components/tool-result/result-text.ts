@@ -1,4 +1,4 @@
-import texts from "../../messages/en.json?result";
+import texts from "../../../messages/en.json?result";
 import { type PartKey, textsFrom } from "@/lib/t";
 
 /** The texts of results. */
