@@ -1,4 +1,4 @@
-//! The app on a free port.
+//! The application on a free port, with a database and a data folder of its own.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use tokio::sync::oneshot;
 
 use crate::{Database, Person};
 
-/// An app that is running. It stops when it is dropped.
+/// A running server. It stops when it is dropped; [`TestApp::stop`] also waits for the end.
 pub struct TestApp {
-    /// Where it is, without a slash at the end.
+    /// Origin of the server, without a trailing slash.
     pub url: String,
-    /// The app itself.
+    /// The application, for tests that look inside or call services directly.
     pub app: App,
-    /// What the requests go through.
+    /// The client that sends the requests.
     pub http: reqwest::Client,
-    /// The address of its database, for opening it again.
+    /// URL of the database, to start another server on the same data.
     pub database_url: String,
-    /// Its data folder.
+    /// The data folder.
     pub folder: Arc<TempDir>,
     stop: Option<oneshot::Sender<()>>,
     served: Option<tokio::task::JoinHandle<()>>,
 }
 
-/// How an app is to be started.
+/// Settings for starting a [`TestApp`].
 #[derive(Debug, Clone)]
 pub struct Builder {
     database: Database,
@@ -39,38 +39,38 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// On this kind of database.
+    /// Selects the kind of database.
     pub fn database(mut self, database: Database) -> Self {
         self.database = database;
         self
     }
 
-    /// With a setting, as in the environment.
+    /// Sets an environment variable of the configuration.
     pub fn set(mut self, name: &str, value: impl Into<String>) -> Self {
         self.settings.push((name.to_owned(), value.into()));
         self
     }
 
-    /// With a clock of the test's own.
+    /// Replaces the system clock.
     pub fn clock(mut self, clock: &Arc<MockClock>) -> Self {
         self.clock = Some(Arc::clone(clock));
         self
     }
 
-    /// On the data of an app that was stopped.
+    /// Uses the data of a stopped [`TestApp`] instead of an empty folder and database.
     pub fn on_data_of(mut self, folder: &Arc<TempDir>, database_url: &str) -> Self {
         self.folder = Some((Arc::clone(folder), database_url.to_owned()));
         self
     }
 
-    /// As one that other machines can reach: people may not connect it to places on its own machine. (It listens on
-    /// loopback all the same.)
+    /// Starts the server as one that other machines can reach, so that users may not connect to addresses on its own
+    /// machine. It listens on the loopback interface all the same.
     pub fn exposed(mut self) -> Self {
         self.is_exposed = true;
         self
     }
 
-    /// Starts it.
+    /// Starts the server with rate limits and the built-in model switched off, unless the settings say otherwise.
     pub async fn start(self) -> TestApp {
         let (folder, database_url) = self.folder.unwrap_or_else(|| {
             let folder = TempDir::new().unwrap();
@@ -86,9 +86,11 @@ impl Builder {
             source = source.with(&name, value);
         }
         let config = Config::from_source(source).unwrap();
+        // Port 0: the system selects a free port, so that tests can run in parallel.
         let listener = server::http::listen(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let address = listener.local_addr().unwrap();
         let clock: Arc<dyn Clock> = self.clock.map_or_else(|| Arc::new(SystemClock) as _, |clock| clock as _);
+        // The network policy depends on the address that is configured, not on the socket.
         let told = if self.is_exposed { SocketAddr::from(([0, 0, 0, 0], address.port())) } else { address };
         let app = App::start_at(config, told, clock).await.unwrap();
         let (stop, stopped) = oneshot::channel();
@@ -111,12 +113,12 @@ impl Builder {
 }
 
 impl TestApp {
-    /// With the usual settings, on the database that the environment names.
+    /// Starts a server with default settings on the [`Database`] that the environment selects.
     pub async fn start() -> Self {
         Self::builder().start().await
     }
 
-    /// For other settings.
+    /// Returns a [`Builder`] for other settings.
     pub fn builder() -> Builder {
         Builder {
             database: Database::of_environment(),
@@ -127,17 +129,18 @@ impl TestApp {
         }
     }
 
-    /// On this kind of database.
+    /// Starts a server with default settings on this kind of database.
     pub async fn on(database: Database) -> Self {
         Self::builder().database(database).start().await
     }
 
-    /// A new person with an account, signed in.
+    /// Creates a user with an account and signs in.
     pub async fn person(&self) -> Person {
         Person::sign_up(self).await
     }
 
-    /// Stops it as the system would, and waits until it has stopped.
+    /// Shuts the server down as the operating system would, and waits for the end. Returns its data for
+    /// [`Builder::on_data_of`].
     pub async fn stop(mut self) -> (Arc<TempDir>, String) {
         drop(self.stop.take());
         if let Some(served) = self.served.take() {
@@ -147,29 +150,30 @@ impl TestApp {
     }
 }
 
-/// A client for requests to apps and scripted servers on loopback.
+/// Returns a client for servers on the loopback interface. It ignores the environment's proxies.
 #[expect(clippy::disallowed_methods, reason = "tests talk to loopback only")]
 pub fn http_client() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
-/// The same with a connection of its own for each request.
+/// Like [`http_client`], but with a new connection for each request.
 #[expect(clippy::disallowed_methods, reason = "tests talk to loopback only")]
 pub fn client_without_pool() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap()
 }
 
-/// A clock that stands until it is moved.
+/// A clock that only moves when a test advances it.
 #[derive(Debug)]
 pub struct MockClock(AtomicI64);
 
 impl MockClock {
-    /// A clock that stands at a fixed moment.
+    /// Creates a clock at a fixed time in November 2026.
     pub fn new() -> Arc<Self> {
+        // Microseconds since the epoch, as in `Timestamp`.
         Arc::new(Self(AtomicI64::new(1_795_255_200_000_000)))
     }
 
-    /// Moves it on.
+    /// Advances the clock.
     pub fn advance_seconds(&self, seconds: i64) {
         self.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }

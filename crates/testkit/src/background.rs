@@ -1,4 +1,4 @@
-//! Servers that run until they are dropped.
+//! Scripted servers that run in the background of a test.
 
 use axum::Router;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -6,7 +6,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 /// A server in the background. It stops when it is dropped.
 #[derive(Debug)]
 pub struct Background {
-    /// Where it is, without a slash at the end.
+    /// Origin of the server, without a trailing slash.
     pub origin: String,
     _stop: DropGuard,
 }
@@ -18,12 +18,12 @@ impl Background {
         reason = "it must be called on a runtime, as whoever starts one of the other servers"
     )]
     pub async fn serve(routes: Router) -> Self {
-        // As many may come at the same moment as to the program.
+        // The application's own listener, with its long queue: tests open hundreds of connections at once.
         let listener = server::http::listen(([127, 0, 0, 1], 0).into()).unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
         let stopped = stop.clone().cancelled_owned();
-        // As servers of models do: a word does not wait for the one before it to be acknowledged.
+        // Like real model servers, so that a chunk is not delayed until the previous one is acknowledged.
         let listener = axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true)));
         #[expect(clippy::disallowed_methods, reason = "it ends when the guard is dropped")]
         drop(tokio::spawn(async move {

@@ -1,25 +1,25 @@
-//! Fresh, empty databases of either kind.
+//! New, empty databases of either kind.
 
 use std::process::Command;
 
 use tempfile::TempDir;
 
-/// Which database.
+/// A kind of database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Database {
-    /// A file in the app's own folder.
+    /// A file in the data folder.
     Sqlite,
-    /// A database made for this app on the server of `TEST_POSTGRES_URL`.
+    /// A database that is created on the server of `TEST_POSTGRES_URL`.
     Postgres,
 }
 
-/// The databases that can be tested here.
+/// Returns the kinds of database available on this machine.
 pub fn databases() -> Vec<Database> {
     if server_url().is_some() { vec![Database::Sqlite, Database::Postgres] } else { vec![Database::Sqlite] }
 }
 
 impl Database {
-    /// The one that `TEST_DB` names.
+    /// Returns the kind that `TEST_DB` names, or SQLite.
     pub fn of_environment() -> Self {
         match setting("TEST_DB").as_deref() {
             None | Some("sqlite") => Self::Sqlite,
@@ -28,7 +28,7 @@ impl Database {
         }
     }
 
-    /// The URL of a new, empty database.
+    /// Creates an empty database and returns its URL.
     pub fn create(self, folder: &TempDir) -> String {
         match self {
             Self::Sqlite => format!("sqlite://{}", folder.path().join("test.db").display()),
@@ -37,9 +37,11 @@ impl Database {
     }
 }
 
+/// Creates a database with a random name. It is not dropped: the test command stops the whole server.
 fn create_postgres() -> String {
     let server = server_url().expect("TEST_POSTGRES_URL names a PostgreSQL server; `cargo xtask test` starts one");
     let name = format!("test_{}", domain::ids::fresh().simple());
+    // Replaces the database in the URL but keeps its parameters, such as the password or the socket's folder.
     let (base, query) = server.split_once('?').map_or((server.as_str(), None), |(base, query)| (base, Some(query)));
     let authority_end = base.find("://").map_or(0, |at| at + 3);
     let path = base[authority_end..].find('/').map_or(base.len(), |at| authority_end + at);

@@ -1,8 +1,8 @@
-//! For tests and benches only: the app on a free port with a database of its own, people who call it, and scripted
-//! model servers.
+//! Support for tests and benchmarks: the application on a free port with its own database ([`TestApp`]), users who
+//! call it ([`Person`]), and scripted model and MCP servers ([`ScriptedModel`], [`ScriptedMcp`], [`LivingMcp`]).
 //!
-//! Databases: SQLite always; PostgreSQL too where `TEST_POSTGRES_URL` names a server on which databases can be made.
-//! `TestApp::start` takes the one that `TEST_DB` names (`sqlite` or `postgres`), SQLite without it.
+//! SQLite is always available, PostgreSQL if `TEST_POSTGRES_URL` names a server on which databases can be created.
+//! [`TestApp::start`] uses the kind that the variable `TEST_DB` names (`sqlite` or `postgres`), or SQLite.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test kit fails by panicking")]
 
 mod app;

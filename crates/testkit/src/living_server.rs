@@ -1,4 +1,4 @@
-//! A foreign MCP server with sessions that lives through something: it changes its tools and says so, fails, and comes back.
+//! An MCP server with a session that changes its tools, notifies its clients, fails and recovers.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,15 +14,16 @@ use tokio::sync::broadcast;
 
 use crate::background::Background;
 
-/// What it tells whoever listens when its tools have changed.
+/// The notification that the tools have changed, as an event.
 const CHANGED: &str = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n";
 
+/// State of the server, which tests change and inspect.
 #[derive(Debug)]
 struct Script {
     tools: Vec<Value>,
     instructions: Option<String>,
     calls: Vec<(String, Value)>,
-    /// What calls give back beside a text.
+    /// Structured content of call results, in addition to their text.
     structured: Option<Value>,
     hangs: bool,
     trouble: Option<Trouble>,
@@ -32,28 +33,28 @@ struct Script {
     changes: broadcast::Sender<()>,
 }
 
-/// What can be wrong with a server.
+/// Failures that a server can simulate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
-    /// It answers everything with 503.
+    /// Every request is answered with 503.
     Down,
-    /// It never answers.
+    /// No request is ever answered.
     Silent,
-    /// It answers everything but the question for its tools.
+    /// Every request is answered except `tools/list`.
     NoList,
 }
 
-/// An MCP server on a free port that can change and fail. It stops when it is dropped.
+/// A stateful MCP server on a free port. It stops when it is dropped.
 #[derive(Debug)]
 pub struct LivingMcp {
-    /// Where it is.
+    /// URL of the MCP endpoint.
     pub url: String,
     script: Arc<Mutex<Script>>,
     _server: Background,
 }
 
 impl LivingMcp {
-    /// Starts it with tools as `tools/list` tells them; `inputSchema` may be left out.
+    /// Starts the server with these tools, in the form of `tools/list`. `inputSchema` is optional.
     pub async fn start(tools: impl IntoIterator<Item = Value>) -> Self {
         let script = Arc::new(Mutex::new(Script {
             tools: complete(tools),
@@ -72,63 +73,64 @@ impl LivingMcp {
         Self { url: format!("{}/mcp", server.origin), script, _server: server }
     }
 
-    /// From now on it has these tools.
+    /// Replaces the tools without notifying clients.
     pub fn change(&self, tools: impl IntoIterator<Item = Value>) {
         self.script.lock().unwrap().tools = complete(tools);
     }
 
-    /// From now on it tells whoever connects how it wants to be used.
+    /// Sets the instructions that new clients receive.
     pub fn instruct(&self, instructions: &str) {
         self.script.lock().unwrap().instructions = Some(instructions.to_owned());
     }
 
-    /// From now on its calls do not end.
+    /// Makes tool calls hang from now on.
     pub fn hang(&self) {
         self.script.lock().unwrap().hangs = true;
     }
 
-    /// The same, and it tells whoever listens.
+    /// Replaces the tools and notifies listening clients.
     pub fn announce(&self, tools: impl IntoIterator<Item = Value>) {
         self.change(tools);
         self.script.lock().unwrap().changes.send(()).ok();
     }
 
-    /// From now on its calls give this back, too.
+    /// Adds structured content to the results of tool calls from now on.
     pub fn structure(&self, value: Value) {
         self.script.lock().unwrap().structured = Some(value);
     }
 
-    /// From now on this is wrong with it, or nothing any more.
+    /// Starts a failure, or ends it with `None`.
     pub fn trouble(&self, trouble: Option<Trouble>) {
         self.script.lock().unwrap().trouble = trouble;
     }
 
-    /// How often somebody connected.
+    /// Returns how many clients have connected.
     pub fn handshakes(&self) -> usize {
         self.script.lock().unwrap().handshakes
     }
 
-    /// Returns how often it was asked for its tools.
+    /// Returns how many times the tools were listed.
     pub fn listings(&self) -> usize {
         self.script.lock().unwrap().listings
     }
 
-    /// How many listen for changes at the moment.
+    /// Returns how many clients are listening for notifications.
     pub fn listeners(&self) -> usize {
         self.script.lock().unwrap().changes.receiver_count()
     }
 
-    /// A header of the last request.
+    /// Returns a header of the last request.
     pub fn header(&self, name: &str) -> Option<String> {
         self.script.lock().unwrap().headers.get(name).map(|value| value.to_str().unwrap().to_owned())
     }
 
-    /// What was called, with what.
+    /// Returns the tool calls so far: name and arguments.
     pub fn calls(&self) -> Vec<(String, Value)> {
         self.script.lock().unwrap().calls.clone()
     }
 }
 
+/// Adds the empty `inputSchema` to tools without one.
 fn complete(tools: impl IntoIterator<Item = Value>) -> Vec<Value> {
     let with_schema = |mut tool: Value| {
         let fields = tool.as_object_mut().unwrap();
@@ -138,7 +140,7 @@ fn complete(tools: impl IntoIterator<Item = Value>) -> Vec<Value> {
     tools.into_iter().map(with_schema).collect()
 }
 
-/// The stream on which it tells that its tools have changed.
+/// Serves the stream of notifications.
 async fn listen(State(script): State<Arc<Mutex<Script>>>) -> Response {
     let (changes, trouble) = {
         let script = script.lock().unwrap();
@@ -150,10 +152,12 @@ async fn listen(State(script): State<Arc<Mutex<Script>>>) -> Response {
     let changes = futures_util::stream::unfold(changes, async |mut changes| {
         changes.recv().await.ok().map(|()| (Ok::<_, std::io::Error>(CHANGED), changes))
     });
+    // A first comment, so that clients see the response's headers at once.
     let opened = futures_util::stream::once(async { Ok(": open\n\n") });
     ([("content-type", "text/event-stream")], Body::from_stream(opened.chain(changes))).into_response()
 }
 
+/// Serves a JSON-RPC request.
 async fn answer(State(script): State<Arc<Mutex<Script>>>, headers: HeaderMap, body: Bytes) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap();
     let trouble = {
@@ -166,6 +170,7 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, headers: HeaderMap, bo
         Some(Trouble::Silent) => std::future::pending().await,
         _ => {}
     }
+    // Notifications of the client have no id and get no result.
     let Some(id) = request.get("id") else { return StatusCode::ACCEPTED.into_response() };
     let (result, hangs) = {
         let mut script = script.lock().unwrap();
@@ -184,6 +189,7 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, headers: HeaderMap, bo
 }
 
 impl Script {
+    /// Returns the result of a request; `None` for unknown methods.
     fn answer(&mut self, request: &Value) -> Option<Value> {
         let params = &request["params"];
         match request["method"].as_str().unwrap() {

@@ -1,4 +1,4 @@
-//! A foreign MCP server over streamable HTTP: it has tools, tells what they were called with, can change them, and can ask.
+//! An MCP server over streamable HTTP with scripted results. It records its calls and can send elicitations.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -17,9 +17,10 @@ use tokio::sync::oneshot;
 
 use crate::background::Background;
 
-/// How calls are answered, by their parameters; nothing: done at once.
+/// A function from a call's parameters to the response; `None` for the default result.
 type Rule = Box<dyn Fn(&Value) -> Option<CallAnswer> + Send>;
 
+/// State of the server, which tests change and inspect.
 #[derive(Default)]
 struct Script {
     tools: Vec<Value>,
@@ -29,7 +30,7 @@ struct Script {
     calls: Vec<Value>,
     answers: VecDeque<CallAnswer>,
     rule: Option<Rule>,
-    /// By the id of an open question: where the answer to it goes.
+    /// Senders for the client's responses to pending elicitations, by request id.
     asked: HashMap<String, oneshot::Sender<Value>>,
     is_modern: bool,
     hangs: bool,
@@ -46,47 +47,50 @@ impl fmt::Debug for Script {
     }
 }
 
-/// Calls that were asked to be tasks.
+/// Tool calls that run as tasks.
 #[derive(Debug, Default)]
 struct BackgroundTasks {
     begun: Vec<String>,
-    /// Those that have ended, and how.
+    /// Status of the tasks that have ended.
     ended: HashMap<String, &'static str>,
     cancelled: Vec<String>,
     message: String,
 }
 
-/// What a server answers a call with.
+/// Response of a server to a tool call.
 #[derive(Debug, Clone)]
 pub enum CallAnswer {
-    /// This result.
+    /// A result.
     Result(Value),
-    /// This error: its code, its message, its data.
+    /// A JSON-RPC error: code, message and data.
     Error(i64, &'static str, Value),
-    /// A question with these parameters on the stream of the call, and then, as text, what was answered to it.
+    /// An elicitation with these parameters on the stream of the call. The client's response becomes the text of the
+    /// result.
     Ask(Value),
 }
 
 /// A scripted MCP server on a free port. It stops when it is dropped.
 #[derive(Debug)]
 pub struct ScriptedMcp {
-    /// Where it is.
+    /// URL of the MCP endpoint.
     pub url: String,
     script: Arc<Mutex<Script>>,
     _server: Background,
 }
 
 impl ScriptedMcp {
-    /// Starts it with tools as `tools/list` tells them; `inputSchema` may be left out. It shakes hands as before 2026.
+    /// Starts a server with these tools, in the form of `tools/list`; `inputSchema` is optional. It has the
+    /// `initialize` handshake of protocol versions before 2026.
     pub async fn start(tools: impl IntoIterator<Item = Value>) -> Self {
         Self::with(Script { tools: complete(tools), ..Script::default() }).await
     }
 
-    /// The same, of the revision 2026-07-28.
+    /// Starts a server of the protocol version 2026-07-28.
     pub async fn modern(tools: impl IntoIterator<Item = Value>) -> Self {
         Self::with(Script { tools: complete(tools), is_modern: true, ..Script::default() }).await
     }
 
+    /// Starts a server with this state.
     async fn with(script: Script) -> Self {
         let script = Arc::new(Mutex::new(script));
         let routes = Router::new().route("/mcp", post(answer)).with_state(Arc::clone(&script));
@@ -94,33 +98,33 @@ impl ScriptedMcp {
         Self { url: format!("{}/mcp", server.origin), script, _server: server }
     }
 
-    /// From now on it has these tools.
+    /// Replaces the tools.
     pub fn change(&self, tools: impl IntoIterator<Item = Value>) {
         self.script.lock().unwrap().tools = complete(tools);
     }
 
-    /// From now on it tells whoever connects how it wants to be used.
+    /// Sets the instructions that new clients receive.
     pub fn instruct(&self, instructions: &str) {
         self.script.lock().unwrap().instructions = Some(instructions.to_owned());
     }
 
-    /// From now on its calls do not end.
+    /// Makes tool calls hang from now on.
     pub fn hang(&self) {
         self.script.lock().unwrap().hangs = true;
     }
 
-    /// From now on it is away, or back.
+    /// Makes the server unreachable (503), or reachable again.
     pub fn is_away(&self, away: bool) {
         self.script.lock().unwrap().away = away;
     }
 
-    /// What its tasks say from now on that they do. Tools whose `execution` says so are called as tasks, which go on until
-    /// something ends them.
+    /// Sets the status message of tasks. Tools whose `execution` allows it are called as tasks, which run until a
+    /// test or the client ends them.
     pub fn say(&self, message: &str) {
         message.clone_into(&mut self.script.lock().unwrap().tasks.message);
     }
 
-    /// Ends the tasks that go on, with a result each.
+    /// Completes all running tasks with a result.
     pub fn finish_tasks(&self) {
         let mut script = self.script.lock().unwrap();
         let begun = script.tasks.begun.clone();
@@ -129,69 +133,70 @@ impl ScriptedMcp {
         }
     }
 
-    /// Knows no task any more.
+    /// Forgets all tasks, as a restarted server does.
     pub fn forget_tasks(&self) {
         self.script.lock().unwrap().tasks.begun.clear();
     }
 
-    /// The tasks that were cancelled, in order; they are called `task-1`, `task-2` and so on.
+    /// Returns the cancelled tasks, in order. Their ids are `task-1`, `task-2` and so on.
     pub fn cancelled_tasks(&self) -> Vec<String> {
         self.script.lock().unwrap().tasks.cancelled.clone()
     }
 
-    /// How often it was asked with this method.
+    /// Returns how many requests with this method were received.
     pub fn requests(&self, method: &str) -> usize {
         self.script.lock().unwrap().requests.get(method).copied().unwrap_or(0)
     }
 
-    /// From now on it has this resource: one piece, as `resources/read` tells it.
+    /// Adds a resource, as an element of the `contents` of `resources/read`.
     pub fn has_resource(&self, piece: Value) {
         let uri = piece["uri"].as_str().unwrap().to_owned();
         self.script.lock().unwrap().resources.insert(uri, piece);
     }
 
-    /// What the client said that it can do.
+    /// Returns the capabilities that the client declared.
     pub fn capabilities(&self) -> Value {
         self.script.lock().unwrap().capabilities.clone()
     }
 
-    /// What the next calls are answered with. Those after them are done at once.
+    /// Sets the responses to the next tool calls. Later calls get the default result.
     pub fn answer(&self, answers: impl IntoIterator<Item = CallAnswer>) {
         self.script.lock().unwrap().answers.extend(answers);
     }
 
-    /// What calls are answered with that no answer was given for, by their parameters.
+    /// Sets a rule for tool calls without a response set by [`answer`](Self::answer).
     pub fn answer_by(&self, rule: impl Fn(&Value) -> Option<CallAnswer> + Send + 'static) {
         self.script.lock().unwrap().rule = Some(Box::new(rule));
     }
 
-    /// Forgets what was called so far.
+    /// Forgets the tool calls so far.
     pub fn forget_calls(&self) {
         self.script.lock().unwrap().calls.clear();
     }
 
-    /// From now on a call takes this long.
+    /// Delays the response to each tool call.
     pub fn slow_down(&self, pace: Duration) {
         self.script.lock().unwrap().pace = pace;
     }
 
-    /// What was called, with what.
+    /// Returns the tool calls so far: name and arguments.
     pub fn calls(&self) -> Vec<(String, Value)> {
         let of = |params: Value| (params["name"].as_str().unwrap().to_owned(), params["arguments"].clone());
         self.call_params().into_iter().map(of).collect()
     }
 
-    /// Returns the queries of the URLs at which it was asked since the last time.
+    /// Returns the URL queries of the requests since the last time.
     pub fn take_queries(&self) -> Vec<Option<String>> {
         std::mem::take(&mut self.script.lock().unwrap().queries)
     }
 
-    /// The parameters of all calls.
+    /// Returns the parameters of all tool calls.
     pub fn call_params(&self) -> Vec<Value> {
         self.script.lock().unwrap().calls.clone()
     }
 }
 
+/// Adds the empty `inputSchema` to tools without one.
 fn complete(tools: impl IntoIterator<Item = Value>) -> Vec<Value> {
     let with_schema = |mut tool: Value| {
         let fields = tool.as_object_mut().unwrap();
@@ -201,11 +206,13 @@ fn complete(tools: impl IntoIterator<Item = Value>) -> Vec<Value> {
     tools.into_iter().map(with_schema).collect()
 }
 
+/// Returns the default result of a tool.
 fn done(name: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": format!("{name} is done") }] })
 }
 
 impl BackgroundTasks {
+    /// Returns a task's state as a JSON-RPC result.
     fn state(&self, id: &str) -> Value {
         json!({
             "taskId": id, "status": self.ended.get(id).unwrap_or(&"working"), "statusMessage": self.message,
@@ -213,7 +220,7 @@ impl BackgroundTasks {
         })
     }
 
-    /// `None` for a task that it does not know.
+    /// Serves a task method; `None` for an unknown task.
     fn answer(&mut self, method: &str, id: &str) -> Option<Value> {
         if !self.begun.iter().any(|begun| begun == id) {
             return None;
@@ -226,19 +233,21 @@ impl BackgroundTasks {
     }
 }
 
+/// Serves a JSON-RPC message.
 async fn answer(State(script): State<Arc<Mutex<Script>>>, RawQuery(query): RawQuery, body: Bytes) -> Response {
     script.lock().unwrap().queries.push(query);
     let request: Value = serde_json::from_slice(&body).unwrap();
     let Some(id) = request.get("id").cloned() else { return StatusCode::ACCEPTED.into_response() };
     let Some(method) = request["method"].as_str() else {
-        // It is the client's answer to a question.
+        // A message without a method is the client's response to an elicitation.
         if let Some(asked) = id.as_str().and_then(|id| script.lock().unwrap().asked.remove(id)) {
-            // The stream of the call may be gone by now.
+            // The call's stream may be closed by now.
             drop(asked.send(request["result"].clone()));
         }
         return StatusCode::ACCEPTED.into_response();
     };
     let params = &request["params"];
+    // The lock is released before the response waits.
     let (answer, hangs, pace) = {
         let mut script = script.lock().unwrap();
         if script.away {
@@ -304,12 +313,13 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, RawQuery(query): RawQu
     }
 }
 
+/// Returns a JSON-RPC error.
 fn refuse(id: &Value, code: i64, message: &str, data: &Value) -> Response {
     let error = json!({ "code": code, "message": message, "data": data });
     axum::Json(json!({ "jsonrpc": "2.0", "id": id, "error": error })).into_response()
 }
 
-/// A stream with the question, and the result as soon as it is answered.
+/// Responds with a stream of the elicitation and, after the client's response, the result.
 fn ask(script: &Mutex<Script>, id: Value, params: &Value) -> Response {
     let (give, take) = oneshot::channel();
     let question = format!("question-{}", domain::ids::fresh().simple());

@@ -1,4 +1,4 @@
-//! A model server that says what it is told to, over every wire: the path of a request tells which one it speaks.
+//! A scripted model server that speaks every supported provider API. The path of a request selects the API.
 
 mod anthropic;
 mod gemini;
@@ -21,46 +21,47 @@ use serde_json::{Value, json};
 
 use crate::background::Background;
 
-/// What the model does when it is asked the next time.
+/// Behaviour of the model in one request.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// It says this, a few letters at a time.
+    /// Text, streamed a few letters at a time.
     Text(String),
-    /// It says this, a few letters at a time, this far apart.
+    /// Text, streamed a few letters at a time with this pause in between.
     Slowly(String, Duration),
-    /// It says words (each of the same few letters), this many, this far apart: for stopping and for figures.
+    /// A number of equal, short words with a pause in between, for tests of stopping and for benchmarks.
     Words {
-        /// How many.
+        /// Number of words.
         count: usize,
-        /// How far apart.
+        /// Pause before each word.
         pace: Duration,
     },
-    /// It calls tools: name and arguments.
+    /// Tool calls: names and arguments.
     Calls(Vec<(String, Value)>),
-    /// It thinks first, and wants the seal back where its wire has seals.
+    /// Reasoning before other output, with a signature that the client must send back where the API has signatures.
     Thinks {
-        /// What it shows of the thought.
+        /// Visible text of the reasoning.
         thought: String,
-        /// What it wants back.
+        /// The signature.
         seal: String,
-        /// What it says or calls then.
+        /// Output after the reasoning.
         then: Box<Step>,
     },
-    /// Writes text, and then takes another step in the same answer.
+    /// Text, followed by another step in the same response.
     TextThen(String, Box<Step>),
-    /// It refuses.
+    /// An HTTP error with this status and message.
     Status(u16, String),
-    /// It has been asked too often, and wants to be left alone for so many seconds.
+    /// A rate limit (429) that asks for a pause of these seconds.
     TooOften(u64),
-    /// It breaks off after some text.
+    /// Some text, after which the stream ends without its regular end.
     BreakOff(String),
-    /// It says some text and then nothing more, until the caller goes.
+    /// Some text, after which nothing more comes until the client disconnects.
     Hang(String),
 }
 
-/// What to do, by what is asked.
+/// A function from a request's body to the model's behaviour.
 type Rule = Box<dyn Fn(&Value) -> Step + Send>;
 
+/// State of the server, which tests change and inspect.
 #[derive(Default)]
 struct Script {
     steps: VecDeque<Step>,
@@ -79,16 +80,16 @@ impl std::fmt::Debug for Script {
 /// A scripted model server on a free port. It stops when it is dropped.
 #[derive(Debug)]
 pub struct ScriptedModel {
-    /// For `OPENAI_BASE_URL`.
+    /// Base URL for `OPENAI_BASE_URL`.
     pub base_url: String,
-    /// For the base URLs of the other wires.
+    /// Base URL for providers with other APIs.
     pub origin: String,
     script: Arc<Mutex<Script>>,
     _server: Background,
 }
 
 impl ScriptedModel {
-    /// Starts it with steps to be taken in order; more can be pushed later.
+    /// Starts the server with steps for the next requests. More can be added by [`push`](Self::push).
     pub async fn start(steps: impl IntoIterator<Item = Step>) -> Self {
         let script = Arc::new(Mutex::new(Script { steps: steps.into_iter().collect(), ..Script::default() }));
         let routes = Router::new()
@@ -104,51 +105,51 @@ impl ScriptedModel {
         Self { base_url: format!("{origin}/v1"), origin, script, _server: server }
     }
 
-    /// Adds a step.
+    /// Adds a step for the next request without one.
     pub fn push(&self, step: Step) {
         self.script.lock().unwrap().steps.push_back(step);
     }
 
-    /// What it does when the script is at its end (otherwise it answers 500).
+    /// Sets the step for requests without one; otherwise they fail with 500.
     pub fn always(&self, step: Step) {
         self.answer_by(move |_| step.clone());
     }
 
-    /// The same, decided by the request's body.
+    /// Sets a rule for requests without a step.
     pub fn answer_by(&self, rule: impl Fn(&Value) -> Step + Send + 'static) {
         self.script.lock().unwrap().fallback = Some(Box::new(rule));
     }
 
-    /// What it was asked.
+    /// Returns the bodies of the requests so far.
     pub fn requests(&self) -> Vec<Value> {
         self.script.lock().unwrap().requests.clone()
     }
 
-    /// Forgets what it was asked so far.
+    /// Forgets the requests so far.
     pub fn forget_requests(&self) {
         let mut script = self.script.lock().unwrap();
         script.requests.clear();
         script.keys.clear();
     }
 
-    /// The keys that came with the requests, in whatever header; empty where there was none.
+    /// Returns the API keys of the requests, from whichever header the API uses; empty where there was none.
     pub fn keys(&self) -> Vec<String> {
         self.script.lock().unwrap().keys.clone()
     }
 
-    /// How many answers are being written.
+    /// Returns how many responses are being streamed.
     pub fn open_streams(&self) -> usize {
         Arc::strong_count(&self.script.lock().unwrap().open) - 1
     }
 }
 
-/// Something that a model says.
+/// A piece of a model's output.
 enum Said {
     Thought {
         text: String,
         seal: String,
     },
-    /// A piece of text; pieces that follow each other are one text.
+    /// A chunk of text. Consecutive chunks are one text.
     Text(String),
     Call {
         id: String,
@@ -157,7 +158,8 @@ enum Said {
     },
 }
 
-/// How an answer ends.
+/// End of a response.
+// `Done` is the regular end, `Close` a broken connection, `Never` a stream that stays open.
 #[derive(PartialEq)]
 enum End {
     Done,
@@ -165,9 +167,9 @@ enum End {
     Never,
 }
 
-/// What every whole answer costs, as the house counts it.
+/// Usage of each complete response, as the application counts it.
 struct Cost {
-    /// All that was read, with what came from a cache.
+    /// All input tokens, including those from the cache.
     input: u64,
     cached: u64,
     output: u64,
@@ -175,16 +177,17 @@ struct Cost {
 
 const COST: Cost = Cost { input: 120, cached: 20, output: 10 };
 
-/// Writes what is said, and the end of it when it is whole.
+/// Encoder of an API: writes output as events, and the regular end if it is complete.
 type Frames = fn(&[Said], bool) -> Vec<String>;
 
-/// A door at which one wire is spoken.
+/// Returns the route of an API.
 fn speak(frames: Frames) -> MethodRouter<Arc<Mutex<Script>>> {
     post(move |State(script): State<Arc<Mutex<Script>>>, head: HeaderMap, body: Bytes| {
         ready(answer(&script, &head, &body, frames))
     })
 }
 
+/// Responds to a request with the next step.
 fn answer(script: &Mutex<Script>, head: &HeaderMap, body: &Bytes, frames: Frames) -> Response {
     let (step, open) = {
         let mut script = script.lock().unwrap();
@@ -214,12 +217,12 @@ fn answer(script: &Mutex<Script>, head: &HeaderMap, body: &Bytes, frames: Frames
         frame
     });
     let tail = if end == End::Never { stream::pending().boxed() } else { stream::empty().boxed() };
-    // Each frame passes by the count of open streams, which therefore lives as long as the stream.
+    // The counter is a reference count, so each frame refers to it to keep it until the stream is dropped.
     let frames = frames.chain(tail).map(move |frame| Ok::<_, std::convert::Infallible>((open.as_ref(), frame).1));
     ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(frames)).into_response()
 }
 
-/// What a step says, how fast, and how it ends; or the status and the words of a refusal.
+/// Returns a step's output, pause and end, or status and message of an error.
 fn spoken(step: Step) -> Result<(Vec<Said>, Duration, End), (u16, String)> {
     Ok(match step {
         Step::Status(status, message) => return Err((status, message)),
@@ -252,16 +255,18 @@ fn spoken(step: Step) -> Result<(Vec<Said>, Duration, End), (u16, String)> {
     })
 }
 
+/// Splits text into chunks of output.
 fn pieces(text: &str) -> Vec<Said> {
     cut(text, 7).into_iter().map(Said::Text).collect()
 }
 
-/// The text in pieces of some letters each.
+/// Splits text into pieces of `letters` characters.
 fn cut(text: &str, letters: usize) -> Vec<String> {
     let all: Vec<char> = text.chars().collect();
     all.chunks(letters).map(|piece| piece.iter().collect()).collect()
 }
 
+/// Formats an event.
 fn frame(data: &Value) -> String {
     format!("data: {data}\n\n")
 }

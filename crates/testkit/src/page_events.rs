@@ -1,11 +1,11 @@
-//! What an open page of a user hears.
+//! The event stream of a user's open web app.
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
 use crate::Person;
 
-/// A stream of `/api/events` that is read event by event.
+/// A subscription to `/api/events` that is read event by event.
 #[derive(Debug)]
 pub struct PageEvents {
     stream: Response,
@@ -13,14 +13,14 @@ pub struct PageEvents {
 }
 
 impl PageEvents {
-    /// Opens a stream for a user.
+    /// Opens the stream of a user.
     pub async fn open(person: &Person) -> Self {
         let stream = person.request(Method::GET, "/api/events").send().await.unwrap();
         assert!(stream.status().is_success(), "{}", stream.status());
         Self { stream, unread: String::new() }
     }
 
-    /// Returns the next event for which `is_wanted` holds; `None` when the stream ended before it.
+    /// Returns the next event for which `is_wanted` holds; `None` if the stream ends before.
     pub async fn find(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Option<Value> {
         loop {
             while let Some((block, rest)) = self.unread.split_once("\n\n") {
@@ -37,7 +37,7 @@ impl PageEvents {
         }
     }
 
-    /// Returns the next state of a turn in a chat.
+    /// Returns the next state of the turn in a chat.
     pub async fn turn_state(&mut self, chat: &str) -> String {
         let event = self.find(|event| event["type"] == "run" && event["sessionId"] == json!(chat)).await.unwrap();
         event["state"].as_str().unwrap().to_owned()

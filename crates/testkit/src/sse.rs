@@ -1,24 +1,24 @@
-//! Reading a whole stream of server-sent events.
+//! Parsing of complete event streams.
 
 use serde_json::Value;
 
-/// One event.
+/// An event of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamEvent {
-    /// The `id:` line.
+    /// Value of the `id:` line.
     pub id: Option<u64>,
-    /// The `data:` line as JSON; `null` for `[DONE]`.
+    /// Value of the `data:` line as JSON; `null` for `[DONE]`.
     pub data: Value,
 }
 
 impl StreamEvent {
-    /// The chunk's type; `[DONE]` for the last one.
+    /// Returns the event's type; `[DONE]` for the last one.
     pub fn kind(&self) -> &str {
         self.data.get("type").and_then(Value::as_str).unwrap_or("[DONE]")
     }
 }
 
-/// The events of a stream, comments left out.
+/// Returns the events of a stream without its comments.
 pub fn events_of(text: &str) -> Vec<StreamEvent> {
     let line = |block: &str, name: &str| block.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned));
     text.split("\n\n")

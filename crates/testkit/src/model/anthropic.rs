@@ -1,9 +1,10 @@
-//! Anthropic messages.
+//! Anthropic's messages API.
 
 use serde_json::{Value, json};
 
 use super::{COST, Said, cut};
 
+/// Encoder of a message.
 #[derive(Default)]
 struct Message {
     frames: Vec<String>,
@@ -12,24 +13,29 @@ struct Message {
 }
 
 impl Message {
+    /// Writes an event with its type.
     fn event(&mut self, kind: &str, mut data: Value) {
         data["type"] = json!(kind);
         self.frames.push(format!("event: {kind}\ndata: {data}\n\n"));
     }
 
+    /// Starts a content block.
     fn begin(&mut self, block: &Value) {
         self.event("content_block_start", json!({ "index": self.index, "content_block": block }));
     }
 
+    /// Writes a delta of the current content block.
     fn grow(&mut self, delta: &Value) {
         self.event("content_block_delta", json!({ "index": self.index, "delta": delta }));
     }
 
+    /// Ends the current content block.
     fn end(&mut self) {
         self.event("content_block_stop", json!({ "index": self.index }));
         self.index += 1;
     }
 
+    /// Ends the current text block, if there is one.
     fn end_text(&mut self) {
         if std::mem::take(&mut self.in_text) {
             self.end();
@@ -37,8 +43,10 @@ impl Message {
     }
 }
 
+/// Encodes output as events.
 pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
     let mut message = Message::default();
+    // Anthropic counts cached tokens separately from `input_tokens`.
     let usage = json!({
         "input_tokens": COST.input - COST.cached, "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": COST.cached, "output_tokens": 1

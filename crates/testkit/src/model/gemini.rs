@@ -1,12 +1,13 @@
-//! Gemini. A seal stands on the part that follows the thought.
+//! Gemini's API. A signature belongs to the part after the reasoning.
 
 use serde_json::{Value, json};
 
 use super::{COST, Said, frame};
 
-/// Of the tokens written, those of thoughts, which this wire counts apart.
+/// Output tokens of reasoning, which this API counts separately.
 const THOUGHT: u64 = 2;
 
+/// Encodes output as events.
 pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
     let mut frames = Vec::new();
     let mut signature = None;
@@ -34,6 +35,7 @@ pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
     frames
 }
 
+/// Returns a response with some parts. Each one repeats the usage, as Gemini does.
 fn response(parts: &Value, finish: Option<&str>) -> String {
     let mut candidate = json!({ "index": 0, "content": { "role": "model", "parts": parts } });
     if let Some(finish) = finish {

@@ -1,9 +1,10 @@
-//! OpenAI responses.
+//! OpenAI's responses API.
 
 use serde_json::{Value, json};
 
 use super::{COST, Said, cut};
 
+/// Encoder of a response.
 #[derive(Default)]
 struct Response {
     frames: Vec<String>,
@@ -12,26 +13,31 @@ struct Response {
 }
 
 impl Response {
+    /// Writes an event with its type and number.
     fn event(&mut self, kind: &str, mut data: Value) {
         data["type"] = json!(kind);
         data["sequence_number"] = json!(self.frames.len());
         self.frames.push(format!("event: {kind}\ndata: {data}\n\n"));
     }
 
+    /// Writes a delta. It has the index fields of all kinds of items, and readers ignore those of others.
     fn delta(&mut self, kind: &str, delta: &str) {
         let data = json!({ "output_index": self.place, "content_index": 0, "summary_index": 0, "delta": delta });
         self.event(kind, data);
     }
 
+    /// Starts an output item.
     fn begin(&mut self, item: &Value) {
         self.event("response.output_item.added", json!({ "output_index": self.place, "item": item }));
     }
 
+    /// Ends an output item.
     fn end(&mut self, item: &Value) {
         self.event("response.output_item.done", json!({ "output_index": self.place, "item": item }));
         self.place += 1;
     }
 
+    /// Ends the current message, if there is one.
     fn end_text(&mut self) {
         if let Some(text) = self.text.take() {
             let content = json!([{ "type": "output_text", "text": text, "annotations": [] }]);
@@ -40,6 +46,7 @@ impl Response {
     }
 }
 
+/// Encodes output as events.
 pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
     let mut response = Response::default();
     response.event("response.created", json!({ "response": { "id": "resp_1", "status": "in_progress" } }));

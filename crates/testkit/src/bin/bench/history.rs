@@ -1,6 +1,5 @@
-//! What a long history costs: a database with many chats, and the calls with which the page lists, opens and searches
-//! them, over HTTP, each after the other. Before each kind of call the program is started anew, so that the first one
-//! finds nothing of the program's own in memory.
+//! `bench history`: the cost of a long history. Over HTTP, one after the other, the calls with which the web app
+//! lists, opens and searches chats are made on a database with many chats.
 
 mod filling;
 mod texts;
@@ -17,10 +16,10 @@ use crate::process::Process;
 use filling::{History, MESSAGES, Somebody};
 use texts::{VOCABULARY, character, russian, word};
 
-/// Times that each call is made.
+/// Number of times that each call is made.
 const CALLS: usize = 100;
 
-/// Fills each database with so many chats, or takes what a former run has left in the folder, and prints the figures.
+/// Fills each database with `chats` chats, or reuses those that an earlier run left in `folder`, and prints a table.
 pub async fn measure(chats: usize, folder: Option<PathBuf>) {
     let own = TempDir::new().unwrap();
     let folder = folder.unwrap_or_else(|| own.path().to_owned());
@@ -34,8 +33,11 @@ pub async fn measure(chats: usize, folder: Option<PathBuf>) {
     }
 }
 
+/// Measures all calls for one user. The server is restarted for each kind of call, so that the first call finds
+/// nothing in the server's caches.
 async fn on(history: &History, somebody: &Somebody) {
     let History { database, url, folder, .. } = history;
+    // The operating system's cache of the database file stays warm; only the process is new.
     let mut memory = 0.0_f64;
     for call in CALLS_OF_THE_PAGE {
         let (process, _) = Process::start(None, *database, url, folder, &[]).await;
@@ -66,20 +68,21 @@ async fn on(history: &History, somebody: &Somebody) {
     eprintln!("{database:?}, {} chats: at most {memory:.0} MB in memory", somebody.chats);
 }
 
-/// How much an answer holds.
+/// Returns the number of results in a response.
 fn rows(answer: &Value) -> usize {
     answer.as_array().or_else(|| answer["messages"].as_array()).map_or(0, Vec::len)
 }
 
-/// A call of the page.
+/// A call of the web app.
 #[derive(Clone, Copy)]
 enum Call {
+    // At most 1,000 chats, as the web app requests them.
     List,
-    /// A hundred chats behind so many newer ones.
+    /// A page of 100 chats after this many newer ones.
     Older(usize),
     Marks,
     Open,
-    /// What is searched, and which page of what was found.
+    /// A search: its description, the query, and the page of the results.
     Search(&'static str, fn() -> String, usize),
 }
 
@@ -114,6 +117,7 @@ const CALLS_OF_THE_PAGE: &[Call] = &[
 ];
 
 impl Call {
+    /// Returns the name of the call in the table.
     fn name(self) -> String {
         match self {
             Self::List => "list (1,000 at most)".to_owned(),
@@ -127,7 +131,7 @@ impl Call {
     }
 }
 
-/// Where a call goes; `None` when so many pages are not there.
+/// Returns the path of a call; `None` if the user has too few chats or results for it.
 async fn path(person: &Person, somebody: &Somebody, call: &Call) -> Option<String> {
     let list = format!("/rest/v1/ai_chat_sessions?select=*&user_id=eq.{}&order=updated_at.desc", person.id);
     let (what, page) = match call {

@@ -1,4 +1,4 @@
-//! Streams that are asked for and read.
+//! Generation of load: streams that are requested and read.
 
 use std::time::{Duration, Instant};
 
@@ -9,72 +9,72 @@ use testkit::Person;
 
 use crate::process::Process;
 
-/// Answers of one person at a time, below the program's limit.
+/// Simultaneous turns per user, below the server's limit.
 const STREAMS_PER_PERSON: usize = 4;
 
-/// What is asked of the model in each stream.
+/// The scripted model's output in each stream.
 #[derive(Debug, Clone, Copy)]
 pub struct Words {
-    /// Words in one answer; each is one piece of the model's stream.
+    /// Number of words; each one is an event of the model's stream.
     pub count: usize,
-    /// Milliseconds between two of them.
+    /// Milliseconds between two words.
     pub pace: u64,
 }
 
 impl Words {
-    /// In the words of the model's role.
+    /// Returns the message that makes the scripted model produce this output.
     pub fn question(self) -> String {
         format!("words {} {}", self.count, self.pace)
     }
 
-    /// How long an answer takes.
+    /// Returns the duration of the output.
     pub fn life(self) -> Duration {
         Duration::from_millis(self.pace * self.count as u64)
     }
 }
 
-/// When the streams are asked for.
+/// Distribution of the requests over time.
 #[derive(Debug, Clone, Copy)]
 pub enum Arrival {
-    /// So many, all at the same moment.
+    /// All requests at the same moment.
     Burst(usize),
-    /// So many are open at any time: as one ends the next begins, spread evenly. Only those count that began when the
-    /// first ones were ending.
+    /// A constant number of open streams: when one ends, the next begins, evenly distributed. Latencies are counted
+    /// only for streams that began after the first ones had ended.
     Steady(usize),
 }
 
-/// What was measured.
+/// Results of a measurement.
 pub struct Figures {
-    /// Milliseconds, sorted.
+    /// Latencies of the first word in milliseconds, sorted.
     first_word: Vec<f64>,
-    /// Streams that were asked for.
+    /// Number of requested streams.
     pub streams: usize,
-    /// Streams that brought all words.
+    /// Number of streams that received all words.
     pub whole: usize,
-    /// Seconds.
+    /// Processor time in seconds.
     cpu: f64,
-    /// Milliseconds.
+    /// Processor time per 1,000 words, in milliseconds.
     cpu_per_1000: f64,
-    /// Megabytes.
+    /// Resident memory in the middle of the measurement, in megabytes.
     pub rss: f64,
-    /// Transactions that wrote something, where they are counted.
+    /// Number of writing transactions, if the database counts them.
     pub commits: Option<u64>,
 }
 
 impl Figures {
-    /// Milliseconds to the first word, which this share of the streams did not need longer for.
+    /// Returns the quantile `share` of the latency of the first word, in milliseconds.
     pub fn first_word(&self, share: f64) -> f64 {
         self.first_word[((self.first_word.len() - 1) as f64 * share).round() as usize]
     }
 
-    /// How many times the processor time of the other. Nothing where either is so little that the steps of the clock, of
-    /// 10 ms, make up more than a twentieth of it.
+    /// Returns the ratio of both processor times. It is empty if either is so short that the clock's resolution of 10
+    /// ms is more than 5 % of it.
     pub fn cpu_beside(&self, other: &Self) -> String {
         let is_known = self.cpu.min(other.cpu) >= 0.2;
         if is_known { format!("{:.2}x", self.cpu / other.cpu) } else { String::new() }
     }
 
-    /// Prints them.
+    /// Prints a row of the table.
     pub fn row(&self, name: &str, what: &str) {
         let (middle, late) = (self.first_word(0.5), self.first_word(0.99));
         let Self { cpu_per_1000, rss, whole, streams, .. } = self;
@@ -82,7 +82,7 @@ impl Figures {
     }
 }
 
-/// Asks, reads to the ends, and measures the process that answers.
+/// Sends the requests, reads the streams to their ends, and measures the process that serves them.
 pub async fn load(process: &Process, requests: Vec<RequestBuilder>, words: Words, arrival: Arrival) -> Figures {
     let count = requests.len();
     let (gap, unmeasured) = match arrival {
@@ -95,6 +95,7 @@ pub async fn load(process: &Process, requests: Vec<RequestBuilder>, words: Words
         tokio::time::sleep(gap * index as u32).await;
         stream(request, words.count).await
     });
+    // In the middle of the measurement, most streams are open.
     let middle = async {
         tokio::time::sleep((gap * count as u32 + words.life()) / 2).await;
         process.rss()
@@ -109,7 +110,7 @@ pub async fn load(process: &Process, requests: Vec<RequestBuilder>, words: Words
     Figures { first_word, streams: count, whole, cpu, cpu_per_1000, rss, commits }
 }
 
-/// One stream: milliseconds to the first word, and whether all words came.
+/// Reads one stream. Returns the milliseconds until the first word, and whether all words arrived.
 async fn stream(request: RequestBuilder, count: usize) -> (f64, bool) {
     let began = Instant::now();
     let Ok(mut answer) = request.send().await else { return (0.0, false) };
@@ -124,24 +125,24 @@ async fn stream(request: RequestBuilder, count: usize) -> (f64, bool) {
         if words > 0 && first.is_none() {
             first = Some(began.elapsed());
         }
-        // A word may be cut by the end of a piece.
+        // A word can be split between two chunks, so the rest of the text is kept.
         tail = tail.split_off(tail.rfind("word ").map_or(tail.len().saturating_sub(8), |at| at + 5));
     }
     (first.unwrap_or_default().as_secs_f64() * 1000.0, words == count)
 }
 
-/// Questions for the relay.
+/// Returns requests to the relay.
 pub fn for_relay(http: &reqwest::Client, relay: &Process, words: Words, count: usize) -> Vec<RequestBuilder> {
     let message = json!({ "role": "user", "content": words.question() });
     let body = json!({ "model": "scripted", "stream": true, "messages": [message] });
     (0..count).map(|_| http.post(&relay.url).json(&body)).collect()
 }
 
-/// People of the program, each of whom has their share of the streams.
+/// Users of the server, among whom the streams are divided.
 pub struct People(Vec<Person>);
 
 impl People {
-    /// As many as are needed for so many streams at a time.
+    /// Creates enough users for `open` simultaneous streams.
     pub async fn for_streams(http: &reqwest::Client, program: &Process, open: usize) -> Self {
         let mut people = Vec::new();
         for _ in 0..open.div_ceil(STREAMS_PER_PERSON) {
@@ -150,7 +151,7 @@ impl People {
         Self(people)
     }
 
-    /// Questions for the program, each in a new chat.
+    /// Returns requests to the server, each in a new chat.
     pub async fn ask(&self, question: &str, count: usize) -> Vec<RequestBuilder> {
         let mut requests = Vec::with_capacity(count);
         for (_, person) in (0..count).zip(self.0.iter().cycle()) {
@@ -159,13 +160,13 @@ impl People {
         requests
     }
 
-    /// One of them.
+    /// Returns the first user.
     pub fn first(&self) -> &Person {
         &self.0[0]
     }
 }
 
-/// A question of a person in a chat.
+/// Returns a request that sends a message of a user in a chat.
 pub fn ask(person: &Person, chat: &str, question: &str) -> RequestBuilder {
     let body = json!({ "message": question, "sessionId": chat, "tools": [] });
     person.request(Method::POST, "/functions/v1/ai-chat").header("accept", "text/event-stream").json(&body)

@@ -1,11 +1,15 @@
-//! What the program costs beside the least that would do: its answers beside a bare relay, with the same scripted model
-//! (`bench streams` is only that; `open` and `resume` are its last parts alone); its calls of tools beside the bare
-//! protocol library, with the same scripted server (`bench tools`); what a long history costs (`bench history`, with how
-//! many chats, and a folder in which the databases are kept for the next time); what several nodes cost (`bench nodes`).
+//! Benchmarks of the server against the least that could do the same:
 //!
-//! Three processes besides this one: the model server, a relay that copies its bytes, and the program itself (the
-//! binary beside this one). This process is the load, and the MCP server. Figures of one run are compared with each other and with nothing
-//! else: the machine, the load and the model are the same for both.
+//! - `bench streams` compares its streams with those of a bare relay, with the same scripted model. `bench open` and
+//!   `bench resume` run the last parts of it alone.
+//! - `bench tools` compares its tool calls with those of the bare protocol library, with the same scripted MCP
+//!   server.
+//! - `bench history [CHATS [FOLDER]]` measures a long history. The databases are left in the folder for the next run.
+//! - `bench nodes` measures two nodes on one database.
+//!
+//! Four processes run: the model server, a relay that copies its bytes, the server (the binary next to this one), and
+//! this process, which generates the load and is the MCP server. Figures can be compared within a run only, where
+//! machine, load and model are the same.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -24,14 +28,14 @@ mod tools;
 
 use tokio::runtime::Builder;
 
-/// Chats of the database with a long history.
+/// Default number of chats for `bench history`.
 const CHATS: usize = 100_000;
 
 fn main() {
     let argument = |at: usize| std::env::args().nth(at);
     let what = argument(1);
-    // The relay has threads as the program has, and MCP servers and their clients do not wait for each other. What only asks and
-    // answers, many thousand times a second, takes less of the processors with one: they are for what is measured.
+    // The relay has threads like the server, and MCP servers and clients must not wait for each other. Processes that
+    // only generate load use one thread, which leaves the processors to what is measured.
     let mut runtime = match what.as_deref() {
         Some("model" | "streams" | "open" | "resume" | "nodes") => Builder::new_current_thread(),
         _ => Builder::new_multi_thread(),
@@ -39,6 +43,7 @@ fn main() {
     runtime.enable_all().build().unwrap().block_on(measure(what.as_deref(), argument));
 }
 
+/// Runs the benchmark of a name, or streams and tools without one.
 async fn measure(what: Option<&str>, argument: impl Fn(usize) -> Option<String>) {
     match what {
         Some("model") => roles::model().await,
@@ -65,6 +70,7 @@ async fn measure(what: Option<&str>, argument: impl Fn(usize) -> Option<String>)
     }
 }
 
+/// Runs all benchmarks of streams.
 async fn streams() {
     streams::compare().await;
     open::measure().await;

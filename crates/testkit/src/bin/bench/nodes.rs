@@ -1,5 +1,5 @@
-//! What two nodes on one PostgreSQL cost: one drives all turns, the viewers of the other follow them. What the database
-//! sees is counted by the database itself.
+//! `bench nodes`: the cost of two nodes on one PostgreSQL database. One node runs all turns, and subscribers at the
+//! other node follow them. The database's own statistics count transactions.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -13,28 +13,28 @@ use testkit::{Database, Person};
 use crate::load::Words;
 use crate::process::Process;
 
-/// What an answer says.
+/// Output of each turn.
 const PACED: Words = Words { count: 200, pace: 20 };
-/// Turns of one person at a time, below the program's limit.
+/// Simultaneous turns per user, below the server's limit.
 const TURNS_PER_PERSON: usize = 4;
-/// Turns at one node, and viewers of each at the other.
+/// Number of turns at one node, and of subscribers per turn at the other node.
 const LOADS: [(usize, usize); 4] = [(100, 0), (100, 1), (500, 1), (10, 50)];
-/// After this time PostgreSQL has counted what its idle connections did.
+/// Time after which PostgreSQL's statistics include what idle connections did.
 const COUNTED: Duration = Duration::from_secs(11);
-/// Any 32 bytes: nodes share their master key.
+/// The master key that the nodes share: any 32 bytes.
 const MASTER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
-/// What the database has counted.
+/// Statistics of the database.
 #[derive(Debug, Clone, Copy)]
 struct Counts {
     transactions: f64,
     pieces: f64,
 }
 
-/// Numbers of events, and when they came.
+/// Time of arrival of each event, by its id.
 type Seen = HashMap<u64, Instant>;
 
-/// Prints the figures, where there is a PostgreSQL.
+/// Prints a table, if PostgreSQL is available.
 pub async fn measure() {
     if !testkit::databases().contains(&Database::Postgres) {
         println!("\nTEST_POSTGRES_URL names no PostgreSQL: nothing is measured of several nodes");
@@ -52,6 +52,7 @@ pub async fn measure() {
     let before = count(&database);
     let began = Instant::now();
     tokio::time::sleep(COUNTED * 2).await;
+    // Heartbeats and polling of both nodes, which each row subtracts.
     let idle = (count(&database).transactions - before.transactions) / began.elapsed().as_secs_f64();
     println!("\ntwo nodes on one PostgreSQL; {} words an answer, one every {} ms", PACED.count, PACED.pace);
     println!("two nodes at rest: {idle:.1} transactions a second\n");
@@ -65,6 +66,7 @@ pub async fn measure() {
     }
 }
 
+/// Measures one load and prints its row.
 async fn row(database: &str, driver: &Process, other: &Process, (turns, viewers): (usize, usize), idle: f64) {
     let asked = asked(driver, other, turns).await;
     tokio::time::sleep(COUNTED).await;
@@ -102,7 +104,7 @@ async fn row(database: &str, driver: &Process, other: &Process, (turns, viewers)
     );
 }
 
-/// A question in a new chat for each turn, with the request of those who look from the other node.
+/// Returns for each turn the request that starts it in a new chat, and the request that follows it at the other node.
 async fn asked(driver: &Process, other: &Process, turns: usize) -> Vec<Asked> {
     let http = testkit::http_client();
     let mut asked = Vec::new();
@@ -121,13 +123,14 @@ async fn asked(driver: &Process, other: &Process, turns: usize) -> Vec<Asked> {
     asked
 }
 
-/// A turn that is to begin.
+/// The requests of a turn.
 struct Asked {
     question: RequestBuilder,
     look: RequestBuilder,
 }
 
-/// A turn with its viewers: by how many milliseconds these were behind, and how many read all of it.
+/// Runs a turn with its subscribers. Returns their delays after the first stream in milliseconds, and how many
+/// streams were complete.
 async fn turn(asked: Asked, viewers: usize) -> (Vec<f64>, usize) {
     let answer = asked.question.send().await.unwrap();
     assert!(answer.status().is_success(), "{}", answer.status());
@@ -141,7 +144,7 @@ async fn turn(asked: Asked, viewers: usize) -> (Vec<f64>, usize) {
     (others.iter().flat_map(behind).collect(), whole)
 }
 
-/// Reads a stream; when each event came, and whether the end did.
+/// Reads a stream. Returns the times of its events, and whether it ended regularly.
 async fn read(mut answer: reqwest::Response) -> (Seen, bool) {
     let (mut seen, mut rest, mut is_whole) = (Seen::new(), String::new(), false);
     while let Ok(Some(piece)) = answer.chunk().await {
@@ -156,6 +159,7 @@ async fn read(mut answer: reqwest::Response) -> (Seen, bool) {
     (seen, is_whole)
 }
 
+/// Returns the current statistics.
 fn count(database: &str) -> Counts {
     let [transactions, pieces] = ask(
         database,
@@ -165,7 +169,7 @@ fn count(database: &str) -> Counts {
     Counts { transactions, pieces }
 }
 
-/// Bytes of the pieces of the newest turns.
+/// Returns the size of the event journal of the newest turns, in bytes.
 fn bytes(database: &str, turns: usize) -> f64 {
     let newest = format!("SELECT id FROM runs ORDER BY created_at DESC LIMIT {turns}");
     let [bytes] = ask(
@@ -175,7 +179,7 @@ fn bytes(database: &str, turns: usize) -> f64 {
     bytes
 }
 
-/// The numbers of one row.
+/// Runs a statement and returns the numbers of its only row.
 fn ask<const N: usize>(database: &str, statement: &str) -> [f64; N] {
     let done =
         Command::new("psql").args([database, "--no-psqlrc", "-At", "-F", " ", "-c", statement]).output().unwrap();

@@ -1,4 +1,4 @@
-//! What many open streams hold, and what is left when they have ended.
+//! `bench open`: memory of many open streams, and what is left after they have ended.
 
 use std::time::{Duration, Instant};
 
@@ -7,19 +7,19 @@ use testkit::Database;
 use crate::load::{Arrival, People, Words, load};
 use crate::process::Process;
 
-/// Open at the same time.
+/// Number of simultaneous streams.
 const STREAMS: usize = 5_000;
-/// A slow answer: this is about memory.
+/// A slow output, since this benchmark is about memory.
 const SLOW: Words = Words { count: 60, pace: 1_000 };
-/// What comes before, so that the program is at rest after being used and not before it.
+/// Number of streams that warm the server up, so that the memory at rest is that of a used server.
 const FEW: usize = 100;
 const QUICK: Words = Words { count: 60, pace: 20 };
-/// How long the memory has to be given back.
+/// Maximum time for memory to be released.
 const AFTER: Duration = Duration::from_mins(1);
-/// Of what was held at rest before.
+/// Ratio to the memory at rest below which memory counts as released.
 const NEAR: f64 = 1.2;
 
-/// Prints the figures.
+/// Prints a table.
 pub async fn measure() {
     let folder = tempfile::TempDir::new().unwrap();
     let model = Process::role(&["model"]);
@@ -30,7 +30,7 @@ pub async fn measure() {
     let requests = people.ask(&SLOW.question(), STREAMS).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     let before = program.rss();
-    // Code and connections that any use of it brings into memory are there then.
+    // Afterwards, code and connections that any use brings into memory are there.
     let few = people.ask(&QUICK.question(), FEW).await;
     load(&program, few, QUICK, Arrival::Burst(FEW)).await;
     tokio::time::sleep(AFTER).await;

@@ -1,4 +1,4 @@
-//! The processes that are measured.
+//! Processes under measurement.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use testkit::Database;
 
-/// A process that ends with the value.
+/// A process that is killed when the value is dropped.
 pub struct Process {
     child: Child,
-    /// Where it is.
+    /// URL or origin of the process.
     pub url: String,
-    /// The PostgreSQL database that it uses.
+    /// URL of the PostgreSQL database that the process uses.
     database: Option<String>,
 }
 
@@ -24,7 +24,7 @@ impl Drop for Process {
 }
 
 impl Process {
-    /// This program again, in another role; its first line is its address.
+    /// Starts this binary in another role. The first line of its output is its URL.
     pub fn role(arguments: &[&str]) -> Self {
         let mut child =
             Command::new(std::env::current_exe().unwrap()).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
@@ -33,7 +33,8 @@ impl Process {
         Self { child, url: line.trim().to_owned(), database: None }
     }
 
-    /// The program, with a new folder in this one, and a new database. Returns how long it took until it was ready.
+    /// Starts the server with a new data folder within `folder` and a new database. Returns the time until it was
+    /// ready, too.
     pub async fn program(model: Option<&str>, database: Database, folder: &TempDir) -> (Self, Duration) {
         let own = TempDir::new_in(folder.path()).unwrap();
         let url = database.create(&own);
@@ -41,7 +42,7 @@ impl Process {
         Self::node(model, database, &url, folder, &[]).await
     }
 
-    /// The program on a database that there is, with a new folder in this one, and more settings.
+    /// Starts the server on an existing database, with a new data folder within `folder` and additional settings.
     pub async fn node(
         model: Option<&str>,
         database: Database,
@@ -49,12 +50,12 @@ impl Process {
         folder: &TempDir,
         settings: &[(&str, &str)],
     ) -> (Self, Duration) {
-        // The outer folder removes it, when the program is gone.
+        // Removed together with the outer folder, after the server has stopped.
         let own = TempDir::new_in(folder.path()).unwrap().keep();
         Self::start(model, database, url, &own, settings).await
     }
 
-    /// The program on a database and a data folder that there are.
+    /// Starts the server on an existing database and data folder.
     pub async fn start(
         model: Option<&str>,
         database: Database,
@@ -62,6 +63,7 @@ impl Process {
         folder: &Path,
         settings: &[(&str, &str)],
     ) -> (Self, Duration) {
+        // The port is free again when the listener is dropped here.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let binary = std::env::current_exe().unwrap().with_file_name("ai-chat-mcp");
         let mut command = Command::new(binary);
@@ -71,7 +73,7 @@ impl Process {
             .env("DATABASE_URL", url)
             .env("CHAT_LOCAL_MODEL", "off")
             .env("CHAT_RATE_LIMITS", "off")
-            // More than are open at a time in the largest row.
+            // More than the number of simultaneous turns in any benchmark.
             .env("CHAT_MAX_RUNS", "6000")
             .env("RUST_LOG", "error")
             .envs(settings.iter().copied());
@@ -89,16 +91,17 @@ impl Process {
         (process, began.elapsed())
     }
 
-    /// Seconds of processor time so far.
+    /// Returns the processor time so far, in seconds.
     pub fn cpu(&self) -> f64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
         let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
         let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
-        // USER_HZ is 100 on every Linux.
+        // USER_HZ is 100 on all Linux systems.
         ticks as f64 / 100.0
     }
 
-    /// Transactions so far that wrote something, of the whole database server; only PostgreSQL counts them.
+    /// Returns the number of writing transactions of the whole database server; `None` for SQLite, which does not
+    /// count them.
     pub fn commits(&self) -> Option<u64> {
         let count = "SELECT txid_snapshot_xmax(txid_current_snapshot())";
         let arguments = [self.database.as_deref()?, "--no-psqlrc", "--tuples-only", "--no-align", "-c", count];
@@ -106,7 +109,7 @@ impl Process {
         Some(String::from_utf8_lossy(&told.stdout).trim().parse().unwrap())
     }
 
-    /// Megabytes in memory.
+    /// Returns the resident memory, in megabytes.
     pub fn rss(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();

@@ -1,4 +1,4 @@
-//! What it takes to come back to an answer that is being written.
+//! `bench resume`: the time to resume the stream of a running turn.
 
 use std::time::Instant;
 
@@ -8,12 +8,12 @@ use testkit::Database;
 use crate::load::{People, ask};
 use crate::process::Process;
 
-/// Words said so far, of five letters each: 50 kB.
+/// Number of words generated before; with five characters each, they are 50 kB.
 const WORDS: usize = 10_000;
-/// Times that the page comes back.
+/// Number of times that the stream is resumed.
 const TIMES: usize = 50;
 
-/// Prints the figures.
+/// Prints the times.
 pub async fn measure() {
     let folder = tempfile::TempDir::new().unwrap();
     let model = Process::role(&["model"]);
@@ -36,7 +36,7 @@ pub async fn measure() {
     println!("\ncoming back to an answer of {} kB: {middle:.1} ms, at most {most:.1} ms", WORDS * 5 / 1000);
 }
 
-/// Reads until all of the answer so far has come.
+/// Reads until all of the text so far has arrived.
 async fn read(answer: &mut reqwest::Response) {
     let mut text = String::new();
     while text.matches("word").count() + CUT < WORDS {
@@ -45,5 +45,5 @@ async fn read(answer: &mut reqwest::Response) {
     }
 }
 
-/// Words that stand in two pieces at most.
+/// Number of words that may be split between chunks and are therefore not counted.
 const CUT: usize = 200;

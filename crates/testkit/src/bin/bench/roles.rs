@@ -1,4 +1,4 @@
-//! What this program is in its other processes.
+//! Roles of this binary in its other processes.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::response::IntoResponse;
 use testkit::{ScriptedModel, Step};
 
-/// The model server: says its address, then what each question wants of it, for ever.
+/// Runs the model server. It prints its URL and then serves what each message requests.
 pub async fn model() {
     let model = ScriptedModel::start([]).await;
     model.answer_by(|request| {
@@ -17,7 +17,8 @@ pub async fn model() {
     std::future::pending::<()>().await;
 }
 
-/// A question is `words COUNT MILLISECONDS` or `hang COUNT`: so many words, so far apart, or at once and no end.
+/// Parses a message: `words COUNT MILLISECONDS` for paced words, or `hang COUNT` for words at once in a stream that
+/// does not end.
 fn answer(question: &str) -> Step {
     let mut words = question.split(' ');
     let kind = words.next();
@@ -29,7 +30,7 @@ fn answer(question: &str) -> Step {
     }
 }
 
-/// The relay: the least that anything between a page and a model can do. Takes what the model takes.
+/// Runs the relay, the least that anything between a web app and a model can do. It takes the model's requests.
 pub async fn relay(model: String) {
     let http = testkit::http_client();
     let handler = move |body: axum::body::Bytes| {
@@ -41,7 +42,7 @@ pub async fn relay(model: String) {
         }
     };
     let routes = axum::Router::new().route("/", axum::routing::post(handler));
-    // As many may come at the same moment as to the program.
+    // The server's own listener, with the same queue.
     let listener = server::http::listen(([127, 0, 0, 1], 0).into()).unwrap();
     println!("http://{}", listener.local_addr().unwrap());
     axum::serve(axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true))), routes)

@@ -1,4 +1,4 @@
-//! Answers of the program beside those of a bare relay.
+//! `bench streams`: streams of the server compared with those of a bare relay.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use testkit::{Database, databases};
 use crate::load::{Arrival, Figures, People, Words, for_relay, load};
 use crate::process::Process;
 
-/// As fast as a quick model writes.
+/// Words at the speed of a fast model.
 const PACED: Words = Words { count: 200, pace: 20 };
-/// As fast as it can be read.
+/// Words as fast as they can be read.
 const AT_ONCE: Words = Words { count: 2_000, pace: 0 };
-/// Streams, and when they are asked for.
+/// Distributions of the requests, with the number of streams.
 const ARRIVALS: [Arrival; 6] = [
     Arrival::Burst(1),
     Arrival::Steady(100),
@@ -20,12 +20,12 @@ const ARRIVALS: [Arrival; 6] = [
     Arrival::Burst(500),
     Arrival::Burst(2_000),
 ];
-/// Streams of answers that come as fast as they can be read.
+/// Distribution of the unpaced streams.
 const UNPACED: Arrival = Arrival::Burst(100);
-/// How many streams follow each other where a number of them is kept open.
+/// Number of streams that follow each other when a number of them is kept open.
 const LIVES: usize = 3;
 
-/// Prints all of it.
+/// Prints all tables.
 pub async fn compare() {
     let folder = tempfile::TempDir::new().unwrap();
     idle(&folder).await;
@@ -52,7 +52,7 @@ pub async fn compare() {
     }
 }
 
-/// What is measured, one after the other.
+/// The relay and the server, which are measured one after the other.
 struct Both<'a> {
     http: reqwest::Client,
     relay: &'a Process,
@@ -60,7 +60,7 @@ struct Both<'a> {
 }
 
 impl Both<'_> {
-    /// Prints three rows and returns the figures of the program.
+    /// Measures both, prints three rows, and returns the results of the server.
     async fn measure(&self, words: Words, arrival: Arrival) -> Figures {
         let (open, count) = match arrival {
             Arrival::Burst(count) => (count, count),
@@ -87,7 +87,7 @@ impl Both<'_> {
     }
 }
 
-/// Start and rest, without a model.
+/// Measures the time to start and the memory at rest, without a model.
 async fn idle(folder: &tempfile::TempDir) {
     let mut starts = Vec::new();
     let mut rss = 0.0;

@@ -1,4 +1,5 @@
-//! Calls of tools, connections and long lists: the program beside the bare protocol library, on the same server.
+//! `bench tools`: tool calls, connections and long tool lists of the server, compared with the bare protocol library
+//! on the same MCP server.
 
 use std::process::Command;
 use std::time::Instant;
@@ -10,18 +11,19 @@ use testkit::{Database, Person, ScriptedMcp, ScriptedModel, Step};
 
 use crate::process::Process;
 
-/// Calls of one row, one after the other.
+/// Number of consecutive calls.
 const CALLS: usize = 1000;
-/// Turns in which the model calls the tool once.
+/// Number of turns in which the model calls the tool once.
 const TURNS: usize = 200;
-/// People, and connections of each.
+/// Number of users, and of connections per user.
 const PEOPLE: usize = 50;
 const EACH: usize = 4;
-/// Tools of an ordinary server.
+/// Number of tools of an ordinary server.
 const FEW: usize = 10;
-/// Tools of the server with many.
+/// Number of tools of a very large server.
 const MANY: usize = 10_000;
 
+/// Prints all tables.
 pub async fn compare() {
     let folder = tempfile::TempDir::new().unwrap();
     let model = ScriptedModel::start([]).await;
@@ -39,7 +41,7 @@ struct Bench {
     model: ScriptedModel,
 }
 
-/// A tool as real ones are: some words, and a schema with a few arguments.
+/// Returns a realistic tool: a short description and a schema with a few arguments.
 fn tool(number: usize) -> Value {
     let argument =
         |name: &str| json!({ "type": "string", "description": format!("The {name} to look for, as it is written.") });
@@ -49,7 +51,7 @@ fn tool(number: usize) -> Value {
     })
 }
 
-/// What the bare library needs, in a process of its own.
+/// Measures the bare library in a process of its own.
 async fn bare(url: &str, calls: usize, connections: usize) -> Value {
     let program = std::env::current_exe().unwrap().with_file_name("examples").join("bare");
     let (url, numbers) = (url.to_owned(), [calls, connections].map(|number| number.to_string()));
@@ -59,7 +61,7 @@ async fn bare(url: &str, calls: usize, connections: usize) -> Value {
     serde_json::from_slice(&done.stdout).unwrap()
 }
 
-/// Milliseconds, sorted.
+/// Times in milliseconds, sorted.
 struct Times(Vec<f64>);
 
 impl Times {
@@ -69,15 +71,18 @@ impl Times {
         Self(times)
     }
 
+    /// Returns a quantile.
     fn at(&self, share: f64) -> f64 {
         self.0[((self.0.len() - 1) as f64 * share).round() as usize]
     }
 
+    /// Prints a row with median and 99th percentile.
     fn row(&self, name: &str) {
         println!("| {name} | {:.2} | {:.2} |", self.at(0.5), self.at(0.99));
     }
 }
 
+/// Returns the milliseconds since `began`.
 fn since(began: Instant) -> f64 {
     began.elapsed().as_secs_f64() * 1000.0
 }
@@ -87,7 +92,7 @@ impl Bench {
         Person::sign_up_at(&self.program.url, &self.http).await
     }
 
-    /// Stores a connection with the tools that were found, and gives its id.
+    /// Stores a connection with its tools and returns its id.
     async fn connect(&self, who: &Person, name: &str, url: &str, tools: Value) -> Value {
         who.connect(name, url, tools).await["id"].clone()
     }
@@ -100,7 +105,7 @@ impl Bench {
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// Has the server of a connection asked, and gives what is known then.
+    /// Reconnects a connection and returns its state.
     async fn refresh(&self, who: &Person, id: &Value) -> Value {
         let path = format!("/api/connections/{}/refresh", id.as_str().unwrap());
         let view = self.json(who, Method::POST, &path, &json!({})).await;
@@ -108,6 +113,7 @@ impl Bench {
         view
     }
 
+    /// Makes a manual tool call and returns its duration.
     async fn run(&self, who: &Person, server: &str) -> f64 {
         let body = json!({ "serverName": server, "name": "tool-0", "arguments": {} });
         let began = Instant::now();
@@ -115,7 +121,8 @@ impl Bench {
         since(began)
     }
 
-    /// A call by hand is a request to the program, so that the same request without a call is what it would take anyway.
+    /// Measures manual tool calls. Each is an HTTP request as well, so the time of a request without a tool call is
+    /// measured for comparison.
     async fn calls(&self) {
         let server = ScriptedMcp::start((0..FEW).map(tool)).await;
         let who = self.person().await;
@@ -144,7 +151,7 @@ impl Bench {
         println!("| *of that, beside the request* | {:+.2} | |", ours.at(0.5) - library.at(0.5) - empty.at(0.5));
     }
 
-    /// Turns with a call, in new chats; what the server is asked beside the call is counted.
+    /// Measures turns with a tool call in new chats, and counts the additional requests to the MCP server.
     async fn turns(&self) {
         let server = ScriptedMcp::start((0..FEW).map(tool)).await;
         let who = self.person().await;
@@ -185,10 +192,12 @@ impl Bench {
         );
     }
 
+    /// Runs a turn with the tool and returns its duration.
     async fn turn(&self, who: &Person) -> f64 {
         self.ask(who, json!([{ "name": "tool-0", "serverName": "one" }])).await
     }
 
+    /// Runs a turn with these tools and returns its duration.
     async fn ask(&self, who: &Person, tools: Value) -> f64 {
         let chat = who.new_chat().await;
         let question = json!({ "message": "Look it up", "sessionId": chat, "tools": tools });
@@ -198,6 +207,7 @@ impl Bench {
         since(began)
     }
 
+    /// Measures memory and latency of many connections.
     async fn connections(&self) {
         let server = ScriptedMcp::start((0..FEW).map(tool)).await;
         let held = bare(&server.url, 1, PEOPLE * EACH).await["heldKb"].as_f64().unwrap() / (PEOPLE * EACH) as f64;
@@ -205,7 +215,8 @@ impl Bench {
         for _ in 0..PEOPLE {
             people.push(self.person().await);
         }
-        // The passwords took memory that is given back.
+        // The connections are first stored with an address that does not respond: hashing the passwords of sign-ups
+        // took memory, which is released meanwhile.
         let mut rows = Vec::new();
         for who in &people {
             for number in 0..EACH {
@@ -240,6 +251,7 @@ impl Bench {
         );
     }
 
+    /// Measures a server with very many tools.
     async fn many_tools(&self) {
         let server = ScriptedMcp::start((0..MANY).map(tool)).await;
         let library = bare(&server.url, 1, 0).await;

@@ -1,4 +1,4 @@
-//! A person who goes on asking, whatever happens to the program.
+//! A user who keeps sending messages, whatever happens to the server.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,21 +15,21 @@ use crate::program::Life;
 use crate::tools::Servers;
 use crate::witness::Asked;
 
-/// What the turns of somebody came to.
+/// Results of the turns of one or more users.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Answers, by how they ended.
+    /// Number of answers, by status.
     pub ended: std::collections::BTreeMap<String, usize>,
-    /// What else happened, by what it was.
+    /// Number of other events, by kind.
     pub done: std::collections::BTreeMap<&'static str, usize>,
-    /// Answers that went on after a kill.
+    /// Number of streams that were resumed after a kill.
     pub resumed: usize,
-    /// What was wrong.
+    /// Violated invariants.
     pub faults: Vec<String>,
 }
 
 impl Tally {
-    /// Adds those of somebody else.
+    /// Adds the results of another user.
     pub fn add(&mut self, other: &Self) {
         for (word, count) in &other.ended {
             *self.ended.entry(word.clone()).or_default() += count;
@@ -41,20 +41,20 @@ impl Tally {
         self.faults.extend(other.faults.iter().cloned());
     }
 
-    /// Something is wrong. It is told at once: a run may take hours.
+    /// Records a violation. It is printed at once, since a run can take hours.
     #[expect(clippy::print_stdout, reason = "the harness prints what it found")]
     pub fn fault(&mut self, fault: String) {
         println!("FAULT {fault}");
         self.faults.push(fault);
     }
 
-    /// Counts something.
+    /// Counts an event.
     pub fn count(&mut self, what: &'static str) {
         *self.done.entry(what).or_default() += 1;
     }
 }
 
-/// Somebody.
+/// A user and their knowledge of the current chat.
 pub struct Actor<'a> {
     pub(crate) person: Person,
     pub(crate) tools: Value,
@@ -63,14 +63,14 @@ pub struct Actor<'a> {
     life: watch::Receiver<Life>,
     pub(crate) dice: fastrand::Rng,
     next_turn: u64,
-    /// By turn: the newest attempt at its answer.
+    /// The newest attempt at the answer of each turn.
     tries: HashMap<u64, u64>,
     pub(crate) chat: Chat,
     pub(crate) tally: Tally,
 }
 
 impl<'a> Actor<'a> {
-    /// Somebody whose turns have the numbers from `first` on.
+    /// Creates a user whose turns have ids after `first`.
     pub fn new(
         (person, tools): (Person, Value),
         servers: &'a Servers,
@@ -93,7 +93,7 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// Asks until the program is left alone, and ends the last turn. Returns what it came to.
+    /// Acts until the server is no longer killed, and finishes the last turn. Returns the results.
     pub async fn live(mut self) -> Tally {
         while !self.life.borrow().calm {
             if self.chat.id.is_empty() || self.dice.u8(0..6) == 0 {
@@ -107,22 +107,23 @@ impl<'a> Actor<'a> {
         self.tally
     }
 
+    /// Starts a new chat, whose id is chosen here so that the request can be repeated.
     async fn begin_chat(&mut self) {
         let id = domain::ids::fresh().to_string();
         let row = json!({ "id": id, "user_id": self.person.id, "title": "New Chat" });
-        // A conflict says that the row of a try without an answer is there.
+        // A conflict means that an earlier attempt, whose response was lost, had succeeded.
         self.steadily(|person| person.request(Method::POST, "/rest/v1/ai_chat_sessions").json(&row)).await;
         self.chat = Chat { id, ..Chat::default() };
         self.tries.clear();
     }
 
-    /// Something that was never asked.
+    /// Returns a plan that was never sent before.
     pub fn fresh_plan(&mut self) -> Plan {
         self.next_turn += 1;
         Plan::random(self.next_turn, &mut self.dice)
     }
 
-    /// What the person does next.
+    /// Chooses the next action.
     fn wish(&mut self) -> Wish {
         let ends = self.chat.present.len().checked_sub(1);
         let broke_off = ends.filter(|at| {
@@ -149,6 +150,7 @@ impl<'a> Actor<'a> {
         .unwrap_or_else(|| Wish::Ask(self.fresh_plan()))
     }
 
+    /// Returns the action to regenerate an answer.
     fn again(&mut self, at: usize) -> Option<Wish> {
         let plan = self.plan_at(at)?;
         let attempt = self.tries.entry(plan.turn).or_default();
@@ -156,18 +158,21 @@ impl<'a> Actor<'a> {
         Some(Wish::Again(self.chat.present[at].clone(), plan, *attempt))
     }
 
+    /// Returns the action to continue an interrupted answer.
     fn go_on(&self, at: usize) -> Option<Wish> {
         let (plan, attempt) = (self.plan_at(at)?, self.chat.present(at)?.attempt);
-        // What was said to its end cannot go on.
+        // A complete answer cannot be continued.
         let is_whole = self.rest_of(&plan, attempt, at).words.is_empty();
         (!is_whole).then(|| Wish::GoOn(self.chat.present[at].clone(), plan, attempt))
     }
 
+    /// Returns the plan of the message that an answer belongs to.
     fn plan_at(&self, at: usize) -> Option<Plan> {
         let question = self.chat.present(self.chat.question_of(at)?)?;
         Plan::read(question.row["content"].as_str()?)
     }
 
+    /// Runs an episode: sends a message, follows the chat until it is at rest, and checks the result.
     async fn episode(&mut self) {
         let wish = self.wish();
         let (plan, attempt) = wish.plan();
@@ -205,7 +210,7 @@ impl<'a> Actor<'a> {
         self.judge(episode).await;
     }
 
-    /// Looks at another branch of the chat, if it has one.
+    /// Switches to another branch of the chat, if there is one.
     async fn switch_branch(&mut self) {
         let aside = self.chat.aside();
         let Some(to) = self.dice.choice(aside) else { return };
@@ -215,7 +220,7 @@ impl<'a> Actor<'a> {
         self.look_at_branch(&to).await;
     }
 
-    /// Sends until it is answered; the body of the answer.
+    /// Repeats a request until there is a response, and returns its body.
     pub async fn steadily(&mut self, request: impl Fn(&Person) -> reqwest::RequestBuilder) -> Option<String> {
         loop {
             self.wait_until_up().await;
@@ -231,19 +236,19 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// So many kills are over.
+    /// Returns the number of kills so far.
     pub fn kills(&self) -> usize {
         self.life.borrow().kills.len()
     }
 
-    /// The kills after the first so many.
+    /// Returns the times of the kills after the first ones.
     pub fn kills_after(&self, first: usize) -> Vec<std::time::Instant> {
         self.life.borrow().kills[first..].to_vec()
     }
 
-    /// Waits while there is nobody to ask.
+    /// Waits until the server runs.
     pub async fn wait_until_up(&mut self) {
-        // The program is killed by the one who holds the sender, which outlives everybody who asks.
+        // The sender belongs to the task that kills the server, which outlives all users.
         drop(self.life.wait_for(|life| life.up).await);
         tokio::time::sleep(Duration::from_millis(2)).await;
     }

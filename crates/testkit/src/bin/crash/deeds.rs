@@ -1,4 +1,4 @@
-//! What a person does while an answer is being written.
+//! Actions of a user during a turn.
 
 use std::time::{Duration, Instant};
 
@@ -11,18 +11,18 @@ use crate::plan::Plan;
 use crate::verdict::Said;
 use crate::witness::{Asked, Kind, Waiting};
 
-/// The most time that a person mostly thinks about a question, in milliseconds.
+/// Maximum usual delay before a user responds to an interaction, in milliseconds.
 const THOUGHT: u64 = 600;
-/// The same where the question is left open: longer than the program lives, mostly.
+/// Maximum delay when the interaction is left open, in milliseconds. It is mostly longer than the server lives.
 const LEFT_OPEN: u64 = 2_500;
-/// After which time something is said again whose answer was lost.
+/// Delay before an action whose response was lost is repeated.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// What came of a request: nothing when its answer was lost.
+/// Status and body of a response; `None` if it was lost.
 type Answered = Option<(StatusCode, Value)>;
 
 impl Actor<'_> {
-    /// Makes up what the person does beside waiting for the answer.
+    /// Plans the user's actions during the turn.
     pub fn make_plans(&mut self, episode: &mut Episode) {
         if self.dice.u8(0..8) == 0 {
             episode.plan(self.in_time(400), Deed::Stop);
@@ -35,11 +35,12 @@ impl Actor<'_> {
         }
     }
 
+    /// Returns a random time within the next milliseconds.
     fn in_time(&mut self, most: u64) -> Instant {
         Instant::now() + Duration::from_millis(self.dice.u64(0..most))
     }
 
-    /// Makes up an answer to a question, if it is not answered yet.
+    /// Plans the response to an interaction, unless there is one already.
     pub fn think_about(&mut self, waiting: Waiting, episode: &mut Episode) {
         let first = episode.asked.entry(waiting.token.clone()).or_insert_with(|| waiting.id.clone());
         if *first != waiting.id {
@@ -55,7 +56,7 @@ impl Actor<'_> {
         episode.plan(self.in_time(most), Deed::Answer(waiting, said));
     }
 
-    /// Does it. What was lost on its way is done again, if that is safe.
+    /// Runs an action. It is repeated if its response was lost and a repetition is safe.
     pub async fn act(&mut self, deed: Deed, episode: &mut Episode) {
         let again = match &deed {
             Deed::Stop => {
@@ -81,8 +82,9 @@ impl Actor<'_> {
         }
     }
 
+    /// Responds to an interaction. Returns whether the response was lost.
     async fn answer(&mut self, waiting: &Waiting, said: Said, episode: &mut Episode) -> bool {
-        // What was said first may have been taken, although the answer to it was lost.
+        // An earlier response can have been accepted although the reply was lost.
         let Waiting { id, token, kind } = waiting;
         let before = episode.said.insert(token.clone(), said);
         let (path, body, field) = match kind {
@@ -105,13 +107,14 @@ impl Actor<'_> {
                 }
                 episode.said.insert(token.clone(), Said { yes, asked: Asked::Surely, ..said });
             }
-            // The run has ended, or its server does not hold the call open any more.
+            // The turn has ended, or the MCP server has closed the call.
             None if status == StatusCode::CONFLICT || status == StatusCode::NOT_FOUND => {}
             None => episode.faults.push(format!("the answer to {waiting:?} was refused: {status} {held}")),
         }
         false
     }
 
+    /// Queues a message, and perhaps plans a change of it.
     async fn queue(&mut self, plan: Plan, episode: &mut Episode) {
         let body = json!({ "message": plan.question(), "sessionId": self.chat.id, "tools": self.tools });
         let answered = self.send(Method::POST, "queue", &body).await;
@@ -138,6 +141,7 @@ impl Actor<'_> {
         episode.queued.push(Queued { plan, id, reworded: None, removed: None });
     }
 
+    /// Changes a queued message. Returns whether the response was lost.
     async fn reword(&mut self, index: usize, plan: &Plan, episode: &mut Episode) -> bool {
         let queued = &mut episode.queued[index];
         let has_tried = queued.reworded.is_some();
@@ -146,7 +150,7 @@ impl Actor<'_> {
         match self.send(Method::PATCH, &path, &json!({ "message": plan.question() })).await {
             None => return true,
             Some((StatusCode::NO_CONTENT, _)) => queued.reworded = Some((plan.clone(), Asked::Surely)),
-            // It was sent before, perhaps with these words.
+            // The message was sent before, perhaps with the new text.
             Some((StatusCode::NOT_FOUND, _)) if has_tried => {}
             Some((StatusCode::NOT_FOUND, _)) => queued.reworded = None,
             Some((status, answer)) => episode.faults.push(format!("other words were refused: {status} {answer}")),
@@ -154,6 +158,7 @@ impl Actor<'_> {
         false
     }
 
+    /// Removes a queued message. Returns whether the response was lost.
     async fn remove(&mut self, index: usize, episode: &mut Episode) -> bool {
         let queued = &mut episode.queued[index];
         let has_tried = queued.removed.is_some();
@@ -169,7 +174,7 @@ impl Actor<'_> {
         false
     }
 
-    /// Asks for something of the chat.
+    /// Sends a request about the current chat.
     pub async fn send(&self, method: Method, path: &str, body: &Value) -> Answered {
         let path = format!("/api/sessions/{}/{path}", self.chat.id);
         let answer = self.person.request(method, &path).json(body).send().await.ok()?;

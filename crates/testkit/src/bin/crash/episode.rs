@@ -1,5 +1,5 @@
-//! What a person does from one rest of a chat to the next: something is asked, and meanwhile questions are answered and
-//! other messages wait for their turns.
+//! Actions of a user between two states of rest of a chat: a message is sent, and while its turn runs, interactions
+//! are answered and further messages are queued.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -9,21 +9,21 @@ use crate::plan::Plan;
 use crate::verdict::Said;
 use crate::witness::{Asked, Waiting};
 
-/// What a person begins with.
+/// Action that begins an episode.
 #[derive(Debug, Clone)]
 pub enum Wish {
-    /// Something new, at the end.
+    /// A new message at the end.
     Ask(Plan),
-    /// Other words in the place of a message.
+    /// Another text in place of a message.
     Edit(String, Plan),
-    /// Another answer in the place of one; the number of the attempt.
+    /// Another answer in place of one, with the number of the attempt.
     Again(String, Plan, u64),
-    /// The rest of the last answer, which broke off; the number of its attempt.
+    /// The rest of the last, interrupted answer, with the number of its attempt.
     GoOn(String, Plan, u64),
 }
 
 impl Wish {
-    /// The plan that is to be answered, and the number of the attempt.
+    /// Returns the plan to be answered, and the number of the attempt.
     pub fn plan(&self) -> (&Plan, u64) {
         match self {
             Self::Ask(plan) | Self::Edit(_, plan) => (plan, 0),
@@ -32,45 +32,45 @@ impl Wish {
     }
 }
 
-/// Something that the person is going to do.
+/// An action during an episode.
 #[derive(Debug, Clone)]
 pub enum Deed {
-    /// Answers a question.
+    /// Responds to an interaction.
     Answer(Waiting, Said),
-    /// Ends what is being written.
+    /// Stops the turn.
     Stop,
-    /// Says something that waits.
+    /// Queues a message.
     Queue(Plan),
-    /// Changes the words of what waits; its place in [`Episode::queued`].
+    /// Changes the text of a queued message, given by its index in [`Episode::queued`].
     Reword(usize, Plan),
-    /// Takes back what waits.
+    /// Removes a queued message.
     Remove(usize),
-    /// Sends what waits before all others, and ends what is being written.
+    /// Interrupts the turn and sends a queued message before all others.
     SendNow(usize),
 }
 
 impl Deed {
-    /// Whether it makes no sense when nothing is being written any more.
+    /// Returns whether the action is useless when no turn runs.
     pub fn needs_answer(&self) -> bool {
         matches!(self, Self::Answer(..) | Self::Stop)
     }
 }
 
-/// A message that waited, or may have.
+/// A message that was queued, or may have been.
 #[derive(Debug)]
 pub struct Queued {
-    /// Its words.
+    /// Plan of the original text.
     pub plan: Plan,
-    /// Its id, if the server has told it.
+    /// Id of the message, if the server's response arrived.
     pub id: Option<String>,
-    /// Other words that were to stand in the place of the first ones.
+    /// Plan of the changed text.
     pub reworded: Option<(Plan, Asked)>,
-    /// Whether it was taken back.
+    /// Whether removal was requested, and whether it was confirmed.
     pub removed: Option<Asked>,
 }
 
 impl Queued {
-    /// Something in the queue was changed, unless it had been sent before.
+    /// Describes the message in reports of violations.
     pub fn describe(&self) -> String {
         let words = |plan: &Plan| format!("turn {}", plan.turn);
         let reworded = self.reworded.as_ref().map(|(plan, asked)| (words(plan), *asked));
@@ -83,37 +83,37 @@ impl Queued {
     }
 }
 
-/// Everything between two rests.
+/// Everything that happened between two states of rest.
 #[derive(Debug)]
 pub struct Episode {
-    /// What it began with.
+    /// The first action.
     pub wish: Wish,
-    /// Whether that was taken.
+    /// Whether the first action was accepted.
     pub taken: Option<Asked>,
-    /// So many kills were over when it began.
+    /// Number of kills before it began.
     pub kills: usize,
-    /// So many were over when something was told last.
+    /// Number of kills before the last event arrived.
     pub ended_after: usize,
-    /// What was told.
+    /// Received events.
     pub heard: Heard,
-    /// By token: what the person said to its question.
+    /// The user's responses to interactions, by token.
     pub said: HashMap<String, Said>,
-    /// By token: the id of its question.
+    /// Ids of the interactions, by token.
     pub asked: HashMap<String, String>,
-    /// How often an answer was to be stopped.
+    /// Number of requested stops.
     pub stops: usize,
-    /// What waited.
+    /// Queued messages.
     pub queued: Vec<Queued>,
-    /// Whether something was sent out of its order.
+    /// Whether a queued message was sent before its predecessors.
     pub is_out_of_order: bool,
-    /// What the person is going to do, and when.
+    /// Planned actions with their times, the next one first.
     pub deeds: Vec<(Instant, Deed)>,
-    /// What was wrong.
+    /// Violations found so far.
     pub faults: Vec<String>,
 }
 
 impl Episode {
-    /// One that begins after so many kills.
+    /// Creates an episode that begins after this number of kills.
     pub fn new(wish: Wish, kills: usize) -> Self {
         Self {
             wish,
@@ -131,7 +131,7 @@ impl Episode {
         }
     }
 
-    /// Does something at a time.
+    /// Plans an action.
     pub fn plan(&mut self, at: Instant, deed: Deed) {
         self.deeds.push((at, deed));
         self.deeds.sort_by_key(|(at, _)| *at);

@@ -1,4 +1,4 @@
-//! How a person follows a chat until it rests: nothing is written in it and nothing waits.
+//! Following a chat until it is at rest: no turn runs and no message is queued.
 
 use std::time::{Duration, Instant};
 
@@ -9,19 +9,20 @@ use crate::actor::Actor;
 use crate::episode::Episode;
 use crate::heard::{Heard, look_too};
 
-/// How long nothing may happen while the program is left alone.
+/// Maximum time without an event while the server is not killed.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long what waits may take to be sent by itself before the person sends it by hand.
+/// Time after which a queued message that was not sent automatically is sent manually.
 const LULL: Duration = Duration::from_millis(150);
-/// Between two looks.
+/// Interval of polling.
 const LOOK: Duration = Duration::from_millis(10);
 
 impl Actor<'_> {
-    /// Follows one answer after the other, beginning with a stream, if there is one.
+    /// Follows one turn after the other, beginning with `stream` if there is one.
     pub async fn follow_to_rest(&mut self, mut stream: Option<Response>, episode: &mut Episode) {
         let mut quiet_since = Instant::now();
         loop {
             if let Some(answer) = stream.take() {
+                // A second subscriber follows from the beginning: both must receive the same.
                 let mut second = Heard::default();
                 second.begin_stream(self.kills() - episode.kills);
                 let path = format!("/api/sessions/{}/stream", self.chat.id);
@@ -53,7 +54,7 @@ impl Actor<'_> {
                     }
                     stream = Some(answer);
                 }
-                // What was being told goes on no more; something else may.
+                // The followed turn has ended; another one may have started.
                 StatusCode::NO_CONTENT if episode.heard.open().is_some() => episode.heard.let_go(),
                 StatusCode::NO_CONTENT => {
                     if self.rests(quiet_since, episode).await {
@@ -68,7 +69,8 @@ impl Actor<'_> {
         }
     }
 
-    /// Whether nothing goes on and nothing waits. What waits and is not sent by itself is sent by hand.
+    /// Returns whether no turn runs and no message is queued. A queued message that is not sent automatically is sent
+    /// manually.
     async fn rests(&mut self, quiet_since: Instant, episode: &mut Episode) -> bool {
         episode.deeds.retain(|(_, deed)| !deed.needs_answer());
         if let Some((_, deed)) = episode.deeds.pop() {
@@ -80,7 +82,7 @@ impl Actor<'_> {
         }
         let Some((StatusCode::OK, queue)) = self.send(Method::GET, "queue", &json!({})).await else { return false };
         let Some(next) = queue["messages"][0]["id"].as_str() else {
-            // What was taken out of the queue meanwhile is being answered now.
+            // The message that left the queue in the meantime is being answered now.
             let path = format!("/api/sessions/{}/stream", self.chat.id);
             let stream = self.person.request(Method::GET, &path).send().await;
             return stream.is_ok_and(|answer| answer.status() == StatusCode::NO_CONTENT);
@@ -91,17 +93,18 @@ impl Actor<'_> {
             tokio::time::sleep(LOOK).await;
             return false;
         }
-        // An answer that began by itself can be stopped before anything is heard of it. Then the message waits rightly.
+        // A turn that started automatically can be stopped before the client receives any event of it. Then the
+        // message is rightly still queued.
         if goes_by_itself && self.last_status().await.as_deref() == Some("done") {
             episode.faults.push(format!("lost: {next} waits, although the answer before it is done"));
         }
-        // What began by itself meanwhile gives way to it.
+        // A turn that started automatically in the meantime is interrupted by it.
         episode.stops += 1;
         self.send(Method::POST, &format!("queue/{next}/send"), &json!({})).await;
         false
     }
 
-    /// Returns the status of the newest message of the chat, as it is stored.
+    /// Returns the stored status of the newest message of the chat.
     async fn last_status(&mut self) -> Option<String> {
         let id = &self.chat.id;
         let path = format!("/rest/v1/ai_chat_messages?select=status&session_id=eq.{id}&order=created_at.desc&limit=1");
@@ -110,7 +113,7 @@ impl Actor<'_> {
         rows[0]["status"].as_str().map(str::to_owned)
     }
 
-    /// Reads a stream to its end, and does meanwhile what is to be done.
+    /// Reads a stream to its end, and runs planned actions meanwhile.
     async fn follow(&mut self, mut answer: Response, episode: &mut Episode) {
         for waiting in episode.heard.waiting() {
             self.think_about(waiting, episode);
@@ -126,7 +129,7 @@ impl Actor<'_> {
                         self.think_about(waiting, episode);
                     }
                     episode.ended_after = self.kills();
-                    // A stream that only says that it is still there says nothing.
+                    // Keep-alive comments do not count as events.
                     if episode.heard.events > told {
                         (told, quiet_since) = (episode.heard.events, Instant::now());
                     }

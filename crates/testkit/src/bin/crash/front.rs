@@ -1,4 +1,4 @@
-//! A front that gives each connection to the next process that takes it: nobody stays with one.
+//! A load balancer that forwards each connection to the next reachable node.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,14 +7,14 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// The front. It stops when it is dropped.
+/// The load balancer. It stops when it is dropped.
 pub struct Front {
     port: u16,
     serving: JoinHandle<()>,
 }
 
 impl Front {
-    /// In front of these ports of loopback.
+    /// Starts in front of these ports of the loopback interface.
     pub async fn start(ports: Vec<u16>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -30,7 +30,7 @@ impl Front {
         Self { port, serving }
     }
 
-    /// Where it is.
+    /// Returns the origin.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
@@ -42,11 +42,12 @@ impl Drop for Front {
     }
 }
 
+/// Forwards a connection to the first node that accepts it.
 async fn hand_on(mut client: TcpStream, ports: Arc<Vec<u16>>, next: Arc<AtomicUsize>) {
     for _ in 0..ports.len() {
         let port = ports[next.fetch_add(1, Ordering::Relaxed) % ports.len()];
         if let Ok(mut node) = TcpStream::connect(("127.0.0.1", port)).await {
-            // Either end may be killed.
+            // Either side can be killed.
             drop(copy_bidirectional(&mut client, &mut node).await);
             return;
         }

@@ -1,4 +1,4 @@
-//! What a viewer of a chat hears: one answer after the other.
+//! Events that a subscriber of a chat receives: one answer after the other.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -8,39 +8,39 @@ use testkit::events_of;
 
 use crate::witness::{Waiting, Witness};
 
-/// By the id of the answer: what was told of it.
+/// Received events, by the id of the answer.
 #[derive(Debug, Default)]
 pub struct Heard {
-    /// All of them.
+    /// All answers.
     pub answers: HashMap<String, Witness>,
-    /// The one that is being told.
+    /// Id of the answer that is being streamed.
     present: Option<String>,
-    /// What was wrong with the streams.
+    /// Violations in the streams.
     pub faults: Vec<String>,
-    /// So many kills were over when the stream was asked for that is being read.
+    /// Number of kills before the current stream was requested.
     pub kills_before: usize,
-    /// How many events were told.
+    /// Number of received events.
     pub events: usize,
     rest: String,
 }
 
 impl Heard {
-    /// What is being told and has not ended.
+    /// Returns the answer that is being streamed and has not ended.
     pub fn open(&self) -> Option<&Witness> {
         self.answers.get(self.present.as_ref()?).filter(|witness| witness.ended.is_none())
     }
 
-    /// How the answer ended that was told last.
+    /// Returns how the last streamed answer ended.
     pub fn last_end(&self) -> Option<&str> {
         self.answers.get(self.present.as_ref()?)?.ended.as_deref()
     }
 
-    /// What is being told goes on no more: it is over, or it is somewhere else.
+    /// Forgets the current answer, because its turn has ended or runs elsewhere.
     pub fn let_go(&mut self) {
         self.present = None;
     }
 
-    /// A new stream begins.
+    /// Prepares for a new stream.
     pub fn begin_stream(&mut self, kills: usize) {
         self.rest.clear();
         self.kills_before = kills;
@@ -49,8 +49,9 @@ impl Heard {
         }
     }
 
-    /// Takes in a piece of a stream; the questions in it.
+    /// Applies a chunk of a stream and returns the interactions in it.
     pub fn take(&mut self, piece: &[u8]) -> Vec<Waiting> {
+        // Only complete events are parsed; the rest waits for the next chunk.
         self.rest.push_str(&String::from_utf8_lossy(piece));
         let Some(end) = self.rest.rfind("\n\n") else { return Vec::new() };
         let whole: String = self.rest.drain(..end + 2).collect();
@@ -71,12 +72,12 @@ impl Heard {
         asked
     }
 
-    /// What waits for the person in the answer that is being told.
+    /// Returns the pending interactions of the current answer.
     pub fn waiting(&self) -> Vec<Waiting> {
         self.open().map(|witness| witness.waiting.values().cloned().collect()).unwrap_or_default()
     }
 
-    /// Holds what a second viewer was told against this.
+    /// Compares with the events of a second subscriber.
     pub fn compare(&mut self, second: Self) {
         for (id, theirs) in second.answers {
             if let Some(ours) = self.answers.get_mut(&id) {
@@ -87,7 +88,7 @@ impl Heard {
     }
 }
 
-/// Looks at a chat from a second place, from the start of what is being told, and stays there.
+/// Follows a chat as a second subscriber, from the start of the turn. Never returns.
 pub async fn look_too(request: RequestBuilder, heard: &mut Heard) -> Infallible {
     if let Ok(answer) = request.send().await {
         read(answer, heard).await;

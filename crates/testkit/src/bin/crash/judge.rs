@@ -1,4 +1,4 @@
-//! Holds what is stored of a chat at rest against everything that its person did and was told.
+//! Checks of a chat at rest: the stored messages against everything that its user did and received.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -13,14 +13,14 @@ use crate::plan::{Expected, Plan};
 use crate::verdict::Verdict;
 use crate::witness::{Asked, Witness};
 
-/// What is stored of a chat.
+/// Stored messages of a chat.
 struct Stored {
     present: Vec<Value>,
     aside: Vec<Value>,
 }
 
 impl Actor<'_> {
-    /// What is missing of the answers to a question of which the last one stands at a place.
+    /// Returns what is missing of the answers to a message, of which the last one is at index `at`.
     pub fn rest_of(&self, plan: &Plan, attempt: u64, at: usize) -> Expected {
         let from = self.chat.question_of(at).unwrap_or_default();
         let answers: Vec<&Value> = (from + 1..=at).filter_map(|at| Some(&self.chat.present(at)?.row)).collect();
@@ -29,14 +29,15 @@ impl Actor<'_> {
         plan.rest(attempt, &said, has_made)
     }
 
-    /// Looks whether everything holds, and adds it to the tally.
+    /// Checks all invariants, and adds the violations to the results.
     pub async fn judge(&mut self, mut episode: Episode) {
         let Some(stored) = self.stored().await else { return };
         let kills = self.kills_after(episode.kills);
         let mut faults = std::mem::take(&mut episode.faults);
         faults.append(&mut episode.heard.faults);
         faults.extend(self.chat.compare(&stored.present, &stored.aside));
-        // What was there before stands before what is new.
+        // The messages from before must precede the new ones.
+        // The actions of this episode decide how many of them are still on the branch.
         let (kept, has_begun) = self.kept(&episode, &stored);
         let ids: Vec<String> = stored.present.iter().map(id_of).collect();
         let fresh = if ids.starts_with(&self.chat.present[..kept]) {
@@ -60,7 +61,7 @@ impl Actor<'_> {
         queue_held(&episode, &order, &mut faults);
         let attempt = episode.wish.plan().1;
         let first = fresh.first().map(id_of);
-        // Only the first new message can be an answer to something that was answered before.
+        // Only the first new message can be a new attempt at an earlier answer.
         faults.extend(self.chat.learn(&stored.present, |row| if Some(id_of(row)) == first { attempt } else { 0 }));
         faults.extend(self.forks().await);
         self.count(&episode);
@@ -71,7 +72,7 @@ impl Actor<'_> {
         self.servers.forget_requests();
     }
 
-    /// How many messages of the present branch stay, and whether what was wished for has begun.
+    /// Returns how many messages of the current branch remain, and whether the first action took effect.
     fn kept(&self, episode: &Episode, stored: &Stored) -> (usize, bool) {
         let all = self.chat.present.len();
         let place = |id: &String| self.chat.present.iter().position(|other| other == id).unwrap_or(all);
@@ -94,6 +95,7 @@ impl Actor<'_> {
         if has_begun { (at, true) } else { (all, false) }
     }
 
+    /// Returns what the answer to the first action must contain.
     fn expected(&self, wish: &Wish, plan: &Plan, attempt: u64) -> Expected {
         match wish {
             Wish::GoOn(id, ..) => {
@@ -104,7 +106,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Looks at each new answer. Gives the numbers of the turns that were asked for by new messages, in order.
+    /// Checks each new answer. Returns the turn ids of the new user messages, in order.
     fn answers(
         &mut self,
         episode: &Episode,
@@ -165,11 +167,12 @@ impl Actor<'_> {
         order
     }
 
+    /// Loads the messages from the export, and compares them with the rest API.
     async fn stored(&mut self) -> Option<Stored> {
         let path = format!("/api/sessions/{}/export?format=json", self.chat.id);
         let file = loop {
             let text = self.steadily(|person| person.request(Method::GET, &path)).await?;
-            // A file that breaks off with the program is no JSON.
+            // A document that ends early, because the server was killed, is not valid JSON.
             if let Ok(file) = serde_json::from_str::<Value>(&text) {
                 break file;
             }
@@ -177,7 +180,7 @@ impl Actor<'_> {
         let chat = &file["chats"][0];
         let list = |name: &str| chat[name].as_array().cloned().unwrap_or_default();
         let stored = Stored { present: list("messages"), aside: list("branches") };
-        // What every client of the data API sees is the same.
+        // The rest API must show the same messages.
         let path =
             format!("/rest/v1/ai_chat_messages?select=id,status&session_id=eq.{}&order=created_at.asc", self.chat.id);
         let rows = self.steadily(|person| person.request(Method::GET, &path)).await?;
@@ -189,13 +192,14 @@ impl Actor<'_> {
         Some(stored)
     }
 
+    /// Compares the branches that the server reports.
     async fn forks(&mut self) -> Option<String> {
         let path = format!("/api/sessions/{}/branches", self.chat.id);
         let told = self.steadily(|person| person.request(Method::GET, &path)).await?;
         self.chat.compare_forks(&serde_json::from_str(&told).unwrap_or_default())
     }
 
-    /// Looks at a chat whose present branch was to be the one through a message.
+    /// Checks a chat after switching to the branch through a message.
     pub async fn look_at_branch(&mut self, through: &str) {
         let Some(stored) = self.stored().await else { return };
         let mut faults = self.chat.compare(&stored.present, &stored.aside);
@@ -210,6 +214,7 @@ impl Actor<'_> {
         }
     }
 
+    /// Counts the actions of an episode.
     fn count(&mut self, episode: &Episode) {
         self.tally.count(match episode.wish {
             Wish::Ask(_) => "asked",
@@ -229,8 +234,9 @@ impl Actor<'_> {
     }
 }
 
-/// Holds what was sent against what waited: each once, with its last words, unless it was taken back.
+/// Checks that each queued message was sent exactly once with its last text, unless it was removed.
 fn queue_held(episode: &Episode, order: &[u64], faults: &mut Vec<String>) {
+    // By turn id: number of messages that no expectation has matched yet.
     let mut rest: HashMap<u64, usize> = HashMap::new();
     for turn in order {
         *rest.entry(*turn).or_default() += 1;
@@ -244,6 +250,7 @@ fn queue_held(episode: &Episode, order: &[u64], faults: &mut Vec<String>) {
     for queued in &episode.queued {
         let first = rest.remove(&queued.plan.turn).unwrap_or_default();
         let second = queued.reworded.as_ref().and_then(|(plan, _)| rest.remove(&plan.turn)).unwrap_or_default();
+        // A lost response allows both outcomes; a confirmed one allows one.
         let fits = match queued {
             Queued { removed: Some(Asked::Surely), .. } => first + second == 0,
             Queued { removed: Some(Asked::Perhaps), .. } | Queued { id: None, .. } => first + second <= 1,

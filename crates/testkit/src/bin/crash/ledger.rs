@@ -1,58 +1,58 @@
-//! What a person knows of a chat: a tree of messages, none of which may be lost, changed or doubled.
+//! A model of a chat as its user knows it: a tree of messages, none of which may be lost, changed or duplicated.
 
 use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
-/// A message that is known.
+/// A known message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known {
-    /// As it is stored.
+    /// The stored row.
     pub row: Value,
-    /// What it stands after.
+    /// Id of the preceding message.
     pub parent: Option<String>,
-    /// Which attempt at an answer it belongs to.
+    /// Number of the attempt at an answer that it belongs to.
     pub attempt: u64,
 }
 
-/// A chat.
+/// A known chat.
 #[derive(Debug, Default)]
 pub struct Chat {
-    /// Its id; empty before the first one.
+    /// Id; empty before the first chat.
     pub id: String,
-    /// The ids on its present branch, in order.
+    /// Ids of the messages on the current branch, in order.
     pub present: Vec<String>,
-    /// By id: all messages.
+    /// All messages, by id.
     pub known: HashMap<String, Known>,
 }
 
-/// What is stored of a message and may not change.
+/// Columns of a message that must never change.
 const LASTS: [&str; 4] = ["role", "content", "status", "tool_calls"];
 
 impl Chat {
-    /// A message of the present branch.
+    /// Returns a message of the current branch.
     pub fn present(&self, at: usize) -> Option<&Known> {
         self.known.get(self.present.get(at)?)
     }
 
-    /// The places of what somebody said on the present branch: `user` or `assistant`.
+    /// Returns the indices of the current branch's messages of a role: `user` or `assistant`.
     pub fn places_of(&self, role: &str) -> Vec<usize> {
         (0..self.present.len()).filter(|at| self.present(*at).is_some_and(|one| one.row["role"] == role)).collect()
     }
 
-    /// Where the question of the message at a place stands.
+    /// Returns the index of the user message that the message at `at` belongs to.
     pub fn question_of(&self, at: usize) -> Option<usize> {
         (0..=at).rev().find(|at| self.present(*at).is_some_and(|one| one.row["role"] == "user"))
     }
 
-    /// The messages that are not on the present branch.
+    /// Returns the ids of the messages on other branches, sorted so that random choices depend on the seed alone.
     pub fn aside(&self) -> Vec<String> {
         let mut aside: Vec<String> = self.known.keys().filter(|id| !self.present.contains(id)).cloned().collect();
         aside.sort();
         aside
     }
 
-    /// Holds what is stored now against what is known; what is new is not looked at.
+    /// Compares the stored messages with the known ones. New messages are not checked.
     pub fn compare(&self, present: &[Value], aside: &[Value]) -> Vec<String> {
         let mut faults = Vec::new();
         let mut seen = BTreeSet::new();
@@ -81,7 +81,7 @@ impl Chat {
         faults
     }
 
-    /// Takes over what is stored; `attempt` tells those of new messages.
+    /// Adds the stored messages. `attempt` returns the number of the attempt for new ones.
     pub fn learn(&mut self, present: &[Value], attempt: impl Fn(&Value) -> u64) -> Vec<String> {
         let mut faults = Vec::new();
         let mut before: Option<String> = None;
@@ -103,7 +103,7 @@ impl Chat {
         faults
     }
 
-    /// Holds the forks that the server tells against the tree.
+    /// Compares the branches that the server reports with the tree.
     pub fn compare_forks(&self, told: &Value) -> Option<String> {
         let siblings = |id: &String| -> BTreeSet<String> {
             let parent = &self.known[id].parent;
@@ -123,7 +123,7 @@ impl Chat {
     }
 }
 
-/// The id of a row.
+/// Returns the id of a row.
 pub fn id_of(row: &Value) -> String {
     row["id"].as_str().unwrap_or_default().to_owned()
 }

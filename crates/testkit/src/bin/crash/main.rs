@@ -1,8 +1,8 @@
-//! Kills the program again and again in the middle of turns, and looks whether anything was lost or done twice.
+//! Crash test: kills the server repeatedly in the middle of turns, and checks that nothing is lost or done twice.
 //!
-//! The people, the model and the server of the tools live in this process, which is not killed: they know what was asked,
-//! what was told and how often each tool ran. Everything random comes from one seed; when the program is killed is also
-//! a matter of the machine, so a seed shows the same turns but not the same run again.
+//! The users, the model and the MCP servers live in this process, which is not killed: they know what was sent, what
+//! was received and how many times each tool ran. All random choices derive from one seed. The moment of a kill also
+//! depends on the machine, so a seed reproduces the turns but not the whole run.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -37,18 +37,19 @@ use plan::Attempts;
 use program::Program;
 use tools::Servers;
 
-/// Programs that are killed at the same time on each kind of database, each with its own people, unless more are wanted.
+/// Default number of servers per kind of database that are tested at the same time, each with its own users.
 const PROGRAMS: usize = 2;
-/// People who ask at once.
+/// Number of users per server.
 const PEOPLE: u64 = 4;
-/// The longest time between two kills, in milliseconds, unless another one is wanted.
+/// Default maximum time between two kills, in milliseconds.
 const LIFE: u64 = 1_500;
-/// Kills between two lines that say how far a long run has come.
+/// Number of kills between two lines of progress.
 const PROGRESS: usize = 100;
-/// How long one of several processes stays away, half of the times: the others have to take its turns over within ten seconds.
+/// Time for which a killed node stays away, half of the times. The other nodes must take over its turns within ten
+/// seconds.
 const AWAY: Duration = Duration::from_secs(10);
 
-/// What was asked for.
+/// Command line arguments.
 struct Wanted {
     binary: PathBuf,
     kills: usize,
@@ -59,6 +60,7 @@ struct Wanted {
 }
 
 impl Wanted {
+    /// Parses the command line.
     fn read() -> Self {
         let (seed, programs, life) = (fastrand::u64(..), PROGRAMS, LIFE);
         let mut wanted = Self { binary: PathBuf::new(), kills: 200, seed, nodes: 1, programs, life };
@@ -114,7 +116,7 @@ async fn main() -> ExitCode {
     if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Kills the program so often on one kind of database.
+/// Runs one server with its users and kills it `kills` times.
 async fn haunt(wanted: &Wanted, database: Database, kills: usize, seed: u64) -> Tally {
     let mut dice = fastrand::Rng::with_seed(seed);
     let model = ScriptedModel::start([]).await;
@@ -144,7 +146,7 @@ async fn haunt(wanted: &Wanted, database: Database, kills: usize, seed: u64) -> 
             let node = dice.usize(0..program.nodes());
             program.kill(node);
             if program.nodes() > 1 && dice.bool() {
-                // Long enough for the others to notice.
+                // Long enough for the other nodes to detect the dead one.
                 tokio::time::sleep(AWAY).await;
             }
             program.start(node).await;

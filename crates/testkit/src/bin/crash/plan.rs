@@ -1,5 +1,5 @@
-//! What a turn is meant to be. The question itself is the plan, so that the model, the servers of the tools and those who
-//! check need no other word of each other; but which attempt at its answer is made stands in [`Attempts`].
+//! Plans of turns. The text of a message is the plan itself, so that the model, the MCP servers and the checks need
+//! no other communication. Only the number of the attempt is shared separately, in [`Attempts`].
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -11,56 +11,57 @@ use testkit::Step;
 
 use crate::tools::{ALLOWED, ASKS, FORM, HELD};
 
-/// How far apart the model's pieces are.
+/// Pause between the model's chunks.
 const PACE: Duration = Duration::from_millis(4);
-/// The most words of the last round.
+/// Maximum number of words of the last step.
 const WORDS: usize = 90;
 
-/// One call of the model within a turn.
+/// A step of the agent loop: one call of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Round {
-    /// So many words.
+    /// An answer with this number of words.
     Says(usize),
-    /// These tools, at once.
+    /// Parallel calls of these tools.
     Calls(Vec<&'static str>),
 }
 
-/// A turn: rounds, the last of which says something.
+/// Plan of a turn. The last step is text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Tells it from all others of the same program.
+    /// Id that is unique within the server's lifetime.
     pub turn: u64,
-    /// In order.
+    /// Steps in order.
     pub rounds: Vec<Round>,
 }
 
-/// What one answer to a plan is to be: all of it, or what is missing when it goes on with one that broke off.
+/// Expected content of an answer: all of the plan, or the rest when an interrupted answer is continued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
-    /// What the model says when all goes well.
+    /// Text of the model if nothing fails.
     pub words: String,
-    /// The tool and the token of each call, in order.
+    /// Tool and token of each call, in order.
     pub calls: Vec<(&'static str, String)>,
 }
 
-/// By turn: which attempt at its answer is being made. Shared with the model, which says and calls something else each time.
+/// Number of the current attempt of each turn. It is shared with the model, whose text and tokens differ between
+/// attempts.
 #[derive(Debug, Clone, Default)]
 pub struct Attempts(Arc<Mutex<HashMap<u64, u64>>>);
 
 impl Attempts {
-    /// The present one.
+    /// Returns the current attempt.
     pub fn of(&self, turn: u64) -> u64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&turn).copied().unwrap_or_default()
     }
 
-    /// This one begins, or goes on.
+    /// Sets the current attempt.
     pub fn set(&self, turn: u64, attempt: u64) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(turn, attempt);
     }
 }
 
 impl Plan {
-    /// Anything that a turn can be.
+    /// Returns a random plan.
     pub fn random(turn: u64, dice: &mut fastrand::Rng) -> Self {
         let mut rounds = Vec::new();
         for _ in 0..dice.usize(0..3) {
@@ -72,7 +73,8 @@ impl Plan {
                     _ => HELD,
                 })
                 .collect();
-            // Nothing in a question of such a server tells to which of several calls it belongs.
+            // An elicitation of this server does not say which of several parallel calls it belongs to, so there is
+            // at most one.
             if let Some(held) = tools.iter().position(|tool| *tool == HELD) {
                 let others = tools.split_off(held + 1).into_iter().filter(|tool| *tool != HELD);
                 tools.extend(others.collect::<Vec<_>>());
@@ -83,7 +85,7 @@ impl Plan {
         Self { turn, rounds }
     }
 
-    /// The plan that a message is; nothing for any other message.
+    /// Parses the text of a message; `None` if it is not a plan.
     pub fn read(question: &str) -> Option<Self> {
         let plan: Value = serde_json::from_str(question).ok()?;
         let name = |tool: &Value| [ALLOWED, ASKS, FORM, HELD].into_iter().find(|name| *tool == **name);
@@ -96,7 +98,7 @@ impl Plan {
         Some(Self { turn: plan["turn"].as_u64()?, rounds })
     }
 
-    /// The message that the person sends.
+    /// Returns the text of the message.
     pub fn question(&self) -> String {
         let round = |round: &Round| match round {
             Round::Says(words) => json!(words),
@@ -105,17 +107,18 @@ impl Plan {
         json!({ "turn": self.turn, "rounds": self.rounds.iter().map(round).collect::<Vec<_>>() }).to_string()
     }
 
-    /// A whole answer.
+    /// Returns the content of a complete answer.
     pub fn whole(&self, attempt: u64) -> Expected {
         self.rest(attempt, "", |_| false)
     }
 
-    /// What is missing of an answer that said something and made the calls with some tokens.
+    /// Returns what is missing of an answer with the text `said` and the calls whose tokens `has_made` knows.
     pub fn rest(&self, attempt: u64, said: &str, has_made: impl Fn(&str) -> bool) -> Expected {
         let mut expected = Expected { words: String::new(), calls: Vec::new() };
         let tokens = |round: usize, tools: &[&'static str]| -> Vec<(&'static str, String)> {
             tools.iter().enumerate().map(|(call, tool)| (*tool, token(self.turn, attempt, round, call))).collect()
         };
+        // Calls of earlier steps are never repeated, even if their outcome is unknown.
         let made = self.rounds.iter().enumerate().rposition(|(index, round)| match round {
             Round::Says(_) => false,
             Round::Calls(tools) => tokens(index, tools).iter().any(|(_, token)| has_made(token)),
@@ -136,11 +139,12 @@ impl Plan {
     }
 }
 
-/// What the model does: the newest question is a plan, and what was said and called after it tells how far it has come.
+/// Returns the model's behaviour: the last user message is a plan, and the messages after it show which steps are
+/// done.
 pub fn step(attempts: &Attempts, request: &Value) -> Step {
     let messages = request["messages"].as_array().unwrap();
     let plan_of = |message: &Value| {
-        // What the model is asked when it is to go on is no plan.
+        // The prompt for continuing an answer is not a plan.
         let plan: Value = serde_json::from_str(message["content"].as_str()?.lines().next()?).ok()?;
         (message["role"] == "user" && plan["turn"].is_u64()).then_some(plan)
     };
@@ -175,10 +179,12 @@ pub fn step(attempts: &Attempts, request: &Value) -> Step {
     }
 }
 
+/// Returns the token of a call. The semicolon ends it, so that no token contains another one.
 fn token(turn: u64, attempt: u64, round: usize, call: usize) -> String {
     format!("t{turn}a{attempt}r{round}c{call};")
 }
 
+/// Returns the words of a step; each one is unique, so that lost and repeated text is visible.
 fn words_of(turn: u64, attempt: u64, round: usize, words: u64) -> String {
     (0..words).fold(String::new(), |mut text, word| {
         let space = if word == 0 { "" } else { " " };

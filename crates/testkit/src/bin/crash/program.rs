@@ -1,4 +1,5 @@
-//! The program under test: one process or several on one database, killed and started again at the same place.
+//! The server under test: one or more processes on one database, which are killed and restarted with the same data
+//! and port.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -10,23 +11,23 @@ use tokio::sync::watch;
 
 use crate::front::Front;
 
-/// How long a start may take.
+/// Maximum time for a start.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Any 32 bytes: processes that share a database share the key.
+/// The master key that the nodes share: any 32 bytes.
 const MASTER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
-/// What everybody knows of the program.
+/// State of the server, as all users see it.
 #[derive(Debug, Clone)]
 pub struct Life {
-    /// Whether it answers.
+    /// Whether the server accepts requests.
     pub up: bool,
-    /// When it, or one of its processes, was killed.
+    /// Times at which a node was killed.
     pub kills: Vec<Instant>,
-    /// Whether it is not killed any more.
+    /// Whether no further kills follow.
     pub calm: bool,
 }
 
-/// The program.
+/// The server under test.
 pub struct Program {
     binary: PathBuf,
     database_url: String,
@@ -36,7 +37,7 @@ pub struct Program {
     life: watch::Sender<Life>,
 }
 
-/// One process of it.
+/// A process of the server.
 struct Node {
     folder: TempDir,
     port: u16,
@@ -68,8 +69,8 @@ impl Drop for Node {
 }
 
 impl Program {
-    /// Makes its data folders and database; it does not run yet. Several processes stand behind a front that gives each
-    /// connection to the next of them.
+    /// Creates data folders and the database without starting a process. Several nodes get a load balancer
+    /// ([`Front`]).
     pub async fn new(binary: &Path, database: Database, model: &str, nodes: usize) -> Self {
         let nodes: Vec<Node> = (0..nodes).map(|_| Node::new()).collect();
         let database_url = database.create(&nodes[0].folder);
@@ -82,22 +83,22 @@ impl Program {
         Self { binary: binary.to_owned(), database_url, model: model.to_owned(), nodes, front, life }
     }
 
-    /// Where it is.
+    /// Returns the origin that users call.
     pub fn url(&self) -> String {
         self.front.as_ref().map_or_else(|| self.nodes[0].url(), Front::url)
     }
 
-    /// How many processes it has.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.nodes.len()
     }
 
-    /// For those who have to know whether it is up.
+    /// Subscribes to the server's state.
     pub fn life(&self) -> watch::Receiver<Life> {
         self.life.subscribe()
     }
 
-    /// Starts one of its processes and waits until it is ready.
+    /// Starts a node and waits until it is ready.
     pub async fn start(&mut self, index: usize) {
         let site = self.url();
         let node = &mut self.nodes[index];
@@ -125,17 +126,18 @@ impl Program {
         self.life.send_modify(|life| life.up = true);
     }
 
-    /// Ends one of its processes as a power cut would.
+    /// Kills a node without warning, as a power cut does.
     pub fn kill(&mut self, index: usize) {
         let alone = self.nodes.len() == 1;
         self.life.send_modify(|life| {
             life.up = !alone;
             life.kills.push(Instant::now());
         });
+        // The state changes first: a user who sees a broken connection must not take it for a fault.
         self.nodes[index].end();
     }
 
-    /// Says that it is not killed any more.
+    /// Announces that no further kills follow.
     pub fn calm_down(&self) {
         self.life.send_modify(|life| life.calm = true);
     }

@@ -1,4 +1,4 @@
-//! The servers of the tools, which outlive the program and count what reaches them.
+//! The MCP servers, which outlive the server under test and count the calls that reach them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,29 +7,29 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{CallAnswer, Person, ScriptedMcp};
 
-/// A tool that the person has allowed for good.
+/// A tool that the user always allows.
 pub const ALLOWED: &str = "note";
-/// A tool that asks the person each time whether it may run.
+/// A tool that needs the user's approval for each call.
 pub const ASKS: &str = "send";
-/// A tool whose server wants a form filled in, and lets the call go meanwhile.
+/// A tool that requests a form by a resumable result: the call ends and is repeated with the input.
 pub const FORM: &str = "book";
-/// A tool whose server wants a form filled in, and holds the call open meanwhile.
+/// A tool that requests a form while its call stays open.
 pub const HELD: &str = "fill";
-/// How long a tool takes.
+/// Duration of a tool call.
 const TAKES: Duration = Duration::from_millis(60);
 
-/// What became of the calls with one token.
+/// Record of the calls with one token.
 #[derive(Debug, Clone, Default)]
 pub struct Ran {
-    /// How often it began.
+    /// Number of calls that began.
     pub begun: usize,
-    /// How often it went on with what was filled in.
+    /// Number of calls that were resumed with input.
     pub gone_on: usize,
-    /// What was filled in, as it came last.
+    /// The last input.
     pub filled_in: Value,
 }
 
-/// The servers.
+/// The MCP servers and their record of calls.
 pub struct Servers {
     tools: ScriptedMcp,
     holding: ScriptedMcp,
@@ -37,7 +37,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// Starts them.
+    /// Starts the servers.
     pub async fn start() -> Self {
         let tool = |name: &str| {
             let schema = json!({ "type": "object", "properties": { "token": { "type": "string" } } });
@@ -54,7 +54,7 @@ impl Servers {
         Self { tools, holding, ran }
     }
 
-    /// Connects somebody, who allows all but one of the tools. What their turns may use.
+    /// Connects a user to the servers and sets the permissions. Returns the tools for the user's turns.
     pub async fn introduce(&self, person: &Person) -> Value {
         let tools = person.connect_to("tools", &self.tools.url).await;
         let holding = person.connect_to("holding", &self.holding.url).await;
@@ -64,29 +64,31 @@ impl Servers {
         json!([{ "name": ALLOWED }, { "name": ASKS }, { "name": FORM }, { "name": HELD }])
     }
 
-    /// What became of a call.
+    /// Returns the record of a call.
     pub fn ran(&self, token: &str) -> Ran {
         lock(&self.ran).get(token).cloned().unwrap_or_default()
     }
 
-    /// The tokens that came twice.
+    /// Describes each call that ran twice.
     pub fn repeated(&self) -> Vec<String> {
         let ran = lock(&self.ran);
         let twice = ran.iter().filter(|(_, ran)| ran.begun > 1 || ran.gone_on > 1);
         twice.map(|(token, ran)| format!("repeated: {token} came like this: {ran:?}")).collect()
     }
 
-    /// A harness that runs for hours does not keep every request.
+    /// Forgets recorded requests, which would fill the memory in a run of hours.
     pub fn forget_requests(&self) {
         self.tools.forget_calls();
         self.holding.forget_calls();
     }
 }
 
+/// Locks the record. A poisoned lock is used all the same, so that the first failure is the one reported.
 fn lock(ran: &Mutex<HashMap<String, Ran>>) -> MutexGuard<'_, HashMap<String, Ran>> {
     ran.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Records a call and returns its response.
 fn answer(ran: &mut HashMap<String, Ran>, params: &Value) -> Option<CallAnswer> {
     let ran = ran.entry(params["arguments"]["token"].as_str().unwrap_or_default().to_owned()).or_default();
     if let Some(filled_in) = params.get("inputResponses") {

@@ -1,4 +1,4 @@
-//! What has to hold of an answer that is over.
+//! Invariants of a completed answer.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -9,35 +9,35 @@ use crate::plan::Expected;
 use crate::tools::{ASKS, FORM, HELD, Ran, Servers};
 use crate::witness::{Asked, Kind, Witness};
 
-/// What a person said to a question.
+/// A user's response to an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Said {
-    /// Whether the tool may run, or the form was filled in.
+    /// Whether the user agreed: approved the call, or filled in the form.
     pub yes: bool,
-    /// What the form was filled in with.
+    /// The value in the form.
     pub number: u64,
-    /// Whether it was taken.
+    /// Whether the server confirmed the response.
     pub asked: Asked,
 }
 
-/// Everything that is wrong with an answer, in words.
+/// Check of an answer, which returns its violations.
 pub struct Verdict<'a> {
-    /// What it was meant to be.
+    /// Expected content.
     pub expected: &'a Expected,
-    /// What its person was told.
+    /// Events that the user received.
     pub witness: &'a Witness,
-    /// By token: what its person said.
+    /// The user's responses, by token.
     pub said: &'a HashMap<String, Said>,
-    /// When the program was killed meanwhile.
+    /// Times of the kills during the episode.
     pub kills: &'a [Instant],
-    /// Whether Stop was pressed, or something was to be sent at once.
+    /// Whether the user stopped a turn, or sent a queued message at once.
     pub may_be_stopped: bool,
-    /// What became of the calls.
+    /// The MCP servers, with their record of calls.
     pub servers: &'a Servers,
 }
 
 impl Verdict<'_> {
-    /// Looks at what is stored.
+    /// Checks the stored message, and returns all violations.
     pub fn check(&self, answer: &Value) -> Vec<String> {
         let mut faults: Vec<String> = self.witness.faults.clone();
         let status = answer["status"].as_str().unwrap_or_default();
@@ -47,6 +47,7 @@ impl Verdict<'_> {
         faults
     }
 
+    /// Checks the status: it matches the events, and an interruption has a cause.
     fn status(&self, status: &str, faults: &mut Vec<String>) {
         let told = self.witness.ended.as_deref();
         match status {
@@ -69,6 +70,7 @@ impl Verdict<'_> {
         }
     }
 
+    /// Checks the text: it is a prefix of the plan, and contains what was received long enough before a kill.
     fn words(&self, status: &str, content: &str, faults: &mut Vec<String>) {
         let whole = self.expected.words.as_str();
         if status == "done" && content != whole {
@@ -85,6 +87,7 @@ impl Verdict<'_> {
         }
     }
 
+    /// Checks each tool call: it ran at most once, and its stored outcome matches.
     fn calls(&self, status: &str, kept: &[Value], faults: &mut Vec<String>) {
         let results = self.witness.results();
         for (tool, token) in &self.expected.calls {
@@ -116,7 +119,7 @@ impl Verdict<'_> {
         }
     }
 
-    /// Whether what is kept of a call can be, after what came of it.
+    /// Returns whether a stored outcome is possible, given what happened to the call.
     fn fits(&self, tool: &str, outcome: Option<&str>, ran: &Ran, status: &str) -> bool {
         let ended = if tool == FORM { ran.gone_on } else { ran.begun };
         match outcome {
@@ -129,6 +132,7 @@ impl Verdict<'_> {
         }
     }
 
+    /// Checks a call that needed approval.
     fn allowed(&self, token: &str, outcome: Option<&str>, ran: &Ran, fault: &mut impl FnMut(&str)) {
         match self.said.get(token) {
             Some(Said { yes: false, asked: Asked::Surely, .. }) if ran.begun > 0 => fault("it was denied"),
@@ -138,6 +142,7 @@ impl Verdict<'_> {
         }
     }
 
+    /// Checks a call that needed a form.
     fn filled_in(&self, tool: &str, token: &str, outcome: Option<&str>, ran: &Ran, fault: &mut impl FnMut(&str)) {
         let has_waited = self.witness.waiting.values().any(|waiting| waiting.token == token);
         match self.said.get(token) {

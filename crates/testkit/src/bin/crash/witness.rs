@@ -1,29 +1,29 @@
-//! What a person was told of a turn, as it came over the stream.
+//! Record of a turn's events as one subscriber received them.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// What is this old when the program is killed has to be in the database, though a quarter of a second is promised: the
-/// machine may be busy.
+/// Age after which received text must survive a kill. The server promises a quarter of a second; more is allowed
+/// because the machine may be busy.
 const SETTLED: Duration = Duration::from_secs(2);
-/// What was told before a kill may be read this much later.
+/// Time after a kill within which events sent before it may still be read.
 const LATE: Duration = Duration::from_secs(10);
 
-/// What another process says of a turn whose process is gone.
+/// Message of a turn that another node marked as interrupted.
 const INTERRUPTED: &str = "The server stopped before the answer was complete.";
 
-/// What was asked of the server, and whether it said yes.
+/// Certainty that the server accepted a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// The answer was lost, so it may have been taken or not.
+    /// The response was lost, so the request may have been accepted or not.
     Perhaps,
-    /// It was taken.
+    /// The server confirmed it.
     Surely,
 }
 
-/// How much was read, and when.
+/// Length of the received text at a time.
 #[derive(Debug)]
 struct Heard {
     at: Instant,
@@ -32,52 +32,53 @@ struct Heard {
 }
 
 impl Heard {
-    /// Whether nothing was killed soon after it was told. What is read after a kill may have been told before it.
+    /// Returns whether no kill followed soon after the text was sent. Text that is read after a kill can have been
+    /// sent before it.
     fn is_settled(&self, kills: &[Instant]) -> bool {
         let later = kills.get(self.kills_before..).unwrap_or_default();
         !later.iter().any(|&killed| self.at < killed + LATE && killed < self.at + SETTLED)
     }
 }
 
-/// A question to the person that was told.
+/// A pending interaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// Its id.
+    /// Id of the interaction.
     pub id: String,
-    /// The token of the call that waits.
+    /// Token of the call that waits.
     pub token: String,
-    /// How it is answered.
+    /// Kind of the interaction.
     pub kind: Kind,
 }
 
-/// Kinds of questions.
+/// Kind of an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Whether a tool may run.
+    /// An approval of a tool call.
     Approval,
-    /// What a server wants to know, which outlives the program unless the server holds the call open.
+    /// An elicitation, which survives a restart unless the MCP server holds the call open.
     Form {
-        /// Whether it does.
+        /// Whether the MCP server holds the call open.
         held: bool,
     },
 }
 
-/// Everything that came of one answer on the person's side.
+/// The received events of one answer.
 #[derive(Debug, Default)]
 pub struct Witness {
-    /// The run, as its start told it.
+    /// Id of the turn, from its first event.
     pub run: String,
-    /// The number of the last event.
+    /// Id of the last event.
     pub last: u64,
-    /// Whether the end was told, and with which word.
+    /// Status with which the answer ended; `None` before the end.
     pub ended: Option<String>,
-    /// By id: what waits for the person.
+    /// Pending interactions, by id.
     pub waiting: HashMap<String, Waiting>,
-    /// What was wrong with the stream itself.
+    /// Violations in the stream itself.
     pub faults: Vec<String>,
     said: String,
     parts: usize,
-    /// So many kills were over when the stream was asked for that is being read.
+    /// Number of kills before the current stream was requested.
     pub kills_before: usize,
     lengths: Vec<Heard>,
     tokens: HashMap<String, String>,
@@ -85,10 +86,11 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Takes in an event; the question, if it is one that waits to be answered.
+    /// Applies an event. Returns the interaction if it begins one.
     pub fn hear(&mut self, id: Option<u64>, data: &Value) -> Option<Waiting> {
         if data["type"] == "start" {
-            // The turn is told again from its start: what was told and lost does not count any more.
+            // The turn is replayed from its start, so events that were received before and lost in a crash no longer
+            // count.
             let Self { faults, kills_before, .. } = std::mem::take(self);
             let run = data["messageMetadata"]["runId"].as_str().unwrap_or_default().to_owned();
             *self = Self { run, faults, kills_before, ..Self::default() };
@@ -145,8 +147,9 @@ impl Witness {
         waiting
     }
 
-    /// Holds what a second viewer of the same turn was told against this.
+    /// Compares with the record of a second subscriber of the same turn.
     pub fn compare(&mut self, second: Self) {
+        // Either may have read less than the other, but never something else.
         let (ours, theirs) = (self.said.as_str(), second.said.as_str());
         if !ours.starts_with(theirs) && !theirs.starts_with(ours) {
             self.faults.push(format!("one viewer read {ours:?} and another {theirs:?}"));
@@ -159,17 +162,17 @@ impl Witness {
         self.faults.extend(second.faults);
     }
 
-    /// What was read.
+    /// Returns the received text.
     pub fn said(&self) -> &str {
         &self.said
     }
 
-    /// The letters that have to be there after kills at these moments.
+    /// Returns the number of bytes that must be stored after kills at these times.
     pub fn settled_letters(&self, kills: &[Instant]) -> usize {
         self.lengths.iter().rev().find(|heard| heard.is_settled(kills)).map_or(0, |heard| heard.letters)
     }
 
-    /// The calls whose results were told: a result is written down before anybody sees it.
+    /// Returns the tokens of calls whose results were received. A result is stored before any subscriber receives it.
     pub fn results(&self) -> HashSet<&str> {
         self.results.iter().map(String::as_str).collect()
     }

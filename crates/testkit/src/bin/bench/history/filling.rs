@@ -1,4 +1,4 @@
-//! The database with the long history: made once, and kept where a folder is named.
+//! Creation of the database with the long history. It is created once and reused if a folder is named.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,39 +13,39 @@ use testkit::{Database, Person, TestApp};
 
 use super::texts::Chance;
 
-/// Messages of a chat.
+/// Messages per chat.
 pub const MESSAGES: usize = 10;
-/// Of all chats one person has half, and a few and very many people a quarter each.
+/// One user has half of the chats; a few users and very many users have a quarter each.
 const FEW_PEOPLE: usize = 10;
 const MANY_PEOPLE: usize = 500;
-/// Chats of one request.
+/// Chats per request while filling.
 const CHATS: usize = 10;
-/// Requests at a time.
+/// Simultaneous requests while filling.
 const AT_ONCE: usize = 3;
-/// Texts that are read as one.
+/// Messages that are added to the search index in one batch.
 const READ: i64 = 2_000;
 
-/// A database, and of each kind of its people one.
+/// A filled database, with one user of each group.
 pub struct History {
     pub database: Database,
-    /// Of the database.
+    /// URL of the database.
     pub url: String,
-    /// The data folder of the program.
+    /// The server's data folder.
     pub folder: PathBuf,
-    /// The one with half of all, one with much, and one with little.
+    /// A user with half of all chats, one with many, and one with few.
     pub people: Vec<Somebody>,
 }
 
-/// A person by what the bench needs of them.
+/// A user of the filled database.
 pub struct Somebody {
     pub email: String,
     pub chats: usize,
-    /// One of their chats, neither the oldest nor the newest.
+    /// A chat of the user, neither the oldest nor the newest.
     pub chat: String,
 }
 
 impl History {
-    /// The one that was kept, or a new one.
+    /// Returns the history that an earlier run left in the folder, or creates one.
     pub async fn of(database: Database, chats: usize, folder: &Path) -> Self {
         let note = folder.join(format!("{database:?}-{chats}.json"));
         if let Some(kept) =
@@ -58,6 +58,7 @@ impl History {
         made
     }
 
+    /// Reads the note of an earlier run; `None` if it is incomplete.
     fn read(database: Database, note: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let people = note["people"].as_array()?.iter().map(|person| {
@@ -68,6 +69,7 @@ impl History {
         Some(Self { database, url: text(&note["url"])?, folder: text(&note["folder"])?.into(), people })
     }
 
+    /// Returns the note for later runs.
     fn note(&self) -> Value {
         let person =
             |somebody: &Somebody| json!({ "email": somebody.email, "chats": somebody.chats, "chat": somebody.chat });
@@ -75,6 +77,7 @@ impl History {
         json!({ "url": self.url, "folder": self.folder, "people": people })
     }
 
+    /// Creates and fills a database.
     async fn make(database: Database, chats: usize, folder: &Path) -> Self {
         let own = TempDir::new_in(folder).unwrap();
         let url = database.create(&own);
@@ -98,6 +101,7 @@ impl History {
             .collect()
             .await;
         let filled = began.elapsed();
+        // Indexing runs in the background; the benchmark must not measure it.
         while app.app.store.index_pending(None, READ).await.unwrap() > 0 {}
         let read = began.elapsed().checked_sub(filled).unwrap_or_default();
         eprintln!("{database:?}: filled in {filled:.1?}, words read in {read:.1?} more");
@@ -114,7 +118,7 @@ impl History {
     }
 }
 
-/// Whose piece of their chats comes when: as people write at the same time, what one has is spread over all.
+/// Returns the owners' batches of chats in random order, since rows of many users are interleaved in a real table.
 fn in_disorder(owners: &[(Person, usize)]) -> Vec<(usize, std::ops::Range<usize>)> {
     let mut pieces: Vec<_> = owners
         .iter()
@@ -129,7 +133,7 @@ fn in_disorder(owners: &[(Person, usize)]) -> Vec<(usize, std::ops::Range<usize>
     pieces
 }
 
-/// Makes some of a person's chats, and returns the last.
+/// Creates some chats of a user, and returns the id of the last one.
 async fn fill(person: &Person, chats: std::ops::Range<usize>) -> String {
     let seed = person.id.bytes().fold(0, |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
     let mut chance = Chance::new(seed.wrapping_add(chats.start as u64));
@@ -149,11 +153,12 @@ async fn fill(person: &Person, chats: std::ops::Range<usize>) -> String {
     last
 }
 
+/// Inserts rows through the rest API.
 async fn insert(person: &Person, table: &str, rows: &[Value]) {
     loop {
         let request = person.request(Method::POST, &format!("/rest/v1/{table}")).header("prefer", "return=minimal");
         let status = request.json(rows).send().await.unwrap().status();
-        // On a slow machine the others may hold the one writer for long.
+        // On a slow machine, the other requests can occupy the single writer for a long time.
         if status != 503 {
             assert_eq!(status, 201);
             return;

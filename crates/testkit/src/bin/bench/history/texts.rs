@@ -1,16 +1,16 @@
-//! Texts as people write them: few words make up most of a text, and most words are rare.
+//! Texts with the word frequencies of natural language: few words make up most of a text, and most words are rare.
 
-/// Different words there are.
+/// Number of different words.
 pub const VOCABULARY: usize = 50_000;
-/// Different Chinese characters.
+/// Number of different Chinese characters.
 const CHARACTERS: f64 = 3_000.0;
-/// Of so many chats, one is in Chinese, and one in Russian.
+/// One of this many chats is in Chinese, and one in Russian.
 const FOREIGN: usize = 16;
-/// Words of what a person writes at most, and of what is answered.
+/// Maximum number of words of a user's message and of an answer.
 const ASKED: u64 = 30;
 const ANSWERED: u64 = 200;
 
-/// Numbers that only look as if they came by chance.
+/// A deterministic generator of pseudo-random numbers (xorshift), so that every run has the same texts.
 pub struct Chance(u64);
 
 impl Chance {
@@ -18,7 +18,7 @@ impl Chance {
         Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
-    /// A number below this one.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -26,13 +26,13 @@ impl Chance {
         (self.0 >> 11) % end
     }
 
-    /// A place in a list of so many, the first ones so much more often as words are in texts (Zipf).
+    /// Returns an index below `count`, distributed like the ranks of words in a text (Zipf's law).
     fn rank(&mut self, count: f64) -> usize {
         let share = self.below(1 << 32) as f64 / 4_294_967_296.0;
         count.powf(share) as usize - 1
     }
 
-    /// A message of the chat with this number.
+    /// Returns a message of the chat with this number.
     pub fn message(&mut self, chat: usize, is_asked: bool) -> String {
         let length = self.below(if is_asked { ASKED } else { ANSWERED }) + 3;
         match chat % FOREIGN {
@@ -42,7 +42,7 @@ impl Chance {
         }
     }
 
-    /// A title.
+    /// Returns a title.
     pub fn title(&mut self, chat: usize) -> String {
         format!("Chat {chat} {}", self.words(4, word))
     }
@@ -52,19 +52,19 @@ impl Chance {
     }
 }
 
-/// The word at this place in the order of how often they are used; it can be said.
+/// Returns the pronounceable word of this frequency rank.
 pub fn word(rank: usize) -> String {
     spell(rank, &LATIN)
 }
 
-/// The same in Russian letters.
+/// Returns the word of this rank in Russian letters.
 pub fn russian(rank: usize) -> String {
     spell(rank, &CYRILLIC)
 }
 
-/// The Chinese character at this place.
+/// Returns the Chinese character of this rank.
 pub fn character(rank: usize) -> char {
-    // The first block of the script has many more of them.
+    // The Unicode block has far more characters than are needed.
     u32::try_from(rank).ok().and_then(|rank| char::from_u32(0x4E00 + rank)).unwrap_or('一')
 }
 
@@ -73,6 +73,7 @@ const LATIN: [&str; 16] =
 const CYRILLIC: [&str; 16] =
     ["ка", "ле", "ми", "но", "ру", "са", "те", "ви", "до", "бе", "фу", "го", "ха", "жи", "пе", "зу"];
 
+/// Spells a rank in base 16, with syllables as digits.
 fn spell(mut rank: usize, syllables: &[&str; 16]) -> String {
     let mut word = String::new();
     loop {
