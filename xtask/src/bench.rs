@@ -1,4 +1,4 @@
-//! Figures of the server and of the page.
+//! `cargo xtask bench`: benchmarks of the server and of the web app.
 
 use crate::command::run_shown;
 use crate::failure::Outcome;
@@ -7,8 +7,8 @@ use crate::system::postgres::{self, Postgres};
 use crate::workspace::Workspace;
 use crate::{node, web};
 
-/// Builds what is distributed (profile `dist`) and measures it. Without a word, the server and the page; `page` measures the page alone, and
-/// any other word goes to the server's bench.
+/// Builds the distributed binary (profile `dist`) and runs the benchmarks. Without an argument, the server and the
+/// web app are measured; `page` selects the web app alone, and other arguments select a benchmark of the server.
 pub fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let is_page = arguments.iter().any(|argument| argument == "page");
     web::packages(workspace)?;
@@ -18,6 +18,7 @@ pub fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
     if !is_page {
         server(workspace, arguments)?;
     }
+    // A selected benchmark of the server does not include the web app.
     if !is_page && !arguments.is_empty() {
         return Ok(());
     }
@@ -26,6 +27,7 @@ pub fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
     step("page figures", || run_shown(&mut page))
 }
 
+/// Runs the benchmarks of the server, with PostgreSQL and the example that uses the bare protocol library.
 fn server(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let bare = ["build", "--profile", "dist", "--package", "mcp", "--example", "bare"];
     step("compile what it is compared with", || run_shown(&mut workspace.cargo(&bare)))?;

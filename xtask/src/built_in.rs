@@ -1,4 +1,5 @@
-//! The built-in model by itself: how often it is right, and how fast it is beside llama.cpp with the same file.
+//! Evaluation and benchmark of the built-in model: its accuracy, and its speed compared with llama.cpp on the same
+//! file.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,24 +13,25 @@ use crate::system::python;
 use crate::weights;
 use crate::workspace::Workspace;
 
-/// Words of the prompts: a question, and one with a long result before it.
+/// Lengths of the prompts in words: a question alone, and one after a long tool result.
 const WORDS: [&str; 2] = ["300", "1500"];
 
-/// Tokens that are written.
+/// Number of generated tokens.
 const TOKENS: &str = "128";
 
-/// How often each is measured; the fastest of them counts, as whatever else the machine does only slows them down.
+/// Number of measurements, of which the fastest counts: other processes can only slow them down.
 const ROUNDS: usize = 3;
 
-/// What llama.cpp is measured with.
+/// Folder with the scripts that measure llama.cpp.
 const BENCH: &str = "crates/local-model/bench";
 
-/// The Python packages with llama.cpp in them.
+/// Returns the file with the pinned Python packages of llama.cpp.
 pub fn llama_requirements(workspace: &Workspace) -> PathBuf {
     workspace.root.join(BENCH).join("requirements.txt")
 }
 
-/// Asks the questions in `crates/local-model/eval` and prints how many were answered rightly; the arguments go to the evaluation.
+/// Runs the questions in `crates/local-model/eval` and prints how many were answered correctly. The arguments are
+/// those of the evaluation.
 pub fn eval(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let file = weights::ensure(workspace, &weights::BUILT_IN)?;
     let mut eval = example(workspace, "eval")?;
@@ -37,7 +39,7 @@ pub fn eval(workspace: &Workspace, arguments: &[String]) -> Outcome {
     step("questions", || run_shown(&mut eval))
 }
 
-/// Measures both with the same file and the same number of threads, in turns.
+/// Measures both engines alternately, with the same file and the same number of threads.
 pub fn bench(workspace: &Workspace) -> Outcome {
     let file = weights::ensure(workspace, &weights::BUILT_IN)?;
     let python = python::ensure(&llama_requirements(workspace))?;
@@ -45,6 +47,7 @@ pub fn bench(workspace: &Workspace) -> Outcome {
     let speed = example(workspace, "speed")?;
     let mut table = Vec::new();
     for words in WORDS {
+        // Alternating spreads a slow phase of the machine over both engines.
         let mut ours = Command::new(speed.get_program());
         ours.arg(&file).args([words, TOKENS]).env("RAYON_NUM_THREADS", &threads);
         let mut theirs = Command::new(&python);
@@ -66,17 +69,19 @@ pub fn bench(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// What a program tells in the last line that it prints.
+/// Runs a program and parses the JSON object in the last line of its output.
 fn figures(command: &mut Command) -> Outcome<Value> {
     let output = run_quiet(command)?;
     let line = output.lines().rev().find(|line| line.starts_with('{')).unwrap_or_default();
     serde_json::from_str(line).context("the program's last line is not JSON")
 }
 
+/// Returns a field of the figures, or NaN.
 fn number(figures: &Value, field: &str) -> f64 {
     figures[field].as_f64().unwrap_or(f64::NAN)
 }
 
+/// Builds an example of the `local-model` crate and returns its command.
 fn example(workspace: &Workspace, name: &str) -> Outcome<Command> {
     let build = ["build", "--profile", "dist", "--package", "local-model", "--example", name];
     step("compile", || run_shown(&mut workspace.cargo(&build)))?;

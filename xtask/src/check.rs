@@ -1,4 +1,4 @@
-//! What needs no running program: format, lints, the rules of the house, types.
+//! `cargo xtask check`: all checks that need no running server: format, lints, repository rules and types.
 
 use std::process::Command;
 
@@ -10,10 +10,10 @@ use crate::{node, tidy, web};
 
 const CLIPPY: [&str; 6] = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
 
-/// One check: its name, and what it does.
+/// A check: its name and its function.
 pub type Check = (&'static str, fn(&Workspace) -> Outcome);
 
-/// Every check, cheapest first.
+/// All checks, the cheapest first.
 pub const CHECKS: [Check; 4] = [
     ("format", |workspace| shown(&mut workspace.cargo(&["fmt", "--all", "--check"]), "run `cargo fmt --all`")),
     ("lints", |workspace| shown(&mut workspace.cargo(&CLIPPY), "mend what is named above")),
@@ -23,10 +23,10 @@ pub const CHECKS: [Check; 4] = [
     }),
 ];
 
-/// Does all checks and names the ones that failed.
+/// Runs all checks, and reports every failed one.
 pub fn check(workspace: &Workspace) -> Outcome {
     web::packages(workspace)?;
-    // The binary takes the built pages in, and does not compile without them.
+    // The binary embeds the web app and does not compile without it.
     web::build(workspace)?;
     let mut failed = Vec::new();
     for (name, work) in CHECKS {
@@ -37,6 +37,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
     if failed.is_empty() { Ok(()) } else { Err(Failure::new(failed.join("\nerror: "))) }
 }
 
+/// Runs a command and adds the remedy to its failure.
 fn shown(command: &mut Command, remedy: &str) -> Outcome {
     run_shown(command).map_err(|failure| Failure::new(format!("{failure}; {remedy}")))
 }

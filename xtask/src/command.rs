@@ -1,4 +1,4 @@
-//! Running other programs: shown, quiet, or shown and kept.
+//! Running other programs, with visible, hidden or captured output.
 
 use std::env;
 use std::io::{BufRead, BufReader, Read};
@@ -11,27 +11,27 @@ use std::time::{Duration, Instant};
 
 use crate::failure::{Context, Failure, Outcome};
 
-/// Lines of a failed program's output that are worth showing.
+/// Number of lines shown of a failed program's output.
 const TAIL: usize = 60;
 
-/// How long a program may take to end when it is asked to.
+/// Time for a program to end after a signal, before it is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The output of a program that has ended.
+/// Result of a program that has ended.
 pub struct Ended {
-    /// It answered with exit code 0.
+    /// Whether the exit code was 0.
     pub success: bool,
     /// Standard output and standard error, interleaved by line.
     pub output: String,
 }
 
-/// Runs with the terminal as its own.
+/// Runs a program with the terminal as its output.
 pub fn run_shown(command: &mut Command) -> Outcome {
     let status = spawn(command.stdin(Stdio::null()))?.wait().context(format!("lost `{}`", shown(command)))?;
     if status.success() { Ok(()) } else { Err(Failure::new(format!("`{}` failed: see above", shown(command)))) }
 }
 
-/// Runs without a word; the output is shown only when it fails. Returns standard output.
+/// Runs a program and returns its standard output. The output is printed only if the program fails.
 pub fn run_quiet(command: &mut Command) -> Outcome<String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| cannot_start(command, &error))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -43,11 +43,12 @@ pub fn run_quiet(command: &mut Command) -> Outcome<String> {
     Err(Failure::new(format!("`{}` failed: see above", shown(command))))
 }
 
-/// Runs with every line shown as it comes, and kept.
+/// Runs a program, prints its output line by line, and returns it.
 pub fn run_kept(command: &mut Command) -> Outcome<Ended> {
     let mut child = spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let kept = Mutex::new(String::new());
+    // Both pipes are read at the same time: a full one would block the program.
     thread::scope(|scope| {
         scope.spawn(|| err.map(|pipe| keep_lines(pipe, &kept)));
         out.map(|pipe| keep_lines(pipe, &kept))
@@ -57,9 +58,11 @@ pub fn run_kept(command: &mut Command) -> Outcome<Ended> {
     Ok(Ended { success: status.success(), output })
 }
 
+/// Prints and stores the lines of a pipe.
 fn keep_lines(pipe: impl Read, kept: &Mutex<String>) {
     let mut reader = BufReader::new(pipe);
     let mut line = Vec::new();
+    // Bytes, not `lines()`: a program may print text that is not UTF-8.
     while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
         let text = String::from_utf8_lossy(&line);
         print!("{text}");
@@ -70,12 +73,12 @@ fn keep_lines(pipe: impl Read, kept: &Mutex<String>) {
     }
 }
 
-/// Starts a program, with a clear word when it is not there.
+/// Starts a program. A missing program has a clear message.
 pub fn spawn(command: &mut Command) -> Outcome<Child> {
     command.spawn().map_err(|error| cannot_start(command, &error))
 }
 
-/// Asks a program to end by a signal ("INT", "TERM"), and ends it when it does not.
+/// Asks a program to end by a signal (`INT`, `TERM`), and kills it if it does not.
 pub fn end(child: &mut Child, signal: &str) {
     if child.try_wait().is_ok_and(|status| status.is_some()) {
         return;
@@ -92,7 +95,7 @@ pub fn end(child: &mut Child, signal: &str) {
     let _ = child.wait();
 }
 
-/// The command as one would type it, without its folders.
+/// Formats a command as a user would type it, without the folders of the program.
 pub fn shown(command: &Command) -> String {
     let name = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let mut text = name.to_string_lossy().into_owned();
@@ -103,25 +106,25 @@ pub fn shown(command: &Command) -> String {
     text
 }
 
-/// The last lines of an output.
+/// Returns the last lines of a text.
 pub fn tail(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.trim_end().lines().collect();
     all[all.len().saturating_sub(lines)..].join("\n")
 }
 
-/// Where a program is on the PATH.
+/// Returns the path of a program on the `PATH`.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|folder| folder.join(name)).find(|file| is_program(file))
 }
 
-/// A file that can be started.
+/// Returns whether a file is executable.
 pub fn is_program(file: &Path) -> bool {
     file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
-/// Takes away what `cargo run` told this program about itself: a build script or a server that reads it
-/// would take it for its own.
+/// Removes the environment variables that `cargo run` sets for this program. A build script or a server that reads
+/// them would take them for its own.
 pub fn forget_cargo(command: &mut Command) {
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
@@ -131,6 +134,7 @@ pub fn forget_cargo(command: &mut Command) {
     }
 }
 
+/// Returns the error of a program that did not start.
 fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
     let name = command.get_program().to_string_lossy();
     if error.kind() == std::io::ErrorKind::NotFound {

@@ -1,4 +1,4 @@
-//! Kills the program in the middle of turns and looks whether anything was lost or done twice.
+//! `cargo xtask crash`: kills the server in the middle of turns, and checks that nothing was lost or done twice.
 
 use std::process::Command;
 
@@ -8,12 +8,12 @@ use crate::steps::step;
 use crate::system::postgres::{self, Postgres};
 use crate::workspace::Workspace;
 
-/// Kills in a run of all tests: about a minute and a half.
+/// Number of kills among the tests, which take about a minute and a half.
 const IN_TESTS: &str = "200";
-/// The same where one of three nodes is killed each time, and stays away for a while: about a minute.
+/// Number of kills among the tests with three nodes, which take about a minute: a killed node stays away for a while.
 const OF_NODES_IN_TESTS: &str = "12";
 
-/// Builds the program and haunts it on both databases; the arguments go to the harness.
+/// Builds the server and runs the crash test on both databases. The arguments are those of the crash test.
 pub fn crash(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let programs = postgres::ensure()?;
     let database = step("PostgreSQL", || Postgres::start(&programs))?;
@@ -22,21 +22,21 @@ pub fn crash(workspace: &Workspace, arguments: &[String]) -> Outcome {
     step("kills", || run_shown(&mut harness))
 }
 
-/// The same among the tests.
+/// Returns the crash test as a suite of `cargo xtask test`.
 pub fn suite(workspace: &Workspace) -> Outcome<Command> {
     let mut harness = harness(workspace)?;
     harness.args(["--kills", IN_TESTS]);
     Ok(harness)
 }
 
-/// The same with three nodes that share a database.
+/// Returns the crash test with three nodes on one database.
 pub fn suite_of_nodes(workspace: &Workspace) -> Outcome<Command> {
     let mut harness = harness(workspace)?;
     harness.args(["--nodes", "3", "--kills", OF_NODES_IN_TESTS]);
     Ok(harness)
 }
 
-/// Builds the harness and the program that it kills, with overflow checks and debug assertions.
+/// Builds the crash test and the server in the debug profile, whose overflow checks and assertions should fire.
 fn harness(workspace: &Workspace) -> Outcome<Command> {
     let build = ["build", "--package", "ai-chat-mcp", "--package", "testkit", "--bin", "ai-chat-mcp", "--bin", "crash"];
     step("compile", || run_shown(&mut workspace.cargo(&build)))?;

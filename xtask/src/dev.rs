@@ -1,4 +1,4 @@
-//! The server and the page with hot reload, side by side until Ctrl-C.
+//! `cargo xtask dev`: runs the server and the web app with hot reload until Ctrl-C.
 
 use std::process::Child;
 use std::thread::sleep;
@@ -9,14 +9,14 @@ use crate::failure::{Context, Failure, Outcome};
 use crate::workspace::Workspace;
 use crate::{node, web};
 
-/// Runs both; when one ends, the other is ended too. Ctrl-C reaches both by itself: they share the terminal.
+/// Runs both processes. When one ends, the other is ended too. Ctrl-C reaches both, since they share the terminal.
 pub fn dev(workspace: &Workspace, arguments: &[String]) -> Outcome {
     web::packages(workspace)?;
-    // The binary takes the built pages in, and does not compile without them.
+    // The binary embeds the web app and does not compile without it.
     web::build(workspace)?;
     let server = &mut workspace.cargo(&["run", "--package", "ai-chat-mcp", "--"]);
     let mut server = Running(spawn(server.args(arguments))?);
-    // Not through npm, whose shell would keep the signal that ends it to itself.
+    // Not through npm: its shell would not forward the signal that ends it.
     let mut pages = Running(spawn(&mut node::program(&workspace.web(), "vite")?)?);
     loop {
         for (name, running) in [("server", &mut server), ("page", &mut pages)] {
@@ -28,10 +28,11 @@ pub fn dev(workspace: &Workspace, arguments: &[String]) -> Outcome {
     }
 }
 
-/// A child that is ended when it is let go.
+/// A child process that is ended when the value is dropped.
 struct Running(Child);
 
 impl Running {
+    /// Returns whether the process has ended.
     fn has_ended(&mut self) -> Outcome<bool> {
         Ok(self.0.try_wait().context("lost a child process")?.is_some())
     }

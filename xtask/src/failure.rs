@@ -1,16 +1,16 @@
-//! The one error of these commands: a sentence for the person who typed the command.
+//! The error type of all commands: a message for the developer who ran the command.
 
 use std::fmt;
 
-/// What went wrong and what to do about it, in one line.
+/// An error message, which says what went wrong and what to do about it, in one line.
 #[derive(Debug)]
 pub struct Failure(String);
 
-/// The result of everything that can fail here.
+/// Result of every function that can fail.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
-    /// A failure with its whole sentence.
+    /// Creates an error with a complete message.
     pub fn new(sentence: impl Into<String>) -> Self {
         Self(sentence.into())
     }
@@ -22,9 +22,9 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Turns the errors of the standard library into sentences.
+/// Conversion of other errors to [`Failure`].
 pub trait Context<T> {
-    /// Puts what was being done in front of the error: "cannot read web/package.json: permission denied".
+    /// Prefixes an error with what was being done: "cannot read web/package.json: permission denied".
     fn context(self, doing: impl fmt::Display) -> Outcome<T>;
 }
 

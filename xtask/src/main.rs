@@ -1,7 +1,8 @@
-//! The developer's commands. They use few and small libraries, so that a fresh clone can run them soon.
+//! The developer's commands (`cargo xtask …`). Dependencies are few and small, so that a fresh clone can run them
+//! quickly.
 //!
-//! Every command says what it is doing and how long it took, installs only what is missing, and fails
-//! with one line that says what to do.
+//! Every command prints what it is doing and how long it took, installs only what is missing, and fails with one line
+//! that says what to do.
 
 #![expect(
     clippy::print_stdout,
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs a command. Only `test` has an exit code of its own.
 fn dispatch(command: &str, rest: &[String]) -> Outcome<ExitCode> {
     let workspace = Workspace::find()?;
     let outcome = match command {
@@ -103,6 +105,7 @@ fn dispatch(command: &str, rest: &[String]) -> Outcome<ExitCode> {
     outcome.map(|()| ExitCode::SUCCESS)
 }
 
+/// Rejects arguments of a command that has none.
 fn no_more(rest: &[String]) -> Outcome {
     match rest.first() {
         None => Ok(()),
@@ -116,17 +119,17 @@ fn no_more(rest: &[String]) -> Outcome {
 mod tests {
     use super::*;
 
-    /// The sources that read the options of these commands.
+    /// Sources that parse the options of these commands.
     const OPTION_READERS: [&str; 4] = [
         include_str!("test.rs"),
         include_str!("weights.rs"),
         include_str!("../../crates/testkit/src/bin/crash/main.rs"),
         include_str!("../../crates/local-model/examples/eval/main.rs"),
     ];
-    /// Options that a command passes by itself.
+    /// Options that the commands pass on their own.
     const PASSED_BY_COMMANDS: [&str; 3] = ["--program", "--weights", "--release"];
 
-    /// Returns the options that a source matches against: `"--kills" =>` and `["--only", "web"]`.
+    /// Returns the options that a source matches: `"--kills" =>` and `["--only", "web"]`.
     fn options(source: &str) -> impl Iterator<Item = &str> {
         let lines = source.lines().filter(|line| line.contains("=>"));
         lines.flat_map(|line| line.split('"')).filter(|word| word.starts_with("--") && word.len() > 2)

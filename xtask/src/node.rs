@@ -1,4 +1,4 @@
-//! Node packages and their scripts.
+//! Node.js packages and their scripts.
 
 use std::env;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::command::{find_program, forget_cargo, run_quiet};
 use crate::failure::{Context, Failure, Outcome};
 use crate::steps::{nothing_to_do, step};
 
-/// Installs the packages of a folder exactly as its lock file says; nothing when they are all there.
+/// Installs the packages of a folder exactly as in its lock file. Does nothing if they are installed already.
 pub fn install(name: &str, folder: &Path) -> Outcome {
     if is_installed(folder) {
         nothing_to_do(name, "the lock file's packages are there");
@@ -20,7 +20,8 @@ pub fn install(name: &str, folder: &Path) -> Outcome {
     step(name, || run_quiet(npm(folder)?.args(["ci", "--no-audit", "--no-fund"])).map(drop))
 }
 
-/// A script of a folder's `package.json`, with the folder's own Node first when it brings one.
+/// Returns the command of a script in a folder's `package.json`. It uses the folder's own Node.js if its packages
+/// include one.
 pub fn script(folder: &Path, script: &str) -> Outcome<Command> {
     let file = folder.join("package.json");
     let package = read_json(&file)?;
@@ -32,11 +33,12 @@ pub fn script(folder: &Path, script: &str) -> Outcome<Command> {
     Ok(npm)
 }
 
-/// A program of a package that is installed in a folder.
+/// Returns the command of a program of an installed package.
 pub fn program(folder: &Path, name: &str) -> Outcome<Command> {
     in_folder(folder, &folder.join("node_modules/.bin").join(name))
 }
 
+/// Returns the command of npm in a folder.
 fn npm(folder: &Path) -> Outcome<Command> {
     if find_program("npm").is_none() {
         return Err(Failure::new("npm is missing: install Node.js 24 with its npm (nodejs.org)"));
@@ -44,7 +46,7 @@ fn npm(folder: &Path) -> Outcome<Command> {
     in_folder(folder, Path::new("npm"))
 }
 
-/// A program in a folder, with the folder's own Node first when it brings one.
+/// Returns a command in a folder whose `PATH` begins with the folder's own Node.js, if there is one.
 fn in_folder(folder: &Path, program: &Path) -> Outcome<Command> {
     let architecture = if env::consts::ARCH == "aarch64" { "arm64" } else { "x64" };
     let own = folder.join(format!("node_modules/node-linux-{architecture}/bin"));
@@ -53,20 +55,21 @@ fn in_folder(folder: &Path, program: &Path) -> Outcome<Command> {
     let path = env::join_paths(folders).context("cannot extend the PATH")?;
     let mut command = Command::new(program);
     forget_cargo(&mut command);
-    // The tests use the system's browser.
+    // The tests use the browser of the operating system.
     command.current_dir(folder).env("PATH", path).env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
     Ok(command)
 }
 
+/// Returns whether the installed packages match the lock file.
 fn is_installed(folder: &Path) -> bool {
-    // npm writes the second file at the end of an installation: what it lists is on the disk.
+    // npm writes this file at the end of an installation, so what it lists is installed.
     let lock = read_json(&folder.join("package-lock.json"));
     let installed = read_json(&folder.join("node_modules/.package-lock.json"));
     matches!((lock, installed), (Ok(lock), Ok(installed)) if same_packages(&lock, &installed))
 }
 
-/// Returns true if the installed packages are those of the lock file. Optional ones may be missing: they are for other
-/// machines.
+/// Returns whether the installed packages are those of the lock file. Optional ones may be missing, since they can be
+/// for other platforms.
 fn same_packages(lock: &Value, installed: &Value) -> bool {
     let packages = |lock: &Value| lock.get("packages").and_then(Value::as_object).cloned();
     let (Some(wanted), Some(installed)) = (packages(lock), packages(installed)) else { return false };
@@ -76,6 +79,7 @@ fn same_packages(lock: &Value, installed: &Value) -> bool {
         let may_miss = path.is_empty() || package.get("optional").is_some() || package.get("devOptional").is_some();
         !may_miss && version(&installed, path).as_ref() != Some(&package["version"])
     });
+    // A package that the lock file no longer has could still be imported by mistake.
     let is_foreign =
         installed.iter().any(|(path, package)| version(&wanted, path).as_ref() != Some(&package["version"]));
     !is_missing && !is_foreign

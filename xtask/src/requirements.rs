@@ -1,6 +1,5 @@
-//! The programs that must be installed before any command can work: Node.js with npm.
-//!
-//! Cargo itself checks the version of Rust (`rust-version`), and `system` installs everything else, Python included.
+//! Checks of the programs that every command needs: Node.js with npm. Cargo checks the version of Rust itself
+//! (`rust-version`), and [`system`](crate::system) installs everything else, including Python.
 
 use std::env;
 use std::path::Path;
@@ -9,32 +8,33 @@ use std::process::Command;
 use crate::command::{find_program, run_quiet};
 use crate::failure::{Failure, Outcome};
 
-/// A major and a minor version, which compare in this order.
+/// Major and minor version, in this order of comparison.
 type Version = (u32, u32);
 
-/// Oldest Node.js that runs npm 10. On Linux that is all it has to do, as the packages bring a newer Node.js.
+/// Minimum Node.js for npm 10. It is enough on Linux, where the packages include a newer Node.js.
 const MIN_NODE_FOR_NPM: Version = (20, 19);
-/// Oldest Node.js that runs the build of the page and its tests: what vitest 5 asks for.
+/// Minimum Node.js for the web build and its tests, as vitest 5 demands.
 const MIN_NODE_FOR_SCRIPTS: Version = (22, 12);
-/// Oldest npm that was tried with the lock file (`npm ci`).
+/// Minimum npm that was tested with the lock file (`npm ci`).
 const MIN_NPM: Version = (10, 9);
 
 /// Checks the versions of Node.js and npm.
 ///
 /// # Errors
 ///
-/// Names the program that is missing or too old, the version that is needed, and how to get it.
+/// Names the missing or outdated program, the necessary version, and how to install it.
 pub fn check() -> Outcome {
     let min_node = if brings_node() { MIN_NODE_FOR_NPM } else { MIN_NODE_FOR_SCRIPTS };
     require("Node.js", "node", min_node)?;
     require("npm", "npm", MIN_NPM)
 }
 
-/// Returns true where the packages of `web/` include a Node.js for this machine.
+/// Returns whether the packages of `web/` include a Node.js for this platform.
 fn brings_node() -> bool {
     cfg!(target_os = "linux") && ["x86_64", "aarch64"].contains(&env::consts::ARCH)
 }
 
+/// Checks that a program has at least a version.
 fn require(name: &str, program: &str, minimum: Version) -> Outcome {
     let advice = format!(
         "install Node.js 24 with its npm (nodejs.org, or your system's packages); {name} {}.{} is the oldest that works",
@@ -53,12 +53,13 @@ fn require(name: &str, program: &str, minimum: Version) -> Outcome {
     Ok(())
 }
 
+/// Returns the version that a program prints, without the leading `v`.
 fn installed_version(program: &Path) -> Outcome<String> {
     let output = run_quiet(Command::new(program).arg("--version"))?;
     Ok(output.trim().trim_start_matches('v').to_owned())
 }
 
-/// Reads the first two numbers of "24.21.0".
+/// Parses the first two numbers of a version such as "24.21.0".
 fn parse_version(text: &str) -> Option<Version> {
     let mut numbers = text.split('.').map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??))
@@ -70,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs the check with a script in the place of the program, which prints `version`.
+    /// Runs the check with a script in place of the program, which prints `version`.
     fn require_printed(version: &str, minimum: Version) -> Outcome {
         let folder = env::temp_dir().join(format!("xtask-requirements-{}-{version}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();

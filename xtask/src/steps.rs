@@ -1,10 +1,10 @@
-//! One line when a step starts, one when it ends.
+//! Progress messages of a command: one line when a step starts, and one when it ends.
 
 use std::time::{Duration, Instant};
 
 use crate::failure::Outcome;
 
-/// Announces a step, does it, and tells how long it took.
+/// Prints the start of a step, runs it, and prints its duration.
 pub fn step<T>(name: &str, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     println!("start   {name}");
     let started = Instant::now();
@@ -14,17 +14,17 @@ pub fn step<T>(name: &str, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     outcome
 }
 
-/// Tells that a step has nothing to do, and why.
+/// Prints that a step is not necessary, and why.
 pub fn nothing_to_do(name: &str, why: &str) {
     println!("done    {name}: {why}");
 }
 
-/// A line in the middle of a long step.
+/// Prints a line of progress within a long step.
 pub fn progress(name: &str, line: &str) {
     println!("        {name}: {line}");
 }
 
-/// "0.4 s", "3 min 07 s".
+/// Formats a duration: "0.4 s", "3 min 07 s".
 pub fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     if seconds < 60 {

@@ -1,16 +1,16 @@
-//! Counting what test runners say at their end.
+//! Counting of tests from the last lines of a test runner's output.
 
-/// Tests of one suite.
+/// Numbers of tests in a suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
-    /// Tests that passed.
+    /// Number of passed tests.
     pub passed: u32,
-    /// Tests that failed, timed out or could not start.
+    /// Number of tests that failed, timed out or could not start.
     pub failed: u32,
 }
 
-/// The tests that an output tells of, or nothing when no runner's closing line is in it. Understands
-/// cargo-nextest, `cargo test`, vitest, `node --test`, the conformance suite of MCP and a plain "3 passed, 1 failed".
+/// Counts the tests in a runner's output; `None` if it has no summary. Supports cargo-nextest, `cargo test`, vitest,
+/// `node --test`, MCP's conformance suite, and a plain "3 passed, 1 failed".
 pub fn count(output: &str) -> Option<Count> {
     let plain = without_colours(output);
     let lines = || plain.lines().map(str::trim);
@@ -26,7 +26,7 @@ pub fn count(output: &str) -> Option<Count> {
         return Some(Count { passed: sum("passed"), failed: sum("failed") });
     }
     if let Some(line) = last("Tests  ") {
-        // A file that cannot be loaded has no tests to count, and still is a failure.
+        // A test file that cannot be loaded has no tests, but it is a failure.
         let files = last("Test Files  ").and_then(|line| before(&line, "failed")).unwrap_or(0);
         let failed = before(&line, "failed").unwrap_or(0).max(files);
         return Some(Count { passed: before(&line, "passed").unwrap_or(0), failed });
@@ -46,9 +46,9 @@ pub fn count(output: &str) -> Option<Count> {
     })
 }
 
-/// The checks of the scenarios that count, by the lines of the summary: "✓ tools_call: 2 passed, 0 failed". Optional
-/// ones are among them and listed again at the end, as "✗ auth/dpop (extension)". One scenario alone has another
-/// line: "Passed: 9/9, 0 failed, 0 warnings".
+/// Counts the checks of MCP's conformance suite, from lines such as "✓ tools_call: 2 passed, 0 failed". Optional
+/// scenarios are listed again at the end, as "✗ auth/dpop (extension)", and are not counted. A single scenario has
+/// another line: "Passed: 9/9, 0 failed, 0 warnings".
 fn conformance(plain: &str) -> Count {
     let lines = || plain.lines().map(str::trim).filter_map(|line| line.strip_prefix(['✓', '✗'])).map(str::trim);
     let optional = |scenario: &str| lines().any(|line| line.split_once(" (").is_some_and(|(name, _)| name == scenario));
@@ -66,16 +66,18 @@ fn conformance(plain: &str) -> Count {
     count
 }
 
-/// The number in front of a word: 3 in "12 tests run: 3 passed".
+/// Returns the number before a word: 3 in "12 tests run: 3 passed".
 fn before(line: &str, word: &str) -> Option<u32> {
     line.split([',', '|', ':', ';', '.', '(']).find_map(|part| part.trim().strip_suffix(word)?.trim_end().parse().ok())
 }
 
+/// Removes terminal colours.
 fn without_colours(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
         if character == '\u{1b}' {
+            // An escape sequence ends with a letter.
             characters.by_ref().find(char::is_ascii_alphabetic);
         } else {
             plain.push(character);

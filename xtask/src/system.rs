@@ -1,4 +1,4 @@
-//! Packages of the operating system that the tests need.
+//! Installation of operating system packages for the tests.
 
 pub mod chromium;
 pub mod firefox;
@@ -14,8 +14,12 @@ use crate::command::{find_program, run_quiet};
 use crate::failure::{Failure, Outcome};
 use crate::steps::step;
 
-/// Finds a program, and installs the Debian package that brings it when it is not there: as root, else
-/// through `sudo` where it asks no password, else the failure names the command for the user to type.
+/// Returns a program, and installs its Debian package first if it is missing: as root, or through `sudo` if that
+/// needs no password.
+///
+/// # Errors
+///
+/// The program cannot be installed; the message has the command for the user.
 fn find_or_install(package: &str, purpose: &str, find: impl Fn() -> Option<PathBuf>) -> Outcome<PathBuf> {
     if let Some(program) = find() {
         return Ok(program);
@@ -32,32 +36,35 @@ fn find_or_install(package: &str, purpose: &str, find: impl Fn() -> Option<PathB
         return Err(Failure::new(by_hand));
     };
     step(&format!("package {package}"), || {
-        // An update that fails still leaves the lists of the last one to install from.
+        // If the update fails, the package lists of the last one may still do.
         let _ = apt(sudo, &["update"]);
         apt(sudo, &["install", "-y", "--no-install-recommends", package])
     })?;
     find().ok_or_else(|| Failure::new(by_hand))
 }
 
+/// Runs `apt-get` without questions.
 fn apt(sudo: &[&str], arguments: &[&str]) -> Outcome {
     let words: Vec<&str> = sudo.iter().chain(&["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]).copied().collect();
     run_quiet(Command::new(words[0]).args(&words[1..]).args(arguments)).map(drop)
 }
 
+/// Returns whether `sudo` works without a password.
 fn may_sudo() -> bool {
     find_program("sudo").is_some() && run_silent(Command::new("sudo").args(["-n", "true"]))
 }
 
+/// Runs a program without output, and returns whether it succeeded.
 fn run_silent(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
-/// Whether this program runs as the superuser.
+/// Returns whether this process runs as root.
 fn is_root() -> bool {
     id(&["-u"]) == Some(0)
 }
 
-/// A number from `id`, such as `id -u postgres`.
+/// Returns the number that `id` prints, such as for `id -u postgres`.
 fn id(arguments: &[&str]) -> Option<u32> {
     let output = Command::new("id").args(arguments).output().ok()?;
     String::from_utf8_lossy(&output.stdout).trim().parse().ok()

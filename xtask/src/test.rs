@@ -1,4 +1,4 @@
-//! Installs what the tests need and runs every suite, to the last one, whatever fails on the way.
+//! `cargo xtask test`: installs what the tests need and runs all suites, whatever fails in between.
 
 mod conformance;
 mod report;
@@ -20,13 +20,13 @@ use crate::{built_in, crash, node, requirements, web};
 use report::{Report, check, suite, suite_of};
 use rust::{BUILT_IN_MODEL, RustTests, rust_tests};
 
-/// The MCP servers of other makers that the tests of `mcp` talk to.
+/// Folder of third-party MCP servers that the tests of `mcp` use.
 const PEERS: &str = "crates/mcp/tests/peers";
 
-/// What holds the running program to the description of its API.
+/// Folder of the test that compares the running server with its OpenAPI document.
 const API: &str = "crates/server/tests/openapi";
 
-/// Which suites to run.
+/// The selected suites.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Only {
     Everything,
@@ -40,6 +40,7 @@ enum Only {
 }
 
 impl Only {
+    /// Parses the command's arguments.
     fn read(arguments: &[String]) -> Outcome<Self> {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         match words.as_slice() {
@@ -55,12 +56,13 @@ impl Only {
         }
     }
 
+    /// Returns whether a suite is selected.
     fn wants(self, suite: Self) -> bool {
         self == Self::Everything || self == suite
     }
 }
 
-/// Runs the suites. The last line printed is "N passed, N failed".
+/// Runs the suites. The last printed line is "N passed, N failed".
 pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     let only = Only::read(arguments)?;
     requirements::check()?;
@@ -70,9 +72,11 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
         needs = Some(Needs::install(workspace, only)?);
         Ok(())
     });
+    // Without its needs no suite can give a meaningful result.
     let Some(needs) = needs else { return Ok(report.close()) };
     report.unless_done("UI build", || web::build(workspace));
 
+    // The download of the weights runs while the checks do.
     thread::scope(|scope| {
         let weights =
             scope.spawn(|| needs.weights.iter().try_for_each(|weights| weights::ensure(workspace, weights).map(drop)));
@@ -84,7 +88,7 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
         if only.wants(Only::Web) {
             report.add(suite("UI units", || Ok(needs.tell(node::script(&workspace.web(), "test")?))));
         }
-        // The tests of the engine and the journeys need the weights.
+        // The tests of the model and the browser tests need the weights.
         report.unless_done("weights", || {
             weights.join().unwrap_or_else(|_| Err(Failure::new("the download of the weights broke off")))
         });
@@ -104,6 +108,7 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
         }
         tests
     };
+    // The tests of the model use all cores, so they run after the others.
     if only.wants(Only::Rust) {
         report.add(suite("Rust", || Ok(with_database(rust_tests(workspace, RustTests::AllBut(BUILT_IN_MODEL))))));
         report
@@ -126,10 +131,12 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     Ok(report.close())
 }
 
+/// Builds the server for the suites that run it.
 fn compile(workspace: &Workspace) -> Outcome {
     step("compile", || run_shown(&mut workspace.cargo(&["build", "--release", "--package", "ai-chat-mcp"])))
 }
 
+/// Returns the test of the OpenAPI document.
 fn api_check(workspace: &Workspace, python: &Path) -> Outcome<Command> {
     compile(workspace)?;
     let mut check = Command::new(python);
@@ -137,6 +144,7 @@ fn api_check(workspace: &Workspace, python: &Path) -> Outcome<Command> {
     Ok(check)
 }
 
+/// Returns the browser tests.
 fn journeys(workspace: &Workspace) -> Outcome<Command> {
     compile(workspace)?;
     let mut journeys = node::script(&workspace.web(), "e2e")?;
@@ -144,20 +152,21 @@ fn journeys(workspace: &Workspace) -> Outcome<Command> {
     Ok(journeys)
 }
 
-/// What the chosen suites need from outside.
+/// Programs and files that the selected suites need.
 struct Needs {
     chromium: Option<PathBuf>,
     firefox: Option<PathBuf>,
-    /// The program of WebKit's WebDriver.
+    /// WebKit's WebDriver.
     webkit: Option<PathBuf>,
     postgres: Option<PathBuf>,
     python: Option<PathBuf>,
-    /// A Python with llama.cpp in it.
+    /// A Python with llama.cpp.
     llama: Option<PathBuf>,
     weights: Vec<&'static Weights>,
 }
 
 impl Needs {
+    /// Installs what the selected suites need.
     fn install(workspace: &Workspace, only: Only) -> Outcome<Self> {
         let (rust, journeys) = (only.wants(Only::Rust), only.wants(Only::EndToEnd));
         let chromium = if journeys || only.wants(Only::Web) { Some(chromium::ensure()?) } else { None };
@@ -182,10 +191,10 @@ impl Needs {
         Ok(Self { chromium, firefox, webkit, postgres, python, llama, weights })
     }
 
-    /// Adds what the tests read from their environment.
+    /// Adds the environment variables that the tests read.
     fn tell(&self, mut tests: Command) -> Command {
         tests.env("CI", "1");
-        // Runners take CI for a reason to colour, and a log is no terminal.
+        // Test runners print colours if `CI` is set, even to a file.
         if !std::io::stdout().is_terminal() {
             tests.env("NO_COLOR", "1");
         }

@@ -1,5 +1,5 @@
-//! The rules of the house that no compiler holds. Each rule is a function over the files of the clone, and
-//! each finding says why the rule stands.
+//! Repository rules that no compiler enforces. Each rule is a function of the repository's files, and each finding
+//! has the reason of its rule.
 
 mod addresses;
 mod boundaries;
@@ -22,15 +22,19 @@ use crate::workspace::Workspace;
 
 /// A text file that git tracks or would track.
 struct Source {
-    /// From the root of the clone, with forward slashes.
+    /// Path from the repository's root, with forward slashes.
     path: String,
     text: String,
 }
 
-/// Looks at the files and says what is against it.
+/// A rule, which returns its findings.
 type Rule = fn(&[Source]) -> Vec<String>;
 
-/// Applies every rule; the failure lists every finding.
+/// Applies all rules.
+///
+/// # Errors
+///
+/// Lists all findings.
 pub fn tidy(workspace: &Workspace) -> Outcome {
     let files = sources(workspace)?;
     let rules: [Rule; 10] = [
@@ -54,14 +58,15 @@ pub fn tidy(workspace: &Workspace) -> Outcome {
     Err(Failure::new(format!("{number} findings against the rules of the house, mend them:\n  {list}")))
 }
 
+/// Reads all text files of the repository.
 fn sources(workspace: &Workspace) -> Outcome<Vec<Source>> {
     let mut git = Command::new("git");
-    // The clone may belong to another user than the one who checks it.
+    // The repository can belong to another user than the one who runs the check.
     git.arg("-c").arg(format!("safe.directory={}", workspace.root.display())).current_dir(&workspace.root);
     let listed = run_quiet(git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"]))
         .context("the rules look at the files that git knows")?;
     let read = |path: &str| {
-        // What is no text (pictures, fonts), and what is deleted and not yet committed, has no lines to look at.
+        // Binary files, and files that are deleted but not yet committed, have no lines to check.
         let text = fs::read_to_string(workspace.root.join(path)).ok()?;
         Some(Source { path: path.to_owned(), text })
     };
@@ -69,15 +74,17 @@ fn sources(workspace: &Workspace) -> Outcome<Vec<Source>> {
 }
 
 impl Source {
+    /// Returns whether the file has one of these extensions.
     fn is(&self, extensions: &[&str]) -> bool {
         self.path.rsplit_once('.').is_some_and(|(_, extension)| extensions.contains(&extension))
     }
 
+    /// Returns whether the file is in a folder.
     fn is_within(&self, folder: &str) -> bool {
         self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
     }
 
-    /// Numbered lines, from 1.
+    /// Returns the lines with their numbers, from 1.
     fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
     }

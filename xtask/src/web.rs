@@ -1,4 +1,4 @@
-//! The front end's build, which the binary takes in.
+//! The web app's build, which the binary embeds.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,15 +10,15 @@ use crate::node;
 use crate::steps::{nothing_to_do, step};
 use crate::workspace::Workspace;
 
-/// What a build reads: everything in `web/` but these.
+/// Entries of `web/` that a build does not read.
 const NOT_READ_BY_A_BUILD: [&str; 5] = ["node_modules", "dist", "e2e", "bench", ".vite"];
 
-/// Installs the packages of the front end.
+/// Installs the packages of the web app.
 pub fn packages(workspace: &Workspace) -> Outcome {
     node::install("UI packages", &workspace.web())
 }
 
-/// Builds the pages; nothing when the sources are those of the last build.
+/// Builds the web app. Does nothing if its sources are those of the last build.
 pub fn build(workspace: &Workspace) -> Outcome {
     let web = workspace.web();
     let stamp = workspace.notes().join("ui-build");
@@ -30,12 +30,12 @@ pub fn build(workspace: &Workspace) -> Outcome {
     }
     step("UI build", || run_quiet(&mut node::script(&web, "build")?).map(drop))?;
     fs::create_dir_all(workspace.notes()).context("cannot make .tools")?;
-    // The fingerprint from before the build: what was edited meanwhile is built next time.
+    // The fingerprint is from before the build, so that files edited during the build are built the next time.
     fs::write(&stamp, sources).context(format!("cannot write {}", stamp.display()))
 }
 
-/// A hash over the names and contents of what a build reads. It need not be stable across compilers: a
-/// changed one costs one more build.
+/// Returns a hash of the names and contents of all files that a build reads. It need not be stable across compiler
+/// versions: a changed hash costs one more build.
 fn fingerprint(web: &Path) -> Outcome<String> {
     let mut files = Vec::new();
     list(web, &mut files)?;
@@ -48,6 +48,7 @@ fn fingerprint(web: &Path) -> Outcome<String> {
     Ok(format!("{:016x}\n", hasher.finish()))
 }
 
+/// Lists the files in a folder that a build reads.
 fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Outcome {
     for entry in fs::read_dir(folder).context(format!("cannot read {}", folder.display()))? {
         let path = entry.context(folder.display())?.path();

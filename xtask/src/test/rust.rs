@@ -1,21 +1,21 @@
-//! The Rust tests, by cargo-nextest where it is installed.
+//! The Rust tests, run by cargo-nextest if it is installed.
 
 use std::process::Command;
 
 use crate::command::find_program;
 use crate::workspace::Workspace;
 
-/// The crate of the built-in model, whose tests take every core.
+/// The crate of the built-in model, whose tests use all cores.
 pub const BUILT_IN_MODEL: &str = "local-model";
 
-/// Whose tests are run.
+/// Selection of Rust tests.
 #[derive(Clone, Copy)]
 pub enum RustTests {
     Only(&'static str),
     AllBut(&'static str),
 }
 
-/// The Rust tests of one crate, or of all others. nextest builds both in one go.
+/// Returns the command that runs the tests of one crate, or of all others. nextest builds both at once.
 pub fn rust_tests(workspace: &Workspace, which: RustTests) -> Command {
     if find_program("cargo-nextest").is_some() {
         let filter = match which {

@@ -1,9 +1,9 @@
-//! The project speaks of itself alone: no folder of somebody's machine, no host that packages came from.
+//! Rule: no path of a developer's machine, and no host of a package registry, in any file.
 
 use super::Source;
 
-/// Folders that exist on one machine only, and hosts that a package manager's own settings choose. Written
-/// in halves, so that this file does not find itself.
+/// Folders that exist on one machine only, and hosts that a package manager's settings select. Each is split in two,
+/// so that this file does not match itself.
 const FOREIGN: [(&str, &str, &str); 12] = [
     ("/home", "/", MACHINE),
     ("/Us", "ers/", MACHINE),
@@ -26,12 +26,13 @@ pub fn check(files: &[Source]) -> Vec<String> {
     files.iter().filter(|file| file.path != "Cargo.lock").flat_map(check_file).collect()
 }
 
+/// Returns the findings in a file.
 fn check_file(file: &Source) -> Vec<String> {
     let mut findings = Vec::new();
     for (number, line) in file.lines() {
         for (start, end, why) in FOREIGN {
             let found = line.match_indices(start).any(|(at, _)| line[at + start.len()..].starts_with(end));
-            // In the middle of a longer path or address the same letters are something else.
+            // Within a longer path or URL, the same letters have another meaning.
             let alone = !why.starts_with("a path") || starts_a_path(line, &format!("{start}{end}"));
             if found && alone {
                 findings.push(format!("{}:{number} says `{start}{end}`: {why}", file.path));
@@ -41,6 +42,7 @@ fn check_file(file: &Source) -> Vec<String> {
     findings
 }
 
+/// Returns whether a path starts at one of its occurrences in a line.
 fn starts_a_path(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(at, _)| {
         let before = line[..at].chars().next_back();

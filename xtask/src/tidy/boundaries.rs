@@ -1,9 +1,9 @@
-//! Who may say what, and who may know whom.
+//! Rules: libraries that belong to one crate, dependencies between crates, and the route table.
 
 use super::Source;
 use super::manifests::{Dependency, Manifest};
 
-/// A word, the folders where it may stand, and why only there.
+/// Words with the folders that may contain them, and the reason.
 const WORDS: [(&str, &[&str], &str); 3] = [
     ("sqlx", &["crates/store"], "only `store` speaks SQL, so that ownership is checked in one place"),
     (
@@ -14,7 +14,7 @@ const WORDS: [(&str, &[&str], &str); 3] = [
     ("rmcp", &["crates/mcp"], "only `mcp` speaks MCP, so that its library can be changed in one place"),
 ];
 
-/// What each crate may know, for itself and for its tests.
+/// Dependencies that each crate may have, and additional ones for its tests.
 const KNOWS: [(&str, &[&str], &[&str]); 9] = [
     ("domain", &[], &[]),
     ("llm", &["domain"], &[]),
@@ -27,19 +27,19 @@ const KNOWS: [(&str, &[&str], &[&str]); 9] = [
     ("xtask", &[], &[]),
 ];
 
-/// The names that the house's crates have in a manifest.
+/// Names of the workspace's crates in manifests.
 const HOUSE: [&str; 9] =
     ["domain", "llm", "local-model", "mcp", "platform", "store", "server", "ai-chat-mcp", "testkit"];
 
-/// The parts of the server that work without its HTTP door.
+/// Modules of the server that must not depend on its HTTP layer.
 const BEHIND_THE_DOOR: [&str; 3] = ["auth", "runs", "tools"];
 
-/// Where axum is given a path: everywhere else a route has an entry in the table.
+/// The only file that may call axum's routing functions; all other routes are entries of the route table.
 const ROUTER: &str = "crates/server/src/http/route.rs";
-/// What would give it one beside the table.
+/// Calls that add a route without an entry in the table.
 const UNLISTED: [&str; 4] = [".route(", ".route_service(", ".nest(", ".nest_service("];
 
-/// Words that belong to one crate, routes beside the table, and imports against the direction inside the server.
+/// Checks words that belong to one crate, routes outside the table, and imports against the direction of the layers.
 pub fn words(files: &[Source]) -> Vec<String> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.is_within("crates") && file.is(&["rs", "toml"])) {
@@ -62,11 +62,11 @@ pub fn words(files: &[Source]) -> Vec<String> {
     findings
 }
 
-/// Dependencies between the crates of the house.
+/// Checks the dependencies between the workspace's crates.
 pub fn crates(files: &[Source]) -> Vec<String> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
-        // The rule for manifests names what cannot be read.
+        // The rule for manifests reports unreadable ones.
         let Ok(manifest) = Manifest::read(&file.text) else { continue };
         let name = manifest.package_name();
         let Some((_, always, in_tests)) = KNOWS.iter().find(|(known, ..)| *known == name) else {
@@ -86,7 +86,7 @@ pub fn crates(files: &[Source]) -> Vec<String> {
     findings
 }
 
-/// Whether a word stands there as a whole name.
+/// Returns whether the code contains a word as a whole identifier.
 fn says(code: &str, word: &str) -> bool {
     let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
     code.match_indices(word).any(|(at, _)| {
@@ -96,6 +96,7 @@ fn says(code: &str, word: &str) -> bool {
     })
 }
 
+/// Returns whether a file is in one of the modules below the HTTP layer.
 fn is_behind_the_door(path: &str) -> bool {
     path.strip_prefix("crates/server/src/").is_some_and(|rest| {
         BEHIND_THE_DOOR.iter().any(|part| rest.strip_prefix(part).is_some_and(|rest| rest.starts_with(['/', '.'])))

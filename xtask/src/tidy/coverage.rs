@@ -1,15 +1,15 @@
-//! What `docs/spec-coverage.md` claims is tested, is.
+//! Rule: every test that `docs/spec-coverage.md` names exists.
 //!
-//! The file has tables; the last cell of a row names the tests that show the row's statement, each in
-//! backticks as `path/from/the/root.rs::name` or `path/from/the/root.test.ts > name`, where a test inside a
-//! group may be written `file > group > name`. A row that names none is a finding, and so is a section without
-//! rows, or one of the specification that is not there.
+//! The file has tables, and the last cell of a row names the tests that show the row's statement. Each test is in
+//! backticks, as `path/from/the/root.rs::name` or `path/from/the/root.test.ts > name`, where a test inside a group
+//! may be written `file > group > name`. Findings are rows without tests, sections without rows, and missing sections
+//! of the specification.
 
 use super::Source;
 
 const FILE: &str = "docs/spec-coverage.md";
 
-/// The sections of the specification, which are numbered from one.
+/// Number of sections of the specification.
 const SECTIONS: usize = 9;
 
 pub fn check(files: &[Source]) -> Vec<String> {
@@ -29,7 +29,7 @@ pub fn check(files: &[Source]) -> Vec<String> {
     findings
 }
 
-/// The sections that say nothing, and those of the specification that are not there.
+/// Returns findings for sections without rows and for missing ones.
 fn empty_sections(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
     let rows = last_cells(text);
@@ -50,7 +50,7 @@ fn empty_sections(text: &str) -> Vec<String> {
     findings
 }
 
-/// The last cell of every row, without the heads of the tables, with its line number.
+/// Returns the last cell of every table row except headers, with its line number.
 fn last_cells(text: &str) -> Vec<(usize, String)> {
     let rows: Vec<&str> = text.lines().map(str::trim).collect();
     let is_row = |line: &str| line.starts_with('|');
@@ -60,7 +60,7 @@ fn last_cells(text: &str) -> Vec<(usize, String)> {
         .enumerate()
         .filter(|(index, line)| is_row(line) && !is_rule(line) && !head(*index))
         .map(|(index, line)| {
-            // A pipe inside a cell is written `\|`.
+            // A pipe within a cell is written `\|`.
             let line = line.trim_end_matches('|').replace("\\|", "\u{0}");
             let cell = line.rsplit('|').next().unwrap_or_default().replace('\u{0}', "|");
             (index + 1, cell)
@@ -68,12 +68,13 @@ fn last_cells(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// What stands in backticks and names a file and a test.
+/// Returns the texts in backticks that name a file and a test.
 fn named_tests(cell: &str) -> Vec<&str> {
     let quoted = cell.split('`').skip(1).step_by(2);
     quoted.filter(|text| text.contains("::") || text.contains(" > ")).collect()
 }
 
+/// Returns whether the file exists and contains the test.
 fn exists(test: &str, files: &[Source]) -> bool {
     let file = |path: &str| files.iter().find(|file| file.path == path);
     if let Some((path, rest)) = test.split_once(" > ") {
@@ -84,7 +85,7 @@ fn exists(test: &str, files: &[Source]) -> bool {
     file(path).is_some_and(|file| file.text.contains(&format!("fn {name}(")))
 }
 
-/// Whether a string of exactly this text stands in a source of the front end.
+/// Returns whether a source of the web app contains a string of exactly this text.
 fn has_title(text: &str, title: &str) -> bool {
     ['"', '\'', '`'].iter().any(|quote| text.contains(&format!("{quote}{title}{quote}")))
 }
@@ -97,7 +98,8 @@ mod tests {
     const TABLE: &str = "| statement | tests |\n|---|---|\n";
     const ROW: &str = "| a | `crates/x/tests/y.rs::keeps_owners_apart` |";
 
-    /// What is found in a file whose first section, from line 4 on, has these rows, and the others one each.
+    /// Returns the findings in a file whose first section, from line 4 on, has these rows, and the others one row
+    /// each.
     fn findings(rows: &str) -> Vec<String> {
         let others = (2..=SECTIONS).map(|number| format!("## {number}. More\n{TABLE}{ROW}\n"));
         let others = others.collect::<Vec<_>>().concat();

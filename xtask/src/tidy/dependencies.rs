@@ -1,19 +1,20 @@
-//! The crates that the binary is made of: their licences, the ones that do not belong in it, and the ones
-//! that are in it twice. Reads what Cargo has resolved, without network.
+//! Rule: licences, banned crates and duplicate crates of the binary. Reads what Cargo has resolved, without network
+//! access.
 
 use super::licences::is_permissive;
 use crate::command::run_quiet;
 use crate::failure::{Context, Outcome};
 use crate::workspace::Workspace;
 
-/// One TLS library and one cryptography library, both built from source by Cargo alone.
+/// Crates that must not be used: there is one TLS library and one cryptography library, both built from source by
+/// Cargo alone.
 const BANNED: [&str; 4] = ["openssl", "openssl-sys", "native-tls", "ring"];
 
-/// Crates whose licence is not permissive and is accepted all the same, each with the reason.
+/// Crates whose licence is accepted although it is not permissive, with the reason.
 const ACCEPTED: [(&str, &str); 0] = [];
 
-/// Crates that are in the binary in several versions because others disagree. A new one is a reason to look
-/// at what brought it; one that is gone is taken off this list.
+/// Crates of which the binary has several versions because others depend on different ones. A new one is a reason to
+/// check what added it; one that is no longer duplicated must be removed from this list.
 const SEVERAL: [&str; 15] = [
     "base64",
     "block-buffer",
@@ -32,7 +33,7 @@ const SEVERAL: [&str; 15] = [
     "winnow",
 ];
 
-/// A crate in the binary.
+/// A crate of the binary.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Package {
     name: String,
@@ -48,12 +49,13 @@ pub fn check(workspace: &Workspace) -> Outcome<Vec<String>> {
     Ok([licences(&packages), banned(&packages), several(&packages)].concat())
 }
 
+/// Parses the output of `cargo tree`.
 fn read(tree: &str) -> Vec<Package> {
     let line = |line: &str| {
         let (package, licence) = line.split_once('|')?;
         let (name, version) = package.split_once(" v")?;
         let version = version.split_whitespace().next()?.to_owned();
-        // Cargo marks a package that it has shown before.
+        // Cargo marks packages that it has printed before.
         let licence = licence.trim_end_matches(" (*)").to_owned();
         Some(Package { name: name.to_owned(), version, licence })
     };
@@ -63,6 +65,7 @@ fn read(tree: &str) -> Vec<Package> {
     packages
 }
 
+/// Returns findings for licences that are not permissive.
 fn licences(packages: &[Package]) -> Vec<String> {
     let accepted = |name: &str| ACCEPTED.iter().any(|(accepted, _)| *accepted == name);
     let refused = packages.iter().filter(|package| !is_permissive(&package.licence) && !accepted(&package.name));
@@ -73,6 +76,7 @@ fn licences(packages: &[Package]) -> Vec<String> {
         .collect()
 }
 
+/// Returns findings for banned crates.
 fn banned(packages: &[Package]) -> Vec<String> {
     let found = packages.iter().filter(|package| BANNED.contains(&package.name.as_str()));
     found
@@ -80,6 +84,7 @@ fn banned(packages: &[Package]) -> Vec<String> {
         .collect()
 }
 
+/// Returns findings for new duplicates, and for listed ones that are gone.
 fn several(packages: &[Package]) -> Vec<String> {
     let mut twice: Vec<&str> =
         packages.windows(2).filter(|pair| pair[0].name == pair[1].name).map(|pair| pair[0].name.as_str()).collect();

@@ -1,11 +1,11 @@
-//! A file holds one thing.
+//! Rule: a maximum length of source files.
 
 use super::Source;
 
-/// Maximum lines of a file. Longer ones are rarely one idea; shorter ones are not split to please a limit.
+/// Maximum lines of a file. Longer files are rarely one idea; shorter ones are not split to satisfy a limit.
 const MAX_LINES: usize = 600;
 
-/// Written by a program, or data.
+/// Parts of paths of generated files and of test data, which the rule ignores.
 const NOT_WRITTEN_BY_HAND: [&str; 4] = ["/fixtures/", "/api-types/", "/generated/", "/snapshots/"];
 
 pub fn check(files: &[Source]) -> Vec<String> {

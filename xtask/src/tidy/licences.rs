@@ -1,8 +1,8 @@
-//! Which licences the crates of the binary may have.
+//! Licences that the crates of the binary may have.
 
 use spdx::{Expression, ParseMode};
 
-/// Licences that ask for no more than a notice.
+/// Licences that demand no more than a notice.
 const PERMISSIVE: [&str; 15] = [
     "0BSD",
     "Apache-2.0",
@@ -21,10 +21,10 @@ const PERMISSIVE: [&str; 15] = [
     "Zlib",
 ];
 
-/// The one exception (`WITH`) that a permissive licence may have.
+/// The only exception (`WITH`) that an accepted licence may have.
 const ACCEPTED_EXCEPTION: &str = "LLVM-exception";
 
-/// Returns true if permissive licences alone satisfy a licence expression (SPDX).
+/// Returns whether permissive licences alone satisfy an SPDX licence expression.
 pub fn is_permissive(expression: &str) -> bool {
     let Ok(expression) = Expression::parse_mode(expression, ParseMode::LAX) else { return false };
     expression.evaluate(|licence| {

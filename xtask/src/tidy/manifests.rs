@@ -1,11 +1,11 @@
-//! Every crate inherits the same settings, and every version is in the root manifest alone.
+//! Rule: every crate inherits the workspace's settings, and versions are in the root manifest alone.
 
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::Source;
 
-/// Settings that each manifest inherits from the root, and why.
+/// Settings that each manifest must inherit, with the reason.
 const INHERITED: [(&str, &str); 4] = [
     ("publish", "nothing here is for a registry"),
     ("license", "the project has one licence"),
@@ -13,7 +13,7 @@ const INHERITED: [(&str, &str); 4] = [
     ("rust-version", "the project has one oldest compiler"),
 ];
 
-/// What the rules read of a manifest.
+/// The parts of a manifest that the rules read.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Manifest {
@@ -23,11 +23,11 @@ pub struct Manifest {
     dependencies: Table,
     dev_dependencies: Table,
     build_dependencies: Table,
-    /// Dependencies of some platforms only.
+    /// Dependencies for some platforms only.
     target: Table,
 }
 
-/// A dependency as a manifest names it.
+/// A dependency in a manifest.
 pub struct Dependency<'a> {
     pub name: &'a str,
     pub for_tests: bool,
@@ -35,21 +35,21 @@ pub struct Dependency<'a> {
 }
 
 impl Manifest {
-    /// Reads a manifest.
+    /// Parses a manifest.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, and where.
+    /// The syntax error and its position.
     pub fn read(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// Returns the name of the package, which is empty for the root.
+    /// Returns the name of the package; empty for the root manifest.
     pub fn package_name(&self) -> &str {
         self.package.get("name").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns all dependencies, those for some platforms included.
+    /// Returns all dependencies, including those for some platforms only.
     pub fn dependencies(&self) -> Vec<Dependency<'_>> {
         let mut sections =
             vec![(&self.dependencies, false), (&self.dev_dependencies, true), (&self.build_dependencies, false)];
@@ -78,6 +78,7 @@ pub fn check(files: &[Source]) -> Vec<String> {
         .collect()
 }
 
+/// Checks the root manifest.
 fn check_root(manifest: &Manifest) -> Vec<String> {
     let package = manifest.workspace.get("package").and_then(Value::as_table);
     let is = |key: &str, expected: Value| package.and_then(|package| package.get(key)) == Some(&expected);
@@ -87,6 +88,7 @@ fn check_root(manifest: &Manifest) -> Vec<String> {
     vec!["Cargo.toml: [workspace.package] says `publish = false` and `license = \"Apache-2.0\"`".to_owned()]
 }
 
+/// Checks the manifest of a crate.
 fn check_member(path: &str, manifest: &Manifest) -> Vec<String> {
     let mut findings = Vec::new();
     for (key, why) in INHERITED {
@@ -104,6 +106,7 @@ fn check_member(path: &str, manifest: &Manifest) -> Vec<String> {
     findings
 }
 
+/// Returns whether a setting is inherited from the workspace.
 fn inherits(value: &Value) -> bool {
     value.get("workspace") == Some(&Value::Boolean(true))
 }

@@ -1,4 +1,4 @@
-//! Every text that users read is in one file, under one key.
+//! Rule: every text for users is in one file, with a unique key.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,7 +18,7 @@ pub fn check(files: &[Source]) -> Vec<String> {
     }
 }
 
-/// A text, or an object of texts whose keys are unique. JSON itself lets the last of several equal keys win.
+/// A text, or an object of texts with unique keys. JSON parsers silently use the last of several equal keys.
 enum Messages {
     Text,
     Group,
@@ -30,6 +30,7 @@ impl<'de> Deserialize<'de> for Messages {
     }
 }
 
+/// Parser that rejects repeated keys.
 struct MessagesVisitor;
 
 impl<'de> Visitor<'de> for MessagesVisitor {

@@ -1,4 +1,4 @@
-//! Two databases, one history.
+//! Rule: both databases have the same migrations.
 
 use super::Source;
 
@@ -21,11 +21,13 @@ pub fn check(files: &[Source]) -> Vec<String> {
     findings
 }
 
+/// Returns the names of a database's migrations.
 fn names<'a>(files: &'a [Source], database: &str) -> Vec<&'a str> {
     let folder = format!("{FOLDER}{database}/");
     files.iter().filter_map(|file| file.path.strip_prefix(&folder)).collect()
 }
 
+/// Returns whether a name is `NNNN_what_it_does.sql`.
 fn is_numbered(name: &str) -> bool {
     let (number, rest) = name.split_at_checked(4).unwrap_or_default();
     !number.is_empty()

@@ -1,8 +1,9 @@
-//! A test that does not run proves nothing, and nobody notices.
+//! Rule: no disabled tests, because nobody would notice that they prove nothing.
 
 use super::Source;
 
-/// How a test is switched off, and how all others are. In halves, so that this file does not find itself.
+/// Syntax that disables tests, with the extensions of the files. Each is split in two, so that this file does not
+/// match itself.
 const MARKS: [(&str, &str, &[&str]); 6] = [
     ("#[ig", "nore", &["rs"]),
     (".sk", "ip(", &["ts", "tsx"]),
@@ -25,10 +26,12 @@ pub fn check(files: &[Source]) -> Vec<String> {
     findings
 }
 
+/// Returns whether a file contains tests.
 fn is_test(file: &Source) -> bool {
     file.is(&["rs"]) || file.path.contains(".test.") || file.path.contains("/e2e/")
 }
 
+/// Returns whether a line contains the mark outside of a longer name.
 fn stands(line: &str, mark: &str) -> bool {
     let inside_a_name = |at: usize| line[..at].chars().next_back().is_some_and(char::is_alphanumeric);
     line.match_indices(mark).any(|(at, _)| mark.starts_with(['.', '#']) || !inside_a_name(at))

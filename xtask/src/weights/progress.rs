@@ -1,4 +1,4 @@
-//! Tells how far a download is by looking at what it has written.
+//! Progress of a download, measured by the size of the files on the disk.
 
 use std::fs;
 use std::path::Path;
@@ -11,14 +11,15 @@ use crate::steps::progress;
 
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Does the work and prints a line about the folder now and then.
+/// Runs `work` and prints the progress in `folder` every few seconds.
 pub fn watch(name: &str, folder: &Path, size: u64, work: impl FnOnce() -> Outcome) -> Outcome {
     let (ended, watched) = channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
             let mut before = written(folder);
             while watched.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                // An archive that is being moved is on the disk twice for a moment.
+                // While an archive is extracted, its content is on the disk twice; the progress must not go back
+                // afterwards.
                 let now = written(folder).max(before);
                 progress(name, &line(now, size, now - before));
                 before = now;
@@ -30,7 +31,7 @@ pub fn watch(name: &str, folder: &Path, size: u64, work: impl FnOnce() -> Outcom
     })
 }
 
-/// "312 of 1117 MB (27 %), 24.1 MB/s".
+/// Formats a line: "312 of 1117 MB (27 %), 24.1 MB/s".
 fn line(now: u64, size: u64, since: u64) -> String {
     let megabytes = |bytes: u64| bytes / 1_000_000;
     let now = now.min(size);
@@ -38,11 +39,12 @@ fn line(now: u64, size: u64, since: u64) -> String {
     format!("{} of {} MB ({} %), {rate:.1} MB/s", megabytes(now), megabytes(size), now * 100 / size)
 }
 
+/// Returns the size of the files in a folder, in bytes.
 fn written(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let size = |entry: fs::DirEntry| match entry.metadata() {
         Ok(data) if data.is_dir() => written(&entry.path()),
-        // The copy out of an archive that is counted already.
+        // The extracted file belongs to an archive that is counted already.
         Ok(data) if entry.file_name() != "unpacked" => data.len(),
         _ => 0,
     };
