@@ -1,4 +1,4 @@
-//! Files beside chats: which are taken, where they are, and what a model gets of them.
+//! Files of users and of answers: which are accepted, where they are stored, and how models receive them.
 
 pub mod kind;
 pub mod results;
@@ -13,43 +13,48 @@ use store::files::{NewFile, StoredFile};
 use crate::app::App;
 use kind::Kind;
 
-/// Bytes of a file that a person brings.
+/// Maximum size of an uploaded file, in bytes.
 pub const LARGEST: usize = 10 * 1024 * 1024;
-/// Bytes of all files of a temporary chat, whose database has 32 MiB of memory.
+/// Maximum size of all files of a temporary chat, in bytes. Its in-memory database is limited to 32 MiB.
 const IN_MEMORY: u64 = 24 * MEBIBYTE;
-/// In bytes.
+/// Bytes of one mebibyte.
 pub const MEBIBYTE: u64 = 1024 * 1024;
-/// Seconds for which a file waits for its message.
+/// Time in seconds after which an uploaded file is deleted if no message refers to it.
 pub const WAITS: i64 = 24 * 3600;
-/// Characters of a name.
+/// Maximum length of a file name, in characters.
 const NAME: usize = 200;
 
-/// Why a file is not kept.
+/// Reason for which a file was not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// There is nothing in it.
+    /// The file has no content.
     #[error("the file is empty")]
     Empty,
-    /// It is of a kind that nothing here can do anything with.
+    /// The type is not supported.
     #[error("this kind of file cannot be attached; pictures (PNG, JPEG, WebP, GIF), PDF and text in UTF-8 can")]
     Kind,
-    /// The person's files come to as much as they may, in MiB.
+    /// The user's quota for files is used up. The quota in MiB is given.
     #[error(
         "there is no room for the file: yours may come to {0} MiB together. Delete chats that have files, and try again"
     )]
     Full(u64),
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] store::Error),
 }
 
-/// How many bytes the files in a place may come to.
+/// Returns the quota for all files of a user in a store, in bytes.
 pub fn room(app: &App, home: &Store) -> u64 {
     if home.is_lasting() { app.config.limits.files_bytes as u64 } else { IN_MEMORY }
 }
 
-/// Keeps what a person brings until it is sent, in the temporary chat that it is for, if it is for one. What it is, is told
-/// by its bytes; `said` is what its sender takes it for.
+/// Stores an uploaded file until a message refers to it, in the store of the temporary chat that it is for, if it is
+/// for one. The type is detected from the bytes; the client's media type, the second of the pair, only distinguishes
+/// types of text.
+///
+/// # Errors
+///
+/// See [`FileError`].
 pub async fn keep(
     app: &App,
     owner: UserId,
@@ -73,7 +78,7 @@ pub async fn keep(
     Ok(FileRef { media_type: media_type.to_owned(), filename: Some(name), id, size: bytes.len() as u64 })
 }
 
-/// A file of a person's, and where it is.
+/// Returns a user's file and the store that contains it.
 pub async fn find(app: &App, owner: UserId, id: FileId) -> Result<Option<(Store, StoredFile)>, store::Error> {
     for home in app.temporary.homes(owner).into_iter().chain([app.store.clone()]) {
         if let Some(file) = home.get_file(owner, id).await? {
@@ -83,7 +88,8 @@ pub async fn find(app: &App, owner: UserId, id: FileId) -> Result<Option<(Store,
     Ok(None)
 }
 
-/// A file that a message in a chat may name: one that waits where the chat is kept, or one of the chat's own.
+/// Returns a file that a message of a chat may refer to: one that was uploaded and not used yet, or one of the same
+/// chat.
 pub async fn for_message(
     home: &Store,
     owner: UserId,
@@ -94,7 +100,8 @@ pub async fn for_message(
     Ok(known.filter(|known| known.chat.is_none_or(|of| of == chat)).map(|known| known.file))
 }
 
-/// A name as it can be shown and written into a header: the last part of a path, without what cannot be seen.
+/// Returns a file name that is safe to display and to use in a header: the last component of a path, without control
+/// and invisible characters.
 fn clean_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let shown = last.chars().filter(|one| !one.is_control() && !is_invisible(*one)).take(NAME);

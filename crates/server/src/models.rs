@@ -1,4 +1,4 @@
-//! The models that can be asked, whatever their wire.
+//! Models: those of the configured providers, of users' own providers, and the built-in one, behind one interface.
 
 mod advice;
 pub mod allowance;
@@ -35,30 +35,30 @@ use platform::SecretSealer;
 
 pub use advice::{advise, with_advice};
 
-/// The name of the provider that is built in.
+/// Name of the provider of the built-in model.
 const BUILT_IN: &str = "built-in";
 
-/// Tokens that the built-in model reads at once.
+/// Context size of the built-in model, in tokens.
 const BUILT_IN_CONTEXT_TOKENS: u64 = 8_192;
 
-/// Tokens that a model is taken to read at once where the catalogue does not know it. Such models are mostly local ones,
-/// and what does not fit the smallest of them is cut off without a word.
+/// Assumed context size, in tokens, of a model that the catalogue does not know. Such models are mostly local ones,
+/// and the smallest of them silently cut off what does not fit.
 const UNKNOWN_CONTEXT_TOKENS: usize = 32_000;
 
-/// Characters of a model's name.
+/// Maximum length of a model's name, in characters.
 const NAME: usize = 300;
 
-/// Whether a text can be the name of a model at all.
+/// Returns whether a text is acceptable as the name of a model.
 pub fn is_name(text: &str) -> bool {
     text.chars().count() <= NAME && !text.chars().any(char::is_control)
 }
 
-/// A model by its provider and its name there.
+/// Identifier of a model: its provider and the provider's name for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelId {
-    /// Such as `openai`.
+    /// Name of the provider, such as `openai`.
     pub provider: String,
-    /// The provider's own name for it.
+    /// Name of the model at the provider.
     pub name: String,
 }
 
@@ -69,75 +69,82 @@ impl std::fmt::Display for ModelId {
 }
 
 impl ModelId {
+    /// Creates an identifier from its parts.
     fn new(provider: &str, name: impl Into<String>) -> Self {
         Self { provider: provider.to_owned(), name: name.into() }
     }
 
-    /// Reads `provider/name`.
+    /// Parses `provider/name`. The name may contain further slashes.
     pub fn parse(text: &str) -> Option<Self> {
         let (provider, name) = text.split_once('/')?;
         (!provider.is_empty() && !name.is_empty()).then(|| Self::new(provider, name))
     }
 }
 
-/// A model as the page shows it.
+/// A model in responses of the API.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelView {
-    /// `provider/name`.
+    /// Identifier, as [`ModelId`] prints it.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// Its provider.
+    /// Name of the provider.
     pub provider: String,
-    /// What the person calls their own provider.
+    /// Name that the user gave their own provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_name: Option<String>,
-    /// It runs on this machine, inside this program.
+    /// Whether it is the built-in model, which runs on this machine.
     pub built_in: bool,
-    /// It can be asked now.
+    /// Whether it can be used now.
     pub available: bool,
-    /// Why it cannot be asked, and what to do.
+    /// Reason for which it cannot be used, with advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What it is and where it comes from.
+    /// Licence and origin of the built-in model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<About>,
-    /// What is known of it.
+    /// Capabilities and prices from the [`Catalogue`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub facts: Option<Facts>,
 }
 
-/// What a built-in model is and where it comes from.
+/// Licence and origin of the built-in model.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct About {
-    /// The licence of its weights.
+    /// Licence of the weights.
     pub license: String,
-    /// Who made it.
+    /// Maker of the model.
     pub origin: String,
-    /// Bytes on disk.
+    /// Size of the weights on disk, in bytes.
     pub size_bytes: u64,
 }
 
-/// All of them.
+/// All models that the server can use.
 #[derive(Debug)]
 pub struct Models {
     client: llm::Client,
-    /// The configured providers, each with what it offers.
+    /// Configured providers, with their cached lists of models.
     providers: Vec<Listing>,
+    /// Model that `CHAT_MODEL` names.
     chosen: Option<ModelId>,
-    /// What is known of them.
+    /// Capabilities and prices of models.
     pub catalogue: Catalogue,
-    /// Those that people added.
+    /// Providers that users added for themselves.
     pub own: Arc<OwnProviders>,
     #[cfg(feature = "local")]
     built_in: Option<built_in::BuiltIn>,
 }
 
 impl Models {
-    /// From the settings, and over the guarded client those of each person. A chosen model of a provider that is not
-    /// configured is refused.
+    /// Creates the models from the configuration. `guard` is the HTTP client for the addresses of users' own
+    /// providers.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `CHAT_MODEL` names a provider that is not configured, if the catalogue is invalid, or if the built-in
+    /// model cannot start.
     pub fn new(
         config: &Config,
         store: &Store,
@@ -174,17 +181,21 @@ impl Models {
         })
     }
 
-    /// The model that answers a person when they chose none for a chat: the one that they chose for all, else
-    /// `CHAT_MODEL`, else the first of the first configured provider that answers, else the same of their own, else,
-    /// where there is none of either, the built-in one.
+    /// Returns the user's default model. In this order: the user's own choice, `CHAT_MODEL`, the first model of the
+    /// first configured provider that responds, the same of the user's own providers, the built-in model.
     pub async fn default(&self, owner: UserId) -> Result<ModelId, ModelError> {
         let chosen = self.own.chosen_for_all(owner).await.ok().flatten();
         self.default_of(owner, chosen.as_deref()).await
     }
 
-    /// The same where it is known what they chose for all.
+    /// Returns the default model of a user whose own choice is already known; see [`default`](Self::default).
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no model, or with the error of the first configured provider if none responds: using the
+    /// built-in model instead would hide that error.
     pub async fn default_of(&self, owner: UserId, chosen: Option<&str>) -> Result<ModelId, ModelError> {
-        // One whose provider is gone is as good as none.
+        // A choice whose provider was removed is ignored.
         if let Some(chosen) = chosen
             && let Ok(Some(chosen)) = self.find(owner, chosen).await
         {
@@ -216,6 +227,7 @@ impl Models {
     }
 
     #[cfg(feature = "local")]
+    /// Returns the identifier of the built-in model, or an error if there is none.
     fn built_in_id(&self) -> Result<ModelId, ModelError> {
         match &self.built_in {
             Some(built_in) => Ok(ModelId::new(BUILT_IN, built_in.name())),
@@ -229,14 +241,15 @@ impl Models {
         Err(no_model())
     }
 
-    /// The model of that name, if it is of a provider that serves this person. Whether the provider has it is the
-    /// provider's to say.
+    /// Parses a model's name, and returns the model if its provider is configured or the user's own. The provider is
+    /// not asked whether it has the model.
     pub async fn find(&self, owner: UserId, name: &str) -> Result<Option<ModelId>, store::Error> {
         let Some(model) = ModelId::parse(name) else { return Ok(None) };
         let is_known = self.is_configured(&model.provider) || self.own.has(owner, &model.provider).await?;
         Ok(is_known.then_some(model))
     }
 
+    /// Returns whether the provider is configured for all users.
     fn is_configured(&self, provider: &str) -> bool {
         #[cfg(feature = "local")]
         if provider == BUILT_IN {
@@ -245,7 +258,7 @@ impl Models {
         self.providers.iter().any(|listing| listing.provider.name == provider)
     }
 
-    /// Asks. Dropping the stream, or `cancel`, ends the answer at the model too.
+    /// Calls a model. Dropping the stream, or cancelling `cancel`, also ends the generation at the provider.
     pub fn stream(
         &self,
         model: &ModelId,
@@ -258,15 +271,19 @@ impl Models {
         if model.provider == BUILT_IN
             && let Some(built_in) = &self.built_in
         {
+            // The built-in model reads text only.
             let messages = std::mem::take(&mut request.messages);
             request.messages = messages.into_iter().map(|message| message.with_files_in_words(|_| true)).collect();
             return built_in.stream(request, user, cancel);
         }
+        // The provider is looked up with the user's id, so nobody can use another user's key.
         if own::is_own(&model.provider) {
             let (own, slug, known) = (Arc::clone(&self.own), model.provider.clone(), self.catalogue.known());
             let asked = async move {
                 match own.find(user, &slug).await {
                     Ok(provider) => {
+                        // Images are requested only of models that are known to generate them; others reject such a
+                        // request.
                         request.draws = request.draws
                             && known.facts_at(&provider.listing.provider, &request.model).is_some_and(Facts::draws);
                         provider.client.stream(&provider.listing.provider, request).boxed()
@@ -286,14 +303,14 @@ impl Models {
         }
     }
 
-    /// Returns how many tokens a model reads at once, by the catalogue, and whether it can search for tools.
+    /// Returns the context size of a model, as the catalogue states it, and whether the model can search for tools.
     pub async fn capacity(&self, owner: UserId, model: &ModelId) -> Capacity {
         let context = self.facts(owner, model).await.and_then(|facts| facts.context);
         let context = context.and_then(|tokens| usize::try_from(tokens).ok()).unwrap_or(UNKNOWN_CONTEXT_TOKENS);
         Capacity { context, searches: model.provider != BUILT_IN }
     }
 
-    /// The models of a provider, or the provider itself where it has none to show.
+    /// Returns the models of a provider, or a placeholder for the provider if it lists none.
     fn views(
         &self,
         provider: &Provider,
@@ -311,7 +328,7 @@ impl Models {
         names.into_iter().map(view).collect()
     }
 
-    /// What is known of a model that serves a person.
+    /// Returns the catalogue's entry of a model that the user can use.
     pub async fn facts(&self, owner: UserId, model: &ModelId) -> Option<Facts> {
         if model.provider == BUILT_IN {
             return Some(built_in_facts());
@@ -323,12 +340,17 @@ impl Models {
         }
     }
 
+    /// Returns the catalogue's entry of a provider's model.
     fn facts_at(&self, provider: &Provider, model: &str) -> Option<Facts> {
         self.catalogue.known().facts_at(provider, model).cloned()
     }
 
-    /// What the page shows a person: the models of all providers that serve them. One that is away is told as such and
-    /// hides no other.
+    /// Returns the user's default model and the models of all providers that they can use. A provider that does not
+    /// respond is listed with the reason, and does not hide the others.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database is unreachable.
     pub async fn list(&self, owner: UserId) -> Result<(Option<String>, Vec<ModelView>), store::Error> {
         let asked = self.providers.iter().map(|listing| async move { (listing, listing.names(&self.client).await) });
         let mut models = Vec::new();
@@ -339,7 +361,7 @@ impl Models {
             let (names, reason) = match names {
                 Ok(names) if names.is_empty() && chosen.is_none() => (names, Some(NO_MODELS.to_owned())),
                 Ok(names) => (names, None),
-                // A server without a list may have the model all the same.
+                // A server that does not list its models may still have the chosen one.
                 Err(ModelError::Refused(_) | ModelError::Malformed(_)) if chosen.is_some() => (Vec::new(), None),
                 Err(error) => (Vec::new(), Some(with_advice(&error))),
             };
@@ -364,9 +386,10 @@ impl Models {
     }
 }
 
-/// Why a provider that answers is of no use.
+/// Reason for which a provider that responds cannot be used.
 const NO_MODELS: &str = "the model server lists no models; set CHAT_MODEL";
 
+/// Returns the error for a server without any model.
 fn no_model() -> ModelError {
     ModelError::Unavailable(
         "No model is configured. Run `ai-chat-mcp model fetch` or `cargo xtask model` to fetch the built-in one, or set the key or the base URL of a \
@@ -375,7 +398,7 @@ fn no_model() -> ModelError {
     )
 }
 
-/// A model, or a provider that has none to show, by an empty name.
+/// Creates the response for a model, or for a provider without models if `name` is empty.
 fn view(provider: &str, provider_name: Option<&str>, name: String, reason: Option<&String>) -> ModelView {
     ModelView {
         id: ModelId::new(provider, name.clone()).to_string(),
@@ -390,7 +413,7 @@ fn view(provider: &str, provider_name: Option<&str>, name: String, reason: Optio
     }
 }
 
-/// It runs here and costs nothing but time.
+/// Returns the capabilities of the built-in model, which is free of charge.
 fn built_in_facts() -> Facts {
     Facts {
         context: Some(BUILT_IN_CONTEXT_TOKENS),

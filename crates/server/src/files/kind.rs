@@ -1,23 +1,23 @@
-//! What a file is. Its bytes say so, and nobody's word.
+//! Detection of file types from their content; a declared type is not trusted.
 
 use domain::model::picture_type;
 
-/// The kinds that a person can attach.
+/// Type of a file that users can attach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A picture that browsers draw and models read, by its media type.
+    /// An image that browsers display and models accept, with its media type.
     Picture(&'static str),
     /// A PDF document.
     Pdf,
-    /// Words, whatever they are written in: HTML and SVG as well.
+    /// Text in UTF-8, including HTML and SVG.
     Text,
 }
 
-/// Kinds of text that are told apart for those who save them; all others are plain.
+/// Media types of text that are preserved for downloads; all others become `text/plain`.
 const TEXTS: [&str; 3] = ["text/markdown", "text/csv", "application/json"];
 
 impl Kind {
-    /// By the first bytes, or for text by all of them.
+    /// Detects the type from the first bytes, or for text from all of them. Returns `None` for unsupported types.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         if let Some(picture) = picture_type(bytes) {
             return Some(Self::Picture(picture));
@@ -28,7 +28,7 @@ impl Kind {
         (!bytes.contains(&0) && str::from_utf8(bytes).is_ok()).then_some(Self::Text)
     }
 
-    /// Its media type. Only for text what the sender says counts for something.
+    /// Returns the media type. The type that the client declared, `said`, is considered only for text.
     pub fn media_type(self, said: Option<&str>) -> &'static str {
         match self {
             Self::Picture(media_type) => media_type,
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// How names of such files end.
+    /// Returns the usual file name extension.
     pub fn ending(self) -> &'static str {
         match self {
             Self::Picture("image/jpeg") => "jpg",
@@ -50,7 +50,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is a picture.
+    /// Returns whether the file is an image.
     pub fn is_picture(self) -> bool {
         matches!(self, Self::Picture(_))
     }

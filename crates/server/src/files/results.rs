@@ -1,5 +1,5 @@
-//! Results of tools that are too large to stand in a message. Their bytes become files, each kept once; a text that is too
-//! long becomes one, too, and its beginning stays.
+//! Offloading of large tool results: binary content and texts that are too long become files, and the message
+//! contains references and the beginning of the text.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,40 +17,45 @@ use super::{clean_name, room};
 use crate::app::App;
 use crate::runs::Run;
 
-/// Bytes of base64 that stay in a piece: a small picture costs less than asking for it.
+/// Maximum size of base64 data that stays in a message, in bytes: a small image is cheaper inline than as a separate
+/// request.
 const SMALL: usize = 16 * 1024;
-/// Bytes of a whole result, as JSON, that stay in the message, and of the beginning of one that is longer. More than a
-/// model reads of it.
+/// Maximum size of a result in a message, as JSON in bytes, and of the beginning of a longer one. It is more than a
+/// model receives of it.
 pub const HEAD: usize = 64 * 1024;
-/// Bytes of a piece that is no text, beside a beginning.
+/// Maximum size of a content block other than text in the beginning of a result, in bytes.
 const PIECE: usize = 2 * 1024;
 
-/// For whom files are kept.
+/// Storage of the files of one answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Keeper<'a> {
-    /// The app.
+    /// Application.
     pub app: &'a App,
-    /// Where the chat is kept.
+    /// Store of the chat.
     pub home: &'a Store,
-    /// Whose chat it is.
+    /// User who owns the chat.
     pub owner: UserId,
-    /// The chat.
+    /// Chat.
     pub chat: ChatId,
-    /// The answer that names them.
+    /// Answer that refers to the files.
     pub answer: MessageId,
 }
 
-/// What is said when there is no room for a large result.
+/// Notice for the user when the quota for files is used up.
 const NOT_KEPT: &str =
     "There was no room to keep all that a tool gave back. Delete chats that have files, and ask again.";
 
 impl<'a> Keeper<'a> {
-    /// For the answer of a run.
+    /// Creates the storage for the answer of a turn.
     pub fn of(app: &'a App, run: &'a Run) -> Self {
         Self { app, home: &run.home, owner: run.owner, chat: run.chat, answer: run.answer }
     }
 
-    /// Keeps bytes as a file of the answer. `None` when there is no room for them.
+    /// Stores bytes as a file of the answer. Returns `None` if the quota is used up.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database fails, which is logged.
     pub async fn keep(
         &self,
         media_type: &str,
@@ -67,9 +72,10 @@ impl<'a> Keeper<'a> {
         Ok(kept.then_some(FileRef { media_type, filename, id: file.id, size }))
     }
 
-    /// Takes out of a result what is too large to stand in a message, and keeps it beside; pictures are at hand for the
-    /// model from then on. Where the database does not answer, it stays in the result, and is stored with it later. What is
-    /// to be said where there is no room for all of it comes beside.
+    /// Moves large content of a tool result to files. Images are added to `sight`, so that the model receives them.
+    ///
+    /// Returns a notice for the user if the quota is used up. If the database fails, the content stays in the result
+    /// and is stored with the answer.
     pub async fn keep_result(&self, mut result: ToolResult, sight: &Sight) -> (ToolResult, Option<String>) {
         let mut is_cut = false;
         for piece in &mut result.content {
@@ -102,12 +108,13 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// The bytes of a piece, when they are many.
+/// Returns the decoded data of a content block if it is too large for a message.
 fn bytes_of(piece: &ToolContent) -> Option<Vec<u8>> {
     let text = base64_of(piece).filter(|text| text.len() > SMALL)?;
     STANDARD.decode(text).ok()
 }
 
+/// Removes the data of a content block.
 fn take_bytes(piece: &mut ToolContent) {
     let fields = piece.as_object_mut();
     if let Some(fields) = fields {
@@ -118,18 +125,19 @@ fn take_bytes(piece: &mut ToolContent) {
     }
 }
 
+/// Returns the media type that the server declares.
 fn mime_of(piece: &ToolContent) -> Option<&str> {
     let holder = piece.get("resource").unwrap_or(piece);
     holder.get("mimeType").and_then(Value::as_str)
 }
 
-/// What a resource is called: the end of its address.
+/// Returns the name of a resource: the last component of its URI.
 fn name_of(piece: &ToolContent) -> Option<String> {
     let uri = piece.get("resource")?.get("uri")?.as_str()?;
     Some(clean_name(uri)).filter(|name| !name.is_empty())
 }
 
-/// By the bytes where they say it, and else by the server's word, if it is one.
+/// Returns the media type that is detected from the bytes, or else the declared one if it is well-formed.
 pub fn media_type(bytes: &[u8], said: &str) -> String {
     let is_token = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte))
@@ -137,13 +145,13 @@ pub fn media_type(bytes: &[u8], said: &str) -> String {
     let is_type = said.len() < 100 && said.split_once('/').is_some_and(|(one, two)| is_token(one) && is_token(two));
     match Kind::of(bytes) {
         Some(kind) if kind != Kind::Text => kind.media_type(None).to_owned(),
-        // What says that it is a picture and is none that browsers draw is only saved.
+        // Unsupported images and other types keep the declared type and can only be downloaded.
         _ if is_type => said.to_ascii_lowercase(),
         _ => "application/octet-stream".to_owned(),
     }
 }
 
-/// Where the text of a piece stands, if it is one.
+/// Returns the JSON pointer to the text of a content block, if it is text.
 fn place_of_text(piece: &ToolContent) -> Option<&'static str> {
     let place = match piece.get("type").and_then(Value::as_str)? {
         "text" => "/text",
@@ -153,7 +161,7 @@ fn place_of_text(piece: &ToolContent) -> Option<&'static str> {
     piece.pointer(place)?.is_string().then_some(place)
 }
 
-/// The beginning of a result.
+/// Returns the beginning of a result, at most [`HEAD`] bytes.
 fn head_of(mut result: ToolResult) -> ToolResult {
     let mut room = HEAD;
     let has_text = result.content.iter().any(|piece| place_of_text(piece).is_some());

@@ -1,5 +1,5 @@
-//! What a model gets of the files of a conversation: pictures and documents where it takes them, texts as words, and for
-//! everything else a note in words.
+//! Files of a conversation as a model receives them: images and documents if it accepts them, texts as text, and a
+//! note in place of everything else.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,37 +19,38 @@ use super::kind::Kind;
 use crate::app::App;
 use crate::models::ModelId;
 
-/// Bytes of pictures and documents that go with one question to a model: providers take 20 MB and more with everything
-/// (Gemini the least), and base64 makes four bytes of three.
+/// Maximum size of the images and documents of one request, in bytes. Providers accept 20 MB and more in total
+/// (Gemini the least), and base64 encodes three bytes as four.
 const SENT: u64 = 14 * 1024 * 1024;
-/// Pictures and documents that go with one question.
+/// Maximum number of images and documents of one request.
 const MOST: usize = 20;
-/// Bytes of one text that a model reads.
+/// Maximum size of one text file in a request, in bytes.
 const TEXT: usize = 100_000;
 
-/// What a picture counts among the bytes of a conversation, at four a token: Anthropic scales pictures down to about 1.15
-/// megapixels and counts a token for 750 pixels, which is 1,600 at most; OpenAI and Gemini count less for most.
+/// Weight of an image, in bytes of text at four per token. Anthropic scales images down to about 1.15 megapixels and
+/// counts a token for 750 pixels, at most about 1,600; OpenAI and Gemini mostly count less.
 const PICTURE: usize = 1_600 * 4;
-/// The same for a page of a document, by Anthropic's word 1,500 to 3,000 tokens, and the bytes of one, roughly.
+/// Weight of a page of a document: 1,500 to 3,000 tokens according to Anthropic. A page is assumed to have
+/// [`PAGE_BYTES`] bytes.
 const PAGE: usize = 3_000 * 4;
 const PAGE_BYTES: usize = 100_000;
 
-/// What a model takes. Of a model that nothing is known of, it is not known that it does not.
+/// File types that a model accepts. An unknown model is assumed to accept all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Takes {
-    /// It sees pictures.
+    /// Whether it accepts images.
     pub pictures: bool,
-    /// It reads PDF documents.
+    /// Whether it accepts PDF documents.
     pub documents: bool,
 }
 
 impl Takes {
-    /// Whether it takes a file of this kind as it is.
+    /// Returns whether the model accepts a file of this media type.
     pub fn takes(self, media_type: &str) -> bool {
         if media_type == "application/pdf" { self.documents } else { self.pictures }
     }
 
-    /// By what is known of a model.
+    /// Returns the file types that a model accepts according to the catalogue.
     pub async fn of(app: &App, owner: UserId, model: &ModelId) -> Self {
         let facts = app.models.facts(owner, model).await.unwrap_or_default();
         let pictures = facts.images != Some(false);
@@ -57,34 +58,40 @@ impl Takes {
     }
 }
 
-/// What a model gets of a file.
+/// Form in which a model receives a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seen {
     /// The file itself.
     File(ModelFile),
-    /// Words in its place.
+    /// Text in place of the file.
     Words(String),
 }
 
-/// The files of one conversation that are at hand.
+/// Loaded files of one conversation.
 #[derive(Debug)]
 pub struct Sight {
     takes: Takes,
+    /// Content of the loaded files.
     loaded: Mutex<HashMap<FileId, Arc<[u8]>>>,
 }
 
 impl Sight {
-    /// Nothing is at hand yet.
+    /// Creates an empty set for a model that accepts `takes`.
     pub fn new(takes: Takes) -> Self {
         Self { takes, loaded: Mutex::default() }
     }
 
-    /// What the model takes.
+    /// Returns the file types that the model accepts.
     pub fn takes(&self) -> Takes {
         self.takes
     }
 
-    /// Loads what a model may get of the files that parts name, the newest first, for as long as there is room for more.
+    /// Loads the files that the parts refer to and the model accepts, newest first, until the limits of a request are
+    /// reached.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database fails.
     pub async fn load<'a>(
         &self,
         home: &Store,
@@ -109,7 +116,7 @@ impl Sight {
             }
             if let Some(mut found) = home.get_file_bytes(owner, file.id).await? {
                 if file.is_text() {
-                    // A letter that is cut is left out where it is read.
+                    // A character that is cut in two is removed when the text is used.
                     found.truncate(TEXT);
                 }
                 self.add(file.id, found.into());
@@ -118,12 +125,12 @@ impl Sight {
         Ok(())
     }
 
-    /// Has a file at hand from now on.
+    /// Adds a file that is already in memory.
     pub fn add(&self, id: FileId, bytes: Arc<[u8]>) {
         self.loaded().insert(id, bytes);
     }
 
-    /// What the model gets of a file that its person attached, or that it made itself.
+    /// Returns the form in which the model receives a file that the user attached or the model generated.
     pub fn see(&self, file: &FileRef) -> Seen {
         let title = Value::from(file.title());
         let (kind, loaded) = (&file.media_type, self.loaded().get(&file.id).cloned());
@@ -142,12 +149,13 @@ impl Sight {
         }
     }
 
-    /// The pictures and documents of a result that the model gets beside its text.
+    /// Returns the images and documents of a tool result that the model receives with its text.
     pub fn of_result(&self, result: &ToolResult) -> Vec<ModelFile> {
         let pieces = result.content.iter().filter(|piece| is_for_model(piece));
         pieces.filter_map(|piece| self.of_piece(piece)).take(MOST).collect()
     }
 
+    /// Returns the image or document of a content block, if the model accepts it.
     fn of_piece(&self, piece: &ToolContent) -> Option<ModelFile> {
         if let Some(file) = file_of_piece(piece) {
             return match self.see(&file) {
@@ -165,7 +173,7 @@ impl Sight {
     }
 }
 
-/// What files count among the bytes of a conversation.
+/// Returns the weight of files in a conversation, in bytes of text.
 pub fn weight(files: &[ModelFile]) -> usize {
     let one = |file: &ModelFile| {
         if file.kind() == FileKind::Pdf { file.bytes.len().div_ceil(PAGE_BYTES) * PAGE } else { PICTURE }
@@ -173,7 +181,7 @@ pub fn weight(files: &[ModelFile]) -> usize {
     files.iter().map(one).sum()
 }
 
-/// The bytes of a piece that stand in it, in base64.
+/// Returns the base64 data of a content block.
 pub fn base64_of(piece: &ToolContent) -> Option<&str> {
     let holder = match piece.get("type").and_then(Value::as_str)? {
         "resource" => piece.get("resource")?.get("blob"),
@@ -183,13 +191,14 @@ pub fn base64_of(piece: &ToolContent) -> Option<&str> {
     holder?.as_str()
 }
 
-/// Whether there are models that take files of this kind.
+/// Returns whether any model accepts files of this type.
 fn is_for_models(file: &FileRef) -> bool {
     const TAKEN: [&str; 5] = ["image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf"];
     file.is_text() || TAKEN.contains(&file.media_type.as_str())
 }
 
-/// The files of a part that models get. What a tool gave back as text they read in the result.
+/// Returns the files of a part that models receive. Text files of tool results are excluded, because the result
+/// contains their text.
 fn files_for_models(part: &Part) -> Vec<FileRef> {
     match part {
         Part::File(file) => vec![file.clone()],
@@ -201,7 +210,8 @@ fn files_for_models(part: &Part) -> Vec<FileRef> {
     }
 }
 
-/// A text between two lines with its id, which was made after it.
+/// Returns a text file between two lines that contain its id. The id was generated after the file was uploaded, so
+/// its text cannot imitate the end of the fence.
 fn fenced(file: &FileRef, bytes: &[u8]) -> String {
     let text = match str::from_utf8(bytes) {
         Ok(text) => text,

@@ -1,11 +1,11 @@
-//! What a person can do when a model gave no answer.
+//! Advice for users about errors of models.
 
 use domain::model::ModelError;
 
 use super::own::is_own;
 
-/// The error of a model, and what to do next: what concerns a key or an account is the person's own to mend where the
-/// provider is theirs.
+/// Returns the text of a model's error with advice for the user. Problems with a key or an account are the user's to
+/// solve if the provider is their own, and the administrator's otherwise.
 pub fn advise(error: &ModelError, provider: &str) -> String {
     let advice = match error {
         _ if !is_own(provider) => return with_advice(error),
@@ -21,7 +21,7 @@ pub fn advise(error: &ModelError, provider: &str) -> String {
     format!("{}. {advice}", sentence(error))
 }
 
-/// The error, and what to do next.
+/// Returns the text of an error of a configured provider, with advice.
 pub fn with_advice(error: &ModelError) -> String {
     let advice = match error {
         ModelError::Unreachable(_) => "Try again, or let whoever runs this service see whether the model server runs.",
@@ -44,7 +44,7 @@ pub fn with_advice(error: &ModelError) -> String {
     format!("{}. {advice}", sentence(error))
 }
 
-/// Without the mark at its end, so that another sentence can follow.
+/// Returns the text of an error without its final full stop, so that another sentence can follow.
 fn sentence(error: &ModelError) -> String {
     error.to_string().trim_end_matches(['.', ' ']).to_owned()
 }

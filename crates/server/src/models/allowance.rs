@@ -1,7 +1,7 @@
-//! What a person may use of the models that the administrator pays for, in tokens a day (UTC).
+//! Daily quota (UTC) of tokens that each user may use of the configured models, which the administrator pays for.
 //!
-//! The database counts, so that the limit holds on every node. What is being written is counted when it ends: who asks in
-//! several chats at once can go over the limit by as much as those answers cost.
+//! The usage is counted in the database, so that the quota holds on every node. An answer in progress is counted when
+//! it ends: a user with several chats can exceed the quota by as much as those answers use.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use crate::app::App;
 /// Seconds of a day.
 const DAY: i64 = 86_400;
 
-/// A person has used what they may.
+/// The user has used the quota of the day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spent {
-    /// What they may use.
+    /// Quota in tokens.
     pub tokens: u64,
-    /// How long it is until they may again.
+    /// Time until the quota is renewed.
     pub retry_after: Duration,
 }
 
@@ -30,18 +30,22 @@ impl From<Spent> for ModelError {
     }
 }
 
-/// The beginning of a day.
+/// Returns the start of a day in UTC.
 pub fn day_of(now: Timestamp) -> Timestamp {
     Timestamp(now.as_seconds().div_euclid(DAY) * DAY * 1_000_000)
 }
 
-/// What a person has used today of what they may, in tokens; nothing where there is no limit.
+/// Returns a user's usage of today and their quota, in tokens, or `None` if there is no quota.
 pub async fn used(app: &App, user: UserId) -> Result<Option<(u64, u64)>, store::Error> {
     let Some(limit) = app.config.tokens_per_day else { return Ok(None) };
     Ok(Some((app.store.tokens_since(user, day_of(app.clock.now()), PREFIX).await?, limit.get())))
 }
 
-/// Whether a person may ask a model now. Their own providers are theirs to pay.
+/// Checks that a user may call a model now. Their own providers are not limited.
+///
+/// # Errors
+///
+/// [`Spent`] if the quota is used up.
 pub async fn check(app: &App, user: UserId, model: &ModelId) -> Result<(), Spent> {
     if is_own(&model.provider) {
         return Ok(());
@@ -54,7 +58,8 @@ pub async fn check(app: &App, user: UserId, model: &ModelId) -> Result<(), Spent
         }
         Ok(_) => Ok(()),
         Err(error) => {
-            // A turn cannot begin without the database; one that goes on is not ended for a count.
+            // Allowed: no turn can begin without the database anyway, and one in progress must not fail because of a
+            // counter.
             tracing::error!(%error, "what a person has used today could not be read");
             Ok(())
         }

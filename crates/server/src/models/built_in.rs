@@ -1,4 +1,4 @@
-//! The model that is part of the program.
+//! The built-in model, which runs on this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -13,16 +13,19 @@ use super::weights::verify_length;
 use super::{About, BUILT_IN, ModelView};
 use crate::config::{Config, LocalModel};
 
-/// The engine, and what its weights are.
+/// The built-in model: its engine and its weights.
 #[derive(Debug)]
 pub struct BuiltIn {
     engine: Engine,
+    /// Path of the weights.
     path: PathBuf,
+    /// Whether the weights are the product's own and not a file of the administrator.
     is_default: bool,
 }
 
 impl BuiltIn {
-    /// Starts the engine, unless it is switched off. Weights load with the first question; they need not be there yet.
+    /// Starts the engine. Returns `None` if the built-in model is disabled. The weights are loaded with the first
+    /// request and need not exist yet.
     pub fn start(config: &Config) -> anyhow::Result<Option<Self>> {
         let Some(path) = path_of(config) else { return Ok(None) };
         let is_default = config.local_model == LocalModel::Default;
@@ -36,12 +39,12 @@ impl BuiltIn {
         Ok(Some(Self { engine, path, is_default }))
     }
 
-    /// Its name in `built-in/name`.
+    /// Returns its name, without the provider: the file name of the weights without extension.
     pub fn name(&self) -> String {
         self.path.file_stem().map_or_else(|| "model".to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
 
-    /// Asks it.
+    /// Generates an answer. `user` is used to share the model fairly among users.
     pub fn stream(
         &self,
         request: Request,
@@ -51,17 +54,17 @@ impl BuiltIn {
         self.engine.stream(request, user, cancel)
     }
 
-    /// Has the beginning of questions with these tools read while nobody waits.
+    /// Lets the model read the beginning of prompts with these tools while it is idle.
     pub fn prepare(&self, request: Request) {
         self.engine.prepare(request);
     }
 
-    /// Has what all questions begin with read while nobody waits, the first time.
+    /// Lets the model read the common beginning of all prompts while it is idle, if it has never done so.
     pub fn prepare_once(&self) {
         self.engine.prepare_once();
     }
 
-    /// What the page shows.
+    /// Returns the model as the API shows it, with the reason if it cannot be used.
     pub fn view(&self) -> ModelView {
         let reason = match self.engine.state() {
             EngineState::Missing => Some(format!(
@@ -92,7 +95,7 @@ impl BuiltIn {
     }
 }
 
-/// The file that the settings mean, which need not be there; `None` when the model is switched off.
+/// Returns the configured path of the weights, which need not exist, or `None` if the model is disabled.
 pub fn path_of(config: &Config) -> Option<PathBuf> {
     match &config.local_model {
         LocalModel::Off => None,
@@ -101,10 +104,10 @@ pub fn path_of(config: &Config) -> Option<PathBuf> {
     }
 }
 
-/// Where the default weights are, or where they will be looked for again with the next question.
+/// Returns the path of the default weights, or the path at which they are expected.
 fn default_path(config: &Config) -> PathBuf {
     let data = config.data_dir.as_path();
-    // The cache setting names the folder of models itself; the lookup wants the one above it.
+    // `model_cache` is the folder of models itself, while the lookup expects its parent.
     let cache = config.model_cache.as_deref().and_then(Path::parent).unwrap_or(data);
     find_default_weights(data, cache).unwrap_or_else(|| DEFAULT_WEIGHTS.path_in(cache))
 }

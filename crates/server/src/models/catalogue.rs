@@ -1,5 +1,5 @@
-//! What is known of models: how much they read, what they can do and what they cost. The facts stand in a file with a
-//! date, which the administrator can replace while the program runs.
+//! Catalogue of models: context sizes, capabilities and prices. It is a dated file, which the administrator can
+//! replace while the server runs.
 
 mod facts;
 
@@ -14,26 +14,26 @@ use crate::app::App;
 
 pub use facts::{Facts, Price};
 
-/// The facts that the program comes with.
+/// Catalogue that is embedded in the binary.
 const OWN: &str = include_str!("../../data/model-catalogue.json");
-/// How often the administrator's file is looked at.
+/// Interval at which the administrator's file is checked for changes.
 const PACE: Duration = Duration::from_secs(2);
-/// Bytes of a file of facts.
+/// Maximum size of a catalogue file, in bytes.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
-/// The facts that hold.
+/// The catalogue in use.
 #[derive(Debug)]
 pub struct Catalogue {
-    /// In the place of our own.
+    /// File of the administrator, used instead of the embedded catalogue.
     file: Option<PathBuf>,
     facts: RwLock<Arc<Known>>,
 }
 
-/// A file of facts.
+/// Content of a catalogue file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
-    /// Of which day they are, as year, month and day.
+    /// Date of the data, as `YYYY-MM-DD`.
     pub date: String,
     providers: Vec<Host>,
 }
@@ -41,20 +41,25 @@ pub struct Known {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Host {
-    /// Where these models are served, without port: the same name elsewhere is another model at another price.
+    /// Host names of the provider, without port. A model of the same name at another host can differ in capabilities
+    /// and price.
     hosts: Vec<String>,
-    /// Where the facts were found.
+    /// Source of the data.
     #[serde(default)]
     #[expect(dead_code, reason = "for people who read the file")]
     source: Option<String>,
     models: Vec<Facts>,
 }
 
-/// By what a change of a file is seen.
+/// Modification time and size of a file, by which a change is noticed.
 type Mark = Option<(SystemTime, u64)>;
 
 impl Catalogue {
-    /// With the facts of `file`, or our own. A file that cannot be understood is refused.
+    /// Loads the catalogue from `file`, or the embedded one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read or is invalid.
     pub fn open(file: Option<&Path>) -> anyhow::Result<Self> {
         let known = match file {
             Some(file) => read(file).with_context(|| format!("CHAT_MODEL_CATALOGUE: {}", file.display()))?,
@@ -63,17 +68,18 @@ impl Catalogue {
         Ok(Self { file: file.map(Path::to_owned), facts: RwLock::new(Arc::new(known)) })
     }
 
-    /// The facts that hold now.
+    /// Returns the current content.
     pub fn known(&self) -> Arc<Known> {
         Arc::clone(&self.facts.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Replaces the content.
     fn replace(&self, known: Known) {
         *self.facts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
     }
 
-    /// Reads the administrator's file again whenever it has changed, until the app stops. What cannot be understood is
-    /// logged, and what was known stays.
+    /// Reloads the administrator's file whenever it changes, until shutdown. An invalid file is logged, and the
+    /// previous content stays in use.
     pub async fn follow(app: App) {
         let catalogue = &app.models.catalogue;
         let Some(file) = &catalogue.file else { return };
@@ -103,6 +109,7 @@ impl Catalogue {
 }
 
 impl Known {
+    /// Parses and validates a catalogue.
     fn parse(text: &str) -> anyhow::Result<Self> {
         let known: Self = serde_json::from_str(text).context("it is no catalogue of models")?;
         let is_date = known.date.len() == 10
@@ -117,31 +124,34 @@ impl Known {
         Ok(known)
     }
 
-    /// What is known of a model of a provider.
+    /// Returns the entry of a provider's model; see [`facts`](Self::facts).
     pub fn facts_at(&self, provider: &llm::Provider, model: &str) -> Option<&Facts> {
         self.facts(provider.base_url.host_str()?, model)
     }
 
-    /// What is known of a model that is served at `host`. A name with a day, a number or `latest` behind it is the same
-    /// model.
+    /// Returns the entry of a model at `host`. A name with a date, a number or `latest` appended is a version of the
+    /// same model.
     pub fn facts(&self, host: &str, model: &str) -> Option<&Facts> {
         let hosts = self.providers.iter().filter(|provider| provider.hosts.iter().any(|one| one == host));
         hosts.flat_map(|provider| &provider.models).find(|facts| is_version_of(model, &facts.name))
     }
 }
 
+/// Returns whether `model` is the model `name` or one of its versions.
 fn is_version_of(model: &str, name: &str) -> bool {
     let Some(rest) = model.strip_prefix(name) else { return false };
     let is_number = |rest: &str| rest.len() >= 3 && rest.chars().all(|letter| letter.is_ascii_digit() || letter == '-');
     rest.is_empty() || rest.strip_prefix('-').is_some_and(|rest| rest == "latest" || is_number(rest))
 }
 
+/// Reads a catalogue file.
 fn read(file: &Path) -> anyhow::Result<Known> {
     let size = std::fs::metadata(file)?.len();
     anyhow::ensure!(size <= LARGEST, "it has more than {} MiB", LARGEST / (1024 * 1024));
     Known::parse(&std::fs::read_to_string(file)?)
 }
 
+/// Returns the modification time and the size of a file, or `None` if it does not exist.
 fn mark(file: &Path) -> Mark {
     let metadata = std::fs::metadata(file).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))

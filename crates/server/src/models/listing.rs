@@ -1,4 +1,4 @@
-//! What a provider offers, asked for now and then.
+//! Cached list of a provider's models.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use llm::{Client, Provider};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
-/// How long a list counts.
+/// Time for which a list is cached.
 const FRESH: Duration = Duration::from_mins(10);
-/// How long a failure counts, so that a server which is away is not asked again with every look at the page.
+/// Time for which a failure is cached, so that a provider that is down is not asked again with every page load.
 const FAILED: Duration = Duration::from_secs(5);
-/// The longest wait for a list; the page waits as long.
+/// Longest wait for a provider's response; the web app waits as long.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A provider and the names of its models.
+/// A provider with the cached names of its models.
 #[derive(Debug)]
 pub struct Listing {
-    /// The provider.
+    /// Provider.
     pub provider: Provider,
-    /// Who comes while it is being asked waits for the same answer.
+    /// Cached response. The lock is held during a request, so that concurrent callers share one.
     known: Mutex<Option<Known>>,
 }
 
@@ -30,12 +30,16 @@ struct Known {
 }
 
 impl Listing {
-    /// Not asked yet.
+    /// Creates an empty cache for a provider.
     pub fn new(provider: Provider) -> Self {
         Self { provider, known: Mutex::default() }
     }
 
-    /// The names, in the provider's order.
+    /// Returns the names of the models, in the provider's order, and asks the provider if they are not cached.
+    ///
+    /// # Errors
+    ///
+    /// Returns the provider's error, or [`ModelError::Silent`] if it did not respond in time.
     pub async fn names(&self, client: &Client) -> Result<Vec<String>, ModelError> {
         let mut known = self.known.lock().await;
         if let Some(known) = known.as_ref().filter(|known| Instant::now() < known.until) {

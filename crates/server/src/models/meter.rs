@@ -1,4 +1,5 @@
-//! What calls of models cost, told by the provider or estimated, and written down however the call ends.
+//! Usage recording: the tokens and the cost of each model call, reported by the provider or estimated, and recorded
+//! however the call ends.
 
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,54 +17,58 @@ use super::catalogue::Price;
 use super::{ModelId, allowance};
 use crate::app::App;
 
-/// Bytes of text that come to a token, roughly.
+/// Approximate number of bytes of text per token.
 const TOKEN: u64 = 4;
 
-/// Between two attempts to write what a call cost.
+/// Pause between attempts to record a cost.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
-/// How long is waited for what was not written yet: a database that is away must not hold up an answer.
+/// Longest wait for costs that are being recorded: an unreachable database must not delay an answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
-/// What the calls of one answer cost its person, as far as it is not written down. What a call cost is put on it when the call ends.
-/// All clones are the same bill.
+/// Costs of the model calls of one answer, as far as they are not recorded yet. A call's cost is added when the call
+/// ends. All clones share the same list.
 #[derive(Debug, Clone)]
 pub struct Bill {
     user: UserId,
+    /// Answer that the calls belong to; `None` for a request to the OpenAI-compatible API.
     of: Option<OfAnswer>,
+    /// Costs that are not recorded yet.
     owed: Arc<Mutex<Vec<Cost>>>,
+    /// Tasks that record costs.
     unwritten: TaskTracker,
 }
 
 impl Bill {
-    /// For an answer of a chat. What is owed is [settled](Self::settle), or is written with the answer.
+    /// Creates an empty list for an answer of a chat. Its costs are [recorded separately](Self::settle) or in the
+    /// transaction that stores the answer.
     pub fn of_answer(user: UserId, of: OfAnswer) -> Self {
         Self::new(user, Some(of))
     }
 
-    /// For a question of another program. What a call cost is written down at once.
+    /// Creates an empty list for a request to the OpenAI-compatible API. Costs are recorded at once.
     pub fn of_question(user: UserId) -> Self {
         Self::new(user, None)
     }
 
     fn new(user: UserId, of: Option<OfAnswer>) -> Self {
         let unwritten = TaskTracker::new();
-        // Only a closed one can be waited for, and it takes more all the same.
+        // A tracker must be closed to be waited for. It still accepts tasks.
         unwritten.close();
         Self { user, of, owed: Arc::default(), unwritten }
     }
 
-    /// What is neither written down nor being written.
+    /// Returns the costs that are neither recorded nor being recorded.
     pub fn owed(&self) -> Vec<Cost> {
         self.costs().clone()
     }
 
-    /// What was owed so far has been written down.
+    /// Removes costs that have been recorded.
     pub fn paid(&self, costs: &[Cost]) {
         self.costs().retain(|owed| costs.iter().all(|paid| paid.call != owed.call));
     }
 
-    /// Has what is owed written down by itself, however long that takes.
+    /// Records the costs so far in a task of its own, which retries for as long as the database is unreachable.
     pub fn settle(&self, app: &App) {
         let costs = std::mem::take(&mut *self.costs());
         if costs.is_empty() {
@@ -78,12 +83,12 @@ impl Bill {
         });
     }
 
-    /// Has what is owed by then written down when this is dropped: however an answer ends, its costs are.
+    /// Returns a guard that records the remaining costs when it is dropped, however the answer ends.
     pub fn settling<'a>(&'a self, app: &'a App) -> Settling<'a> {
         Settling { bill: self, app }
     }
 
-    /// Waits until what was to be [settled](Self::settle) is written down, for at most two seconds.
+    /// Waits until the costs of earlier calls of [`settle`](Self::settle) are recorded, at most two seconds.
     pub async fn settled(&self) {
         if tokio::time::timeout(LONGEST_WAIT, self.unwritten.wait()).await.is_err() {
             tracing::warn!("what a model cost is still to be written");
@@ -95,7 +100,7 @@ impl Bill {
     }
 }
 
-/// A bill that is about to be closed.
+/// Guard that records the remaining costs when it is dropped.
 pub struct Settling<'a> {
     bill: &'a Bill,
     app: &'a App,
@@ -107,7 +112,8 @@ impl Drop for Settling<'_> {
     }
 }
 
-/// Asks, and puts on the bill what it cost. Dropping the stream, or `cancel`, ends the answer at the model too.
+/// Calls a model and adds the cost to `bill`. The user's quota is checked first. Dropping the stream, or cancelling
+/// `cancel`, also ends the generation at the provider.
 pub fn ask(
     app: &App,
     bill: &Bill,
@@ -119,7 +125,8 @@ pub fn ask(
     let read = bytes(&request);
     let answer = app.models.stream(&model, request, bill.user, cancel);
     let checked = async move {
-        // A turn asks many times: what it and others of the person have cost meanwhile counts, too.
+        // A turn makes many calls, and the quota includes the earlier ones and those of the user's other turns. They
+        // have to be recorded before it is checked.
         bill.settle(&app);
         bill.settled().await;
         let (checked, facts) =
@@ -135,22 +142,28 @@ pub fn ask(
     futures_util::stream::once(checked).flatten().boxed()
 }
 
-/// Follows one call. What it cost is put on the bill when this is dropped: at its end, when it breaks, or when nobody listens.
+/// Observer of one model call. Its cost is added when it is dropped: at the end, after an error, or when the stream
+/// is dropped.
 struct Meter {
     app: App,
     bill: Bill,
     model: ModelId,
+    /// Price of the model; `None` if unknown.
     price: Option<Price>,
-    /// Bytes.
+    /// Size of the request, in bytes.
     read: u64,
-    /// Bytes.
+    /// Size of the output so far, in bytes.
     written: u64,
+    /// Usage that the provider reported.
     told: Usage,
+    /// Whether the model has produced output.
     has_begun: bool,
+    /// Whether the stream was read to its regular end.
     is_whole: bool,
 }
 
 impl Meter {
+    /// Takes note of an event of the model.
     fn hear(&mut self, event: &Result<ModelEvent, ModelError>) {
         match event {
             Ok(ModelEvent::PartStart { .. } | ModelEvent::File { .. }) => self.has_begun = true,
@@ -161,12 +174,13 @@ impl Meter {
         }
     }
 
-    /// The tokens, and whether they are an estimate. `None` for a call that came to nothing.
+    /// Returns the usage, and whether it is an estimate. `None` if the call produced nothing.
     fn cost(&self) -> Option<(Usage, bool)> {
         if !self.has_begun && self.told == Usage::default() {
             return None;
         }
-        // Some providers tell nothing, and most tell it last.
+        // Some providers report no usage, and most report it at the end, so a stream that was cut off needs an
+        // estimate.
         let is_told = self.is_whole && self.told.input_tokens > 0;
         if is_told {
             return Some((self.told, false));
@@ -187,11 +201,11 @@ impl Drop for Meter {
     }
 }
 
-/// Writes down what a call cost, however long the database is away or too busy.
+/// Records the cost of a call, and retries for as long as the database is unreachable.
 async fn write(app: &App, user: UserId, cost: &Cost) {
     let now = app.clock.now();
     loop {
-        // When the program stops, once more and then no more.
+        // During shutdown it is tried once more.
         let is_last = app.tasks.shutdown_token().is_cancelled();
         match app.store.insert_cost(user, cost, now).await {
             Ok(()) => return,
@@ -210,18 +224,20 @@ async fn write(app: &App, user: UserId, cost: &Cost) {
     }
 }
 
-/// Estimates the usage of a call that was cut off after `written_bytes` of its answer, from what was `reported` by then.
+/// Estimates the usage of a call that was cut off after `written_bytes` of its answer, from what was `reported` by
+/// then.
 pub fn estimate(request: &Request, written_bytes: u64, reported: Usage) -> Usage {
     estimated(reported, bytes(request), written_bytes)
 }
 
+/// Fills in what the provider did not report with estimates from the number of bytes.
 fn estimated(reported: Usage, read_bytes: u64, written_bytes: u64) -> Usage {
     let input_tokens = if reported.input_tokens > 0 { reported.input_tokens } else { read_bytes.div_ceil(TOKEN) };
     let output_tokens = reported.output_tokens.max(written_bytes.div_ceil(TOKEN));
     Usage { input_tokens, output_tokens, ..reported }
 }
 
-/// What a request holds, in bytes.
+/// Returns the size of a request in bytes, without its files.
 fn bytes(request: &Request) -> u64 {
     let tools = request.tools.iter().map(|tool| tool.description.len() + tool.input_schema.to_string().len());
     let messages = request.messages.iter().map(ModelMessage::bytes);

@@ -1,5 +1,5 @@
-//! Providers that people add for themselves: their keys, sealed, and their addresses, reached as the network policy
-//! permits. Every look-up names the person, so that nobody is served by somebody else's.
+//! Model providers that users add for themselves, with their encrypted keys. Their addresses are reached through the
+//! guarded HTTP client. Every lookup takes the user's id, so that no user is served by another one's provider.
 
 mod kind;
 
@@ -21,54 +21,61 @@ use platform::secret_sealing::{SealError, SecretSealer};
 
 pub use kind::Kind;
 
-/// What stands before a person's providers in the names of their models, so that no provider of the settings is taken
-/// for one of theirs.
+/// Prefix of the names of users' own providers, so that they cannot be mistaken for configured ones.
 pub const PREFIX: &str = "my-";
-/// Letters of a provider's name that stand in the names of its models.
+/// Maximum length of a slug without the prefix, in characters.
 const SLUG: usize = 40;
-/// Providers that are kept open: each is a few connections and a list of names.
+/// Maximum number of open providers. Each is an HTTP client with its connections and a list of models.
 const OPEN: usize = 2_000;
 
-/// Whether a provider of that name is somebody's own.
+/// Returns whether the name is that of a user's own provider.
 pub fn is_own(provider: &str) -> bool {
     provider.starts_with(PREFIX)
 }
 
-/// A provider of a person's that can be asked.
+/// A user's own provider, ready to use.
 #[derive(Debug)]
 pub struct OwnProvider {
-    /// The person's name for it.
+    /// Name that the user gave it.
     pub name: String,
-    /// What it is, and what it lists.
+    /// Provider with its list of models.
     pub listing: Listing,
-    /// Reaches its address and no other.
+    /// HTTP client that reaches its address and no other.
     pub client: Client,
+    /// Last change of its row when it was opened.
     as_of: Timestamp,
 }
 
-/// The providers of everybody.
+/// Own providers of all users.
 #[derive(Debug)]
 pub struct OwnProviders {
     store: Store,
     secrets: Arc<SecretSealer>,
     guard: GuardedHttp,
-    /// As they were when they were changed last. The rows say whose they are.
+    /// Open providers. The row is read on each use: it checks the owner, and shows whether the provider has changed.
     open: Mutex<HashMap<ModelProviderId, Arc<OwnProvider>>>,
 }
 
 impl OwnProviders {
-    /// Over the guarded client.
+    /// Creates the registry. `guard` is the HTTP client that enforces the network policy.
     pub fn new(store: Store, secrets: Arc<SecretSealer>, guard: GuardedHttp) -> Self {
         Self { store, secrets, guard, open: Mutex::default() }
     }
 
-    /// Seals a key for its row.
+    /// Encrypts an API key for its row in the database.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the key cannot be encrypted.
     pub fn seal(&self, owner: UserId, id: ModelProviderId, key: &str) -> Result<Vec<u8>, SealError> {
         self.secrets.seal(&place(owner, id), key.as_bytes())
     }
 
-    /// Judges an address before it is stored: what can be judged without looking its name up. The words follow "the
-    /// server".
+    /// Checks an address before it is stored, without resolving its name.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason as a predicate of "The server …".
     pub fn check(&self, url: &Url, has_key: bool) -> Result<(), String> {
         let policy = self.guard.policy();
         policy.check_url(url).map_err(|refused| refused.to_string())?;
@@ -81,17 +88,21 @@ impl OwnProviders {
         Ok(())
     }
 
-    /// The model that a person chose for all their chats.
+    /// Returns the model that the user chose for all chats.
     pub async fn chosen_for_all(&self, owner: UserId) -> Result<Option<String>, store::Error> {
         Ok(self.store.get_model_defaults(owner).await?.model)
     }
 
-    /// Whether a person has a provider of that name.
+    /// Returns whether the user has a provider of that name.
     pub async fn has(&self, owner: UserId, slug: &str) -> Result<bool, store::Error> {
         Ok(is_own(slug) && self.store.find_model_provider(owner, slug).await?.is_some())
     }
 
-    /// A person's provider by what stands before its models' names.
+    /// Returns the user's provider with a slug.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::Unavailable`] if it does not exist, cannot be opened, or the database fails.
     pub async fn find(&self, owner: UserId, slug: &str) -> Result<Arc<OwnProvider>, ModelError> {
         let row = self.store.find_model_provider(owner, slug).await.map_err(|error| unread(&error))?;
         let row = row.ok_or_else(|| {
@@ -100,7 +111,8 @@ impl OwnProviders {
         self.open(owner, &row)
     }
 
-    /// What each of a person's providers lists, in the order in which they were added.
+    /// Returns the models of each of the user's providers, in the order in which they were added. The providers are
+    /// asked in parallel.
     pub async fn list(&self, owner: UserId) -> Result<Vec<Listed>, store::Error> {
         let rows = self.store.list_model_providers(owner).await?;
         let asked = rows.into_iter().map(|row| async move {
@@ -113,17 +125,18 @@ impl OwnProviders {
         Ok(join_all(asked).await)
     }
 
-    /// Asks a person's provider anew for its models, and tells their number.
+    /// Asks a provider for its models without the cache, and returns their number.
     pub async fn test(&self, owner: UserId, row: &ModelProvider) -> Result<usize, ModelError> {
         self.forget(row.id);
         Ok(self.open(owner, row)?.names().await?.len())
     }
 
-    /// Lets a provider go that was removed. What it is writing goes on to its end.
+    /// Closes a provider that was removed or changed. Answers in progress continue.
     pub fn forget(&self, id: ModelProviderId) {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
 
+    /// Returns the open provider of a row, and opens it first if it is new or has changed.
     fn open(&self, owner: UserId, row: &ModelProvider) -> Result<Arc<OwnProvider>, ModelError> {
         let known = self.open.lock().unwrap_or_else(PoisonError::into_inner).get(&row.id).cloned();
         if let Some(known) = known.filter(|known| known.as_of == row.changed_at) {
@@ -143,6 +156,7 @@ impl OwnProviders {
             as_of: row.changed_at,
         });
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // All are closed at once, which is simpler than finding the least used; open ones are only a cache.
         if open.len() >= OPEN {
             open.clear();
         }
@@ -150,6 +164,7 @@ impl OwnProviders {
         Ok(opened)
     }
 
+    /// Decrypts the API key of a provider.
     fn key(&self, owner: UserId, row: &ModelProvider, sealed: &[u8]) -> Result<SecretString, ModelError> {
         let plain = self.secrets.open(&place(owner, row.id), sealed).ok();
         plain.and_then(|plain| String::from_utf8(plain).ok()).map(SecretString::from).ok_or_else(|| {
@@ -160,26 +175,26 @@ impl OwnProviders {
 }
 
 impl OwnProvider {
-    /// The names of its models, in its order.
+    /// Returns the names of its models, in the provider's order.
     pub async fn names(&self) -> Result<Vec<String>, ModelError> {
         self.listing.names(&self.client).await
     }
 }
 
-/// What a provider of a person's offers.
+/// List of models of a user's provider.
 #[derive(Debug)]
 pub struct Listed {
-    /// Stands before the names of its models.
+    /// Slug: the provider part of its models' names.
     pub slug: String,
-    /// The person's name for it.
+    /// Name that the user gave it.
     pub name: String,
-    /// The provider's names for its models.
+    /// Names of its models, or the reason for which they are unknown.
     pub names: Result<Vec<String>, ModelError>,
-    /// The provider, where it can be asked.
+    /// Open provider; `None` if it cannot be opened.
     pub provider: Option<Arc<OwnProvider>>,
 }
 
-/// What stands before the names of a new provider's models: its name in small letters, unlike those that are `taken`.
+/// Returns the slug of a new provider: its name in lowercase, made unique among `taken`.
 pub fn slug_of(name: &str, taken: &[&str]) -> String {
     let mut slug = PREFIX.to_owned();
     for letter in name.chars().flat_map(char::to_lowercase).take(SLUG) {
@@ -196,11 +211,12 @@ pub fn slug_of(name: &str, taken: &[&str]) -> String {
     candidates.find(|slug| !taken.contains(&slug.as_str())).unwrap_or_default()
 }
 
-/// Where a key is sealed for.
+/// Returns the context that an encrypted key is bound to, so that it is not accepted in another row.
 fn place(owner: UserId, id: ModelProviderId) -> String {
     format!("model_providers/secret/{owner}/{id}")
 }
 
+/// Logs a database error and returns what the user sees.
 fn unread(error: &store::Error) -> ModelError {
     tracing::error!(%error, "a person's model providers could not be read");
     ModelError::Unavailable("Your model providers could not be read from the database. Try again in a moment.".into())

@@ -1,11 +1,11 @@
-//! What the built-in model reads before anybody asks.
+//! Warm-up of the built-in model: it reads the beginning of prompts while it is idle.
 
 use domain::model::Request;
 
 use super::{BUILT_IN, ModelId, Models};
 
 impl Models {
-    /// The built-in model, where it is the one that answers when nobody chose one.
+    /// Returns the built-in model if it is the default of users who have chosen nothing.
     pub fn built_in_by_default(&self) -> Option<ModelId> {
         let is_meant = match &self.chosen {
             Some(chosen) => chosen.provider == BUILT_IN,
@@ -14,7 +14,7 @@ impl Models {
         if is_meant { self.built_in_id().ok() } else { None }
     }
 
-    /// Has the built-in model read the beginning of questions with these tools while nobody waits for it.
+    /// Lets the built-in model read the beginning of prompts with these tools while it is idle.
     pub fn prepare(&self, request: Request) {
         #[cfg(feature = "local")]
         if let Some(built_in) = &self.built_in {
@@ -24,8 +24,7 @@ impl Models {
         drop(request);
     }
 
-    /// Has the built-in model read what all questions begin with, where it never has and is the one that answers when
-    /// nobody chose one.
+    /// Lets the built-in model read the common beginning of all prompts, if it has never done so and is the default.
     pub fn prepare_once(&self) {
         #[cfg(feature = "local")]
         if let (Some(built_in), Some(_)) = (&self.built_in, self.built_in_by_default()) {

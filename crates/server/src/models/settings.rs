@@ -1,25 +1,29 @@
-//! What people set for models, as far as it makes sense.
+//! Validation of users' settings for models.
 
 use domain::model::ModelSettings;
 
-/// Characters of instructions.
+/// Maximum length of a user's instructions, in characters.
 const SYSTEM: usize = 20_000;
-/// Tokens of an answer that anybody may ask for; a model that can write less says so.
+/// Maximum of the setting for the length of an answer, in tokens. A model with a lower limit reports it itself.
 const TOKENS: u32 = 1_000_000;
-/// The highest temperature of any wire.
+/// Highest temperature that any provider API accepts.
 pub const HOTTEST: f64 = 2.0;
 
-/// Whether some wire takes it as a temperature.
+/// Returns whether a provider API accepts the value as temperature.
 pub fn is_temperature(temperature: f64) -> bool {
     (0.0..=HOTTEST).contains(&temperature)
 }
 
-/// Whether it is a share of the likeliest words that leaves one of them.
+/// Returns whether the value is valid as `top_p`, a share of probability that leaves at least one token.
 pub fn is_share(share: f64) -> bool {
     share > 0.0 && share <= 1.0
 }
 
-/// Says what is wrong with settings.
+/// Validates model settings.
+///
+/// # Errors
+///
+/// Returns the name of the field and what is allowed.
 pub fn check(settings: &ModelSettings) -> Result<(), String> {
     let ModelSettings { system, max_tokens, temperature, top_p, effort: _ } = settings;
     if system.as_ref().is_some_and(|system| system.chars().count() > SYSTEM) {

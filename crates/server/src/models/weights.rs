@@ -1,4 +1,4 @@
-//! `ai-chat-mcp model …`: the files of the built-in model, for whoever runs the program.
+//! The command `ai-chat-mcp model …`: manages the files of the built-in model.
 
 mod digest;
 mod fetch;
@@ -13,36 +13,40 @@ use local_model::weights::{DEFAULT_WEIGHTS, WeightFile};
 
 use crate::config::{Config, LocalModel};
 
-/// What can be done with the built-in model.
+/// Subcommands of `ai-chat-mcp model`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Fetch the weights of the built-in model, and check them. What a broken download left is taken up.
+    /// Fetch the weights of the built-in model and verify them. Resumes an interrupted download.
     Fetch {
-        /// Where the file is, if not at its makers': any mirror.
+        /// URL of a mirror, instead of the maker's server.
         #[arg(long, value_name = "URL", default_value = DEFAULT_WEIGHTS.url)]
         from: String,
-        /// The folder to put it into. Default: where the program looks.
+        /// Folder for the file. Default: the folder in which the server looks for it.
         #[arg(long, value_name = "FOLDER")]
         into: Option<PathBuf>,
     },
-    /// List the files of weights that are there, and whether the program can use them.
+    /// List the files of weights that exist, and whether the program can use them.
     List {
-        /// Compare the file's hash, too.
+        /// Verify the file's hash as well.
         #[arg(long)]
         check: bool,
     },
-    /// Hold the model for another process of this program, over its pipes.
+    /// Run the model for a server process, over standard input and output.
     #[command(hide = true)]
     Serve {
-        /// The file of weights.
+        /// File of weights.
         weights: PathBuf,
-        /// Compare the file's hash with that of the product's own weights first.
+        /// Verify the file's hash against that of the product's own weights first.
         #[arg(long)]
         verify: bool,
     },
 }
 
-/// Does it.
+/// Runs the command.
+///
+/// # Errors
+///
+/// Fails with a text for the administrator.
 pub fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Fetch { from, into } => {
@@ -61,14 +65,18 @@ pub fn run(command: Command) -> anyhow::Result<()> {
     }
 }
 
-/// The folders of models, in the order in which they are searched.
+/// Returns the folders of models, in the order in which they are searched.
 fn folders(config: &Config) -> Vec<PathBuf> {
     let mut folders = vec![config.data_dir.join("models")];
     folders.extend(config.model_cache.clone());
     folders
 }
 
-/// Whether a file is these weights; else why not, and what to do.
+/// Verifies the length and the hash of a file.
+///
+/// # Errors
+///
+/// Returns the difference and what to do.
 pub(super) fn verify_whole(weights: &WeightFile, path: &Path) -> Result<(), String> {
     let wrong = |what: &str| {
         format!(
@@ -84,7 +92,11 @@ pub(super) fn verify_whole(weights: &WeightFile, path: &Path) -> Result<(), Stri
     })
 }
 
-/// Whether a file is as long as these weights; else what to do.
+/// Verifies the length of a file.
+///
+/// # Errors
+///
+/// Returns the difference and what to do.
 pub(super) fn verify_length(weights: &WeightFile, path: &Path) -> Result<(), String> {
     let length = path.metadata().map_or(0, |file| file.len());
     if length == weights.size {
@@ -98,6 +110,7 @@ pub(super) fn verify_length(weights: &WeightFile, path: &Path) -> Result<(), Str
     ))
 }
 
+/// Prints the files of weights, and whether they can be used. `*` marks the one that the server uses.
 fn list(config: &Config, check: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}, {}, {}", DEFAULT_WEIGHTS.name, DEFAULT_WEIGHTS.license, DEFAULT_WEIGHTS.origin)?;

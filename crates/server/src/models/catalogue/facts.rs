@@ -1,82 +1,82 @@
-//! What is known of one model. What is not known is left out.
+//! One model's entry in the catalogue. Unknown properties are omitted.
 
 use domain::model::Usage;
 use serde::{Deserialize, Serialize};
 
-/// What is known of a model.
+/// Capabilities and prices of a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Facts {
-    /// Its provider's name for it.
+    /// Name of the model at the provider.
     #[serde(skip_serializing)]
     pub name: String,
-    /// Tokens that it reads and writes at most, together.
+    /// Context size: the maximum of input and output together, in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<u64>,
-    /// Tokens of an answer at most.
+    /// Maximum length of an answer, in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<u64>,
-    /// It calls tools.
+    /// Whether it can call tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<bool>,
-    /// It reads pictures.
+    /// Whether it accepts images.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<bool>,
-    /// It reads PDF documents.
+    /// Whether it accepts PDF documents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pdf: Option<bool>,
-    /// It answers with pictures too.
+    /// Whether it generates images.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image_output: Option<bool>,
-    /// It thinks before it answers.
+    /// Whether it reasons before it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<bool>,
-    /// What it costs.
+    /// Price of its tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
 }
 
-/// US dollars for a million tokens.
+/// Price in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Price {
-    /// Read.
+    /// Input tokens.
     pub input: f64,
-    /// Written.
+    /// Output tokens.
     pub output: f64,
-    /// Read from a cache; where it is not known, as much as others.
+    /// Input tokens from a cache; if unknown, the price of other input tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_input: Option<f64>,
-    /// For questions that are longer than usual.
+    /// Price of requests with a long input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub long: Option<Long>,
 }
 
-/// US dollars for a million tokens of a long question and its answer.
+/// Price of a request with a long input, in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Long {
-    /// More tokens than this are long.
+    /// Number of input tokens above which it applies.
     pub above: u64,
-    /// Read.
+    /// Input tokens.
     pub input: f64,
-    /// Written.
+    /// Output tokens.
     pub output: f64,
-    /// Read from a cache.
+    /// Input tokens from a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_input: Option<f64>,
 }
 
-/// The highest price that is no mistake, in US dollars for a million tokens.
+/// Highest plausible price, in US dollars per million tokens.
 const MOST: f64 = 1_000_000.0;
 
 impl Facts {
-    /// Whether it is known to answer with pictures.
+    /// Returns whether the model is known to generate images.
     pub fn draws(&self) -> bool {
         self.image_output == Some(true)
     }
 
-    /// Refuses what cannot be.
+    /// Rejects implausible values.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         anyhow::ensure!(!self.name.is_empty(), "name is empty");
         anyhow::ensure!(self.context != Some(0) && self.output != Some(0), "context and output are at least 1");
@@ -91,7 +91,7 @@ impl Facts {
 }
 
 impl Price {
-    /// What a call costs, in billionths of a US dollar.
+    /// Returns the cost of a model call, in billionths of a US dollar.
     pub fn cost(&self, usage: Usage) -> u64 {
         let (input, output, cached) = match self.long {
             Some(long) if usage.input_tokens > long.above => (long.input, long.output, long.cached_input),

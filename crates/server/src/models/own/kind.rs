@@ -1,4 +1,4 @@
-//! What a provider of a person's speaks.
+//! Kinds of model providers that a user can add.
 
 use llm::ProviderApi;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::config::OPENAI_HOST;
 
-/// A kind of provider.
+/// Kind of a provider, which determines its API and its usual address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -25,7 +25,7 @@ pub enum Kind {
 impl Kind {
     const ALL: [Self; 5] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama, Self::Compatible];
 
-    /// As it is stored and told.
+    /// Returns the name in the database and in the API.
     pub fn word(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -36,12 +36,12 @@ impl Kind {
         }
     }
 
-    /// Reads [`Kind::word`].
+    /// Parses the name that [`word`](Self::word) returns.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
-    /// Where it is when its person names no address; `None` where they have to.
+    /// Returns the default address of the provider, or `None` if the user has to enter one.
     pub fn usual_address(self) -> Option<&'static str> {
         match self {
             Self::OpenAi => Some("https://api.openai.com/v1"),
@@ -52,8 +52,7 @@ impl Kind {
         }
     }
 
-    /// The address below which the wire's paths lie, from the one that was entered: Ollama speaks OpenAI's wire below
-    /// `/v1`.
+    /// Returns the base URL of the API for an entered address. Ollama has its OpenAI-compatible API below `/v1`.
     pub fn base_url(self, mut entered: Url) -> Url {
         if self == Self::Ollama && !entered.path().trim_end_matches('/').ends_with("/v1") {
             entered.set_path(&format!("{}/v1", entered.path().trim_end_matches('/')));
@@ -61,7 +60,7 @@ impl Kind {
         entered
     }
 
-    /// What it speaks at this address.
+    /// Returns the API that the provider has at an address. Only OpenAI itself is assumed to have the responses API.
     pub fn api(self, base_url: &Url) -> ProviderApi {
         match self {
             Self::OpenAi if base_url.host_str() == Some(OPENAI_HOST) => ProviderApi::OpenAiResponses,

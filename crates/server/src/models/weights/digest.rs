@@ -7,24 +7,24 @@ use std::path::Path;
 use aws_lc_rs::digest::{Context, SHA256};
 use data_encoding::HEXLOWER;
 
-/// Bytes that are read at once.
+/// Size of a read, in bytes.
 const PIECE: usize = 1 << 20;
 
-/// A digest in the making.
+/// SHA-256 of data that arrives in pieces.
 pub struct Digest(Context);
 
 impl Digest {
-    /// Of nothing so far.
+    /// Creates the hash of nothing.
     pub fn new() -> Self {
         Self(Context::new(&SHA256))
     }
 
-    /// Takes in more.
+    /// Adds bytes to the hash.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// Takes in the rest of a file.
+    /// Adds the rest of a file to the hash.
     pub fn read(&mut self, file: &mut File) -> std::io::Result<()> {
         let mut piece = vec![0; PIECE];
         loop {
@@ -35,13 +35,13 @@ impl Digest {
         }
     }
 
-    /// The digest in lower-case hexadecimal.
+    /// Returns the hash in lower-case hexadecimal.
     pub fn finish(self) -> String {
         HEXLOWER.encode(self.0.finish().as_ref())
     }
 }
 
-/// SHA-256 of a whole file.
+/// Returns the SHA-256 of a whole file, in lower-case hexadecimal.
 pub fn of_file(path: &Path) -> std::io::Result<String> {
     let mut digest = Digest::new();
     digest.read(&mut File::open(path)?)?;

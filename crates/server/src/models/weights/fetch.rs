@@ -1,4 +1,5 @@
-//! The download of weights: taken up where it broke off, checked before the file gets its name.
+//! Download of weights. It resumes where an earlier one was interrupted, and verifies the file before it gets its
+//! final name.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -14,14 +15,18 @@ use reqwest::header::RANGE;
 use super::digest::Digest;
 use super::progress::Progress;
 
-/// How long a server may say nothing.
+/// Timeout for connecting and for each read.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Fetches a file of weights from `from` into `folder`, unless it is there.
+/// Downloads a file of weights from `from` into `folder`, unless it exists.
+///
+/// # Errors
+///
+/// Fails if the download is interrupted, or if the file is not the expected one.
 pub async fn fetch(weights: &WeightFile, from: &str, folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let file = folder.join(weights.file_name);
-    // Two commands at once share one download: the second waits, and finds the file.
+    // Concurrent commands share one download: the second waits for the lock and then finds the file.
     let lock = File::create(folder.join(".lock")).with_context(|| format!("cannot write to {}", folder.display()))?;
     lock.lock().context("cannot lock the folder of the weights")?;
     if file.is_file() {
@@ -46,7 +51,7 @@ pub async fn fetch(weights: &WeightFile, from: &str, folder: &Path) -> anyhow::R
     Ok(())
 }
 
-/// Brings what is missing of the part, and gives the digest of all of it.
+/// Downloads the missing rest of a partial file, and returns the SHA-256 of the whole file.
 async fn download(weights: &WeightFile, from: &str, part: &Path) -> anyhow::Result<String> {
     let cannot_write = || format!("cannot write to {}", part.display());
     let mut target = OpenOptions::new().read(true).append(true).create(true).open(part).with_context(cannot_write)?;
@@ -59,7 +64,7 @@ async fn download(weights: &WeightFile, from: &str, part: &Path) -> anyhow::Resu
     if done < weights.size {
         let response = ask(from, done).await?;
         if done > 0 && response.status() != StatusCode::PARTIAL_CONTENT {
-            // This server begins from the start, whatever it is asked for.
+            // The server ignored the range and sends the whole file.
             target.set_len(0).with_context(cannot_write)?;
             done = 0;
         }
@@ -92,8 +97,10 @@ async fn download(weights: &WeightFile, from: &str, part: &Path) -> anyhow::Resu
     Ok(digest.finish())
 }
 
+/// Advice after an interrupted download.
 const AGAIN: &str = "the same command goes on from there";
 
+/// Requests the file from byte `done` on.
 async fn ask(from: &str, done: u64) -> anyhow::Result<reqwest::Response> {
     #[expect(clippy::disallowed_methods, reason = "the administrator names the address on the command line")]
     let client = reqwest::Client::builder().connect_timeout(PATIENCE).read_timeout(PATIENCE).build()?;
@@ -107,6 +114,7 @@ async fn ask(from: &str, done: u64) -> anyhow::Result<reqwest::Response> {
     Ok(response)
 }
 
+/// Returns the error of a failed download with its innermost cause, which names the reason.
 fn broken(error: &reqwest::Error, from: &str, done: u64) -> anyhow::Error {
     let reason = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source()).last();
     let reason = reason.map(ToString::to_string).unwrap_or_default();
@@ -114,7 +122,7 @@ fn broken(error: &reqwest::Error, from: &str, done: u64) -> anyhow::Error {
     anyhow::anyhow!("{} cannot be read ({reason}) after {done} bytes: {again}", shown(from))
 }
 
-/// An address without what may be secret in it.
+/// Returns an address without user name, password and query, which may be secret.
 fn shown(from: &str) -> String {
     match url::Url::parse(from) {
         Ok(url) => format!("{}{}", url.origin().ascii_serialization(), url.path()),

@@ -1,29 +1,33 @@
-//! How far a download is: a bar on a terminal, a line for every tenth elsewhere.
+//! Progress of a download: a bar on a terminal, otherwise a line for every tenth.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Characters of the bar.
+/// Width of the bar, in characters.
 const WIDTH: u64 = 30;
-/// How often the bar is drawn.
+/// Minimum interval between two updates of the bar.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// What has been told.
+/// Progress display of a download.
 pub struct Progress {
+    /// Total size, in bytes.
     total: u64,
+    /// Bytes that were present at the start; they do not count for the rate.
     began_with: u64,
     began: Instant,
+    /// Last update of the bar.
     drawn: Option<Instant>,
+    /// Number of tenths that have been printed.
     tenth: u64,
 }
 
 impl Progress {
-    /// Of `total` bytes, of which `done` are there.
+    /// Creates the display for a file of `total` bytes, of which `done` are present.
     pub fn new(done: u64, total: u64) -> Self {
         Self { total, began_with: done, began: Instant::now(), drawn: None, tenth: done * 10 / total.max(1) }
     }
 
-    /// Tells that `done` bytes are there. What cannot be told is not worth failing for.
+    /// Shows that `done` bytes are present. Errors are ignored: they are no reason to abort the download.
     pub fn tell(&mut self, done: u64) {
         let mut terminal = std::io::stderr();
         if terminal.is_terminal() {
@@ -39,11 +43,13 @@ impl Progress {
         }
     }
 
+    /// Formats the bar.
     fn bar(&self, done: u64) -> String {
         let full = (done * WIDTH / self.total.max(1)) as usize;
         format!("[{}{}] {}", "#".repeat(full), "-".repeat(WIDTH as usize - full), self.line(done))
     }
 
+    /// Formats percentage, size and rate.
     fn line(&self, done: u64) -> String {
         let megabytes = |bytes: u64| bytes / 1_000_000;
         let rate = (done - self.began_with) as f64 / 1e6 / self.began.elapsed().as_secs_f64().max(0.001);
