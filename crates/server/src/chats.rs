@@ -1,4 +1,4 @@
-//! People's chats beside their turns: what of them goes out, what comes in, and what happens to them by itself.
+//! Chats apart from their turns: import, export, sharing, temporary chats and maintenance.
 
 pub mod chatgpt;
 pub mod file;

@@ -1,4 +1,5 @@
-//! Every setting, its default and its meaning. Read once, at start; a name or value that is not understood is refused.
+//! Configuration: all settings with their defaults and meanings. They are read once at the start; an unknown name or
+//! invalid value is rejected.
 
 mod host_name;
 mod limits;
@@ -26,15 +27,15 @@ pub use origin::{NotAnOrigin, Origin};
 pub use providers::OPENAI_HOST;
 pub use source::{ConfigError, Source};
 
-/// In characters: nobody guesses 32 of them, whatever they are.
+/// Minimum length of the service role key, in characters, so that it cannot be guessed.
 const SHORTEST_SERVICE_ROLE_KEY: usize = 32;
 
-/// How long the built-in model stays in memory for nobody.
+/// Default time after which the unused built-in model is unloaded.
 const IDLE: Duration = Duration::from_mins(10);
-/// How old the last proof of identity may be, unless the configuration says otherwise.
+/// Default maximum age of the last proof of identity.
 const REAUTHENTICATION_AFTER: Duration = Duration::from_mins(15);
 
-/// The settings of one process.
+/// Settings of one process.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// `CHAT_LISTEN`: the address to serve on. Default `127.0.0.1:3000`.
@@ -45,123 +46,135 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// `DATABASE_URL`. Default: SQLite in the data folder.
     pub database_url: String,
-    /// `CHAT_MODEL`: the default model, `provider/name`. Default: the first provider that is configured, else the
-    /// built-in one.
+    /// `CHAT_MODEL`: the default model, as `provider/name`. Default: a model of the first configured provider, or
+    /// else the built-in one.
     pub model: Option<String>,
-    /// `ANTHROPIC_API_KEY`, `OPENAI_BASE_URL` and the like: where models are, in the order in which a default is looked
-    /// for.
+    /// `ANTHROPIC_API_KEY`, `OPENAI_BASE_URL` and the like: the configured model providers, in the order in which a
+    /// default model is looked for.
     pub providers: Vec<llm::Provider>,
-    /// `CHAT_MODEL_CATALOGUE`: a file with what is known of models, in the place of our own.
+    /// `CHAT_MODEL_CATALOGUE`: a file with the model catalogue, instead of the embedded one.
     pub model_catalogue: Option<PathBuf>,
-    /// `CHAT_TOKENS_PER_DAY`: what each person may use of the models of the settings in a day. Default: no limit.
+    /// `CHAT_TOKENS_PER_DAY`: the quota of tokens that each user may use of the configured models per day. Default:
+    /// no limit.
     pub tokens_per_day: Option<NonZeroU64>,
     /// `CHAT_LOCAL_MODEL`: a GGUF file, or `off`.
     pub local_model: LocalModel,
     /// `CHAT_LOCAL_THREADS`: threads of the built-in model. Default: the cores.
     pub local_threads: Option<NonZeroUsize>,
-    /// `CHAT_LOCAL_IDLE`: how long nobody may have needed the built-in model before its memory is given back; `None` for
-    /// never. Default: 10 minutes.
+    /// `CHAT_LOCAL_IDLE`: the time in minutes after which the unused built-in model is unloaded, or `never`, which is
+    /// `None`. Default: 10 minutes.
     pub local_idle: Option<Duration>,
-    /// This program, which holds the built-in model in a process of its own. Without it the model is in this process:
-    /// the programs of tests are not this one.
+    /// Path of this executable, which runs the built-in model in a subprocess. Without it, the model runs in this
+    /// process: test binaries cannot act as the subprocess.
     pub local_program: Option<PathBuf>,
-    /// The folder where `cargo xtask run` puts weights: `$XDG_CACHE_HOME` or `~/.cache`, then `ai-chat-mcp/models`.
+    /// Folder into which `cargo xtask run` puts weights: `$XDG_CACHE_HOME` or `~/.cache`, then `ai-chat-mcp/models`.
     pub model_cache: Option<PathBuf>,
-    /// `CHAT_NETWORK_ALLOW`: what URLs given by people may reach although it is private.
+    /// `CHAT_NETWORK_ALLOW`: private addresses that URLs of users may reach.
     pub network_allow: Vec<AllowlistEntry>,
     /// `CHAT_CORS_ORIGINS`: pages of other origins that may use the auth, data and functions APIs. Default: none.
     pub cors_origins: Vec<Origin>,
-    /// `CHAT_ALLOWED_HOSTS`: names under which this server is reached, beside that of the site URL. Default: none.
+    /// `CHAT_ALLOWED_HOSTS`: host names of this server, in addition to that of the site URL. Default: none.
     pub allowed_hosts: Vec<HostName>,
     /// `CHAT_FALLBACK_TOOLS`: `google-drive` (default) or `off`.
     pub fallback_tools: bool,
-    /// `GOOGLE_CLIENT_ID`, `GOOGLE_CLIENT_SECRET`: with both, people can link their Google Drive.
+    /// `GOOGLE_CLIENT_ID`, `GOOGLE_CLIENT_SECRET`: with both, users can link their Google Drive.
     pub google: Option<GoogleClient>,
-    /// `GOOGLE_DRIVE_BASE_URL`, `GOOGLE_AUTH_BASE_URL`, `GOOGLE_TOKEN_BASE_URL`: where Google is, for tests.
+    /// `GOOGLE_DRIVE_BASE_URL`, `GOOGLE_AUTHORIZE_URL`, `GOOGLE_TOKEN_URL`, `GOOGLE_REVOKE_URL`: addresses of
+    /// Google's services, for tests.
     pub google_endpoints: GoogleEndpoints,
-    /// `CHAT_JWT_KEYS`: a file with private JWKs. Default: an ES256 key, made at first start.
+    /// `CHAT_JWT_KEYS`: a file with private JWKs. Default: an ES256 key, generated at the first start.
     pub jwt_keys: Option<PathBuf>,
     /// `SMTP_URL`, `CHAT_MAIL_FROM`: the mail server.
     pub smtp: Option<Smtp>,
-    /// `CHAT_REDIRECT_ALLOW`: patterns of addresses to which mailed links may lead beside the site.
+    /// `CHAT_REDIRECT_ALLOW`: patterns of addresses that links in emails may lead to, in addition to the site.
     pub redirect_allow: Vec<String>,
-    /// `CHAT_REAUTHENTICATION_MINUTES`: how old the last proof of identity of a sign-in may be for changes of passwords,
-    /// addresses, factors and API keys. Default 15 minutes; `None` when it is 0: any age will do.
+    /// `CHAT_REAUTHENTICATION_MINUTES`: the maximum age of a session's last proof of identity for changes of
+    /// passwords, addresses, factors and API keys. Default: 15 minutes; 0 for no limit, which is `None`.
     pub reauthentication_after: Option<Duration>,
-    /// `CHAT_PASSWORD_REAUTHENTICATION`: the password is no proof; a new one needs a mailed code or one of a second factor,
-    /// and where nothing else is asked for, one when the sign-in is older than a day.
+    /// `CHAT_PASSWORD_REAUTHENTICATION`: whether the current password is not accepted as proof. A new password then
+    /// needs a code by email or of a second factor; if nothing else is required, only when the sign-in is older than
+    /// a day.
     pub password_reauthentication: bool,
-    /// `CHAT_REFUSE_COMMON_PASSWORDS`: which new passwords are refused. Default: common ones, where other machines can reach
-    /// the program: it listens on more than loopback, or its site URL is not on loopback.
+    /// `CHAT_REFUSE_COMMON_PASSWORDS`: the rules for new passwords. Default: common ones are rejected if other
+    /// machines can reach the server, because it listens on more than loopback or its site URL is not on loopback.
     pub password_rules: PasswordRules,
-    /// `CHAT_AUTOCONFIRM`: accounts are confirmed at once. On as long as there is no mail server.
+    /// `CHAT_AUTOCONFIRM`: whether accounts are confirmed at once. Default: on without a mail server.
     pub autoconfirm: bool,
-    /// `CHAT_ANONYMOUS_SIGN_IN`: people may use the chat without saying who they are. Default off.
+    /// `CHAT_ANONYMOUS_SIGN_IN`: whether users can sign in anonymously. Default: off.
     pub anonymous_sign_in: bool,
     /// `CHAT_RATE_LIMITS`: `on` (default) or `off`, for test suites on loopback.
     pub rate_limits: bool,
-    /// `CHAT_MAX_…`: how much of everything there may be at a time.
+    /// `CHAT_MAX_…`: limits of concurrent work and of memory.
     pub limits: Limits,
-    /// `CHAT_TRUSTED_PROXIES`: whose `X-Forwarded-For` is believed. Default: nobody's.
+    /// `CHAT_TRUSTED_PROXIES`: proxies with a trusted `X-Forwarded-For` header. Default: none.
     pub trusted_proxies: Vec<TrustedProxy>,
-    /// `CHAT_SERVICE_ROLE_KEY`: opens the admin part of the auth API, which is shut without it.
+    /// `CHAT_SERVICE_ROLE_KEY`: the key to the admin part of the auth API, which is disabled without it.
     pub service_role_key: Option<SecretString>,
-    /// `CHAT_MASTER_KEY`: 32 bytes in base64. Default: a file in the data folder, made at first start.
+    /// `CHAT_MASTER_KEY`: 32 bytes in base64. Default: a file in the data folder, generated at the first start.
     pub master_key: Option<SecretString>,
-    /// `RUST_LOG`: what is logged.
+    /// `RUST_LOG`: filter of the log.
     pub log: String,
 }
 
-/// A mail server.
+/// Settings of the mail server.
 #[derive(Debug, Clone)]
 pub struct Smtp {
-    /// Where it is, with user and password.
+    /// Address with user name and password.
     pub url: SecretString,
-    /// Whom letters come from. Default: `no-reply` at the site's host.
+    /// Sender of emails. Default: `no-reply` at the site's host.
     pub from: Option<Mailbox>,
 }
 
-/// What to do about the built-in model.
+/// Choice of the built-in model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LocalModel {
-    /// Look for the default weights.
+    /// The product's own weights, if they are found.
     Default,
-    /// Use this file.
+    /// A GGUF file.
     File(PathBuf),
-    /// None.
+    /// No built-in model.
     Off,
 }
 
-/// This installation as Google knows it.
+/// OAuth client of this installation at Google.
 #[derive(Debug, Clone)]
 pub struct GoogleClient {
-    /// The OAuth client id.
+    /// OAuth client id.
     pub id: String,
-    /// Its secret.
+    /// OAuth client secret.
     pub secret: SecretString,
 }
 
-/// Where Google's services are.
+/// Addresses of Google's services.
 #[derive(Debug, Clone)]
 pub struct GoogleEndpoints {
-    /// The Drive API; its paths begin with `drive/v3` and `upload/drive/v3`.
+    /// Drive API; its paths begin with `drive/v3` and `upload/drive/v3`.
     pub drive: Url,
-    /// Where a person consents.
+    /// Authorization page.
     pub authorize: Url,
-    /// Where codes and refresh tokens are exchanged.
+    /// Token endpoint.
     pub token: Url,
-    /// Where an authorisation is revoked.
+    /// Revocation endpoint.
     pub revoke: Url,
 }
 
 impl Config {
     /// Reads the environment and `ai-chat-mcp.toml` in the working folder.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConfigError`].
     pub fn load() -> Result<Self, ConfigError> {
         let config = Self::from_source(Source::of_process()?)?;
         Ok(Self { local_program: std::env::current_exe().ok(), ..config })
     }
 
-    /// Reads a source; names that begin with `CHAT_` and are not known are refused.
+    /// Reads the settings from a source.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConfigError`]. Unknown names that begin with `CHAT_` are rejected, so that a typo is not silently
+    /// ignored.
     pub fn from_source(mut source: Source) -> Result<Self, ConfigError> {
         let data_dir: PathBuf = source.text("CHAT_DATA_DIR").unwrap_or_else(|| "./data".into()).into();
         let database_url = source
@@ -254,6 +267,7 @@ impl Config {
     }
 }
 
+/// Parses a number of minutes.
 fn minutes(name: &str, text: &str) -> Result<Duration, ConfigError> {
     let minutes = text.parse::<NonZeroU32>().map_err(|_| ConfigError::Bad {
         name: name.to_owned(),

@@ -1,19 +1,19 @@
-//! Permissions of the data folder: the database and the keys stand in it, so only its owner may enter and read.
+//! Permissions of the data folder: it contains the database and the keys, so only its owner may read it.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
-/// Permissions of the group and of others.
+/// Permission bits of the group and of others.
 const SHARED_BITS: u32 = 0o077;
 
-/// Creates the data folder where it is missing, and takes the permissions of the group and of others away from it and from
-/// the files in it. Names in the log what others could read before.
+/// Creates the data folder if it is missing, and removes the permissions of the group and of others from it and from
+/// the files in it. Logs what others could read before.
 ///
 /// # Errors
 ///
-/// The folder cannot be created.
+/// Fails if the folder cannot be created.
 pub fn prepare(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     for path in restrict(folder) {
@@ -25,13 +25,14 @@ pub fn prepare(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Restricts the folder and everything in it to their owner, and returns what was open to others. What cannot be restricted, because
-/// it belongs to somebody else, is logged.
+/// Restricts the folder and everything in it to their owner, and returns the paths that others could read. Files that
+/// belong to another system user cannot be restricted and are logged.
 pub fn restrict(folder: &Path) -> Vec<String> {
     let mut restricted = Vec::new();
     let mut pending = vec![folder.to_owned()];
     while let Some(path) = pending.pop() {
-        // What a symbolic link leads to stands elsewhere and may be meant for others, such as the weights of a model.
+        // Symbolic links are not followed: their targets are outside of the folder and may be shared on purpose, such
+        // as the weights of a model.
         let entries = fs::read_dir(&path).into_iter().flatten().filter_map(Result::ok);
         pending.extend(
             entries

@@ -1,5 +1,5 @@
-//! The door for other programs: a conversation that they keep themselves, answered by the person's models and, where the
-//! program asks for it, with the person's tools. Nothing of it is stored but the list of calls.
+//! The OpenAI-compatible API for other clients: a conversation that the client keeps is answered by the user's models
+//! and, if the client asks for it, with the user's tools. Only the audit log of tool calls and the usage are stored.
 
 mod answer_text;
 mod key_watch;
@@ -26,101 +26,102 @@ use answer_text::AnswerText;
 pub use key_watch::KeyWatch;
 pub use limits::{Limits, Refused, Turn};
 
-/// How often the model may be asked in one answer.
+/// Maximum number of model calls in one answer.
 const ROUNDS: usize = 25;
-/// Pieces on their way to the program; a program that does not read holds the model up.
+/// Number of items that are buffered for a client. A client that does not read delays the model.
 const AHEAD: usize = 64;
-/// How long a provider that wants a pause is waited for before the first word. A program can wait itself, and knows then
-/// what for.
+/// Longest wait for a provider that is overloaded, before the first output. A client can wait itself, and then knows
+/// the reason.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a program asks.
+/// A request of a client.
 #[derive(Debug)]
 pub struct Question {
-    /// In whose name.
+    /// User in whose name it is answered.
     pub user: UserId,
-    /// With which of their keys, if with one. The answer ends with it.
+    /// API key of the request, if any. The answer is aborted when the key is revoked.
     pub key: Option<ApiKeyId>,
-    /// Whom.
+    /// Model that answers.
     pub model: ModelId,
-    /// The conversation, and the program's own tools.
+    /// Conversation, and the client's own tools.
     pub request: Request,
-    /// Whether the person's tools are used here. The program has none of its own then.
+    /// Whether the user's tools are executed on the server. The request has no tools of the client then.
     pub with_tools: bool,
 }
 
-/// What the program is told, in order. Nothing follows an end.
+/// Item of an answer's stream. Nothing follows `End` or `Failed`.
 #[derive(Debug)]
 pub enum Said {
-    /// Words.
+    /// Text.
     Text(String),
-    /// Words of a thought.
+    /// Text of the model's reasoning.
     Thought(String),
-    /// A call of one of the program's tools begins.
+    /// Start of a call of one of the client's tools.
     Call {
-        /// Which of the answer's calls it is, from 0.
+        /// Position among the answer's calls, from 0.
         index: u32,
-        /// Its id.
+        /// Id of the call.
         id: String,
-        /// The tool.
+        /// Name of the tool.
         name: String,
     },
-    /// A call's arguments grow.
+    /// Part of a call's arguments.
     Arguments {
-        /// Which of the answer's calls it is.
+        /// Position among the answer's calls, from 0.
         index: u32,
-        /// A piece of their JSON text.
+        /// Fragment of their JSON text.
         text: String,
     },
-    /// The end, and what it cost.
+    /// Regular end, with the reason and the usage.
     End(FinishReason, Usage),
-    /// There is no answer, or not a whole one.
+    /// The answer failed, before or after its first items.
     Failed(Failure),
 }
 
-/// Why there is no answer.
+/// Reason for which an answer failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The model's fault.
+    /// The model failed.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// A tool asks its person first, and there is nobody to ask.
+    /// A tool needs the user's approval, which this API cannot request.
     #[error(
         "the tool {tool} of {server} asks its person before it runs, and nobody can answer here; allow it for good in the \
          app, under Tools, or forbid it"
     )]
     NobodyToAsk {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// Its connection.
+        /// Name of the connection.
         server: String,
     },
-    /// A tool's server asked its person something in the middle of the call, and there is nobody to ask.
+    /// A server requested an elicitation during a call, which this API cannot show.
     #[error(
         "the tool {tool} of {server} asked its person something in the middle of its call, and nobody can answer here; use \
          it in the app"
     )]
     NobodyToAnswer {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// Its connection.
+        /// Name of the connection.
         server: String,
     },
-    /// The model called tools without end.
+    /// The model kept calling tools up to the limit.
     #[error("the assistant called tools {ROUNDS} times in a row and was stopped")]
     Endless,
-    /// The server stops.
+    /// The server is shutting down.
     #[error("the server is being restarted; try again in a moment")]
     Stopping,
-    /// The key was ended in the middle of the answer.
+    /// The API key was revoked during the answer.
     #[error("this key was ended")]
     Revoked,
-    /// A fault of ours. The words stay in the log.
+    /// Internal error; its text is only logged.
     #[error("something went wrong on the server")]
     Internal(#[from] anyhow::Error),
 }
 
-/// Answers. Dropping the stream ends the answer at the model, and the calls of tools.
+/// Starts an answer and returns its stream. `turn` is the permit that the answer holds until it ends. Dropping the
+/// stream cancels the model call and the tool calls.
 pub fn answer(app: &App, question: Question, turn: Turn) -> impl Stream<Item = Said> + Send + 'static + use<> {
     let (tell, told) = mpsc::channel(AHEAD);
     let cancel = CancellationToken::new();
@@ -139,7 +140,7 @@ pub fn answer(app: &App, question: Question, turn: Turn) -> impl Stream<Item = S
             end = talk.hold(question) => end,
         };
         let last = end.map_or_else(Said::Failed, |(reason, usage)| Said::End(reason, usage));
-        // A program that has gone away is told nothing.
+        // A client that has disconnected gets nothing.
         drop(tell.send(last).await);
         drop(turn);
     });
@@ -149,7 +150,7 @@ pub fn answer(app: &App, question: Question, turn: Turn) -> impl Stream<Item = S
     })
 }
 
-/// Waits until the key of a question has ended. A question without one never ends so.
+/// Waits until the API key of a request is revoked. Without a key it never returns.
 async fn revoked(app: &App, user: UserId, key: Option<ApiKeyId>) {
     match key {
         Some(key) => KeyWatch::ended(app, user, key).await,
@@ -157,14 +158,14 @@ async fn revoked(app: &App, user: UserId, key: Option<ApiKeyId>) {
     }
 }
 
-/// One conversation with the model.
+/// One answer in progress.
 struct Talk<'a> {
     app: &'a App,
     tell: &'a mpsc::Sender<Said>,
     cancel: CancellationToken,
 }
 
-/// What a model said in one call.
+/// Output of one step.
 #[derive(Default)]
 struct Reply {
     text: String,
@@ -175,6 +176,7 @@ struct Reply {
 }
 
 impl Talk<'_> {
+    /// Runs the loop of model and tool calls.
     async fn hold(&self, question: Question) -> Result<(FinishReason, Usage), Failure> {
         let Question { user, model, mut request, with_tools, .. } = question;
         let sight = Sight::new(Takes::of(self.app, user, &model).await);
@@ -185,7 +187,8 @@ impl Talk<'_> {
             if let Some((toolset, offer)) = &offered {
                 request.tools = offer.specs(toolset);
             }
-            // Once tools have run, to begin anew would run them twice.
+            // After tools have run, a client must not repeat the request, because that would run them twice. So every
+            // wait is accepted.
             let patience = if round == 0 { PATIENCE } else { Duration::MAX };
             let reply = self.ask(&model, &request, user, offered.is_none(), patience, &mut text).await?;
             usage += reply.usage;
@@ -202,7 +205,7 @@ impl Talk<'_> {
         Err(Failure::Endless)
     }
 
-    /// The person's tools, and what the model gets to read of them.
+    /// Returns the user's tools and their presentation to the model.
     async fn offer(&self, user: UserId, model: &ModelId, request: &Request) -> Result<(Toolset, Offer), Failure> {
         let toolset = tools::all(self.app, user).await?;
         let capacity = self.app.models.capacity(user, model).await;
@@ -214,7 +217,7 @@ impl Talk<'_> {
         Ok((toolset, offer))
     }
 
-    /// Asks once. The program is told the calls only when the tools are its own.
+    /// Runs one model call and sends its output. Tool calls are sent only if the tools are the client's own.
     async fn ask(
         &self,
         model: &ModelId,
@@ -235,7 +238,7 @@ impl Talk<'_> {
                     let index = u32::try_from(open.iter().filter(|open| open.is_call()).count()).unwrap_or(u32::MAX);
                     let said = match &kind {
                         PartKind::ToolCall { id, name } if tells_calls => {
-                            // Text before a call is complete.
+                            // The text before a tool call is complete.
                             self.say(text_out.flush()).await;
                             Some(Said::Call { index, id: id.clone(), name: name.clone() })
                         }
@@ -306,34 +309,36 @@ impl Talk<'_> {
         }
     }
 
-    /// Sends an item of the answer. A client that has gone away cancels this by itself.
+    /// Sends an item of the answer. If the client has disconnected, the answer is cancelled elsewhere.
     async fn tell(&self, said: Said) {
         drop(self.tell.send(said).await);
     }
 }
 
-/// Returns the end of an answer that was cut at a stop text after `written`. A model that is cut off reports no usage, so
-/// that it is estimated.
+/// Returns the end of an answer that was cut at a stop sequence after `written`. The usage is estimated, because an
+/// aborted stream reports none.
 fn stopped_reply(request: &Request, written: &str, reported: Usage) -> Reply {
     let usage = meter::estimate(request, written.len() as u64, reported);
     Reply { finish: Some(FinishReason::Stop), usage, ..Reply::default() }
 }
 
-/// A part of an answer.
+/// An unfinished part of an answer.
 struct Open {
     part: u32,
     kind: PartKind,
-    /// Among the calls.
+    /// Position among the tool calls.
     index: u32,
     gathered: String,
     seal: Option<domain::model::Seal>,
 }
 
 impl Open {
+    /// Returns whether the part is a tool call.
     fn is_call(&self) -> bool {
         matches!(self.kind, PartKind::ToolCall { .. })
     }
 
+    /// Adds the finished part to the step's output.
     fn close(self, reply: &mut Reply) {
         match self.kind {
             PartKind::Text => reply.text.push_str(&self.gathered),

@@ -1,6 +1,6 @@
-//! The product: accounts, data, turns and tools behind one HTTP server.
+//! The server: accounts, data, turns and tools behind one HTTP server.
 //!
-//! `http` is the table of contents. It calls `auth`, `runs` and `tools`, which call the store, the models and the MCP
+//! `http` has the route table. It calls `auth`, `runs` and `tools`, which call the store, the models and the MCP
 //! client; nothing imports `http`.
 
 pub mod app;

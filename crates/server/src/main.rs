@@ -1,4 +1,4 @@
-//! The program: read the settings, build the app, serve, shut down.
+//! The `ai-chat-mcp` binary: parses the command line, reads the settings, serves, and shuts down.
 
 use std::process::ExitCode;
 
@@ -53,8 +53,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether this process, and those that it starts, get memory in pieces of 2 MB where the system has some. They make the
-/// built-in model faster, and whatever serves many people larger: a piece is held whole for the least that is left in it.
+/// Enables or disables huge pages (2 MB) for this process and its children. They make the built-in model faster, but
+/// increase the memory of a server with many users: a page is held while any part of it is used.
 fn want_huge_pages(wanted: bool) {
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_thp_disable(!wanted);
@@ -62,6 +62,7 @@ fn want_huge_pages(wanted: bool) {
     let _ = wanted;
 }
 
+/// Runs the server until it is asked to stop.
 fn run() -> anyhow::Result<()> {
     let config = Config::load()?;
     logging::start(&config.log);
@@ -69,9 +70,10 @@ fn run() -> anyhow::Result<()> {
     runtime.enable_all().thread_keep_alive(threads::KEPT).build()?.block_on(async {
         let listener = http::listen(config.listen)?;
         let app = App::start(config, listener.local_addr()?).await?;
-        // 1. Serve until the system asks to stop.  2. Open streams end and connections drain.
+        // 1. Serve until the system requests shutdown.  2. Open streams end and connections drain.
         http::serve(app.clone(), listener, logging::shutdown_signal()).await;
-        // 3. Runs come to rest and reach the database.  4. Other nodes get what is left of them.  5. The database closes.
+        // 3. Turns end and are written to the database.  4. The remaining turns are released to other nodes.  5. The
+        // database closes.
         app.stop().await;
         Ok(())
     })

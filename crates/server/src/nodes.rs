@@ -1,5 +1,4 @@
-//! Several processes on one PostgreSQL database: which of them live, who takes over from those that do not, and what they
-//! tell each other.
+//! Several nodes on one PostgreSQL database: heartbeats, takeover of dead nodes' turns, and the cluster bus.
 
 mod identity;
 mod others;
@@ -21,67 +20,69 @@ use others::Others;
 
 pub use identity::Identity;
 
-/// Between two beats, and between two looks at the others.
+/// Interval of heartbeats, and of checks of the other nodes.
 const BEAT: Duration = Duration::from_secs(1);
-/// Between two attempts to hear what the others tell.
+/// Pause before the node listens again after a failure.
 const RETRY: Duration = Duration::from_secs(1);
-/// Seconds for which the log of a run that has ended can still be followed on other nodes, and for which long news wait
-/// for them.
+/// Time in seconds for which the journal of a completed turn can be followed on other nodes, and for which large
+/// messages of the cluster bus are stored.
 const KEEP_LOGS: i64 = 60;
-/// Rounds after which old logs are removed.
+/// Number of heartbeats after which old journals and messages are deleted.
 const PURGE: u32 = 30;
-/// Maximum number of page events that wait to be sent to the other nodes. Beyond it they are dropped, and the other nodes
-/// have their pages load everything afresh.
+/// Maximum number of user events that wait for the cluster bus. Further ones are dropped, and the other nodes let
+/// their clients reload.
 const MAX_WAITING_EVENTS: usize = 1024;
 
-/// What nodes tell each other beside what the store tells.
+/// Message on the cluster bus, in addition to those of the store.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Told {
-    /// News for the pages of a person.
+    /// An event for a user's clients.
     Event {
-        /// Whose.
+        /// User who receives it.
         user: UserId,
-        /// As the pages read it.
+        /// Event as JSON.
         event: String,
     },
     /// A chat was deleted.
     Deleted {
-        /// Whose.
+        /// User who owned it.
         user: UserId,
-        /// Which.
+        /// Deleted chat.
         chat: ChatId,
     },
-    /// Events for pages were lost: every page loads afresh.
+    /// Events were lost, so every client has to reload.
     Lost,
-    /// A person has signed in to the server of a connection.
+    /// A user has signed in to the server of a connection.
     SignedIn {
-        /// Who.
+        /// User.
         user: UserId,
-        /// Where.
+        /// Connection.
         server: ServerId,
     },
 }
 
-/// Where messages for the other nodes go in.
+/// Sender of the cluster bus; without effect if the node is alone.
 #[derive(Debug, Clone, Default)]
 pub struct Post(Option<Outgoing>);
 
 #[derive(Debug, Clone)]
+/// Queue of the cluster bus.
 struct Outgoing {
     sender: mpsc::UnboundedSender<Told>,
     backlog: Arc<Backlog>,
 }
 
-/// What is known of the messages that wait to be sent.
+/// State of the messages that wait to be sent.
 #[derive(Debug, Default)]
 pub struct Backlog {
+    /// Number of waiting user events.
     events: AtomicUsize,
-    /// Whether something was lost since the other nodes last heard that.
+    /// Whether a message was lost since the other nodes were last notified of that.
     has_lost: AtomicBool,
 }
 
-/// Messages for the other nodes, as they are taken to be sent.
+/// Receiving end of the queue, for the task that sends the messages.
 #[derive(Debug)]
 pub struct Outbox {
     receiver: mpsc::UnboundedReceiver<Told>,
@@ -89,15 +90,15 @@ pub struct Outbox {
 }
 
 impl Post {
-    /// A way to the others, and its other end for [`start`].
+    /// Creates a sender, and its receiving end for [`start`].
     pub fn new() -> (Self, Outbox) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let backlog = Arc::<Backlog>::default();
         (Self(Some(Outgoing { sender, backlog: Arc::clone(&backlog) })), Outbox { receiver, backlog })
     }
 
-    /// Tells them, if there can be any. Events for pages are dropped when too many wait, which the others are told; all else
-    /// always waits.
+    /// Sends a message to the other nodes, if there can be any; it is only created then. User events are dropped if
+    /// too many wait, of which the other nodes are notified. All other messages always wait.
     pub fn tell(&self, told: impl FnOnce() -> Told) {
         let Some(Outgoing { sender, backlog }) = self.0.as_ref().filter(|outgoing| !outgoing.sender.is_closed()) else {
             return;
@@ -119,7 +120,7 @@ impl Post {
     }
 }
 
-/// Lives with the other nodes from now on. On a database that cannot be shared there are none.
+/// Starts heartbeats and cluster bus, if the database can be shared.
 pub fn start(app: &App, outbox: Outbox) {
     if app.store.is_shared() {
         app.tasks.spawn("nodes", keep(app.clone()));
@@ -128,7 +129,7 @@ pub fn start(app: &App, outbox: Outbox) {
     }
 }
 
-/// Gives everything back that this node drives: the others need not wait until they have noticed.
+/// Deregisters this node and releases its turns, so that the other nodes need not wait for missed heartbeats.
 pub async fn leave(app: &App) {
     let left = async {
         app.store.let_go_of_runs().await?;
@@ -139,29 +140,35 @@ pub async fn leave(app: &App) {
     }
 }
 
+/// Sends heartbeats and checks the other nodes until shutdown.
 async fn keep(app: App) {
     let mut keeper = Keeper::default();
     while pause(app.tasks.shutdown_token(), BEAT).await {
         if let Err(error) = keeper.round(&app).await {
             tracing::warn!(%error, "the other nodes could not be looked after");
-            // While nobody can write, nobody's beat stands still for a reason.
+            // While the database is unreachable, no node can write its heartbeat. The observations are discarded, so
+            // that the outage is not mistaken for dead nodes.
             keeper.others = Others::default();
         }
     }
 }
 
 #[derive(Default)]
+/// State of the heartbeat task.
 struct Keeper {
     others: Others,
-    /// Runs that are taken over and not looked at yet.
+    /// Turns of dead nodes that this node has claimed and not recovered yet.
     claimed: Vec<UnfinishedRun>,
     rounds: u32,
 }
 
 impl Keeper {
+    /// Writes a heartbeat, removes dead nodes, and takes over their turns.
     async fn round(&mut self, app: &App) -> Result<(), store::Error> {
         if !app.store.beat().await? {
             tracing::error!("the other nodes have taken this one for gone; its runs go on there");
+            // The order matters: the turns are detached before the node registers again, or it would appear to own
+            // them.
             app.runs.lose_all();
             app.store.let_go_of_runs().await?;
             app.store.enter_nodes().await?;
@@ -171,6 +178,8 @@ impl Keeper {
             app.store.remove_still_node(node, beat).await?;
         }
         self.claimed.extend(app.store.claim_runs().await?);
+        // A turn is removed from the list only after it was recovered, so that a failure is repeated in the next
+        // round.
         while let Some(run) = self.claimed.last() {
             Runs::take_over(app, run).await?;
             self.claimed.pop();
@@ -186,7 +195,7 @@ impl Keeper {
     }
 }
 
-/// Hears what the others tell, over one connection after the other.
+/// Receives messages of the other nodes, and reconnects after failures.
 async fn hear(app: App) {
     let stopping = app.tasks.shutdown_token().clone();
     loop {
@@ -207,6 +216,7 @@ async fn hear(app: App) {
     }
 }
 
+/// Handles messages until the connection fails.
 async fn listen(app: &App, mut listener: Listener) -> Result<(), store::Error> {
     look_afresh(app).await?;
     loop {
@@ -215,7 +225,7 @@ async fn listen(app: &App, mut listener: Listener) -> Result<(), store::Error> {
             Some(News::Orders) => app.runs.follow_orders(app).await?,
             Some(News::Text(text)) => match serde_json::from_str(&text) {
                 Ok(told) => take(app, told),
-                // A node of another version.
+                // The sender has another version.
                 Err(error) => tracing::debug!(%error, "a piece of news could not be read"),
             },
             None => look_afresh(app).await?,
@@ -223,13 +233,14 @@ async fn listen(app: &App, mut listener: Listener) -> Result<(), store::Error> {
     }
 }
 
-/// Something may have been missed.
+/// Lets everything be read again from the database, after messages may have been missed.
 async fn look_afresh(app: &App) -> Result<(), store::Error> {
     app.runs.wake_all();
     app.events.begin_anew();
     app.runs.follow_orders(app).await
 }
 
+/// Handles one message.
 fn take(app: &App, told: Told) {
     match told {
         Told::Event { user, event } => app.events.publish_here(user, &Arc::from(event)),
@@ -239,6 +250,7 @@ fn take(app: &App, told: Told) {
     }
 }
 
+/// Sends the messages of the queue until shutdown.
 async fn deliver(app: App, mut outbox: Outbox) {
     let stopping = app.tasks.shutdown_token().clone();
     while let Some(Some(told)) = stopping.run_until_cancelled(outbox.receiver.recv()).await {
@@ -246,13 +258,14 @@ async fn deliver(app: App, mut outbox: Outbox) {
             outbox.backlog.events.fetch_sub(1, Ordering::Relaxed);
         }
         send(&app, &told, &outbox.backlog).await;
-        // Once the backlog is sent, so that nothing older comes behind it.
+        // Sent only when the queue is empty, so that no older event arrives after it.
         if outbox.receiver.is_empty() && outbox.backlog.has_lost.swap(false, Ordering::Relaxed) {
             send(&app, &Told::Lost, &outbox.backlog).await;
         }
     }
 }
 
+/// Sends one message. A failure is logged, and the other nodes are notified of it later.
 async fn send(app: &App, told: &Told, backlog: &Backlog) {
     let sent = match serde_json::to_string(told) {
         Ok(text) => app.store.tell_nodes(&text, app.clock.now()).await.map_err(anyhow::Error::from),
@@ -264,7 +277,7 @@ async fn send(app: &App, told: &Told, backlog: &Backlog) {
     }
 }
 
-/// Waits; `false` when the program stops.
+/// Waits, and returns `false` on shutdown.
 async fn pause(stopping: &CancellationToken, time: Duration) -> bool {
     stopping.run_until_cancelled(tokio::time::sleep(time)).await.is_some()
 }

@@ -1,8 +1,9 @@
-//! The runtime's threads give their memory back after a rush.
+//! Release of the memory that idle runtime threads hold after a peak of load.
 //!
-//! The allocator keeps for a thread what that thread allocated and others freed, until it allocates again or ends. When
-//! 5,000 streams have ended, that is 60 MB, and threads with nothing to do keep it for good. So they are replaced: a
-//! thread that is held up gives its work to a new one, and ends when it is needed no more.
+//! The allocator caches for each thread the memory that the thread allocated and others freed, until the thread
+//! allocates again or ends. After 5,000 streams have ended, that is 60 MB, and idle threads would hold it forever. So
+//! the threads are replaced: `block_in_place` hands a thread's work to a new thread, and the old one ends when it is
+//! idle.
 
 use std::thread;
 use std::time::Duration;
@@ -12,19 +13,19 @@ use tokio::task::block_in_place;
 
 use platform::BackgroundTasks;
 
-/// How long the runtime keeps a thread that it does not need.
+/// Time after which the runtime ends an idle thread.
 pub const KEPT: Duration = Duration::from_secs(5);
-/// How often is looked whether a rush is over. Longer than [`KEPT`], or threads would take each other's places in turns and
-/// never end.
+/// Interval of checks for the end of a peak. It is longer than [`KEPT`], or the threads would replace each other in
+/// turn and never end.
 const EVERY: Duration = Duration::from_secs(10);
-/// A rush is over when there are so many tasks fewer than there were.
+/// Decrease in the number of tasks that counts as the end of a peak.
 const RUSH: usize = 500;
-/// How often threads are replaced then: what they leave to each other is freed little by little.
+/// Number of times that the threads are replaced then. The caches that they leave to each other are freed gradually.
 const ROUNDS: u32 = 4;
-/// How long a thread is held up. Another one has taken its place long before.
+/// Time for which a thread is blocked. It is replaced long before.
 const HOLD: Duration = Duration::from_millis(20);
 
-/// Replaces the runtime's threads after each rush, until the app shuts down.
+/// Replaces the runtime's threads after each peak of load, until shutdown.
 pub async fn renew(tasks: BackgroundTasks) {
     if Handle::current().runtime_flavor() != RuntimeFlavor::MultiThread {
         return;
@@ -47,7 +48,7 @@ pub async fn renew(tasks: BackgroundTasks) {
     }
 }
 
-/// Holds up as many threads as work on tasks.
+/// Blocks as many threads as there are workers.
 #[expect(clippy::disallowed_methods, reason = "a thread that waits for tokio would not be replaced")]
 fn replace(tasks: &BackgroundTasks) {
     for _ in 0..Handle::current().metrics().num_workers() {

@@ -1,5 +1,5 @@
-//! ChatGPT's export: a list of conversations, each a tree of messages of which one branch is the present one. The others
-//! come in as branches, too.
+//! Import of ChatGPT's export: a list of conversations, each a tree of messages of which one branch is current. The
+//! other branches are imported too.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,6 +15,7 @@ use store::marks::Marks;
 use super::file::check_shape;
 
 #[derive(Deserialize)]
+/// A conversation of the export.
 struct Conversation {
     #[serde(default)]
     title: Option<String>,
@@ -32,6 +33,7 @@ struct Conversation {
 }
 
 #[derive(Deserialize)]
+/// A node of a conversation's tree, with or without a message.
 struct Node {
     #[serde(default)]
     message: Option<Message>,
@@ -42,6 +44,7 @@ struct Node {
 }
 
 #[derive(Deserialize)]
+/// A message of the export.
 struct Message {
     #[serde(default)]
     id: Option<String>,
@@ -61,6 +64,7 @@ struct Author {
 }
 
 #[derive(Deserialize)]
+/// Content of a message; `kind` tells which field is used.
 struct Content {
     #[serde(rename = "content_type")]
     kind: String,
@@ -78,10 +82,15 @@ struct Metadata {
     model_slug: Option<String>,
 }
 
-/// To whom the assistant gives a new document.
+/// Recipient of a message with which the assistant creates a document ("canvas").
 const DOCUMENT: &str = "canmore.create_textdoc";
 
-/// A conversation as a chat: what the person and the assistant said. None when nothing was said on its present branch.
+/// Converts a conversation to a chat with the messages of the user and the assistant. Returns `None` if its current
+/// branch has no messages.
+///
+/// # Errors
+///
+/// Returns the field and the reason if the conversation is malformed.
 pub fn chat(row: &RawValue) -> Result<Option<ImportedChat>, String> {
     check_shape(row)?;
     let mut json = serde_json::Deserializer::from_str(row.get());
@@ -101,7 +110,8 @@ pub fn chat(row: &RawValue) -> Result<Option<ImportedChat>, String> {
     }
     let updated_at = moment(conversation.update_time).unwrap_or(last.at);
     let children = children(&conversation.mapping);
-    // From what is placed to what stands after it; what is reached from nowhere is a beginning of its own.
+    // Walks from the nodes whose position is known to their children. A node that cannot be reached from the root
+    // starts a branch of its own.
     let beginning = Place { message: None, at: began };
     let roots = conversation.mapping.iter().filter(|(_, node)| parent(&conversation.mapping, node).is_none());
     let mut next: Vec<(&str, Place)> = roots.map(|(id, _)| (id.as_str(), beginning)).collect();
@@ -126,17 +136,18 @@ pub fn chat(row: &RawValue) -> Result<Option<ImportedChat>, String> {
     }))
 }
 
-/// Where a node of the tree is: the last that was said there, and when.
+/// Position of a node in the tree: the last message up to it, and its time.
 #[derive(Clone, Copy)]
 struct Place {
     message: Option<MessageId>,
     at: Timestamp,
 }
 
-/// Puts what a node says after what stands `before` it, `aside` unless it is on the present branch.
+/// Appends a node's message after the position `before`; `aside` is set unless the node is on the current branch.
+/// Returns the position after it.
 fn place(node: &Node, before: Place, aside: Option<Aside>, messages: &mut Vec<ImportedMessage>) -> Place {
     let Some(said) = node.message.as_ref().and_then(said) else { return before };
-    // What has no time of its own stands right after what came before it.
+    // Messages are ordered by time, so one without a usable time is placed right after its predecessor.
     let own = node.message.as_ref().and_then(|message| moment(message.create_time));
     let at = own.filter(|own| *own > before.at).unwrap_or(Timestamp(before.at.0 + 1));
     let message = Some(said.id);
@@ -144,13 +155,13 @@ fn place(node: &Node, before: Place, aside: Option<Aside>, messages: &mut Vec<Im
     Place { message, at }
 }
 
-/// What a node stands after, if that is in the file.
+/// Returns a node's parent, if the file contains it.
 fn parent<'a>(nodes: &'a HashMap<String, Node>, node: &Node) -> Option<&'a str> {
     let parent = node.parent.as_ref()?;
     nodes.get_key_value(parent).map(|(id, _)| id.as_str())
 }
 
-/// The nodes that stand after each, in order.
+/// Returns the children of each node, in a stable order.
 fn children(nodes: &HashMap<String, Node>) -> HashMap<&str, Vec<&str>> {
     let mut children: HashMap<&str, Vec<&str>> = HashMap::new();
     for (id, node) in nodes {
@@ -164,14 +175,14 @@ fn children(nodes: &HashMap<String, Node>) -> HashMap<&str, Vec<&str>> {
     children
 }
 
-/// Seconds with a fraction, of the years that a database of ours has.
+/// Converts seconds since 1970. Returns `None` for values outside of plausible years.
 fn moment(seconds: Option<f64>) -> Option<Timestamp> {
     let seconds = seconds.filter(|seconds| (0.0..4.0e9).contains(seconds))?;
     #[expect(clippy::cast_possible_truncation, reason = "the range was looked at")]
     Some(Timestamp((seconds * 1e6) as i64))
 }
 
-/// The nodes from the root to the present one, or to the last of the newest branch.
+/// Returns the nodes from the root to the current one, or to the end of the newest branch if the file names none.
 fn branch(conversation: &Conversation) -> Vec<&str> {
     let nodes = &conversation.mapping;
     let mut at = conversation.current_node.clone().filter(|id| nodes.contains_key(id)).or_else(|| {
@@ -188,7 +199,7 @@ fn branch(conversation: &Conversation) -> Vec<&str> {
     let mut branch = Vec::new();
     let mut seen = HashSet::new();
     while let Some((id, node)) = at.as_ref().and_then(|id| nodes.get_key_value(id)) {
-        // A file may say that a node is its own ancestor.
+        // A malformed file may contain a cycle.
         if !seen.insert(id) {
             break;
         }
@@ -199,8 +210,8 @@ fn branch(conversation: &Conversation) -> Vec<&str> {
     branch
 }
 
-/// What a message says to the other side; calls of tools, their results and hidden messages say nothing. A document that
-/// the assistant made beside the chat is what it said.
+/// Converts a message of the user or of the assistant. Returns `None` for tool calls, their results, hidden and empty
+/// messages. A document that the assistant created becomes the text of a message.
 fn said(message: &Message) -> Option<ImportedMessage> {
     let role = match message.author.role.as_str() {
         "user" => Role::User,
@@ -235,6 +246,7 @@ fn said(message: &Message) -> Option<ImportedMessage> {
     })
 }
 
+/// Returns the text of a message's content.
 fn words_of(content: &Content) -> Option<String> {
     match content.kind.as_str() {
         "text" | "multimodal_text" => Some(content.parts.iter().filter_map(words).collect::<Vec<_>>().join("\n\n")),
@@ -243,7 +255,7 @@ fn words_of(content: &Content) -> Option<String> {
     }
 }
 
-/// A document as the assistant wrote it first, under its name; code stands in a fence.
+/// Returns the first version of a document under its name; code is put into a code block.
 fn document(content: &Content) -> Option<String> {
     #[derive(Deserialize)]
     struct Document {
@@ -262,7 +274,7 @@ fn document(content: &Content) -> Option<String> {
     Some(format!("**{name}**\n\n{body}"))
 }
 
-/// The words of a part, or what else it is.
+/// Returns the text of a part, or a note of its type.
 fn words(part: &Value) -> Option<String> {
     if let Some(text) = part.as_str() {
         return (!text.is_empty()).then(|| text.to_owned());

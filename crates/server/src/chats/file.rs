@@ -1,4 +1,4 @@
-//! Chats of a file that somebody brings: our own export, read strictly, or ChatGPT's.
+//! Import of chats from a file: our own export, which is validated strictly, or ChatGPT's.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,10 +21,10 @@ use crate::files::results::media_type;
 use crate::models::is_name;
 use crate::models::settings::check;
 
-/// The form of our own file that this program reads.
+/// Version of our export format.
 pub const VERSION: u32 = 1;
 
-/// The frame of a file, without its chats. Our own has `chats`; what ChatGPT exports stands in `conversations`.
+/// Top level of an import file, without its chats. Our own export has `chats`; ChatGPT's list is in `conversations`.
 #[derive(Debug, Deserialize)]
 pub struct FileFrame {
     format: Option<String>,
@@ -33,33 +33,33 @@ pub struct FileFrame {
     conversations: Option<IgnoredAny>,
 }
 
-/// Why a file is not taken.
+/// Reason for which a file cannot be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It is of a form that is not known.
+    /// The format is unknown.
     #[error("the file is neither an export of this program of version {VERSION} nor one of ChatGPT's conversations")]
     Unknown,
-    /// Where its chats should be is something else.
+    /// The list of chats is malformed.
     #[error("{place}: {reason}")]
     NotAList {
-        /// The field.
+        /// Name of the list's field.
         place: &'static str,
-        /// What is wrong.
+        /// Description of the problem.
         reason: String,
     },
-    /// A chat in it is not what a chat looks like.
+    /// A chat is malformed.
     #[error("{place}[{index}].{reason}")]
     Bad {
-        /// The list.
+        /// Name of the list's field.
         place: &'static str,
-        /// Which of it, from 0.
+        /// Position in the list, from 0.
         index: usize,
-        /// Where in it, and what is wrong.
+        /// Field of the chat, and the problem.
         reason: String,
     },
 }
 
-/// The chats of a file whose every chat can be read. They stay in the text of the file until each is asked for.
+/// Chats of a validated file. They are references into its text, and each is decoded when it is needed.
 #[derive(Debug)]
 pub struct Chats<'a> {
     rows: Vec<&'a RawValue>,
@@ -69,8 +69,12 @@ pub struct Chats<'a> {
 type ReadChat = fn(&RawValue) -> Result<Option<ImportedChat>, String>;
 
 impl FileFrame {
-    /// Looks at every chat of the file's `text`, so that a file is taken as a whole or not at all. One chat at a time is in
-    /// memory, and of the others their places in the text.
+    /// Validates every chat in `text`, so that a file is imported as a whole or not at all. Only one decoded chat is
+    /// in memory at a time.
+    ///
+    /// # Errors
+    ///
+    /// See [`FileError`].
     pub fn check(self, text: &str) -> Result<Chats<'_>, FileError> {
         let is_ours = self.format.as_deref() == Some("ai-chat-mcp-export") && self.version == Some(VERSION);
         let (place, read): (_, ReadChat) = match (self.chats, self.conversations) {
@@ -85,7 +89,8 @@ impl FileFrame {
             (None, Err(error)) => return Err(FileError::NotAList { place, reason: error.to_string() }),
             (None, Ok(())) => {}
         }
-        // They are taken from the end, and are to come in the oldest first: so they stand in ChatGPT's file from its end.
+        // The iterator pops from the end and must return the oldest chat first. ChatGPT's export lists the newest
+        // first already.
         if is_ours {
             scan.rows.reverse();
         }
@@ -93,8 +98,8 @@ impl FileFrame {
     }
 }
 
-/// Goes through a file and notes where its chats are. The first one that cannot be read ends it: a list of something else is
-/// never held.
+/// Visitor that collects the positions of the chats. It stops at the first malformed one, so that a huge list of
+/// something else is never collected.
 struct Scan<'de> {
     place: &'static str,
     read: ReadChat,
@@ -148,7 +153,7 @@ impl<'de> DeserializeSeed<'de> for &mut Scan<'de> {
 impl Iterator for Chats<'_> {
     type Item = ImportedChat;
 
-    /// The next chat, the oldest first.
+    /// Decodes and returns the next chat, the oldest first.
     fn next(&mut self) -> Option<ImportedChat> {
         loop {
             let row = self.rows.pop()?;
@@ -159,7 +164,7 @@ impl Iterator for Chats<'_> {
     }
 }
 
-/// Refuses a chat whose values would take too much memory.
+/// Rejects a chat whose values would take too much memory.
 pub(super) fn check_shape(row: &RawValue) -> Result<(), String> {
     if JsonShape::measure(row.get()).is_acceptable() {
         return Ok(());
@@ -168,6 +173,7 @@ pub(super) fn check_shape(row: &RawValue) -> Result<(), String> {
 }
 
 #[derive(Deserialize)]
+/// A chat in our export format.
 struct ChatOfFile {
     id: ChatId,
     title: String,
@@ -177,31 +183,32 @@ struct ChatOfFile {
     pinned: bool,
     #[serde(default)]
     archived: bool,
-    /// The model that was chosen for it, which stays the chat's where no provider has it: another one would read the
-    /// conversation without having been asked to.
+    /// Model that was chosen for the chat. It is preserved even if no provider has it: another provider must not
+    /// receive the conversation without the user's consent.
     #[serde(default)]
     model: Option<String>,
     #[serde(default)]
     settings: ModelSettings,
     messages: Vec<MessageOfFile>,
-    /// What is on other branches.
+    /// Messages on inactive branches.
     #[serde(default)]
     branches: Vec<MessageOfFile>,
     #[serde(default)]
     files: Vec<FileOfFile>,
 }
 
-/// A file that goes with a chat.
+/// A file in our export format.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct FileOfFile {
-    /// What it is.
+    /// Reference with type, name and size.
     #[serde(flatten)]
     pub file: FileRef,
-    /// What is in it, in base64.
+    /// Content in base64.
     pub bytes: String,
 }
 
 #[derive(Deserialize)]
+/// A message in our export format.
 struct MessageOfFile {
     id: MessageId,
     role: Role,
@@ -216,11 +223,12 @@ struct MessageOfFile {
     #[serde(default)]
     model: Option<String>,
     created_at: Timestamp,
-    /// On another branch: what it stands after.
+    /// Message before it; only set on an inactive branch.
     #[serde(default)]
     parent_id: Option<MessageId>,
 }
 
+/// Decodes and validates a chat of our export.
 fn own_chat(row: &RawValue) -> Result<ImportedChat, String> {
     check_shape(row)?;
     let mut json = serde_json::Deserializer::from_str(row.get());
@@ -258,7 +266,8 @@ fn own_chat(row: &RawValue) -> Result<ImportedChat, String> {
     })
 }
 
-/// Lists are kept as they stand, character by character, once it is sure that they can be read back.
+/// Validates a message. Its tool calls and parts keep their original JSON, character by character, once they are
+/// known to be readable.
 fn own_message(message: MessageOfFile) -> Result<ImportedMessage, String> {
     let tool_calls = message.tool_calls.get();
     serde_json::from_str::<Vec<serde_json::Value>>(tool_calls).map_err(|error| format!("tool_calls: {error}"))?;

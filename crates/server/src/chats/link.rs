@@ -1,4 +1,4 @@
-//! The token in the link of a share.
+//! Tokens in links to shared chats.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
@@ -6,15 +6,19 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use platform::secret_sealing::random_bytes;
 
-/// 256 random bits: nobody finds one by trying.
+/// 256 random bits, which cannot be guessed.
 const BYTES: usize = 32;
 
-/// A new token.
+/// Generates a token.
+///
+/// # Errors
+///
+/// Fails if the system has no random numbers.
 pub fn fresh() -> anyhow::Result<String> {
     Ok(URL_SAFE_NO_PAD.encode(random_bytes::<BYTES>()?))
 }
 
-/// What is stored of a token.
+/// Returns the SHA-256 of a token, which is stored instead of the token itself.
 pub fn hash(token: &str) -> Vec<u8> {
     digest(&SHA256, token.as_bytes()).as_ref().to_vec()
 }

@@ -1,4 +1,4 @@
-//! A chat as a Markdown document.
+//! Export of a chat as a Markdown document.
 
 use std::fmt::Write;
 
@@ -7,14 +7,15 @@ use domain::message::{Part, Role};
 use domain::tool::ToolCall;
 use store::chats::StoredMessage;
 
-/// The document: a heading for each message, the answers' own Markdown as it is, tool calls as code.
+/// Returns the document: a heading for each message, the answers' own Markdown unchanged, and tool calls as code
+/// blocks.
 pub fn document(title: &str, messages: &[StoredMessage]) -> String {
     let mut text = format!("# {}\n", title.split_whitespace().collect::<Vec<_>>().join(" "));
     for message in messages {
         let who = if message.role == Role::User { "You" } else { "Assistant" };
         // Writing to a string cannot fail.
         let _ = write!(text, "\n## {who}, {}\n", minute(message.created_at));
-        // What goes with a person's words is none of them.
+        // The parts of a user's message do not include its text.
         if message.role == Role::User || message.parts.is_empty() {
             let _ = write!(text, "\n{}\n", message.content.trim_end());
         }
@@ -34,12 +35,13 @@ pub fn document(title: &str, messages: &[StoredMessage]) -> String {
     text
 }
 
-/// `2026-11-21 10:00 UTC`.
+/// Formats a time as `2026-11-21 10:00 UTC`.
 fn minute(moment: Timestamp) -> String {
     let text = moment.to_rfc3339();
     format!("{} {} UTC", text.get(..10).unwrap_or_default(), text.get(11..16).unwrap_or_default())
 }
 
+/// Formats a tool call with its arguments and its result.
 fn tool_call(call: &ToolCall) -> String {
     let mut text =
         format!("Tool `{}` of `{}`: {}\n", plain(&call.name), plain(&call.server_name), call.outcome.as_str());
@@ -54,11 +56,12 @@ fn tool_call(call: &ToolCall) -> String {
     text
 }
 
+/// Replaces backticks in a name, which would end the code span around it.
 fn plain(name: &str) -> String {
     name.replace('`', "'")
 }
 
-/// A code block whose fence is longer than any in it.
+/// Returns a code block with a fence longer than any run of backticks in the code.
 fn fenced(language: &str, code: &str) -> String {
     let mut longest = 2;
     let mut run = 0;

@@ -1,4 +1,4 @@
-//! What others see of a chat that its person shares.
+//! Content of a shared chat, as visitors see it.
 
 use domain::file::FileRef;
 use domain::message::{Part, Role};
@@ -7,7 +7,7 @@ use domain::{FileId, Timestamp};
 use serde::Serialize;
 use store::chats::StoredMessage;
 
-/// A message as it is shared.
+/// A message of a shared chat.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SharedMessage {
@@ -16,26 +16,26 @@ pub struct SharedMessage {
     parts: Vec<SharedPart>,
 }
 
-/// What of a chat is shared beside its words and the pictures that its models made.
+/// Options of a share, beyond the text and the generated images, which are always included.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct With {
-    /// What tools were given and gave back.
+    /// Whether tool calls are shared with arguments and results.
     pub tools: bool,
-    /// The files that the person attached.
+    /// Whether the user's files are shared.
     pub files: bool,
 }
 
-/// A part of it. What the model thought first is not shared, and neither is what the person attached of servers.
+/// A part of a shared message. Reasoning and attached MCP resources are never shared.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 enum SharedPart {
-    /// Words.
+    /// Text.
     Text { text: String },
-    /// That a tool was called.
+    /// Name and outcome of a tool call.
     ToolCall { name: String, outcome: Outcome },
-    /// A call with everything about it, where the person chose so.
+    /// A complete tool call, if the user chose to share it.
     WholeToolCall { call: Box<ToolCall> },
-    /// A file, which the share serves by this id.
+    /// A file, which is served under the share by this id.
     File {
         id: FileId,
         media_type: String,
@@ -43,17 +43,17 @@ enum SharedPart {
         filename: Option<String>,
         size: u64,
     },
-    /// That there was a file, which is not shared.
+    /// Placeholder of a file that is not shared.
     HiddenFile { media_type: String },
 }
 
-/// Messages as they are shared, and the files that are in them. Messages of which nothing is left are not there.
+/// Returns the shared form of messages, and the ids of the files in them. Messages without shared parts are omitted.
 pub fn shared(messages: Vec<StoredMessage>, with: With) -> (Vec<SharedMessage>, Vec<FileId>) {
     let mut files = Vec::new();
     let shared = |message: StoredMessage| {
         let StoredMessage { role, content, parts, created_at, .. } = message;
         let parts = match role {
-            // What goes with a person's words is none of them.
+            // The parts of a user's message do not include its text.
             Role::User => {
                 let attached = parts.into_iter().filter(|part| matches!(part, Part::File(_)));
                 attached.chain([Part::Text { text: content }]).collect()
@@ -78,6 +78,7 @@ pub fn shared(messages: Vec<StoredMessage>, with: With) -> (Vec<SharedMessage>, 
     (messages, files)
 }
 
+/// Returns the shared form of a part, or `None` if it is private.
 fn shared_part(part: Part, role: Role, with: With) -> Option<SharedPart> {
     match part {
         Part::Text { text } if text.is_empty() => None,

@@ -1,4 +1,5 @@
-//! Chats that are never written down. Each is a small database in the memory of this process, and gone with it.
+//! Temporary chats, which are never written to disk. Each has a small in-memory database and is lost with the
+//! process.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,51 +11,57 @@ use store::Store;
 
 use crate::app::App;
 
-/// Temporary chats of one person; the one that was used longest ago gives way to a fourth.
+/// Maximum number of temporary chats per user; a further one replaces the least recently used.
 const PER_PERSON: usize = 3;
-/// Of everybody: an empty one takes about half a megabyte.
+/// Maximum number of temporary chats of all users; an empty one takes about half a megabyte.
 const ALL: usize = 300;
-/// Seconds for which one stays that nobody uses, with no page of its person in sight: a tab may be hidden for a while.
+/// Time in seconds after which an unused chat is closed if its user has no client connected. A tab may be suspended
+/// for a while.
 const FORSAKEN: i64 = 2 * 3600;
-/// Seconds for which one stays that nobody uses.
+/// Time in seconds after which any unused chat is closed.
 const UNUSED: i64 = 24 * 3600;
-/// How long the turn of a chat that is dropped may take to end before its database goes.
+/// Longest wait for the turn of a closed chat to end before its database is closed.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// Why there is no temporary chat.
+/// Reason for which a temporary chat could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum TemporaryError {
-    /// Another process may get the next request, and has nothing to read.
+    /// Several nodes are running, and the next request may reach one that does not have the chat.
     #[error(
         "temporary chats need a server that runs alone, because nothing of them is kept where another one could read it"
     )]
     SeveralNodes,
-    /// The memory for them is used up.
+    /// The limit of all temporary chats is reached.
     #[error("too many temporary chats are open at once; close one, or try again later")]
     TooMany,
-    /// No database in memory.
+    /// The in-memory database could not be created.
     #[error(transparent)]
     Open(#[from] store::OpenError),
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] store::Error),
 }
 
 #[derive(Debug)]
+/// A temporary chat.
 struct Kept {
     owner: UserId,
     store: Store,
     used_at: Timestamp,
 }
 
-/// The temporary chats of this process.
+/// Temporary chats of this process.
 #[derive(Debug, Default)]
 pub struct Temporary {
     chats: Mutex<HashMap<ChatId, Kept>>,
 }
 
 impl Temporary {
-    /// Begins one.
+    /// Opens a temporary chat, and closes the user's least recently used one if there are too many.
+    ///
+    /// # Errors
+    ///
+    /// See [`TemporaryError`].
     pub async fn open(&self, app: &App, owner: UserId) -> Result<ChatId, TemporaryError> {
         if app.store.is_shared() && !app.store.list_other_nodes().await?.is_empty() {
             return Err(TemporaryError::SeveralNodes);
@@ -72,13 +79,14 @@ impl Temporary {
             chats.insert(chat, Kept { owner, store, used_at: now });
             oldest
         };
+        // After the lock is released: `close` takes it again.
         if let Some(oldest) = oldest {
             self.close(app, owner, oldest);
         }
         Ok(chat)
     }
 
-    /// Where a chat of the owner's is kept, if it is a temporary one.
+    /// Returns the store of a chat if it is a temporary chat of the user, and marks it as used.
     pub fn home(&self, app: &App, owner: UserId, chat: ChatId) -> Option<Store> {
         let mut chats = self.chats();
         let kept = chats.get_mut(&chat).filter(|kept| kept.owner == owner)?;
@@ -86,12 +94,12 @@ impl Temporary {
         Some(kept.store.clone())
     }
 
-    /// The databases of all temporary chats of a person.
+    /// Returns the stores of a user's temporary chats.
     pub fn homes(&self, owner: UserId) -> Vec<Store> {
         self.chats().values().filter(|kept| kept.owner == owner).map(|kept| kept.store.clone()).collect()
     }
 
-    /// What waits in one of a person's to be sent with a message.
+    /// Returns an attachment that was prepared for a message in one of the user's temporary chats.
     pub async fn attachment(&self, owner: UserId, id: AttachmentId) -> Result<Option<Attachment>, store::Error> {
         for home in self.homes(owner) {
             if let Some(found) = home.get_attachment(owner, id).await? {
@@ -101,7 +109,7 @@ impl Temporary {
         Ok(None)
     }
 
-    /// Drops one, and ends its turn. Says whether there was one.
+    /// Closes a temporary chat and stops its turn. Returns whether it existed.
     pub fn close(&self, app: &App, owner: UserId, chat: ChatId) -> bool {
         let kept = {
             let mut chats = self.chats();
@@ -122,27 +130,28 @@ impl Temporary {
         true
     }
 
-    /// Drops all of a person's.
+    /// Closes all temporary chats of a user.
     pub fn close_all(&self, app: &App, owner: UserId) {
         for chat in self.find(|kept| kept.owner == owner) {
             self.close(app, owner, chat.0);
         }
     }
 
-    /// Drops those that nobody uses any more.
+    /// Closes temporary chats that are no longer used.
     pub fn sweep(&self, app: &App) {
         let now = app.clock.now();
         let is_older = |kept: &Kept, seconds: i64| kept.used_at < now.plus_seconds(-seconds);
         let unused =
             |kept: &Kept| is_older(kept, UNUSED) || (is_older(kept, FORSAKEN) && !app.events.is_followed(kept.owner));
         for (chat, owner) in self.find(unused) {
-            // An answer that is being written is read by somebody who comes back.
+            // A chat with an answer in progress stays: its user is likely to come back.
             if app.runs.get(owner, chat).is_none() {
                 self.close(app, owner, chat);
             }
         }
     }
 
+    /// Returns the chats that satisfy a condition, with their users.
     fn find(&self, is: impl Fn(&Kept) -> bool) -> Vec<(ChatId, UserId)> {
         self.chats().iter().filter(|(_, kept)| is(kept)).map(|(chat, kept)| (*chat, kept.owner)).collect()
     }

@@ -1,20 +1,22 @@
-//! What happens to chats by itself: deleted ones go for good, files that nothing names go with them, and words of texts are read so that they can be searched.
+//! Maintenance of chats: deleted chats are removed for good, files without references are deleted, and texts are
+//! added to the search index.
 
 use std::time::Duration;
 
 use crate::app::App;
 use crate::files::WAITS;
 
-/// Seconds for which a deleted chat can come back.
+/// Time in seconds for which a deleted chat can be restored.
 pub const UNDO: i64 = 600;
-/// Between two rounds. A search reads its person's own new texts itself; the round is for everything else.
+/// Interval between two runs. A search indexes its own user's new texts first; this covers everything else.
 const PACE: Duration = Duration::from_secs(5);
-/// Texts that are read as one, and the pause after them, in which others write: few, because a turn that begins waits for
-/// them.
+/// Number of texts that are indexed in one transaction. It is small because a turn that begins has to wait for that
+/// transaction.
 const BATCH: i64 = 64;
+/// Pause after each transaction, for other writers.
 const PAUSE: Duration = Duration::from_millis(4);
 
-/// Does a round again and again until the app stops.
+/// Runs the maintenance at regular intervals until shutdown.
 pub async fn run(app: App) {
     let stopping = app.tasks.shutdown_token().clone();
     loop {
@@ -28,7 +30,11 @@ pub async fn run(app: App) {
     }
 }
 
-/// One round.
+/// Runs the maintenance once.
+///
+/// # Errors
+///
+/// Fails if the database fails.
 pub async fn round(app: &App) -> Result<(), store::Error> {
     app.temporary.sweep(app);
     app.store.purge_deleted_chats(app.clock.now().plus_seconds(-UNDO)).await?;

@@ -1,4 +1,4 @@
-//! Names of hosts.
+//! Host names in settings.
 
 use std::str::FromStr;
 
@@ -15,7 +15,7 @@ impl HostName {
     }
 }
 
-/// The text is not the name of a host.
+/// Error of a text that is not a host name.
 #[derive(Debug, thiserror::Error)]
 #[error("not the name of a host")]
 pub struct InvalidHostName;
@@ -26,7 +26,7 @@ impl FromStr for HostName {
     fn from_str(text: &str) -> Result<Self, InvalidHostName> {
         match Host::parse(text).map_err(|_| InvalidHostName)? {
             Host::Domain(name) if !name.contains(['*', '/', ':']) => Ok(Self(name)),
-            // An address needs no permission.
+            // IP addresses are always accepted as host and need no setting.
             _ => Err(InvalidHostName),
         }
     }

@@ -1,45 +1,48 @@
-//! How much of everything there may be at a time: for one person, and for everybody together.
+//! Limits of concurrent work and of memory, per user and in total.
 
 use std::num::NonZeroUsize;
 
 use super::{ConfigError, Source};
 
+/// Bytes of one mebibyte.
 const MEBIBYTE: usize = 1024 * 1024;
 
-/// The bounds of one process.
+/// Limits of one process.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// `CHAT_MAX_RUNS`, `CHAT_MAX_RUNS_PER_USER`: answers that are being written.
+    /// `CHAT_MAX_RUNS`, `CHAT_MAX_RUNS_PER_USER`: turns in progress.
     pub runs: Limit,
-    /// `CHAT_MAX_STREAMS`, `CHAT_MAX_STREAMS_PER_USER`: open streams of answers and of news.
+    /// `CHAT_MAX_STREAMS`, `CHAT_MAX_STREAMS_PER_USER`: open event streams, of turns and of user events.
     pub streams: Limit,
     /// `CHAT_MAX_CONNECTIONS`, `CHAT_MAX_CONNECTIONS_PER_USER`: open connections to MCP servers.
     pub connections: Limit,
-    /// `CHAT_MAX_QUEUED_PER_USER`: messages that wait for their turn, in all chats of a person.
+    /// `CHAT_MAX_QUEUED_PER_USER`: queued messages in all chats of a user.
     pub queued_per_user: usize,
-    /// `CHAT_MAX_SOCKETS`, `CHAT_MAX_SOCKETS_PER_ADDRESS`: open connections of clients; `each` is for one network address.
+    /// `CHAT_MAX_SOCKETS`, `CHAT_MAX_SOCKETS_PER_ADDRESS`: open connections of clients; [`each`](Limit::each) is per
+    /// network address.
     pub sockets: Limit,
-    /// `CHAT_MAX_TURN_MIB`: bytes that one turn may say, with what its tools give back.
+    /// `CHAT_MAX_TURN_MIB`: size of one turn's event log, including tool results, in bytes.
     pub turn_bytes: usize,
-    /// `CHAT_MAX_TURNS_MIB`: bytes of all turns that go on. With more no turn begins.
+    /// `CHAT_MAX_TURNS_MIB`: size of all event logs of turns in progress, in bytes. Above it, no turn begins.
     pub turns_bytes: usize,
-    /// `CHAT_MAX_BODIES_MIB`, `CHAT_MAX_BODIES_MIB_PER_ADDRESS`: bytes of request bodies that are being received; `each` is
-    /// for one network address.
+    /// `CHAT_MAX_BODIES_MIB`, `CHAT_MAX_BODIES_MIB_PER_ADDRESS`: size of the request bodies that are being received,
+    /// in bytes; [`each`](Limit::each) is per network address.
     pub bodies_bytes: Limit,
-    /// `CHAT_MAX_FILES_MIB_PER_USER`: bytes of the files that are kept for one person.
+    /// `CHAT_MAX_FILES_MIB_PER_USER`: size of the stored files of a user, in bytes.
     pub files_bytes: usize,
 }
 
-/// A number for one user, or for one network address, and one for everybody.
+/// A limit per user or network address, and in total.
 #[derive(Debug, Clone, Copy)]
 pub struct Limit {
-    /// For one user or address.
+    /// Limit per user or network address.
     pub each: usize,
-    /// For everybody together.
+    /// Limit in total.
     pub all: usize,
 }
 
 impl Limits {
+    /// Reads the limits from the settings.
     pub(super) fn read(source: &mut Source) -> Result<Self, ConfigError> {
         let mut number = |name: &str, default: usize| {
             let given: Option<NonZeroUsize> = source.parse(name, "a number, at least 1")?;
@@ -68,8 +71,8 @@ impl Limits {
     }
 }
 
-/// Returns what one network address may have of a total when the settings do not say: a third. One address alone then never
-/// starves the others, and an import of the largest size still fits into the share of [`Limits::bodies_bytes`].
+/// Returns the default limit per network address: a third of the total. One address alone can then not starve the
+/// others, and an import of the maximum size still fits into the share of [`Limits::bodies_bytes`].
 fn default_share(all: usize) -> usize {
     (all / 3).max(1)
 }

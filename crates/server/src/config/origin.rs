@@ -1,21 +1,21 @@
-//! Origins of web pages.
+//! Origins of web pages in settings.
 
 use std::str::FromStr;
 
 use url::Url;
 
-/// Scheme, host and port of a page, as browsers write them in `Origin`.
+/// Scheme, host and port of a page, as browsers send them in the `Origin` header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin(String);
 
 impl Origin {
-    /// `https://app.example.com`.
+    /// Returns the origin, such as `https://app.example.com`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// The text is no origin of a web page.
+/// Error of a text that is not an origin.
 #[derive(Debug, thiserror::Error)]
 #[error("not an origin")]
 pub struct NotAnOrigin;

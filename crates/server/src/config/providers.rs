@@ -1,25 +1,27 @@
-//! The model providers, by their customary names in the environment.
+//! Configuration of the model providers, with the environment variables that are customary for each.
 
 use llm::{Provider, ProviderApi};
 use url::Url;
 
 use super::source::{ConfigError, Source, parse_url};
 
-/// Where OpenAI itself is.
+/// Host of OpenAI's own API.
 pub const OPENAI_HOST: &str = "api.openai.com";
-/// Where Ollama listens when its address names no port.
+/// Default port of Ollama.
 const OLLAMA_PORT: u16 = 11_434;
 
-/// A provider with a key and an address: either is enough.
+/// A provider that is configured by a key, a base URL, or both.
 struct Known {
     name: &'static str,
     api: ProviderApi,
+    /// Setting of the key.
     key: &'static str,
+    /// Setting of the base URL.
     base: &'static str,
     default_base: &'static str,
 }
 
-/// In the order in which a default model is looked for.
+/// Providers, in the order in which a default model is looked for.
 const KNOWN: [Known; 3] = [
     Known {
         name: "openai",
@@ -44,7 +46,7 @@ const KNOWN: [Known; 3] = [
     },
 ];
 
-/// Those that are configured.
+/// Reads the configured providers.
 pub(super) fn read(source: &mut Source) -> Result<Vec<Provider>, ConfigError> {
     let openai_apis = [("responses", ProviderApi::OpenAiResponses), ("chat", ProviderApi::OpenAiChat)];
     let openai_api = source.choice("CHAT_OPENAI_WIRE", &openai_apis)?;
@@ -56,7 +58,7 @@ pub(super) fn read(source: &mut Source) -> Result<Vec<Provider>, ConfigError> {
         }
         let base_url = base.map_or_else(|| parse_url(known.base, known.default_base), Ok)?;
         let api = match known.api {
-            // Everybody who imitates OpenAI speaks chat completions; OpenAI's own models think with the newer wire only.
+            // Compatible servers only have chat completions. OpenAI's own reasoning models need the responses API.
             ProviderApi::OpenAiChat if base_url.host_str() == Some(OPENAI_HOST) => {
                 openai_api.unwrap_or(ProviderApi::OpenAiResponses)
             }
@@ -72,8 +74,8 @@ pub(super) fn read(source: &mut Source) -> Result<Vec<Provider>, ConfigError> {
     Ok(providers)
 }
 
-/// Ollama's address as Ollama itself reads it (`host`, `host:port`, `:port` or a URL), with its door for OpenAI's wire.
-/// The address that it listens on everywhere is reached on this machine.
+/// Returns the base URL of Ollama's OpenAI-compatible API. `host` has the forms that Ollama itself accepts: `host`,
+/// `host:port`, `:port` or a URL. The wildcard address `0.0.0.0` is replaced by loopback.
 fn ollama_base(host: &str) -> Result<Url, ConfigError> {
     let (scheme, rest) = host.split_once("://").unwrap_or(("http", host));
     let has_scheme = rest.len() < host.len();

@@ -1,4 +1,4 @@
-//! Where settings come from: the environment first, then the file `ai-chat-mcp.toml`.
+//! Sources of settings: the environment, then the file `ai-chat-mcp.toml`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -7,33 +7,34 @@ use std::str::FromStr;
 use secrecy::SecretString;
 use url::Url;
 
+/// Name of the settings file in the working folder.
 const FILE: &str = "ai-chat-mcp.toml";
 
-/// Why the settings are refused.
+/// Reason for which the settings are rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A value is not what the name asks for. The value itself is not repeated: it may be a secret.
+    /// A value is invalid. The value itself is not repeated, because it may be secret.
     #[error("{name} is not understood: {reason}")]
     Bad {
-        /// The setting.
+        /// Name of the setting.
         name: String,
-        /// What it should be.
+        /// Description of valid values.
         reason: String,
     },
-    /// A name that begins like ours and is not.
+    /// The name of a setting is unknown.
     #[error("{name} is not a setting of this program{}", hint.as_ref().map(|hint| format!("; did you mean {hint}?")).unwrap_or_default())]
     Unknown {
-        /// The name.
+        /// Unknown name.
         name: String,
-        /// The nearest one that is.
+        /// Most similar known name.
         hint: Option<String>,
     },
-    /// The file is there and cannot be read.
+    /// The settings file exists and cannot be read.
     #[error("{FILE} cannot be read: {0}")]
     File(String),
 }
 
-/// Names and values, and which of the names were asked for.
+/// Names and values of settings. The names that are read are recorded, so that unknown ones can be rejected.
 #[derive(Debug, Default)]
 pub struct Source {
     environment: BTreeMap<String, String>,
@@ -42,7 +43,11 @@ pub struct Source {
 }
 
 impl Source {
-    /// The environment of this process and the file in its working folder.
+    /// Reads the environment of this process and the file in its working folder.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::File`] or [`ConfigError::Bad`] if the file is invalid.
     pub fn of_process() -> Result<Self, ConfigError> {
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -55,20 +60,20 @@ impl Source {
         Ok(Self { environment, file, asked: BTreeSet::new() })
     }
 
-    /// Exactly these values and nothing of the process: for tests.
+    /// Creates a source with exactly these values, for tests.
     pub fn of_values<const N: usize>(values: [(&str, String); N]) -> Self {
         let environment = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Self { environment, ..Self::default() }
     }
 
-    /// Sets a value over what is there.
+    /// Sets or replaces a value.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         self.environment.insert(name.to_owned(), value.into());
         self
     }
 
-    /// A value; an empty one counts as not set.
+    /// Returns a value. An empty one counts as not set.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
         self.asked.insert(name.to_owned());
         let value = self.environment.get(name).or_else(|| self.file.get(name))?;
@@ -76,11 +81,12 @@ impl Source {
         (!value.is_empty()).then(|| value.to_owned())
     }
 
+    /// Returns a secret value.
     pub(super) fn secret(&mut self, name: &str) -> Option<SecretString> {
         self.text(name).map(SecretString::from)
     }
 
-    /// A secret that is too long to be guessed.
+    /// Returns a secret value of at least `shortest` characters.
     pub(super) fn long_secret(&mut self, name: &str, shortest: usize) -> Result<Option<SecretString>, ConfigError> {
         let Some(text) = self.text(name) else { return Ok(None) };
         if text.chars().count() < shortest {
@@ -90,13 +96,14 @@ impl Source {
         Ok(Some(text.into()))
     }
 
+    /// Parses a value. `should_be` describes valid ones in the error.
     pub(super) fn parse<T: FromStr>(&mut self, name: &str, should_be: &str) -> Result<Option<T>, ConfigError> {
         let Some(text) = self.text(name) else { return Ok(None) };
         let bad = |_| ConfigError::Bad { name: name.to_owned(), reason: format!("it must be {should_be}") };
         text.parse().map(Some).map_err(bad)
     }
 
-    /// Several values, with commas or spaces between them.
+    /// Parses a list of values, separated by commas or spaces.
     pub(super) fn list<T: FromStr>(&mut self, name: &str, should_be: &str) -> Result<Vec<T>, ConfigError> {
         let Some(text) = self.text(name) else { return Ok(Vec::new()) };
         text.split([',', ' '])
@@ -108,15 +115,18 @@ impl Source {
             .collect()
     }
 
+    /// Parses an HTTP URL.
     pub(super) fn url(&mut self, name: &str) -> Result<Option<Url>, ConfigError> {
         self.text(name).map(|text| parse_url(name, &text)).transpose()
     }
 
+    /// Parses an HTTP URL, or `default` if none is set.
     pub(super) fn url_or(&mut self, name: &str, default: &str) -> Result<Url, ConfigError> {
         let text = self.text(name);
         parse_url(name, text.as_deref().unwrap_or(default))
     }
 
+    /// Returns the meaning of a value that is one of `choices`.
     pub(super) fn choice<T: Copy>(&mut self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>, ConfigError> {
         let Some(text) = self.text(name) else { return Ok(None) };
         if let Some((_, value)) = choices.iter().find(|(word, _)| *word == text) {
@@ -126,18 +136,19 @@ impl Source {
         Err(ConfigError::Bad { name: name.to_owned(), reason: format!("it must be {}", words.join(" or ")) })
     }
 
+    /// Parses `on` or `off`.
     pub(super) fn switch(&mut self, name: &str) -> Result<Option<bool>, ConfigError> {
         self.choice(name, &[("on", true), ("off", false)])
     }
 
-    /// The person's folder for caches.
+    /// Returns the cache folder of the system user.
     pub(super) fn cache_folder(&mut self) -> Option<PathBuf> {
         self.text("XDG_CACHE_HOME")
             .map(PathBuf::from)
             .or_else(|| self.text("HOME").map(|home| PathBuf::from(home).join(".cache")))
     }
 
-    /// Refuses names of the file, and names of the environment that begin with `CHAT_`, which nobody asked for.
+    /// Rejects all names in the file, and those in the environment that begin with `CHAT_`, that no setting has read.
     pub(super) fn refuse_unknown(&self) -> Result<(), ConfigError> {
         let ours = self.environment.keys().filter(|name| name.starts_with("CHAT_"));
         for name in ours.chain(self.file.keys()) {
@@ -151,12 +162,14 @@ impl Source {
     }
 }
 
+/// Parses an HTTP URL.
 pub(super) fn parse_url(name: &str, text: &str) -> Result<Url, ConfigError> {
     let bad = || ConfigError::Bad { name: name.to_owned(), reason: "it must be an http:// or https:// URL".into() };
     let url = Url::parse(text).map_err(|_| bad())?;
     if matches!(url.scheme(), "http" | "https") && url.has_host() { Ok(url) } else { Err(bad()) }
 }
 
+/// Parses the settings file.
 fn parse_file(text: &str) -> Result<BTreeMap<String, String>, ConfigError> {
     let table: toml::Table =
         text.parse().map_err(|error: toml::de::Error| ConfigError::File(error.message().to_owned()))?;
@@ -171,7 +184,7 @@ fn parse_file(text: &str) -> Result<BTreeMap<String, String>, ConfigError> {
         .collect()
 }
 
-/// In how many places two names differ, roughly: enough to guess at a slip of the finger.
+/// Returns an approximate edit distance of two names, enough to suggest the name that was meant by a typo.
 fn difference(a: &str, b: &str) -> usize {
     let common = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let rest = |text: &str| text.chars().skip(common).collect::<String>();

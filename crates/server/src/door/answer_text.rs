@@ -1,4 +1,4 @@
-//! Text of an answer on its way to the client, over all steps of the answer.
+//! Text of an answer of the OpenAI-compatible API, across all steps of the answer.
 
 use domain::model::{Request, ResponseFormat};
 
@@ -28,7 +28,7 @@ impl AnswerText {
         Self { filter, withheld, has_text: false, needs_separator: false }
     }
 
-    /// Whether a stop text was found. Nothing follows it.
+    /// Returns whether a stop sequence was found. Nothing follows it.
     pub fn is_stopped(&self) -> bool {
         self.filter.is_stopped()
     }

@@ -1,5 +1,5 @@
-//! Notices API keys that end while answers are given to them, at whichever node they were ended. One check a second serves all
-//! answers of a user.
+//! Detection of revoked API keys while answers are in progress, on whichever node they were revoked. One query per
+//! second and user serves all of the user's answers.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,26 +16,26 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The keys that users have, as last read from the database.
 type KnownKeys = Option<HashSet<ApiKeyId>>;
 
-/// The checks that go on, by user.
+/// Checks in progress, by user.
 #[derive(Debug, Default)]
 pub struct KeyWatch(Mutex<HashMap<UserId, watch::Sender<KnownKeys>>>);
 
 impl KeyWatch {
-    /// Waits until a key of a user has ended.
+    /// Waits until an API key of a user is revoked.
     pub async fn ended(app: &App, user: UserId, key: ApiKeyId) {
         let mut keys = app.key_watch.follow(app, user);
         while keys.changed().await.is_ok() {
             let has_key = keys.borrow_and_update().as_ref().is_none_or(|keys| keys.contains(&key));
-            // A key that was made during the check is not in it, so that its absence is confirmed.
+            // A key that was created during the query is missing in its result, so the absence is confirmed.
             if !has_key && read_keys(app, user).await.is_some_and(|keys| !keys.contains(&key)) {
                 return;
             }
         }
-        // The program stops, which ends the answer by itself.
+        // The process shuts down, which ends the answer by itself.
         std::future::pending::<()>().await;
     }
 
-    /// Joins the check of a user, or begins it.
+    /// Subscribes to the check of a user, and starts it if needed.
     fn follow(&self, app: &App, user: UserId) -> watch::Receiver<KnownKeys> {
         let mut checks = self.checks();
         if let Some(check) = checks.get(&user) {
@@ -47,14 +47,15 @@ impl KeyWatch {
         app.tasks.spawn("watch keys", async move {
             let stopping = inner.tasks.shutdown_token().clone();
             if stopping.run_until_cancelled(check(&inner, user)).await.is_none() {
-                // Those who wait are let go.
+                // Drops the sender, which wakes the subscribers.
                 inner.key_watch.checks().remove(&user);
             }
         });
         receiver
     }
 
-    /// Returns whether somebody still waits for the check of a user, and forgets it otherwise.
+    /// Returns whether a subscriber is left, and removes the check otherwise. Both happen under one lock, so no
+    /// subscriber can join a check that is about to stop.
     fn is_followed(&self, user: UserId) -> bool {
         let mut checks = self.checks();
         let is_followed = checks.get(&user).is_some_and(|check| check.receiver_count() > 0);
@@ -64,6 +65,7 @@ impl KeyWatch {
         is_followed
     }
 
+    /// Publishes the current keys of a user.
     fn publish(&self, user: UserId, keys: HashSet<ApiKeyId>) {
         if let Some(check) = self.checks().get(&user) {
             check.send_replace(Some(keys));
@@ -75,7 +77,7 @@ impl KeyWatch {
     }
 }
 
-/// Reads a user's keys once a second, as long as somebody waits for it.
+/// Reads a user's keys once a second while there are subscribers.
 async fn check(app: &App, user: UserId) {
     loop {
         tokio::time::sleep(CHECK_INTERVAL).await;
@@ -88,7 +90,8 @@ async fn check(app: &App, user: UserId) {
     }
 }
 
-/// Returns the keys of a user. While the database is away they hold: the answer was allowed when it began.
+/// Returns the keys of a user, or `None` if the database is unreachable. The keys stay valid then, because they were
+/// valid when the answers began.
 async fn read_keys(app: &App, user: UserId) -> Option<HashSet<ApiKeyId>> {
     let keys = app.store.list_api_keys(user).await.ok()?;
     Some(keys.into_iter().map(|key| key.id).collect())

@@ -1,4 +1,4 @@
-//! How often a person's programs may ask, and how much at a time. Counted in this process alone.
+//! Rate and concurrency limits of the OpenAI-compatible API, counted per process.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -15,17 +15,17 @@ use uuid::Uuid;
 
 use crate::auth::limits::SteadyClock;
 
-/// Questions of one key in a minute.
+/// Requests per minute and API key.
 const A_MINUTE: NonZeroU32 = NonZeroU32::MIN.saturating_add(59);
-/// Answers of one person at a time.
+/// Maximum number of concurrent answers per user.
 const AT_A_TIME: usize = 8;
-/// After so many calls the keys that have been quiet are forgotten.
+/// Number of requests after which the state of idle keys is removed.
 const SWEEP_EVERY: u32 = 1024;
 
 type Limiter = RateLimiter<Uuid, DashMapStateStore<Uuid>, SteadyClock, NoOpMiddleware<Nanos>>;
 type Counts = Arc<Mutex<HashMap<UserId, usize>>>;
 
-/// The limits of one process.
+/// Limits of the API in one process.
 #[derive(Debug)]
 pub struct Limits {
     rate: Option<(Limiter, SteadyClock)>,
@@ -33,21 +33,21 @@ pub struct Limits {
     active: Counts,
 }
 
-/// Why a question has to wait.
+/// Reason for which a request is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The key has asked too often.
+    /// The rate limit of the key is exceeded.
     #[error("this key may ask {A_MINUTE} times a minute; try again in {retry_after} s")]
     TooOften {
-        /// Seconds until it is worth another try.
+        /// Seconds until the next attempt can succeed.
         retry_after: u64,
     },
-    /// The person's other answers are still being written.
+    /// The user's limit of concurrent answers is reached.
     #[error("{AT_A_TIME} answers are being written at once; wait until one has ended")]
     TooMany,
 }
 
-/// An answer that is being written. It counts until this is dropped.
+/// Permit of one answer, which counts until it is dropped.
 #[derive(Debug)]
 pub struct Turn {
     active: Counts,
@@ -55,7 +55,7 @@ pub struct Turn {
 }
 
 impl Limits {
-    /// The rate is limited, or not at all.
+    /// Creates the limits. Without `on`, only concurrency is limited.
     pub fn new(on: bool, clock: &Arc<dyn Clock>) -> Self {
         let rate = on.then(|| {
             let clock = SteadyClock::new(clock);
@@ -64,7 +64,11 @@ impl Limits {
         Self { rate, calls: AtomicU32::new(0), active: Counts::default() }
     }
 
-    /// Counts a question of `user` by `key`, or refuses it.
+    /// Counts a request of `user` with the key `key`, and returns a permit for its answer.
+    ///
+    /// # Errors
+    ///
+    /// See [`Refused`].
     pub fn begin(&self, key: Uuid, user: UserId) -> Result<Turn, Refused> {
         if let Some((limiter, clock)) = &self.rate {
             if self.calls.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {

@@ -1,27 +1,27 @@
-//! Cuts the text of an answer at its first stop text.
+//! Cutting of an answer's text at the first stop sequence.
 
-/// Text of an answer up to the first of some stop texts, however the text is split on its way.
+/// Text of an answer up to the first stop sequence, however the text is split into deltas.
 #[derive(Debug)]
 pub struct StopFilter {
     stop: Vec<String>,
-    /// The end of the text so far, as long as it can be the beginning of a stop text.
+    /// End of the text so far, while it can be the beginning of a stop sequence.
     held: String,
     is_stopped: bool,
 }
 
 impl StopFilter {
-    /// Creates a filter for `stop`; empty texts stop nothing.
+    /// Creates a filter for the stop sequences `stop`; empty ones are ignored.
     pub fn new(mut stop: Vec<String>) -> Self {
         stop.retain(|text| !text.is_empty());
         Self { stop, held: String::new(), is_stopped: false }
     }
 
-    /// Whether a stop text was found. Nothing follows it.
+    /// Returns whether a stop sequence was found. Nothing follows it.
     pub fn is_stopped(&self) -> bool {
         self.is_stopped
     }
 
-    /// Adds text and returns what is certain to stand before any stop text; may be empty.
+    /// Adds text, and returns what is certainly not part of a stop sequence; may be empty.
     pub fn push(&mut self, text: &str) -> String {
         if self.is_stopped {
             return String::new();
@@ -37,12 +37,12 @@ impl StopFilter {
         std::mem::replace(&mut self.held, rest)
     }
 
-    /// Returns the text that was held back; the answer is over, or something else than text follows.
+    /// Returns the withheld text, when the answer is complete or something other than text follows.
     pub fn flush(&mut self) -> String {
         std::mem::take(&mut self.held)
     }
 
-    /// Returns the length of the longest end of the text that a stop text begins with.
+    /// Returns the length of the longest suffix of the text with which a stop sequence begins.
     fn open_match_bytes(&self) -> usize {
         let longest = |stop: &String| {
             let beginnings = stop.char_indices().map(|(index, _)| index).filter(|index| *index > 0);
@@ -52,7 +52,7 @@ impl StopFilter {
     }
 }
 
-/// Returns where the stop text begins that is complete first, as a model that writes letter by letter would be stopped.
+/// Returns the start of the stop sequence that is complete first, as if the text had arrived letter by letter.
 fn first_match(stop: &[String], text: &str) -> Option<usize> {
     let matches = stop.iter().filter_map(|stop| text.find(stop.as_str()).map(|start| (start + stop.len(), start)));
     matches.min().map(|(_, start)| start)

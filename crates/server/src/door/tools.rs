@@ -1,4 +1,4 @@
-//! The person's tools, where nobody can be asked.
+//! The user's tools in the OpenAI-compatible API, where no approval can be requested.
 
 use std::sync::Arc;
 
@@ -18,10 +18,14 @@ use crate::tools::discovery::Offer;
 use crate::tools::permission::{Audited, Verdict};
 use crate::tools::{BoundTool, CallEnd, Nobody, Selection, Toolset, Wanted, Watcher};
 
-/// Everything that the person's connections offer a model now.
+/// Returns all tools that the user's connections offer models now.
+///
+/// # Errors
+///
+/// Fails if the database fails.
 pub async fn all(app: &App, user: UserId) -> Result<Toolset, Failure> {
     let servers = app.tools.servers(app, user).await.map_err(anyhow::Error::from)?;
-    // Two connections of one name are left out: which of them is meant could not be said.
+    // Connections of the same name are left out, because a call could not tell them apart.
     let is_unique = |name: &str| servers.iter().filter(|server| server.name == name).count() == 1;
     let wanted = servers.iter().filter(|server| is_unique(&server.name)).flat_map(|server| {
         let each = |name| Wanted { name, server_name: Some(server.name.clone()) };
@@ -33,15 +37,22 @@ pub async fn all(app: &App, user: UserId) -> Result<Toolset, Failure> {
     Ok(app.tools.open(app, user, &selection).await.for_model())
 }
 
-/// A call, and what was found out about it.
+/// A tool call after the check of its permission.
 enum Prepared {
+    /// Allowed, and ready to run.
     Ready(Box<BoundTool>, Map<String, Value>, AllowedBy),
+    /// Rejected, with the reason for the model.
     Refused(String, Outcome),
-    /// One of our own tools, which find tools.
+    /// Result of the built-in tool search.
     Found(ToolResult),
 }
 
-/// Makes the calls of a round, all of them or, when one of them would have to ask, none.
+/// Runs the tool calls of a step: all of them or, if one needs the user's approval, none.
+///
+/// # Errors
+///
+/// [`Failure::NobodyToAsk`] if a tool needs an approval, [`Failure::NobodyToAnswer`] if a server requests an
+/// elicitation.
 pub async fn call(
     app: &App,
     user: UserId,
@@ -90,10 +101,11 @@ pub async fn call(
         }
         Ok(tool_result(&record, call.name.clone(), sight))
     });
-    // The others come to their ends, too: they have begun.
+    // All calls are awaited even if one fails, because they have started.
     join_all(made).await.into_iter().collect()
 }
 
+/// Checks the permission of one call.
 async fn prepare(
     app: &App,
     user: UserId,
@@ -112,7 +124,7 @@ async fn prepare(
         let unknown = || Prepared::Refused(format!("There is no tool called {}.", call.name), Outcome::Error);
         return Ok(found.unwrap_or_else(unknown));
     };
-    // What counts is what the tool is now, not what it was when the answer began.
+    // The permission applies to the tool as it is now, not as it was when the answer began.
     let tool = app.tools.current(app, user, tool).await;
     let (server, name) = (tool.server.name.clone(), tool.definition.name.clone());
     let denied = || Audited::new(app, user, &server, &name, AllowedBy::Nobody).end(Outcome::Denied);

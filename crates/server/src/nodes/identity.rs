@@ -1,5 +1,5 @@
-//! Which node used this data folder last. Whoever holds the file knows that the former one is gone, and need not wait until
-//! its beat has stood still.
+//! Lock of the data folder by a node. The node that holds the lock knows that the previous one is dead, and can take
+//! over its turns without waiting for missed heartbeats.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -7,16 +7,16 @@ use std::path::Path;
 
 use domain::NodeId;
 
-/// Holds the folder's file `node` as long as it lives.
+/// Lock on the file `node` of the data folder, held until it is dropped.
 #[derive(Debug)]
 pub struct Identity {
     _file: File,
-    /// The node before this one.
+    /// Node that held the lock before.
     pub former: Option<NodeId>,
 }
 
 impl Identity {
-    /// Takes the file for this node. Nothing when another process has it, or the folder cannot tell.
+    /// Acquires the lock. Returns `None` if another process holds it, or if the file system does not support locks.
     pub fn take(folder: &Path, own: NodeId) -> Option<Self> {
         let mut file =
             OpenOptions::new().create(true).truncate(false).read(true).write(true).open(folder.join("node")).ok()?;

@@ -1,21 +1,22 @@
-//! Whether the other nodes live, without a clock: as long as a node lives, its beat rises between two looks.
+//! Failure detector for the other nodes. It needs no synchronized clocks: the heartbeat of a living node increases
+//! between two checks.
 
 use std::collections::HashMap;
 
 use domain::NodeId;
 
-/// Looks in a row, a second apart, that find a beat unchanged. Then its node is gone.
+/// Number of consecutive checks, a second apart, with an unchanged heartbeat after which a node counts as dead.
 const STILL: u32 = 6;
 
-/// What was seen of the other nodes.
+/// Heartbeats of the other nodes as of the last check.
 #[derive(Debug, Default)]
 pub struct Others {
-    /// The beat, and how often it was the same.
+    /// Heartbeat, and the number of checks in which it was unchanged.
     seen: HashMap<NodeId, (i64, u32)>,
 }
 
 impl Others {
-    /// Takes in a look, and gives the nodes that are gone.
+    /// Evaluates the current heartbeats, and returns the nodes that are dead, each with its last heartbeat.
     pub fn still(&mut self, look: Vec<(NodeId, i64)>) -> Vec<(NodeId, i64)> {
         let seen = std::mem::take(&mut self.seen);
         for (node, beat) in &look {
