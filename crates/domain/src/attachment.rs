@@ -74,6 +74,7 @@ impl Attachment {
     /// made visible, and `bound` shortens the content.
     pub fn to_model_text(&self, bound: impl Fn(String) -> String) -> String {
         let (name, server) = (quoted(&self.name), quoted(&self.server_name));
+        // A prompt injection could only end the fence by guessing the id, which is random.
         let fence = format!("---- {} ----", self.id);
         let (about, words) = match &self.content {
             Attached::Resource { uri, contents } => (

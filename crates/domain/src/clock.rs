@@ -18,6 +18,7 @@ pub struct Timestamp(pub i64);
 impl Timestamp {
     /// Returns the whole seconds since 1970, the unit of JSON Web Tokens.
     pub fn as_seconds(self) -> i64 {
+        // Euclidean division rounds times before 1970 down, too.
         self.0.div_euclid(1_000_000)
     }
 
@@ -29,6 +30,7 @@ impl Timestamp {
     /// Returns the time `seconds` later, or earlier if negative.
     #[must_use]
     pub fn plus_seconds(self, seconds: i64) -> Self {
+        // Saturating, so that an extreme number of seconds cannot overflow.
         Self(self.0.saturating_add(seconds.saturating_mul(1_000_000)))
     }
 

@@ -55,6 +55,7 @@ mod path {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FileId, D::Error> {
         let path = String::deserialize(deserializer)?;
+        // Only own paths are accepted, so that a stored part never refers to a foreign URL.
         let id = path.strip_prefix(PLACE).and_then(|id| id.parse().ok());
         id.ok_or_else(|| D::Error::custom("that is no file of this program"))
     }

@@ -13,6 +13,7 @@ pub fn fresh() -> Uuid {
     Uuid::now_v7()
 }
 
+// All ids share the same form on the wire and in the database: a UUID without a prefix.
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
         $(#[$doc])*

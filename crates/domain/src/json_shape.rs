@@ -29,6 +29,7 @@ impl JsonShape {
         let (mut depth, mut in_string, mut is_escaped, mut previous) = (0_usize, false, false, 0);
         for byte in text.bytes() {
             if in_string {
+                // A quotation mark ends the string unless a backslash precedes it; a backslash may itself be escaped.
                 in_string = is_escaped || byte != b'"';
                 is_escaped = byte == b'\\' && !is_escaped;
                 continue;
@@ -36,6 +37,7 @@ impl JsonShape {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' => continue,
                 b'"' => in_string = true,
+                // Each separator introduces one more value or name.
                 b',' | b':' => shape.values += 1,
                 b'{' | b'[' => {
                     depth += 1;
@@ -43,6 +45,8 @@ impl JsonShape {
                 }
                 b'}' | b']' => {
                     depth = depth.saturating_sub(1);
+                    // The first value of a list or object has no separator before it. Empty ones are counted by their
+                    // parent.
                     if !matches!(previous, b'{' | b'[') {
                         shape.values += 1;
                         shape.objects += usize::from(byte == b'}');

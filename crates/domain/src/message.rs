@@ -49,6 +49,7 @@ impl AppContext {
     /// Returns the text for the model, marked as coming from an app and not from the user.
     pub fn to_model_text(&self) -> String {
         let Self { server_name, tool, content, structured_content } = self;
+        // An app's content has the format of a tool result, so that the same rules apply to what the model may read.
         let result = ToolResult { content: content.clone(), ..ToolResult::default() };
         let said = [result.to_model_text(), structured_content.as_ref().map(Value::to_string).unwrap_or_default()];
         let said: Vec<String> = said.into_iter().filter(|text| !text.is_empty()).collect();
@@ -58,6 +59,7 @@ impl AppContext {
 
 /// One part of a message. The parts of a message are in the order in which they arrived.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+// Parts are stored in this form, so that renaming a variant or a field requires a migration of stored messages.
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Part {
     /// Text, in Markdown.
@@ -123,7 +125,7 @@ impl MessageStatus {
     }
 }
 
-/// Returns the text parts of a message, separated by blank lines.
+/// Returns the [text parts](Part::Text) of a message, separated by blank lines.
 pub fn text_of(parts: &[Part]) -> String {
     let texts: Vec<&str> = parts
         .iter()
@@ -135,7 +137,7 @@ pub fn text_of(parts: &[Part]) -> String {
     texts.join("\n\n")
 }
 
-/// Returns the files among the parts themselves, in order. Files of tool results are not included.
+/// Returns the [files](Part::File) among the parts themselves, in order. Files of tool results are not included.
 pub fn files_of(parts: &[Part]) -> impl Iterator<Item = &FileRef> {
     parts.iter().filter_map(|part| match part {
         Part::File(file) => Some(file),
@@ -143,7 +145,7 @@ pub fn files_of(parts: &[Part]) -> impl Iterator<Item = &FileRef> {
     })
 }
 
-/// Returns the tool calls of a message, in order.
+/// Returns the [tool calls](Part::ToolCall) of a message, in order.
 pub fn tool_calls_of(parts: &[Part]) -> Vec<&ToolCall> {
     parts
         .iter()

@@ -57,7 +57,7 @@ pub struct Parameters {
     pub effort: Option<Effort>,
 }
 
-/// Reasoning effort of a model.
+/// Reasoning effort, one of the [`Parameters`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
@@ -80,7 +80,7 @@ impl Effort {
     }
 }
 
-/// A user's settings for the models of one chat, or of all their chats.
+/// A user's settings for the models of one chat, or of all their chats. They become part of each [`Request`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ModelSettings {
@@ -107,6 +107,7 @@ impl ModelSettings {
     #[must_use]
     pub fn over(self, others: Self) -> Self {
         Self {
+            // A chat's own instructions replace the user's general ones; the two are not joined.
             system: self.system.or(others.system),
             max_tokens: self.max_tokens.or(others.max_tokens),
             temperature: self.temperature.or(others.temperature),
@@ -122,7 +123,7 @@ impl ModelSettings {
     }
 }
 
-/// Constraint on calling a tool. The built-in model ignores it and decides for itself.
+/// Constraint on calling a tool, see [`Request::tool_choice`]. The built-in model ignores it and decides for itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToolChoice {
     /// The model decides.
@@ -134,7 +135,7 @@ pub enum ToolChoice {
     Named(String),
 }
 
-/// A tool as it is described to a model.
+/// A [`ToolDefinition`](crate::tool::ToolDefinition) as it is described to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     /// Name, unique in the request: `[A-Za-z0-9_-]{1,64}`, the narrowest rule among the providers.
@@ -227,7 +228,7 @@ impl ModelMessage {
     }
 }
 
-/// A reasoning block that its provider requires back unchanged.
+/// A reasoning block that its provider requires back unchanged, see [`Seal`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Thought {
     /// Number of the message's tool calls that come before this block.
@@ -257,7 +258,7 @@ impl Seal {
     }
 }
 
-/// A tool call as the model wrote it.
+/// A tool call as the model wrote it. Its result is a [`ModelMessage::ToolResult`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelCall {
     /// Id, unique within the response.
@@ -268,7 +269,7 @@ pub struct ModelCall {
     pub arguments: String,
 }
 
-/// The kind of a response part.
+/// The kind of a response part, see [`ModelEvent::PartStart`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PartKind {
     /// Text for the user.
@@ -333,7 +334,7 @@ pub enum ModelEvent {
     Finish(FinishReason),
 }
 
-/// The activity of a model before the first part of its response.
+/// The activity of a model before the first part of its response, see [`ModelEvent::Status`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum ModelStatus {
@@ -370,7 +371,7 @@ pub enum ModelStatus {
     },
 }
 
-/// Token usage as counted by the provider. Values add up across calls.
+/// Token usage as counted by the provider, see [`ModelEvent::Usage`]. Values add up across calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
@@ -390,7 +391,7 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// The reason why a model stopped.
+/// The reason why a model stopped, see [`ModelEvent::Finish`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FinishReason {
     /// The response is complete.

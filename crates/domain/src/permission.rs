@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+// The words are stored and sent; the enums below differ in nothing else.
 macro_rules! words {
     ($name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
         impl $name {

@@ -39,6 +39,7 @@ pub fn with_query(masked: &str, query: &str) -> String {
 
 /// Returns the text before the query, the query, and the fragment with its `#`.
 fn parts(url: &str) -> Option<(&str, &str, &str)> {
+    // The fragment is split off first: a `?` in it does not start a query.
     let (address, fragment) = url.split_at(url.find('#').unwrap_or(url.len()));
     let (before, query) = address.split_once('?')?;
     Some((before, query, fragment))

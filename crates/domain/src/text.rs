@@ -36,6 +36,7 @@ pub fn ends(text: &str, end: usize) -> String {
     if text.len() <= 2 * end {
         return text.to_owned();
     }
+    // The cut must not split a character, so that the end may be shorter than `end` bytes.
     let last = text.ceil_char_boundary(text.len() - end);
     format!("{} … {}", cut_to(text, end), &text[last..])
 }
@@ -45,6 +46,7 @@ pub fn ends(text: &str, end: usize) -> String {
 /// not included.
 pub fn is_invisible(character: char) -> bool {
     match character {
+        // U+200C, U+200D and U+FE0F are absent from the list below: scripts and emoji need them.
         '\t' | '\n' | '\r' => false,
         '\u{ad}'
         | '\u{61c}'

@@ -70,10 +70,12 @@ pub struct ToolMeta {
 impl From<Value> for ToolMeta {
     /// Reads the known fields of any JSON value. Moves `ui/resourceUri`, which older servers send, into `ui`.
     fn from(mut meta: Value) -> Self {
+        // Nothing here fails: a tool with odd metadata is still usable, just without its app.
         let mut ui = meta.get_mut("ui").map(Value::take);
         if let Some(old @ Value::String(_)) = meta.get_mut("ui/resourceUri").map(Value::take) {
             let fields = ui.get_or_insert_with(|| Value::Object(Map::new()));
             if let Value::Object(fields) = fields {
+                // A server that sends both forms means the newer one.
                 fields.entry("resourceUri").or_insert(old);
             }
         }
@@ -106,6 +108,7 @@ impl ToolMeta {
     /// apps.
     fn is_visible_to(&self, whom: &str) -> bool {
         let listed = self.ui.as_ref().and_then(|ui| ui.get("visibility")).and_then(Value::as_array);
+        // An empty list is visible to none; a field of another type counts as missing.
         listed.is_none_or(|listed| listed.iter().any(|one| one == whom))
     }
 }
@@ -124,7 +127,7 @@ fn any_object() -> Value {
 /// It is stored unchanged, so that the user can look at all of it.
 pub type ToolContent = Value;
 
-/// The result of a tool call.
+/// The result of a [`ToolCall`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
@@ -148,7 +151,8 @@ pub struct ToolResult {
     pub whole: Option<Box<FileRef>>,
 }
 
-/// Field of a content block that refers to the file with the block's bytes, which are then no longer inline.
+/// Field of a [content block](ToolContent) that refers to the file with the block's bytes, which are then no longer
+/// inline.
 pub const PIECE_FILE: &str = "file";
 
 impl ToolResult {
@@ -180,6 +184,7 @@ impl ToolResult {
         let pieces: Vec<String> = for_model.filter_map(piece_as_text).collect();
         let text = match &self.structured_content {
             Some(value) if pieces.is_empty() => value.to_string(),
+            // The model must not take a result that only the user sees for an empty one.
             None if pieces.is_empty() && !self.content.is_empty() => "[shown to the person]".to_owned(),
             _ => pieces.join("\n"),
         };
@@ -199,6 +204,7 @@ pub fn file_of_piece(piece: &ToolContent) -> Option<FileRef> {
 /// Returns whether a content block is intended for the model. A block without an audience is.
 pub fn is_for_model(piece: &ToolContent) -> bool {
     let audience = piece.get("annotations").and_then(|annotations| annotations.get("audience"));
+    // An empty audience would hide the block from everyone, which no server means.
     let audience = audience.and_then(Value::as_array).filter(|audience| !audience.is_empty());
     audience.is_none_or(|audience| audience.iter().any(|role| role == "assistant"))
 }
@@ -223,7 +229,7 @@ pub(crate) fn piece_as_text(piece: &ToolContent) -> Option<String> {
     }
 }
 
-/// The way a tool call ended.
+/// The way a [`ToolCall`] ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -259,7 +265,8 @@ impl Outcome {
     }
 }
 
-/// A tool call of a message, as stored in `ai_chat_messages.tool_calls`.
+/// A tool call of a message, as stored in `ai_chat_messages.tool_calls`. [`ModelCall`](crate::model::ModelCall) is its
+/// form for the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {

@@ -39,6 +39,7 @@ impl BackgroundTasks {
     ) -> Option<T> {
         let (sender, receiver) = oneshot::channel();
         self.spawn(name, async move { drop(sender.send(work.await)) });
+        // The sender is dropped without a value only if the work panicked.
         receiver.await.ok()
     }
 
@@ -55,6 +56,7 @@ impl BackgroundTasks {
     /// Cancels [`Self::shutdown_token`] and waits until all tasks have ended, for at most four seconds.
     pub async fn stop(&self) {
         self.shutdown.cancel();
+        // `wait` returns only once the tracker is closed and empty.
         self.tracker.close();
         if tokio::time::timeout(SHUTDOWN_GRACE, self.tracker.wait()).await.is_err() {
             tracing::warn!(tasks = self.tracker.len(), "tasks did not stop in time");

@@ -52,6 +52,7 @@ impl SecretSealer {
     pub fn from_base64(name: &str, text: &str) -> Result<Self, SealError> {
         let bad = || SealError::InvalidKey(name.to_owned());
         let bytes = STANDARD.decode(text.trim()).map_err(|_| bad())?;
+        // The key chooses a random nonce per value. 96 bits suffice for some 2^32 values under one key.
         let key = RandomizedNonceKey::new(&AES_256_GCM, &bytes).map_err(|_| bad())?;
         Ok(Self { key, root: Salt::new(HKDF_SHA256, b"ai-chat-mcp").extract(&bytes) })
     }
@@ -91,6 +92,7 @@ impl SecretSealer {
             .seal_in_place_append_tag(Aad::from(location.as_bytes()), &mut sealed)
             .map_err(|_| SealError::Unreadable)?;
         let mut out = Vec::with_capacity(1 + NONCE_BYTES + sealed.len());
+        // Layout: format version, nonce, ciphertext with its tag.
         out.push(FORMAT_VERSION);
         out.extend_from_slice(nonce.as_ref());
         out.append(&mut sealed);

@@ -40,6 +40,7 @@ impl FromStr for Timestamp {
         let date = reader.date()?;
         let apart = reader.spaces();
         let marked = reader.eat('T') || reader.eat('t');
+        // A space may also precede an offset instead of a time: `2026-11-21 -02`.
         let timed = marked || (apart && reader.at_digit());
         let (time, colons) = if timed { reader.time()? } else { ([0; 4], true) };
         // PostgreSQL reads a hyphen directly after the date as part of the date, and a hyphen after a time without
@@ -71,6 +72,7 @@ fn midnight([year, month, day]: [i64; 3]) -> Result<i64, NotATimestamp> {
 }
 
 fn since_midnight([hours, minutes, seconds, micros]: [i64; 4]) -> Result<i64, NotATimestamp> {
+    // Like PostgreSQL: 24:00:00 is the end of the day, and a leap second counts as the next second.
     let whole_day = hours == 24 && minutes == 0 && seconds == 0 && micros == 0;
     if (hours > 23 && !whole_day) || minutes > 59 || seconds > 60 {
         return Err(NotATimestamp::OutOfRange);
@@ -127,6 +129,7 @@ impl<'a> Reader<'a> {
                 let day = if self.eat('-') { self.number()? } else { return Err(NotATimestamp::Syntax) };
                 Ok([number(year)?, month, day])
             }
+            // Slicing by bytes is safe: `digits` returns ASCII digits only.
             8 => Ok([number(&year[..4])?, number(&year[4..6])?, number(&year[6..])?]),
             _ => Err(NotATimestamp::Syntax),
         }
@@ -160,6 +163,7 @@ impl<'a> Reader<'a> {
         let (hours, rest) = match first.len() {
             _ if sign == 0 => return Err(NotATimestamp::Syntax),
             1 | 2 => (first, ""),
+            // Without colons the last two or four digits are the minutes, or the minutes and seconds.
             3..=6 => first.split_at(first.len() - if first.len() > 4 { 4 } else { 2 }),
             _ => return Err(NotATimestamp::Syntax),
         };

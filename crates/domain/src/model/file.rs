@@ -22,7 +22,7 @@ pub struct ModelFile {
     pub bytes: Arc<[u8]>,
 }
 
-/// A file's kind, by which a provider API accepts or rejects it.
+/// The kind of a [`ModelFile`], by which a provider API accepts or rejects it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// An image in one of the four formats that all provider APIs accept: PNG, JPEG, WebP, GIF.
