@@ -1,4 +1,4 @@
-//! Keys with which programs ask in a person's name (`api_keys`). Only hashes of them are stored.
+//! API keys of users (`api_keys`). Only hashes are stored.
 
 use domain::api_key::Scope;
 use domain::text::without_nul;
@@ -8,31 +8,31 @@ use uuid::Uuid;
 use crate::dispatch::{read, write};
 use crate::{Error, Store};
 
-/// A key as its person sees it.
+/// An API key as its owner sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
-    /// Its id, which is no secret.
+    /// Its id, which is not secret.
     pub id: ApiKeyId,
-    /// What its person calls it.
+    /// Name.
     pub name: String,
-    /// Its last letters.
+    /// Last characters of the key, to recognize it.
     pub hint: String,
-    /// What it opens.
+    /// Scopes.
     pub scopes: Vec<Scope>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// From when on it opens nothing; `None` when it stays good until it is ended.
+    /// Time from which it is invalid; `None` if it does not expire.
     pub expires_at: Option<Timestamp>,
-    /// When it was used last, exact to a minute.
+    /// Time of the last use, precise to the minute.
     pub last_used_at: Option<Timestamp>,
 }
 
-/// What a key says of who shows it.
+/// The API key of a request, and its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearer {
-    /// The key.
+    /// Key.
     pub key: ApiKey,
-    /// Whose it is.
+    /// Owner.
     pub user: UserId,
 }
 
@@ -54,7 +54,7 @@ impl From<KeyRow> for Bearer {
             id: ApiKeyId(row.id),
             name: row.name,
             hint: row.hint,
-            // A word that is not known opens nothing.
+            // A scope of a newer version grants nothing.
             scopes: row.scopes.split(' ').filter_map(Scope::from_word).collect(),
             created_at: Timestamp(row.created_at),
             expires_at: row.expires_at.map(Timestamp),
@@ -82,7 +82,7 @@ const FIND: &str = "SELECT k.id, k.user_id, k.name, k.hint, k.scopes, k.created_
 const TOUCH: &str = "UPDATE api_keys SET last_used_at = $3 WHERE id = $1 AND user_id = $2";
 
 impl Store {
-    /// Adds a key of a person's, unless they have `most` already. Says whether it was added.
+    /// Stores an API key. Returns `false` if the user already has `most`.
     pub async fn insert_api_key(&self, owner: UserId, key: &ApiKey, hash: &[u8], most: i64) -> Result<bool, Error> {
         let (name, scopes) = (without_nul(key.name.clone()), key.scopes.iter().map(|scope| scope.as_str()));
         let scopes = scopes.collect::<Vec<_>>().join(" ");
@@ -102,13 +102,13 @@ impl Store {
         Ok(added == 1)
     }
 
-    /// The keys of a person, newest first.
+    /// Returns the API keys of a user, newest first.
     pub async fn list_api_keys(&self, owner: UserId) -> Result<Vec<ApiKey>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, KeyRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(|row| Bearer::from(row).key).collect())
     }
 
-    /// Ends a key of a person's. Says whether there was one.
+    /// Deletes an API key. Returns whether it existed.
     pub async fn delete_api_key(&self, owner: UserId, key: ApiKeyId) -> Result<bool, Error> {
         let gone = write!(self, |c| sqlx::query(DELETE)
             .bind(key.0)
@@ -119,20 +119,20 @@ impl Store {
         Ok(gone == 1)
     }
 
-    /// Ends all keys of a user and returns how many there were.
+    /// Deletes all API keys of a user. Returns how many there were.
     pub async fn delete_api_keys(&self, owner: UserId) -> Result<u64, Error> {
         let ended =
             write!(self, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|done| done.rows_affected()))?;
         Ok(ended)
     }
 
-    /// Whose a key is, which only its bearer can ask. Nobody's, when the account may not be used at present.
+    /// Returns the API key with this hash and its owner, or `None` if it has expired or the owner is banned.
     pub async fn find_api_key(&self, hash: &[u8], now: Timestamp) -> Result<Option<Bearer>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, KeyRow>(FIND).bind(hash).bind(now.0).fetch_optional(c).await)?;
         Ok(row.map(Bearer::from))
     }
 
-    /// Notes that a key was used.
+    /// Records the use of an API key.
     pub async fn touch_api_key(&self, owner: UserId, key: ApiKeyId, now: Timestamp) -> Result<(), Error> {
         write!(self, |c| sqlx::query(TOUCH).bind(key.0).bind(owner.0).bind(now.0).execute(c).await.map(|_| ()))?;
         Ok(())

@@ -1,4 +1,4 @@
-//! Calls that wait for their person's consent. The row is what is decided, once; the run only follows it.
+//! Approvals of tool calls. The row is the authoritative decision, made once; the turn only follows it.
 
 use domain::permission::Decision;
 use domain::text::without_nul;
@@ -30,39 +30,40 @@ const LIST_OPEN: &str =
     WHERE a.user_id = $1 AND a.server_id = $2 AND a.tool = $3 AND a.decision IS NULL AND r.status = 'running'
     ORDER BY a.id";
 
+/// Decides only once, and only while the turn is running.
 const DECIDE: &str = "UPDATE tool_approvals SET decision = $3, arguments = $4, decided_at = $5
     WHERE id = $1 AND user_id = $2 AND decision IS NULL
       AND EXISTS (SELECT 1 FROM runs WHERE runs.id = tool_approvals.run_id AND runs.status = 'running')";
 
-/// A call that a person is, or was, asked about.
+/// A tool call that needs or needed the user's approval.
 #[derive(Debug, Clone)]
 pub struct Approval {
     /// Its id.
     pub id: ApprovalId,
-    /// The run that waits.
+    /// Turn that waits.
     pub run: RunId,
-    /// The call within the run.
+    /// Id of the tool call within the turn.
     pub tool_call: String,
-    /// The connection.
+    /// Connection.
     pub server: ServerId,
-    /// The tool.
+    /// Tool.
     pub tool: String,
-    /// Where the server was when it was asked.
+    /// URL of the server at that time, masked.
     pub url: String,
-    /// What the person is asked about, canonical JSON.
+    /// Definition of the tool that the user is shown, as canonical JSON.
     pub definition: String,
-    /// The server's instructions at that time; empty where it gave none.
+    /// Instructions of the server at that time; empty if it gave none.
     pub instructions: String,
-    /// What was decided, once it was.
+    /// Decision; `None` while it is pending.
     pub decided: Option<Decided>,
 }
 
-/// What a person decided.
+/// A user's decision about a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decided {
-    /// In a word.
+    /// The decision.
     pub decision: Decision,
-    /// The arguments, where the person changed them.
+    /// Arguments edited by the user; `None` if unchanged.
     pub arguments: Option<Map<String, Value>>,
 }
 
@@ -104,7 +105,11 @@ impl TryFrom<ApprovalRow> for Approval {
 }
 
 impl Store {
-    /// Opens a question. `NotFound` when the run has ended.
+    /// Stores a pending approval.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the turn has ended.
     pub async fn insert_approval(&self, owner: UserId, approval: &Approval, now: Timestamp) -> Result<(), Error> {
         let (tool_call, tool) = (without_nul(approval.tool_call.clone()), without_nul(approval.tool.clone()));
         let definition = without_nul(approval.definition.clone());
@@ -126,7 +131,7 @@ impl Store {
         if made == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
-    /// A question in a chat of the person's.
+    /// Returns an approval of a chat.
     pub async fn get_approval(&self, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Option<Approval>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, ApprovalRow>(GET)
             .bind(id.0)
@@ -137,14 +142,14 @@ impl Store {
         row.map(Approval::try_from).transpose()
     }
 
-    /// The questions of a run, in the order in which they were asked.
+    /// Returns the approvals of a turn, in the order in which they were requested.
     pub async fn list_approvals(&self, owner: UserId, run: RunId) -> Result<Vec<Approval>, Error> {
         let rows =
             read!(self, |c| sqlx::query_as::<_, ApprovalRow>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
         Ok(readable("tool_approvals", rows, |row| row.id.to_string()))
     }
 
-    /// The questions about one tool of a connection that nobody has answered, in all chats of the person.
+    /// Returns the pending approvals for a tool of a connection, in all chats of the user.
     pub async fn list_open_approvals(
         &self,
         owner: UserId,
@@ -160,8 +165,8 @@ impl Store {
         rows.into_iter().map(Approval::try_from).collect()
     }
 
-    /// Decides a question, and makes the rule that goes with it, both or neither. `false` when it was decided before,
-    /// or its run has ended: then nothing changes.
+    /// Stores a decision and the permission rule that comes with it, both or neither. Returns `false` and changes
+    /// nothing if there already is a decision or the turn has ended.
     pub async fn decide_approval(
         &self,
         owner: UserId,

@@ -1,4 +1,4 @@
-//! What people attached to messages that are not sent yet.
+//! Attachments of messages that are not sent yet.
 
 use domain::attachment::Attachment;
 use domain::{AttachmentId, Timestamp, UserId};
@@ -6,7 +6,7 @@ use domain::{AttachmentId, Timestamp, UserId};
 use crate::dispatch::{read, transaction};
 use crate::{Error, JsonText, Store};
 
-/// Attachments of one person that wait, at most; the oldest give way.
+/// Maximum number of unsent attachments per user. Beyond it the oldest are deleted.
 const WAITING: i64 = 32;
 
 const INSERT: &str = "INSERT INTO attachments (id, user_id, attachment, created_at) VALUES ($1, $2, $3, $4)";
@@ -19,7 +19,7 @@ const GET: &str = "SELECT attachment FROM attachments WHERE id = $1 AND user_id 
 pub(crate) const DELETE: &str = "DELETE FROM attachments WHERE id = $1 AND user_id = $2";
 
 impl Store {
-    /// Keeps an attachment until its message is sent. A person has a few at a time; older ones go.
+    /// Stores an attachment until its message is sent. Deletes the oldest ones if the user has too many.
     pub async fn insert_attachment(&self, owner: UserId, attachment: &Attachment, now: Timestamp) -> Result<(), Error> {
         transaction!(self, |tx| {
             sqlx::query(INSERT)
@@ -34,7 +34,7 @@ impl Store {
         })
     }
 
-    /// An attachment of a person's that waits.
+    /// Returns an unsent attachment.
     pub async fn get_attachment(&self, owner: UserId, id: AttachmentId) -> Result<Option<Attachment>, Error> {
         let row: Option<(JsonText<Attachment>,)> =
             read!(self, |c| sqlx::query_as(GET).bind(id.0).bind(owner.0).fetch_optional(c).await)?;

@@ -1,5 +1,5 @@
-//! Confirmed links whose sign-in waits for the program that began it (`auth_codes`): it gets a code, and exchanges it with
-//! the verifier that only it knows (RFC 7636). Only hashes of codes are stored.
+//! Authorization codes of the PKCE flow (`auth_codes`, RFC 7636): a client that started a sign-in by email receives a
+//! code, and exchanges it together with the verifier that only it knows. Only hashes of codes are stored.
 
 use domain::{Timestamp, UserId};
 use uuid::Uuid;
@@ -7,17 +7,17 @@ use uuid::Uuid;
 use crate::dispatch::{read, transaction, write};
 use crate::{Error, Store};
 
-/// How a verifier becomes a challenge.
+/// The method by which a PKCE challenge is derived from the verifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChallengeMethod {
-    /// By SHA-256 and base64url.
+    /// SHA-256 and base64url.
     S256,
-    /// Not at all.
+    /// The verifier itself.
     Plain,
 }
 
 impl ChallengeMethod {
-    /// The word in the database and, in any case of letters, of the protocol.
+    /// Returns the word in the database. The protocol uses it in any letter case.
     pub fn word(self) -> &'static str {
         match self {
             Self::S256 => "s256",
@@ -26,12 +26,12 @@ impl ChallengeMethod {
     }
 }
 
-/// What a program showed before its verifier.
+/// A PKCE challenge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
-    /// The challenge.
+    /// Challenge text.
     pub text: String,
-    /// How it was made.
+    /// Method of its derivation.
     pub method: ChallengeMethod,
 }
 
@@ -46,15 +46,15 @@ impl Challenge {
 /// A code that waits to be exchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthCode {
-    /// Of the code.
+    /// Hash of the code.
     pub code_hash: Vec<u8>,
-    /// Who signs in.
+    /// User who signs in.
     pub user: UserId,
-    /// What the person proved: the word of the access token's `amr`.
+    /// Method of the proof of identity, as in the access token's `amr`.
     pub method: String,
-    /// What the verifier must fit.
+    /// Challenge that the verifier must match.
     pub challenge: Challenge,
-    /// From when on it is void.
+    /// Time from which the code is invalid.
     pub expires_at: Timestamp,
 }
 
@@ -81,7 +81,7 @@ const DELETE: &str = "DELETE FROM auth_codes WHERE user_id = $1 AND code_hash = 
 pub(crate) const VOID: &str = "DELETE FROM auth_codes WHERE user_id = $1";
 
 impl Store {
-    /// Stores a code, and forgets everybody's that expired before `old`.
+    /// Stores a code. Deletes the codes of all users that expired before `old`.
     pub async fn insert_auth_code(&self, code: &AuthCode, old: Timestamp) -> Result<(), Error> {
         transaction!(self, |tx| {
             sqlx::query(DELETE_OLD).bind(old.0).execute(&mut *tx).await?;
@@ -98,8 +98,8 @@ impl Store {
         })
     }
 
-    /// The code with this hash. Who exchanges it cannot say who they are; the code says it for them, and the owner is in
-    /// the answer.
+    /// Returns the code with this hash. The request carries no session: the code identifies the user, who is in the
+    /// result.
     pub async fn get_auth_code(&self, code_hash: &[u8]) -> Result<Option<AuthCode>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, CodeRow>(GET).bind(code_hash).fetch_optional(c).await)?;
         row.map(|row| {
@@ -114,7 +114,7 @@ impl Store {
         .transpose()
     }
 
-    /// Uses a code up. Of several callers at the same time one is told `true`.
+    /// Deletes a code in order to use it. Returns `true` to only one of several parallel callers.
     pub async fn delete_auth_code(&self, owner: UserId, code_hash: &[u8]) -> Result<bool, Error> {
         let deleted = write!(self, |c| sqlx::query(DELETE)
             .bind(owner.0)

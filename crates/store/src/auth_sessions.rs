@@ -1,4 +1,4 @@
-//! Sign-ins (`auth_sessions`): one row for each device on which a person is signed in.
+//! Auth sessions (`auth_sessions`): one per device on which a user is signed in.
 
 use domain::{AuthSessionId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
@@ -7,66 +7,66 @@ use uuid::Uuid;
 use crate::dispatch::{read, transaction, write};
 use crate::{Error, JsonText, Store};
 
-/// One proof that the person gave of who they are.
+/// A proof of identity that the user gave during sign-in, an entry of `amr`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthMethod {
-    /// `password`, for instance; the word of the access token's `amr`.
+    /// Method as in the access token's `amr`, such as `password`.
     pub method: String,
-    /// When, in seconds since 1970.
+    /// Time in seconds since 1970.
     pub timestamp: i64,
 }
 
-/// A sign-in on one device.
+/// A sign-in of a user on one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthSession {
-    /// The sign-in.
+    /// Its id.
     pub id: AuthSessionId,
-    /// Whose it is.
+    /// User.
     pub user: UserId,
-    /// How often the refresh token was rotated; the token that carries this number is the good one.
+    /// Number of rotations of the refresh token. Only the token with this number is valid.
     pub refresh_counter: i64,
-    /// When it was last rotated.
+    /// Time of the last rotation.
     pub refreshed_at: Timestamp,
-    /// When the sign-in was first used with the answer of a rotation; before [`Self::refreshed_at`] as long as nobody used
-    /// the answer of the last one.
+    /// Time at which the tokens of a rotation were first used. Before [`Self::refreshed_at`] until those of the last
+    /// rotation are used.
     pub confirmed_at: Timestamp,
-    /// How sure the server is of the person: `aal1`, or `aal2` with a second factor.
+    /// Authenticator assurance level: `aal1`, or `aal2` with a second factor.
     pub aal: String,
-    /// What the person proved, newest first.
+    /// Proofs of identity, newest first.
     pub amr: Vec<AuthMethod>,
-    /// What the browser calls itself.
+    /// User agent of the browser.
     pub user_agent: Option<String>,
-    /// When the person signed in.
+    /// Time of the sign-in.
     pub created_at: Timestamp,
 }
 
-/// A sign-in as its owner sees it: a device.
+/// A session as its owner sees it: a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
-    /// The sign-in.
+    /// Id of the session.
     pub id: AuthSessionId,
-    /// What the browser calls itself.
+    /// User agent of the browser.
     pub user_agent: Option<String>,
-    /// `aal1`, or `aal2` with a second factor.
+    /// Authenticator assurance level: `aal1`, or `aal2` with a second factor.
     pub aal: String,
-    /// When the person signed in.
+    /// Time of the sign-in.
     pub created_at: Timestamp,
-    /// When it was last used, as exactly as [`Store::touch_auth_session`] is called.
+    /// Time of the last use, as precise as the calls of [`Store::touch_auth_session`].
     pub used_at: Timestamp,
 }
 
-/// What every call of a sign-in has to know.
+/// The properties of a session that every request checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
-    /// The person has a verified second factor, and this sign-in was made without it.
+    /// Whether the user has a verified second factor that this session did not use.
     pub lacks_factor: bool,
-    /// The administrator keeps the person out until then.
+    /// Time until which an administrator has banned the user.
     pub banned_until: Option<Timestamp>,
-    /// When it was last used, as far as was written down.
+    /// Last recorded time of use.
     pub used_at: Timestamp,
-    /// When the refresh token was last rotated.
+    /// Time of the last rotation of the refresh token.
     pub refreshed_at: Timestamp,
-    /// Whether the answer of the last rotation was used: [`Store::confirm_auth_session`].
+    /// Whether the tokens of the last rotation were used, see [`Store::confirm_auth_session`].
     pub is_confirmed: bool,
 }
 
@@ -135,7 +135,7 @@ pub(crate) const DELETE_ALL: &str = "DELETE FROM auth_sessions WHERE user_id = $
 pub(crate) const DELETE_OTHERS: &str = "DELETE FROM auth_sessions WHERE user_id = $1 AND id <> $2";
 
 impl Store {
-    /// Opens a sign-in and notes its time with the person.
+    /// Stores a new session and the time of the sign-in with the user.
     pub async fn insert_auth_session(&self, session: &AuthSession) -> Result<(), Error> {
         let amr = JsonText(&session.amr);
         transaction!(self, |tx| {
@@ -155,13 +155,13 @@ impl Store {
         })
     }
 
-    /// A sign-in by its id alone: for a refresh token, which is what says whose it is.
+    /// Returns a session by its id alone, for a refresh token, which identifies its user by itself.
     pub async fn get_auth_session(&self, session: AuthSessionId) -> Result<Option<AuthSession>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, SessionRow>(GET).bind(session.0).fetch_optional(c).await)?;
         Ok(row.map(AuthSession::from))
     }
 
-    /// How a person's sign-in stands; `None` when it has ended.
+    /// Returns the properties that every request checks, or `None` if the session has ended.
     pub async fn get_standing(&self, owner: UserId, session: AuthSessionId) -> Result<Option<Standing>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, (bool, Option<i64>, i64, i64, i64, i64)>(STANDING)
             .bind(session.0)
@@ -171,13 +171,14 @@ impl Store {
         Ok(row.map(|(lacks_factor, banned_until, created_at, refreshed_at, used_at, confirmed_at)| Standing {
             lacks_factor,
             banned_until: banned_until.map(Timestamp),
+            // The three times are written independently of each other; the latest one is the last use.
             used_at: Timestamp(created_at.max(refreshed_at).max(used_at)),
             refreshed_at: Timestamp(refreshed_at),
             is_confirmed: confirmed_at >= refreshed_at,
         }))
     }
 
-    /// A person's sign-ins, last used first.
+    /// Returns the sessions of a user as devices, most recently used first.
     pub async fn list_devices(&self, owner: UserId) -> Result<Vec<Device>, Error> {
         type Row = (Uuid, Option<String>, String, i64, i64, i64);
         let rows = read!(self, |c| sqlx::query_as::<_, Row>(LIST).bind(owner.0).fetch_all(c).await)?;
@@ -195,14 +196,14 @@ impl Store {
         Ok(devices)
     }
 
-    /// Notes that a sign-in was used.
+    /// Records the use of a session.
     pub async fn touch_auth_session(&self, owner: UserId, session: AuthSessionId, now: Timestamp) -> Result<(), Error> {
         write!(self, |c| sqlx::query(TOUCH).bind(session.0).bind(owner.0).bind(now.0).execute(c).await.map(|_| ()))?;
         Ok(())
     }
 
-    /// Rotates the refresh token if it is still the one that carries `counter`. Of several callers at the same time one
-    /// is told `true`.
+    /// Rotates the refresh token if its number still is `counter`. Returns `true` to only one of several parallel
+    /// callers.
     pub async fn advance_auth_session(
         &self,
         owner: UserId,
@@ -221,7 +222,7 @@ impl Store {
         Ok(advanced == 1)
     }
 
-    /// Records that the answer of the last rotation arrived: its access token was used.
+    /// Records that the client received the tokens of the last rotation, because it used the access token.
     pub async fn confirm_auth_session(
         &self,
         owner: UserId,
@@ -232,7 +233,7 @@ impl Store {
         Ok(())
     }
 
-    /// Records that the user of a sign-in has just given another proof of identity, `method`. Returns whether the sign-in
+    /// Records that the user of a session has given another proof of identity, `method`. Returns whether the session
     /// exists.
     pub async fn record_proof(
         &self,
@@ -245,6 +246,7 @@ impl Store {
             let row: Option<(JsonText<Vec<AuthMethod>>,)> =
                 sqlx::query_as(GET_AMR).bind(session.0).bind(owner.0).fetch_optional(&mut *tx).await?;
             let Some((mut amr,)) = row else { return Ok(false) };
+            // Each method is listed once, with its latest time.
             amr.0.retain(|proof| proof.method != method);
             amr.0.insert(0, AuthMethod { method: method.to_owned(), timestamp: now.as_seconds() });
             sqlx::query(SET_AMR).bind(session.0).bind(owner.0).bind(&amr).execute(&mut *tx).await?;
@@ -252,7 +254,7 @@ impl Store {
         })
     }
 
-    /// Ends one sign-in of a person. Answers whether it was open.
+    /// Ends a session. Returns whether it existed.
     pub async fn delete_auth_session(&self, owner: UserId, session: AuthSessionId) -> Result<bool, Error> {
         let deleted = write!(self, |c| sqlx::query(DELETE)
             .bind(owner.0)
@@ -263,13 +265,13 @@ impl Store {
         Ok(deleted == 1)
     }
 
-    /// Ends every sign-in of a person.
+    /// Ends all sessions of a user.
     pub async fn delete_auth_sessions(&self, owner: UserId) -> Result<(), Error> {
         write!(self, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|_| ()))?;
         Ok(())
     }
 
-    /// Ends every sign-in of a person but one.
+    /// Ends all sessions of a user except `keep`.
     pub async fn delete_other_auth_sessions(&self, owner: UserId, keep: AuthSessionId) -> Result<(), Error> {
         write!(self, |c| sqlx::query(DELETE_OTHERS).bind(owner.0).bind(keep.0).execute(c).await.map(|_| ()))?;
         Ok(())

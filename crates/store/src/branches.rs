@@ -1,7 +1,8 @@
-//! The branches of a chat. Its messages are a tree; one path of it, from the beginning to a leaf, is the present branch.
+//! Branches of a chat. The messages form a tree; one path from its root to a leaf is the active branch.
 //!
-//! What is on the present branch is a list in order of time, and stands after the message before it; that list is all that
-//! clients of the data API see. Every other message is put aside, and names the message that it stands after.
+//! The messages of the active branch are ordered by time, and each implicitly follows the one before it. Clients of the
+//! data API see only these. All other messages are inactive: they have `aside_at` set and name their predecessor in
+//! `parent_id`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -33,16 +34,16 @@ const LIST_ASIDE: &str =
     FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id
     WHERE m.session_id = $1 AND s.user_id = $2 AND m.aside_at IS NOT NULL ORDER BY m.created_at, m.id";
 
-/// Where in its chat a turn begins.
+/// The position at which a turn begins in its chat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Place {
-    /// After everything.
+    /// After the last message.
     #[default]
     End,
-    /// In the place of a message, which is put aside with everything after it: of a person's words, which are others now,
-    /// or of an answer, which is wanted anew.
+    /// In place of a message, which becomes inactive together with all later ones. A user message is replaced by an
+    /// edited one, an assistant message by a new response.
     Instead(MessageId),
-    /// After the last answer, which broke off and is to be gone on with.
+    /// After the last assistant message, which was interrupted, to continue it.
     GoesOn(MessageId),
 }
 
@@ -70,14 +71,14 @@ impl Node {
     }
 }
 
-/// What leaves the present branch, each with what it stood after, and what comes back to it.
+/// The changes of the active branch: messages that leave it, each with its predecessor, and messages that return to it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Moves {
     pub(crate) leave: Vec<(Uuid, Option<Uuid>)>,
     pub(crate) come: Vec<Uuid>,
 }
 
-/// Makes the moves in a transaction.
+/// Applies [`Moves`] within a transaction.
 macro_rules! make {
     ($tx:ident, $moves:expr, $chat:expr, $owner:expr, $now:expr) => {
         let moves: $crate::branches::Moves = $moves;
@@ -97,15 +98,18 @@ macro_rules! make {
 }
 pub(crate) use make;
 
-/// What a turn that begins at a place puts aside; `None` when it cannot begin there.
+/// Returns the changes of the active branch for a turn that begins at `place`, or `None` if it cannot begin there.
+/// `has_words` is set if the turn brings a new user message.
 pub(crate) fn begin(nodes: &[Node], place: Place, has_words: bool) -> Option<Moves> {
     let present: Vec<&Node> = nodes.iter().filter(|node| node.is_present()).collect();
     let is_user = |node: &Node| node.role == Role::User.as_str();
     let at = present.iter().position(|node| place.message().is_some_and(|id| node.id == id.0));
     let from = match (place, at) {
+        // A user message can only be replaced by a new user message, and a response only without one.
         (Place::End, _) => present.len(),
         (Place::Instead(_), Some(at)) if is_user(present[at]) == has_words => {
-            // An answer that was gone on with is several messages, all of which answer the same words.
+            // A continued response consists of several messages that follow the same user message. All of them are
+            // replaced.
             if has_words { at } else { present[..at].iter().rposition(|node| is_user(node))? + 1 }
         }
         (Place::GoesOn(_), Some(at)) if at + 1 == present.len() && !is_user(present[at]) && !has_words => present.len(),
@@ -114,6 +118,7 @@ pub(crate) fn begin(nodes: &[Node], place: Place, has_words: bool) -> Option<Mov
     Some(Moves { leave: leaving(&present, |index, _| index >= from), come: Vec::new() })
 }
 
+// A leaving message records its predecessor, because its position is no longer implied by the order.
 fn leaving(present: &[&Node], leaves: impl Fn(usize, &Node) -> bool) -> Vec<(Uuid, Option<Uuid>)> {
     let mut parent = None;
     let mut leave = Vec::new();
@@ -126,7 +131,7 @@ fn leaving(present: &[&Node], leaves: impl Fn(usize, &Node) -> bool) -> Vec<(Uui
     leave
 }
 
-/// The tree, whose present branch knows its order alone.
+/// The tree of messages. In the active branch only the order defines the predecessors.
 struct Tree<'a> {
     nodes: &'a [Node],
     parents: HashMap<Uuid, Option<Uuid>>,
@@ -139,7 +144,7 @@ impl<'a> Tree<'a> {
         let mut tree = Self { nodes, parents: HashMap::new(), children: HashMap::new() };
         let mut before = None;
         for node in nodes {
-            // A client may have deleted what it stood after: then it begins the chat.
+            // A client may have deleted the predecessor through the data API. The message then begins the chat.
             let parent =
                 if node.is_present() { before } else { node.parent_id.filter(|parent| known.contains(parent)) };
             if node.is_present() {
@@ -151,10 +156,11 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    /// The path through a message: up to the beginning, and down to the leaf that was seen last.
+    /// Returns the path through a message: up to the root, and down to the leaf that was active last.
     fn path(&self, through: Uuid) -> HashSet<Uuid> {
         let mut path = HashSet::new();
         let mut at = Some(through);
+        // `insert` also ends the loop if stored predecessors form a circle.
         while let Some(id) = at.filter(|id| path.insert(*id)) {
             at = self.parents.get(&id).copied().flatten();
         }
@@ -170,7 +176,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// What has to move so that a message is on the present branch; `None` when there is no such message.
+/// Returns the changes that bring a message into the active branch, or `None` if there is no such message.
 fn switch(nodes: &[Node], to: MessageId) -> Option<Moves> {
     let target = nodes.iter().find(|node| node.id == to.0)?;
     if target.is_present() {
@@ -182,12 +188,12 @@ fn switch(nodes: &[Node], to: MessageId) -> Option<Moves> {
     Some(Moves { leave: leaving(&present, |_, node| !path.contains(&node.id)), come: come.collect() })
 }
 
-/// A message of the present branch that others could stand in the place of.
+/// A message of the active branch that has alternatives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fork {
-    /// The one that stands there.
+    /// The active message.
     pub message: MessageId,
-    /// All of them, the oldest first.
+    /// All alternatives including the active one, oldest first.
     pub branches: Vec<MessageId>,
 }
 
@@ -202,37 +208,40 @@ fn forks(nodes: &[Node]) -> Vec<Fork> {
     present.filter_map(fork).collect()
 }
 
-/// A message of another branch, with what the data API tells of one. The lists are JSON.
+/// A message of an inactive branch, with the columns that the data API serves. JSON columns are unparsed.
 #[derive(Debug, Clone, sqlx::FromRow)]
 pub struct AsideMessage {
-    /// Its id.
+    /// Id of the message.
     pub id: Uuid,
-    /// Its chat.
+    /// Id of the chat.
     pub session_id: Uuid,
-    /// `user` or `assistant`.
+    /// Role: `user` or `assistant`.
     pub role: String,
-    /// The text.
+    /// Text.
     pub content: String,
-    /// The calls of tools.
+    /// Tool calls, a JSON list.
     pub tool_calls: String,
-    /// What it is made of.
+    /// Parts, a JSON list.
     pub parts: Option<String>,
-    /// How it ended.
+    /// State of the response, see [`MessageStatus`](domain::message::MessageStatus).
     pub status: Option<String>,
-    /// What went wrong.
+    /// Error message for the user.
     pub error: Option<String>,
-    /// `provider/name`.
+    /// Model, as `provider/name`.
     pub model: Option<String>,
-    /// When it was said, in microseconds since 1970.
+    /// Time of creation, in microseconds since 1970.
     pub created_at: i64,
-    /// What it stands after; none: it begins the chat.
+    /// Preceding message; `None` if it begins the chat.
     pub parent_id: Option<Uuid>,
 }
 
 impl Store {
-    /// Makes the branch through a message the present one. Says whether anything moved.
+    /// Makes the branch through a message the active one. Returns whether anything changed.
     ///
-    /// Errors: `NotFound` when the person's chat has no such message, `Conflict` while an answer is being written in it.
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the owner's chat has no such message, [`Error::Conflict`] while a turn is running in the
+    /// chat.
     pub async fn switch_branch(
         &self,
         owner: UserId,
@@ -255,8 +264,9 @@ impl Store {
         })
     }
 
-    /// Where the present branch of a person's chat has others beside it, in order.
+    /// Returns the messages of the active branch that have alternatives, in order.
     pub async fn list_forks(&self, owner: UserId, chat: ChatId) -> Result<Vec<Fork>, Error> {
+        // Most chats have no branches. They are served without loading the tree.
         let aside =
             read!(self, |c| sqlx::query_scalar::<_, i64>(IS_BRANCHED).bind(chat.0).bind(owner.0).fetch_one(c).await)?;
         if aside == 0 {
@@ -266,7 +276,7 @@ impl Store {
         Ok(forks(&nodes))
     }
 
-    /// What is on the other branches of a person's chat, the oldest first.
+    /// Returns the messages of the inactive branches of a chat, oldest first.
     pub async fn list_aside(&self, owner: UserId, chat: ChatId) -> Result<Vec<AsideMessage>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, AsideMessage>(LIST_ASIDE)
             .bind(chat.0)

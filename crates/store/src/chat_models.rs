@@ -1,4 +1,4 @@
-//! Which models a person chose: for a chat (`chat_marks`), and to have at hand (`model_favourites`).
+//! Models that users selected for a chat (`chat_marks`), and their favorite models (`model_favourites`).
 
 use domain::{ChatId, Timestamp, UserId};
 
@@ -22,14 +22,18 @@ const ADD: &str = "INSERT INTO model_favourites (user_id, model, created_at)
 const REMOVE: &str = "DELETE FROM model_favourites WHERE user_id = $1 AND model = $2";
 
 impl Store {
-    /// The model of a person's chat, `provider/name`; `None` where they chose none.
+    /// Returns the selected model of a chat as `provider/name`, or `None` if none is selected.
     pub async fn get_chat_model(&self, owner: UserId, chat: ChatId) -> Result<Option<String>, Error> {
         let row: Option<Option<String>> =
             read!(self, |c| sqlx::query_scalar(GET).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
         Ok(row.flatten())
     }
 
-    /// Chooses the model of a person's chat, or takes the choice back. `NotFound` when the chat is not theirs.
+    /// Selects the model of a chat, or clears the selection.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the chat does not belong to the owner.
     pub async fn set_chat_model(&self, owner: UserId, chat: ChatId, model: Option<&str>) -> Result<(), Error> {
         let set = write!(self, |c| sqlx::query(SET)
             .bind(owner.0)
@@ -41,12 +45,12 @@ impl Store {
         if set == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
-    /// The models that a person wants at hand, in the order in which they were chosen.
+    /// Returns the favorite models of a user, in the order in which they were added.
     pub async fn list_favourite_models(&self, owner: UserId) -> Result<Vec<String>, Error> {
         Ok(read!(self, |c| sqlx::query_scalar(FAVOURITES).bind(owner.0).fetch_all(c).await)?)
     }
 
-    /// Puts a model among those that a person wants at hand, unless they have `most` already. Safe to repeat.
+    /// Adds a favorite model, unless the user already has `most`. Idempotent.
     pub async fn add_favourite_model(
         &self,
         owner: UserId,
@@ -65,7 +69,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes a model from those that a person wants at hand. Safe to repeat.
+    /// Removes a favorite model. Idempotent.
     pub async fn remove_favourite_model(&self, owner: UserId, model: &str) -> Result<(), Error> {
         write!(self, |c| sqlx::query(REMOVE).bind(owner.0).bind(model).execute(c).await.map(|_| ()))?;
         Ok(())

@@ -1,4 +1,4 @@
-//! Chats (`ai_chat_sessions`) and what was said in them (`ai_chat_messages`).
+//! Chats (`ai_chat_sessions`) and their messages (`ai_chat_messages`).
 
 use domain::message::{MessageStatus, Part, Role, text_of, tool_calls_of};
 use domain::text::without_nul;
@@ -11,19 +11,19 @@ use crate::runs::Chunk;
 use crate::usage::{self, Cost};
 use crate::{Error, JsonText, Store, files};
 
-/// The title of a chat before its first message (specification 3).
+/// Title of a chat before its first message (specification 3).
 pub const UNTITLED: &str = "New Chat";
 
-/// A chat of a person.
+/// A chat of a user.
 #[derive(Debug, Clone, sqlx::FromRow)]
 pub struct Chat {
     id: Uuid,
-    /// What it is called.
+    /// Title.
     pub title: String,
 }
 
 impl Chat {
-    /// Its id.
+    /// Returns the id of the chat.
     pub fn id(&self) -> ChatId {
         ChatId(self.id)
     }
@@ -31,20 +31,21 @@ impl Chat {
 
 const GET: &str = "SELECT id, title FROM ai_chat_sessions WHERE id = $1 AND user_id = $2";
 
-/// Turns of one chat begin and end one after the other, on whatever nodes: who comes later sees what the other has written.
-/// So this, which holds the chat until its transaction ends, comes first in it, or [`LOCK`] does.
+/// Locks the chat until the end of the transaction. Turns of one chat begin and end one after the other, on any node,
+/// and the later one sees the changes of the earlier one. Therefore this statement, or [`LOCK`], comes first in their
+/// transactions.
 const TOUCH: &str = "UPDATE ai_chat_sessions SET updated_at = $3 WHERE id = $1 AND user_id = $2";
 
-/// The same, and says whether the chat got its name: its first message gives it.
+/// Locks the chat like [`TOUCH`], sets its title if it has no messages yet, and returns whether it did.
 const TOUCH_AND_NAME: &str = "UPDATE ai_chat_sessions SET updated_at = $3, title = CASE
       WHEN EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1) THEN title ELSE $4 END
     WHERE id = $1 AND user_id = $2
     RETURNING NOT EXISTS (SELECT 1 FROM ai_chat_messages WHERE session_id = $1)";
 
-/// For what has to look before it [touches](TOUCH), on PostgreSQL; SQLite has one writer.
+/// Locks the chat for a transaction that has to read before [`TOUCH`]. PostgreSQL only: SQLite has a single writer.
 const LOCK: &str = "SELECT id FROM ai_chat_sessions WHERE id = $1 AND user_id = $2 FOR UPDATE";
 
-/// A message stands after all that are there, though the clock of another node may be ahead, or its transaction may have been
+/// Inserts a user message after all existing ones, even if the clock of another node is ahead or its transaction was
 /// faster.
 const INSERT_USER_MESSAGE: &str =
     "INSERT INTO ai_chat_messages (id, session_id, role, content, tool_calls, parts, created_at)
@@ -52,7 +53,7 @@ const INSERT_USER_MESSAGE: &str =
       WHERE m.session_id = $2 AND m.created_at >= $4 ORDER BY m.created_at DESC LIMIT 1), $4)
     FROM ai_chat_sessions s WHERE s.id = $2 AND s.user_id = $5";
 
-/// The same for an answer.
+/// Inserts an assistant message, with the same rule for its time.
 const INSERT_ANSWER: &str = "INSERT INTO ai_chat_messages
       (id, session_id, role, content, tool_calls, parts, status, error, model, created_at)
     SELECT $1, s.id, 'assistant', $3, $4, $5, $6, $7, $8, COALESCE((SELECT m.created_at + 1 FROM ai_chat_messages m
@@ -68,18 +69,18 @@ const HAS_MESSAGE: &str =
     "SELECT EXISTS (SELECT 1 FROM ai_chat_messages m JOIN ai_chat_sessions s ON s.id = m.session_id
     WHERE m.id = $1 AND m.session_id = $2 AND s.user_id = $3)";
 
-/// A message as the turn engine reads it back.
+/// A message as it is read for a turn.
 #[derive(Debug, Clone)]
 pub struct StoredMessage {
     /// Its id.
     pub id: MessageId,
-    /// Who said it.
+    /// Its author.
     pub role: Role,
-    /// The text.
+    /// Text.
     pub content: String,
-    /// The parts of an answer; of a person's message, what goes with the words.
+    /// Parts of an assistant message, or the attachments and files of a user message.
     pub parts: Vec<Part>,
-    /// When it was said.
+    /// Time of creation.
     pub created_at: Timestamp,
 }
 
@@ -104,31 +105,31 @@ impl From<MessageRow> for StoredMessage {
     }
 }
 
-/// An answer that is complete, or as complete as it will get.
+/// The assistant message of a turn that has ended, complete or not.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// The message's id, known since the run began.
+    /// Id of the message, known since the start of the turn.
     pub id: MessageId,
-    /// Its parts, in order. The text and the list of tool calls are taken from them.
+    /// Parts, in order. Text and tool calls are derived from them.
     pub parts: Vec<Part>,
-    /// How it ended.
+    /// State in which the response ended.
     pub status: MessageStatus,
-    /// What went wrong, for people.
+    /// Error message for the user.
     pub error: Option<String>,
-    /// `provider/name`.
+    /// Model, as `provider/name`.
     pub model: String,
-    /// What calls of models for it cost, as far as that is not written yet.
+    /// Costs of model calls of this turn that are not recorded yet.
     pub costs: Vec<Cost>,
 }
 
 impl Store {
-    /// A person's chat.
+    /// Returns a chat.
     pub async fn get_chat(&self, owner: UserId, chat: ChatId) -> Result<Option<Chat>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, Chat>(GET).bind(chat.0).bind(owner.0).fetch_optional(c).await)?;
         Ok(row)
     }
 
-    /// The newest `limit` messages of the present branch of a person's chat, oldest first.
+    /// Returns the newest `limit` messages of the active branch of a chat, oldest first.
     pub async fn list_messages(&self, owner: UserId, chat: ChatId, limit: i64) -> Result<Vec<StoredMessage>, Error> {
         let mut rows = read!(self, |c| sqlx::query_as::<_, MessageRow>(LIST_MESSAGES)
             .bind(chat.0)
@@ -140,7 +141,7 @@ impl Store {
         Ok(rows.into_iter().map(StoredMessage::from).collect())
     }
 
-    /// Returns whether a message is stored in a chat of this owner, on whichever branch.
+    /// Returns whether a chat of the owner contains a message, on any branch.
     pub async fn has_message(&self, owner: UserId, chat: ChatId, message: MessageId) -> Result<bool, Error> {
         let found = read!(self, |c| sqlx::query_scalar::<_, bool>(HAS_MESSAGE)
             .bind(message.0)
@@ -151,17 +152,23 @@ impl Store {
         Ok(found)
     }
 
-    /// Stores the person's message and opens the run that will answer it, both or neither. The first message of a chat
-    /// names it: `title` is that name. Returns whether it did; `None` when the turn cannot begin at the place that it
-    /// names: there is no such message, or it is not what the turn takes it for, or it waits no more, or with other words.
+    /// Stores the user message and opens its turn, both or neither. The first message of a chat sets its title to
+    /// `title`.
     ///
-    /// Errors: `NotFound` when the chat is not the owner's, `Conflict` when a run of the chat is still going on.
+    /// Returns whether the title was set, or `None` if the turn cannot begin at [`NewTurn::place`]: there is no such
+    /// message, its role does not fit, or the queued message is gone or was edited.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the chat does not belong to the owner, [`Error::Conflict`] if a turn of the chat is still
+    /// running.
     pub async fn insert_turn(&self, turn: &NewTurn, title: &str) -> Result<Option<bool>, Error> {
         let content = turn.content.clone().map(without_nul);
         let title = without_nul(title.to_owned());
         let tools = JsonText(&turn.tools);
         let mut parts = (!turn.parts.is_empty()).then(|| JsonText(turn.parts.clone()));
         transaction!(self, |tx| {
+            // Both cases read before they write. Without the lock, another node could change what was read.
             if self.is_shared() && (turn.queued.is_some() || turn.place.message().is_some()) {
                 sqlx::query(LOCK).bind(turn.chat.0).bind(turn.owner.0).execute(&mut *tx).await?;
             }
@@ -176,7 +183,7 @@ impl Store {
                 let nodes = nodes.fetch_all(&mut *tx).await?;
                 let Some(moves) = branches::begin(&nodes, turn.place, content.is_some()) else { return Ok(None) };
                 branches::make!(tx, moves, turn.chat, turn.owner, turn.now);
-                // What went with the words goes with the new ones.
+                // An edited message without attachments of its own keeps those of the message it replaces.
                 if content.is_some() && parts.is_none() {
                     let older = sqlx::query_as::<_, (Option<JsonText<Vec<Part>>>,)>(branches::PARTS);
                     (parts,) = older.bind(at.0).bind(turn.owner.0).fetch_one(&mut *tx).await?;
@@ -203,6 +210,7 @@ impl Store {
                 let named = parts.as_ref().map(|parts| files::named_in(&parts.0)).unwrap_or_default();
                 files::hold_files!(tx, turn.owner, turn.chat, turn.user_message.0, &named);
             }
+            // A sent attachment is stored in the message's parts; its draft is deleted.
             for part in &turn.parts {
                 let Part::Attachment { attachment } = part else { continue };
                 sqlx::query(crate::attachments::DELETE)
@@ -211,6 +219,7 @@ impl Store {
                     .execute(&mut *tx)
                     .await?;
             }
+            // A unique index on running turns rejects a second one for the same chat, which becomes `Error::Conflict`.
             sqlx::query(crate::runs::INSERT)
                 .bind(turn.run.0)
                 .bind(turn.chat.0)
@@ -226,9 +235,10 @@ impl Store {
         })
     }
 
-    /// Folds a run into its answer: the message is written, with what it cost, the run is closed, its chunks go. Where other nodes may follow
-    /// them they stay a while, with `last` behind them, the end of the log. `false` when there is nothing to fold: the run
-    /// has ended, or another node has taken it over.
+    /// Ends a turn: stores the assistant message and the costs, closes the turn and deletes its journal.
+    ///
+    /// Where other nodes may follow the turn, the journal remains for a while, and `last` is appended as its end.
+    /// Returns `false` if there is nothing to end: the turn has ended already, or another node has taken it over.
     pub async fn finish_turn(
         &self,
         owner: UserId,
@@ -242,7 +252,9 @@ impl Store {
         let tool_calls = JsonText(tool_calls_of(&answer.parts));
         let parts = JsonText(&answer.parts);
         let written = transaction!(self, |tx| {
+            // First, so that turns of the chat end one after the other, see `TOUCH`.
             sqlx::query(TOUCH).bind(chat.0).bind(owner.0).bind(now.0).execute(&mut *tx).await?;
+            // The end of the log must be written before the turn is closed, because the insert requires a running turn.
             if let Some(chunk) = last.filter(|_| self.is_shared()) {
                 sqlx::query(crate::runs::INSERT_CHUNK)
                     .bind(chunk.run.0)
@@ -280,15 +292,18 @@ impl Store {
             for cost in &answer.costs {
                 usage::insert_cost!(&mut *tx, owner, cost, now)?;
             }
+            // No other node can follow the turn, so that its journal is not needed any more.
             if !self.is_shared() {
                 sqlx::query(crate::runs::DELETE_CHUNKS).bind(run.0).execute(&mut *tx).await?;
             }
+            // Only turns with tool calls can have tasks and elicitations; most turns save two statements.
             if answer.parts.iter().any(|part| matches!(part, Part::ToolCall { .. })) {
                 sqlx::query(crate::tool_tasks::DELETE_ALL).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
                 sqlx::query(crate::elicitations::FORGET).bind(run.0).bind(owner.0).execute(&mut *tx).await?;
             }
             Ok(())
         });
+        // Outside the transaction: PostgreSQL serializes commits that notify.
         self.tell_of_runs([run]);
         match written {
             Err(Error::NotFound) => Ok(false),
@@ -297,31 +312,31 @@ impl Store {
     }
 }
 
-/// What begins with a person's message.
+/// The input of [`Store::insert_turn`].
 #[derive(Debug, Clone)]
 pub struct NewTurn {
-    /// Whose chat it is.
+    /// Owner of the chat.
     pub owner: UserId,
-    /// The chat.
+    /// Chat.
     pub chat: ChatId,
-    /// The run to be opened.
+    /// Id of the new turn.
     pub run: domain::RunId,
-    /// The id of the person's message.
+    /// Id of the user message.
     pub user_message: MessageId,
-    /// The id of the answer to be.
+    /// Id of the assistant message that the turn will write.
     pub answer: MessageId,
-    /// The person's words; none when an answer is wanted anew, or goes on.
+    /// Text of the user message; `None` if a response is regenerated or continued.
     pub content: Option<String>,
-    /// Where in the chat it begins.
+    /// Position in the chat at which the turn begins.
     pub place: Place,
-    /// The place in the queue in which the words have waited.
+    /// Queued message that is sent by this turn.
     pub queued: Option<QueuedId>,
-    /// What goes with them.
+    /// Attachments and files of the user message.
     pub parts: Vec<Part>,
-    /// `provider/name`.
+    /// Model, as `provider/name`.
     pub model: String,
-    /// The tools that the run may use: a JSON list of `{name, serverName}`.
+    /// Tools that the turn may use: a JSON list of `{name, serverName}`.
     pub tools: serde_json::Value,
-    /// Now.
+    /// Current time.
     pub now: Timestamp,
 }

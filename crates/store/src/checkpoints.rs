@@ -1,7 +1,7 @@
-//! Moving what was written from SQLite's log into its file, beside the one who writes.
+//! Checkpoints: moves data from SQLite's write-ahead log into the database file, concurrently with the writer.
 //!
-//! SQLite does so by itself after some commit or other, which then takes many times as long as others, as two of its steps wait for the disk.
-//! Here that is done by a connection of its own, shortly after something was written. Meanwhile others go on writing.
+//! By default SQLite does that within some commit, which then takes many times as long as others, because two of its
+//! steps wait for the disk. Here a separate connection does it shortly after a commit, while transactions continue.
 
 use std::time::Duration;
 
@@ -11,22 +11,22 @@ use crate::connections::Connections;
 use crate::dispatch::lent;
 use crate::writer::Writer;
 
-/// From a commit to the next time. A machine that loses its power loses what was committed within about this time.
+/// Delay from a commit to the checkpoint. After a power failure, commits of about this period are lost.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Pages of the log at which a commit does it by itself all the same, in SQLite's terms (4 KiB each): the log begins anew only when all of it was
-/// moved, and while many write it grows meanwhile.
+/// Size of the log, in pages of 4 KiB, at which a commit writes a checkpoint after all. The log restarts from its
+/// beginning only once all of it has been moved, so that it keeps growing under constant writes.
 pub(crate) const LATEST: &str = "4000";
 
-/// As much as there is without holding up anybody.
+/// Moves as much as possible without blocking readers or the writer.
 const CHECKPOINT: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
-/// Moves what is written, for ever.
+/// Writes checkpoints after commits, until cancelled.
 pub(crate) async fn keep(connections: &Connections<Sqlite>, writer: &Writer) {
     loop {
         writer.committed().await;
         tokio::time::sleep(PAUSE).await;
-        // Where it fails, commits do it, and say what is wrong.
+        // If it fails, later commits write the checkpoint and report the error.
         drop(lent!(connections, |c| c.execute(sqlx::raw_sql(CHECKPOINT)).await).await);
     }
 }

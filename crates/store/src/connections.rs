@@ -1,7 +1,7 @@
-//! Connections at hand, over a pool that opens, tests and closes them.
+//! Idle connections in front of a pool that opens, tests and closes them.
 //!
-//! The pool asks every connection whether it is still there, when it is given back and on PostgreSQL when it is taken, too: two round
-//! trips beside the one that most statements take. What has just done its work does it again without being asked.
+//! The pool tests every connection when it is returned, and on PostgreSQL also when it is acquired: two round trips in
+//! addition to the single one that most statements need. Here, recently used connections skip both checks.
 
 use std::fmt;
 use std::mem;
@@ -15,16 +15,16 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
-/// How long after its work a connection is taken for alive without being asked.
+/// Maximum idle time after which a connection is used without a check.
 const FRESH: Duration = Duration::from_secs(1);
-/// How long it may take to say so.
+/// Maximum time for a connection to answer a check.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// For how long one that nobody needs stays at hand. Then the pool has it, and closes it in its own time.
+/// Idle time after which a connection returns to the pool, which closes it by its own rules.
 const UNUSED: Duration = Duration::from_mins(1);
-/// For how long one stays out of the pool's sight, which closes those that have become old.
+/// Maximum age of a connection outside the pool. The pool, which closes old connections, does not see it before.
 const OUT: Duration = Duration::from_mins(10);
 
-/// What statements run on. Cheap to clone; all clones share the same connections.
+/// The connections of a database. Cloning is cheap: all clones share the same connections.
 pub(crate) struct Connections<DB: Database> {
     shared: Arc<Shared<DB>>,
 }
@@ -32,9 +32,9 @@ pub(crate) struct Connections<DB: Database> {
 struct Shared<DB: Database> {
     pool: Pool<DB>,
     places: Arc<Semaphore>,
-    /// How long somebody waits for a place.
+    /// Maximum wait for a permit.
     longest_wait: Duration,
-    /// The one used last is the last.
+    /// Idle connections. The most recently used one is last.
     at_hand: Mutex<Vec<AtHand<DB>>>,
 }
 
@@ -43,7 +43,7 @@ struct AtHand<DB: Database> {
     used: Instant,
 }
 
-/// A connection of the pool, which never gets it back in the middle of a transaction.
+/// A connection of the pool. It is closed instead of returned while a transaction is open.
 struct Guarded<DB: Database> {
     connection: PoolConnection<DB>,
     taken: Instant,
@@ -71,7 +71,7 @@ impl<DB: Database> fmt::Debug for Connections<DB> {
 }
 
 impl<DB: Database> Connections<DB> {
-    /// Over a pool, so many of whose connections others take.
+    /// Wraps a pool. `for_others` connections of it are acquired directly through [`Self::pool`].
     pub(crate) fn over(pool: Pool<DB>, for_others: u32) -> Self {
         let places = pool.options().get_max_connections().saturating_sub(for_others).max(1);
         let places = Arc::new(Semaphore::new(places as usize));
@@ -79,14 +79,17 @@ impl<DB: Database> Connections<DB> {
         Self { shared: Arc::new(Shared { pool, places, longest_wait, at_hand: Mutex::default() }) }
     }
 
-    /// What opens them. Whoever takes one from it has to be among the `others` of [`Self::over`].
+    /// Returns the pool. Connections acquired from it must be included in `for_others` of [`Self::over`].
     pub(crate) fn pool(&self) -> &Pool<DB> {
         &self.shared.pool
     }
 
-    /// Waits for one. It fails as the pool does: with `PoolTimedOut`, `PoolClosed`, or what opening one came to.
+    /// Acquires a connection, waiting if all are in use.
+    ///
+    /// Fails as the pool does: with `PoolTimedOut`, `PoolClosed`, or the error of opening a connection.
     pub(crate) async fn lend(&self) -> Result<Lent<DB>, sqlx::Error> {
         let shared = &self.shared;
+        // A permit per connection limits the wait here, so that the pool itself never has to wait.
         let place = timeout(shared.longest_wait, Arc::clone(&shared.places).acquire_owned()).await;
         let place = place.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
         let at_hand = shared.at_hand().pop();
@@ -95,7 +98,8 @@ impl<DB: Database> Connections<DB> {
             Some(AtHand { mut connection, .. }) => {
                 let answers = matches!(timeout(PATIENCE, connection.connection.ping()).await, Ok(Ok(())));
                 if !answers {
-                    // The others have not been used for longer. The pool looks at each of them.
+                    // The other idle connections were unused for even longer. They return to the pool, which tests each
+                    // of them.
                     shared.at_hand().clear();
                 }
                 answers.then_some(connection)
@@ -109,7 +113,7 @@ impl<DB: Database> Connections<DB> {
         Ok(Lent { connection, shared: Arc::clone(shared), _place: place })
     }
 
-    /// Waits for those that are lent, and closes all.
+    /// Waits for the acquired connections and closes all.
     pub(crate) async fn close(&self) {
         self.shared.places.close();
         self.shared.at_hand().clear();
@@ -119,7 +123,8 @@ impl<DB: Database> Connections<DB> {
 
 impl<DB: Database> Drop for Shared<DB> {
     fn drop(&mut self) {
-        // They go back to the pool in tasks, for which there is no place behind the end of the runtime.
+        // Dropping a connection spawns a task that returns it to the pool. After the end of the runtime that would
+        // panic, so the connections are leaked instead.
         if Handle::try_current().is_err() {
             mem::forget(mem::take(&mut *self.at_hand()));
         }
@@ -137,30 +142,32 @@ impl<DB: Database> Shared<DB> {
     }
 }
 
-/// A connection for one piece of work. Dropped without [`Self::give_back`], as when the work failed or was given up, it goes to
-/// the pool, which tests it.
+/// An acquired connection. If it is dropped without [`Self::give_back`], because the work failed or was cancelled, it
+/// returns to the pool, which tests it.
 pub(crate) struct Lent<DB: Database> {
     connection: Guarded<DB>,
     shared: Arc<Shared<DB>>,
-    /// Dropped last: it is for the next when the connection is.
+    /// Fields are dropped in order of declaration. The permit must be released after the connection is available.
     _place: OwnedSemaphorePermit,
 }
 
 impl<DB: Database> Lent<DB> {
-    /// For who comes next. No statement of it is under way, and no transaction open.
+    /// Returns the connection to the idle ones. It must have no running statement and no open transaction.
     pub(crate) fn give_back(self) {
         let Self { connection, shared, _place } = self;
         let now = Instant::now();
         let mut at_hand = shared.at_hand();
+        // After `close` the connection must reach the pool, which waits for it.
         if !shared.places.is_closed() && now - connection.taken < OUT {
             at_hand.push(AtHand { connection, used: now });
         }
+        // At most one per call: the oldest ones leave gradually as others come and go.
         if at_hand.first().is_some_and(|first| now - first.used > UNUSED) {
             drop(at_hand.remove(0));
         }
     }
 
-    /// Closes it.
+    /// Closes the connection instead of returning it.
     pub(crate) fn close(mut self) {
         self.connection.connection.close_on_drop();
     }
@@ -170,7 +177,7 @@ impl<DB: Database> Connections<DB>
 where
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
 {
-    /// [Waits](Self::lend) for one, and begins a transaction on it in these words.
+    /// [Acquires](Self::lend) a connection and begins a transaction on it with the statement `words`.
     pub(crate) async fn begin(&self, words: &'static str) -> Result<Lent<DB>, sqlx::Error> {
         let mut lent = self.lend().await?;
         lent.begin(words).await?;
@@ -182,13 +189,14 @@ impl<DB: Database> Lent<DB>
 where
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
 {
-    /// When it is dropped before [`Self::end`], the connection is closed, and nothing of what was done stands.
+    /// Begins a transaction. If the connection is dropped before [`Self::end`], it is closed, which rolls back.
     async fn begin(&mut self, words: &'static str) -> Result<(), sqlx::Error> {
+        // Set before the statement: if it is cancelled halfway, the transaction may already be open.
         self.connection.is_in_transaction = true;
         self.deref_mut().execute(sqlx::raw_sql(words)).await.map(|_| ())
     }
 
-    /// Keeps what was done, or undoes it.
+    /// Commits or rolls back, and returns the connection to the idle ones.
     pub(crate) async fn end(mut self, is_kept: bool) -> Result<(), sqlx::Error> {
         let words = if is_kept { "COMMIT" } else { "ROLLBACK" };
         self.deref_mut().execute(sqlx::raw_sql(words)).await?;

@@ -1,5 +1,5 @@
-//! People's authorisations at other services (`credentials`), and those under way (`authorizations`). What is secret in
-//! them is encrypted before it comes here.
+//! Users' authorizations at external services (`credentials`), and pending ones (`authorizations`). Secrets are
+//! encrypted before they get here.
 
 use domain::{Timestamp, UserId};
 use uuid::Uuid;
@@ -28,18 +28,18 @@ const INSERT_AUTHORIZATION: &str =
 const TAKE_AUTHORIZATION: &str =
     "DELETE FROM authorizations WHERE state = $1 AND provider = $2 RETURNING user_id, secret, expires_at";
 
-/// An authorisation under way.
+/// A pending authorization.
 #[derive(Debug, Clone)]
 pub struct Authorization {
-    /// Who began it.
+    /// User who started it.
     pub owner: UserId,
-    /// What was sealed when it began.
+    /// State of the authorization flow, encrypted.
     pub secret: Vec<u8>,
-    /// From when on it is void.
+    /// Time from which it is invalid.
     pub expires_at: Timestamp,
 }
 
-/// A row of `authorizations` as it is taken out.
+/// A row of `authorizations` that was deleted.
 #[derive(sqlx::FromRow)]
 pub(crate) struct TakenRow {
     user_id: Uuid,
@@ -48,7 +48,7 @@ pub(crate) struct TakenRow {
 }
 
 impl TakenRow {
-    /// What is in it, unless it has expired.
+    /// Returns the authorization unless it has expired.
     pub(crate) fn valid_at(self, now: Timestamp) -> Option<Authorization> {
         let Self { user_id, secret, expires_at } = self;
         let taken = Authorization { owner: UserId(user_id), secret, expires_at: Timestamp(expires_at) };
@@ -57,14 +57,14 @@ impl TakenRow {
 }
 
 impl Store {
-    /// A person's authorisation at a service.
+    /// Returns a user's credential for a service, encrypted.
     pub async fn get_credential(&self, owner: UserId, provider: &str) -> Result<Option<Vec<u8>>, Error> {
         let row =
             read!(self, |c| sqlx::query_as::<_, (Vec<u8>,)>(GET).bind(owner.0).bind(provider).fetch_optional(c).await)?;
         Ok(row.map(|(secret,)| secret))
     }
 
-    /// Stores a person's authorisation at a service, in place of an older one.
+    /// Stores a user's credential for a service, in place of the previous one.
     pub async fn set_credential(
         &self,
         owner: UserId,
@@ -83,8 +83,7 @@ impl Store {
         Ok(())
     }
 
-    /// Puts `new` in the place of `old`. Returns whether it did: it does nothing when the authorisation has been
-    /// removed or replaced meanwhile.
+    /// Replaces the credential `old` by `new`. Returns `false` if it was deleted or replaced in the meantime.
     pub async fn replace_credential(
         &self,
         owner: UserId,
@@ -105,7 +104,7 @@ impl Store {
         Ok(replaced == 1)
     }
 
-    /// Removes a person's authorisation, unless another has taken the place of `secret`. Returns whether it did.
+    /// Deletes the credential `secret`. Returns `false` if it was replaced in the meantime.
     pub async fn delete_credential(&self, owner: UserId, provider: &str, secret: &[u8]) -> Result<bool, Error> {
         let deleted = write!(self, |c| sqlx::query(DELETE)
             .bind(owner.0)
@@ -117,7 +116,7 @@ impl Store {
         Ok(deleted == 1)
     }
 
-    /// Removes a person's authorisation, whatever it is, and hands it out.
+    /// Deletes the user's credential for a service and returns it.
     pub async fn take_credential(&self, owner: UserId, provider: &str) -> Result<Option<Vec<u8>>, Error> {
         let row = write!(self, |c| sqlx::query_as::<_, (Vec<u8>,)>(TAKE)
             .bind(owner.0)
@@ -127,7 +126,7 @@ impl Store {
         Ok(row.map(|(secret,)| secret))
     }
 
-    /// Begins an authorisation. The person's earlier ones at the same service become void, and what has expired goes.
+    /// Stores a pending authorization. Deletes the user's earlier ones for the same service, and all that have expired.
     pub async fn insert_authorization(
         &self,
         state: &str,
@@ -154,8 +153,10 @@ impl Store {
         })
     }
 
-    /// Takes out the authorisation that this state began: once, and only before it expires. Whoever comes back from
-    /// the service cannot say who they are; the state says it for them, and the owner is in the answer.
+    /// Removes and returns the pending authorization with this `state`, once and only before it expires.
+    ///
+    /// The request that completes an authorization carries no session. The unguessable `state` identifies the user, who
+    /// is the owner in the result.
     pub async fn take_authorization(
         &self,
         state: &str,

@@ -1,5 +1,4 @@
-//! Chats that were deleted a moment ago. They stand in tables of their own, which nothing serves, until they come back or
-//! are gone for good.
+//! Recently deleted chats. They are moved to tables that no API serves, until they are restored or deleted permanently.
 
 use domain::{ChatId, Timestamp, UserId};
 
@@ -18,7 +17,7 @@ const RESTORE_MESSAGES: &str = "INSERT INTO ai_chat_messages
 
 const FORGET: &str = "DELETE FROM deleted_sessions WHERE user_id = $1 AND id = $2";
 
-/// What belongs to chats that are about to be gone for good, unless one of that id has been made again.
+/// Deletes what belongs to chats that are about to be deleted permanently, unless a chat with the same id exists again.
 macro_rules! purge_with {
     ($table:literal) => {
         concat!(
@@ -38,13 +37,16 @@ macro_rules! purge_with {
     };
 }
 
+// The chats themselves are last, because the other statements look for them.
 const PURGE: [&str; 3] =
     [purge_with!("chat_marks"), purge_with!("chat_shares"), "DELETE FROM deleted_sessions WHERE deleted_at < $1"];
 
 impl Store {
-    /// Brings back a chat that was deleted at `since` or later, with everything that was said in it.
+    /// Restores a chat that was deleted at `since` or later, with its messages.
     ///
-    /// Errors: `NotFound` when there is none, `Conflict` when an id of it has been taken meanwhile.
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if there is none, [`Error::Conflict`] if one of its ids has been taken in the meantime.
     pub async fn restore_chat(&self, owner: UserId, chat: ChatId, since: Timestamp) -> Result<(), Error> {
         transaction!(self, |tx| {
             let restored = sqlx::query(RESTORE_CHAT)
@@ -63,7 +65,7 @@ impl Store {
         })
     }
 
-    /// Removes for good what was deleted before a moment. Crosses owners: for the background.
+    /// Permanently deletes the chats that were deleted before `before`. Not limited to one owner; for background jobs.
     pub async fn purge_deleted_chats(&self, before: Timestamp) -> Result<(), Error> {
         transaction!(self, |tx| {
             for statement in PURGE {

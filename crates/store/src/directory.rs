@@ -1,4 +1,4 @@
-//! Everybody's accounts, for the administrator.
+//! All accounts, for the admin API.
 
 use domain::{Timestamp, UserId};
 
@@ -22,19 +22,20 @@ const EMPTY: &str = "UPDATE users SET email = $2, new_email = NULL, password_has
 const DELETE_FACTORS: &str = "DELETE FROM mfa_factors WHERE user_id = $1";
 
 impl Store {
-    /// A part of all accounts, the youngest first, without their factors. Crosses owners: for the administrator alone.
+    /// Returns a page of all accounts, newest first, without their factors. Not limited to one owner; for
+    /// administrators only.
     pub async fn list_users(&self, limit: i64, offset: i64) -> Result<Vec<User>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, UserRow>(LIST).bind(limit).bind(offset).fetch_all(c).await)?;
         Ok(rows.into_iter().map(User::from).collect())
     }
 
-    /// How many accounts there are. Crosses owners: for the administrator alone.
+    /// Returns the number of accounts. Not limited to one owner; for administrators only.
     pub async fn count_users(&self) -> Result<i64, Error> {
         Ok(read!(self, |c| sqlx::query_scalar::<_, i64>(COUNT).fetch_one(c).await)?)
     }
 
-    /// Takes from an account what says who its person is and what opens it, and ends their sign-ins. The row and its id
-    /// stay, with `name` in place of the address. An account that is empty stays as it is.
+    /// Anonymizes an account: removes its personal data and credentials, and ends its sessions. The row and its id
+    /// remain, with `name` in place of the email address. Has no effect on an account that is already anonymized.
     pub async fn empty_user(&self, user: UserId, name: &str, now: Timestamp) -> Result<(), Error> {
         transaction!(self, |tx| {
             sqlx::query(EMPTY).bind(user.0).bind(name).bind(now.0).execute(&mut *tx).await?;

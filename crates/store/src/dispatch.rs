@@ -1,13 +1,15 @@
-//! One body, two typed expansions: the same statement runs on either database.
+//! Macros that run the same statement on SQLite and PostgreSQL: one body, expanded once per database, because sqlx
+//! types differ.
 //!
-//! The statements keep to what both speak: `$n` for parameters, ids and times as in the migrations, no `IN` lists of
-//! variable length, no functions that only one has.
+//! Statements use only what both databases support: parameters as `$n`, ids and times as in the migrations, no `IN`
+//! lists of variable length, no functions that only one database has.
 
-/// Runs a statement that only reads: `read!(self, |c| sqlx::query_as(SQL).bind(x).fetch_all(c).await)`.
+/// Runs a read-only statement: `read!(self, |c| sqlx::query_as(SQL).bind(x).fetch_all(c).await)`.
 macro_rules! read {
     ($store:expr, |$c:ident| $body:expr) => {
         match &$store.db {
-            // In memory of its own, as `attend` has it.
+            // Boxed for the same reason as in `Presence::attend`. SQLite's readers need no outage guard: they read a
+            // local file.
             $crate::Db::Sqlite { read, .. } => Box::pin($crate::dispatch::lent!(read, |$c| $body)).await,
             $crate::Db::Postgres(connections) => {
                 $store.presence.attend($crate::dispatch::lent!(connections, |$c| $body)).await
@@ -16,7 +18,7 @@ macro_rules! read {
     };
 }
 
-/// Runs one statement that writes.
+/// Runs a single statement that writes.
 macro_rules! write {
     ($store:expr, |$c:ident| $body:expr) => {
         match &$store.db {
@@ -44,7 +46,8 @@ macro_rules! write {
     };
 }
 
-/// One statement on a connection, which is at hand again when it went well.
+/// Runs one statement on a connection. The connection becomes idle again only after success; otherwise the pool tests
+/// it.
 macro_rules! lent {
     ($connections:expr, |$c:ident| $body:expr) => {
         async {
@@ -61,8 +64,9 @@ macro_rules! lent {
     };
 }
 
-/// Runs several statements as one: `transaction!(self, |tx| { … .execute(&mut *tx).await?; … })`. The body's value is
-/// the result; an `Err` (also by `?`) rolls back. Nothing but SQL may be awaited in it: on SQLite it holds the one writer.
+/// Runs several statements as one transaction: `transaction!(self, |tx| { … .execute(&mut *tx).await?; … })`. Returns
+/// the value of the body. An `Err`, also by `?`, rolls back. The body may await SQL only, because on SQLite it holds
+/// the only writer.
 macro_rules! transaction {
     ($store:expr, |$tx:ident| $body:block) => {
         match &$store.db {
@@ -72,11 +76,12 @@ macro_rules! transaction {
     };
 }
 
-/// The body as one of those that SQLite's one writer commits together.
+/// Runs the body as a SQLite transaction that is committed together with others, see `crate::writer`.
 macro_rules! in_turn {
     ($store:expr, $write:ident, |$tx:ident| $body:block) => {{
         let whole = async {
             let mut turn = $write.enter().await?;
+            // The inner block makes `?` in the body end the body, not the calling function.
             let result: Result<_, $crate::Error> = async {
                 let $tx = turn.connection()?;
                 $body
@@ -94,7 +99,7 @@ macro_rules! in_turn {
     }};
 }
 
-/// The body between a beginning and its commit or rollback, on PostgreSQL.
+/// Runs the body between `BEGIN` and `COMMIT` or `ROLLBACK` on PostgreSQL.
 macro_rules! within {
     ($store:expr, $connections:ident, |$tx:ident| $body:block) => {{
         let whole = async {
@@ -111,6 +116,7 @@ macro_rules! within {
                     lent.give_back();
                     Ok(value)
                 }
+                // The connection is not returned to the idle ones: after an error the pool tests it first.
                 Err(error) => {
                     transaction.rollback().await?;
                     Err(error)

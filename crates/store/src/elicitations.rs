@@ -1,4 +1,5 @@
-//! Questions to the person that calls wait with. The row is what is answered, once; the run only follows it.
+//! Elicitations: questions of MCP servers to the user, on which tool calls wait. The row is the authoritative response,
+//! given once; the turn only follows it.
 
 use domain::elicitation::Action;
 use domain::text::without_nul;
@@ -18,35 +19,36 @@ const GET: &str = "SELECT e.id, e.run_id, e.tool_call_id, e.about, e.action, e.c
 const LIST: &str = "SELECT id, run_id, tool_call_id, about, action, content
     FROM elicitations WHERE run_id = $1 AND user_id = $2 ORDER BY id";
 
+/// Responds only once, and only while the turn is running.
 const ANSWER: &str = "UPDATE elicitations SET action = $3, content = $4, answered_at = $5
     WHERE id = $1 AND user_id = $2 AND action IS NULL
       AND EXISTS (SELECT 1 FROM runs WHERE runs.id = elicitations.run_id AND runs.status = 'running')";
 
-/// What was asked and filled in is of no use any more when the run has ended.
+/// Deletes questions and responses of a turn that has ended. They are not needed any more and may be sensitive.
 pub(crate) const FORGET: &str =
     "UPDATE elicitations SET about = NULL, content = NULL WHERE run_id = $1 AND user_id = $2";
 
-/// A question that a person is, or was, asked.
+/// An elicitation, pending or answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Elicitation {
     /// Its id.
     pub id: ElicitationId,
-    /// The run that waits.
+    /// Turn that waits.
     pub run: RunId,
-    /// The call within the run.
+    /// Id of the tool call within the turn.
     pub tool_call: String,
-    /// Where the call goes on, sealed; as long as the run goes on.
+    /// State for resuming the tool call, encrypted. It is deleted when the turn ends.
     pub about: Option<Vec<u8>>,
-    /// What was answered, once it was.
+    /// Response; `None` while it is pending.
     pub answered: Option<Answered>,
 }
 
-/// What a person answered.
+/// A user's response to an elicitation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answered {
-    /// In a word.
+    /// Action of the user.
     pub action: Action,
-    /// What they filled in, sealed; as long as the run goes on.
+    /// Submitted form, encrypted. It is deleted when the turn ends.
     pub content: Option<Vec<u8>>,
 }
 
@@ -80,7 +82,11 @@ impl TryFrom<Row> for Elicitation {
 }
 
 impl Store {
-    /// Opens a question. `NotFound` when the run has ended.
+    /// Stores a pending elicitation.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the turn has ended.
     pub async fn insert_elicitation(&self, owner: UserId, asked: &Elicitation, now: Timestamp) -> Result<(), Error> {
         let tool_call = without_nul(asked.tool_call.clone());
         let made = write!(self, |c| sqlx::query(INSERT)
@@ -96,7 +102,7 @@ impl Store {
         if made == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
-    /// A question in a chat of the person's.
+    /// Returns an elicitation of a chat.
     pub async fn get_elicitation(
         &self,
         owner: UserId,
@@ -112,13 +118,13 @@ impl Store {
         row.map(Elicitation::try_from).transpose()
     }
 
-    /// The questions of a run, in the order in which they were asked.
+    /// Returns the elicitations of a turn, in the order in which they were requested.
     pub async fn list_elicitations(&self, owner: UserId, run: RunId) -> Result<Vec<Elicitation>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, Row>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
         Ok(readable("elicitations", rows, |row| row.id.to_string()))
     }
 
-    /// Answers a question. `false` when it was answered before, or its run has ended: then nothing changes.
+    /// Stores a response. Returns `false` and changes nothing if there already is one or the turn has ended.
     pub async fn answer_elicitation(
         &self,
         owner: UserId,

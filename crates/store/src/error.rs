@@ -1,43 +1,45 @@
-//! What can go wrong with the database.
+//! Errors of the storage.
 
-/// Why a store function gave no answer.
+/// An error of a storage function.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No such row, or it belongs to somebody else: the two are not told apart.
+    /// The row does not exist or belongs to another user. The two cases are deliberately not distinguished.
     #[error("not found")]
     NotFound,
-    /// A rule of the schema was broken; holds the rule's name where the database tells it.
+    /// A constraint was violated. Holds the constraint's name where the database reports it.
     #[error("conflicts with {0}")]
     Conflict(String),
     /// The database failed.
     #[error("the database failed: {0}")]
     Database(#[source] sqlx::Error),
-    /// A stored value is not what the house wrote.
+    /// A stored value cannot be interpreted.
     #[error("a stored value could not be read: {0}")]
     Corrupt(String),
-    /// A message was not sent to the other processes.
+    /// A message to the other nodes was dropped, because too many wait to be sent.
     #[error("too many messages for the other processes wait to be sent")]
     BacklogFull,
 }
 
 impl Error {
-    /// Whether the database cannot be reached or written, or is too busy: what was asked is worth another try.
+    /// Returns whether the database is unreachable, cannot be written or is too busy, so that a retry may succeed.
     pub fn is_outage(&self) -> bool {
         matches!(self, Self::Database(error) if is_outage(error))
     }
 }
 
-/// PostgreSQL's classes and codes: connection failures, two transactions in each other's way, no room or places left, a lock
-/// that somebody holds, not accepting connections, shutting down, trouble of its system.
+/// Error classes and codes of PostgreSQL that count as an outage: connection failure (08), serialization failure,
+/// deadlock, insufficient resources (53), lock timeout, not accepting connections (55000), shutdown and startup (57P),
+/// system error (58), read-only transaction.
 const POSTGRES: [&str; 9] = ["08", "40001", "40P01", "53", "55P03", "55000", "57P", "58", "25006"];
-/// SQLite's primary codes: busy, locked, read or write failed, disk full, file cannot be opened.
+/// Primary error codes of SQLite that count as an outage: busy, locked, I/O error, disk full, cannot open file.
 const SQLITE: [u32; 5] = [5, 6, 10, 13, 14];
 
 pub(crate) fn is_outage(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Database(refused) => refused.code().is_some_and(|code| match code.len() {
+            // PostgreSQL's codes have five characters, SQLite's are numbers.
             5 => POSTGRES.iter().any(|known| code.starts_with(known)),
-            // An extended code has the primary one in its last byte.
+            // An extended code of SQLite has the primary code in its lowest byte.
             _ => code.parse::<u32>().is_ok_and(|code| SQLITE.contains(&(code & 0xff))),
         }),
         sqlx::Error::Io(_)

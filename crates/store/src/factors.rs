@@ -1,4 +1,4 @@
-//! Second factors (`mfa_factors`) and the invitations to send their codes (`mfa_challenges`).
+//! Second factors (`mfa_factors`) and their challenges (`mfa_challenges`).
 
 use domain::{AuthSessionId, ChallengeId, FactorId, Timestamp, UserId};
 use uuid::Uuid;
@@ -7,7 +7,7 @@ use crate::auth_sessions::{AuthMethod, AuthSession, SET_AMR, SessionRow};
 use crate::dispatch::{read, transaction, write};
 use crate::{Error, JsonText, Store, users};
 
-/// The word for a code of an authenticator app among what a person proved.
+/// Method of [`AuthMethod`] for a code of an authenticator app.
 pub const TOTP: &str = "totp";
 
 /// A second factor as its owner may see it.
@@ -15,15 +15,15 @@ pub const TOTP: &str = "totp";
 pub struct Factor {
     /// Its id.
     pub id: FactorId,
-    /// What its owner calls it; unique among the owner's.
+    /// Name; unique per user.
     pub friendly_name: String,
-    /// Its owner has sent a right code once. Before that it guards nothing.
+    /// Whether the user has entered a valid code. An unverified factor protects nothing.
     pub is_verified: bool,
-    /// When a code was last asked for.
+    /// Time of the last challenge.
     pub last_challenged_at: Option<Timestamp>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
@@ -50,25 +50,25 @@ impl From<FactorRow> for Factor {
     }
 }
 
-/// A factor that is to be made.
+/// The input of [`Store::insert_factor`].
 #[derive(Debug)]
 pub struct NewFactor {
     /// Its id.
     pub id: FactorId,
-    /// What its owner calls it.
+    /// Name.
     pub friendly_name: String,
-    /// The secret, encrypted.
+    /// TOTP secret, encrypted.
     pub secret: Vec<u8>,
 }
 
-/// An invitation to send a code.
+/// A challenge: a request to enter a code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
-    /// The address of the caller who asked for it.
+    /// IP address of the client that requested it.
     pub address: String,
-    /// It was answered with a right code.
+    /// Whether a valid code was entered.
     pub is_verified: bool,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
 }
 
@@ -100,13 +100,15 @@ const GET_CHALLENGE: &str = "SELECT c.address, c.verified_at, c.created_at FROM 
 const DELETE_CHALLENGE: &str = "DELETE FROM mfa_challenges WHERE id = $1
     AND EXISTS (SELECT 1 FROM mfa_factors f WHERE f.id = mfa_challenges.factor_id AND f.user_id = $2)";
 
+/// Accepts a time step only if it is later than the last one, so that a code works only once.
 const USE_STEP: &str = "UPDATE mfa_factors SET status = 'verified', last_step = $3, updated_at = $4
     WHERE id = $1 AND user_id = $2 AND last_step < $3";
 
 const ANSWER: &str = "UPDATE mfa_challenges SET verified_at = $3
     WHERE id = $1 AND factor_id = $2 AND verified_at IS NULL";
 
-/// Two rotations at once: the token that proved less is not the one before the newest, and is not answered with it.
+/// Raises a session to `aal2`. Adds two rotations, so that the refresh token from before is not accepted as the
+/// previous one, which may be exchanged for the newest.
 const RAISE: &str = "UPDATE auth_sessions SET aal = 'aal2', factor_id = $3, refresh_counter = refresh_counter + 2
     WHERE id = $1 AND user_id = $2
     RETURNING id, user_id, refresh_counter, refreshed_at, confirmed_at, aal, amr, user_agent, created_at";
@@ -121,16 +123,18 @@ const LOWER: &str = "UPDATE auth_sessions SET aal = 'aal1', factor_id = NULL
     WHERE user_id = $1 AND factor_id = $2 RETURNING id, amr";
 
 impl Store {
-    /// A person's factors, oldest first.
+    /// Returns the factors of a user, oldest first.
     pub async fn list_factors(&self, owner: UserId) -> Result<Vec<Factor>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, FactorRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(Factor::from).collect())
     }
 
-    /// Stores a new factor, unless its owner has `most` already: then the answer is `false`. Factors that were begun
-    /// before `abandoned` and never verified go first.
+    /// Stores a new factor. Returns `false` if the user already has `most`. Deletes unverified factors from before
+    /// `abandoned` first.
     ///
-    /// Errors: `Conflict` when another factor of the owner has the name.
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if another factor of the user has the same name.
     pub async fn insert_factor(
         &self,
         owner: UserId,
@@ -140,6 +144,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, Error> {
         transaction!(self, |tx| {
+            // The lock makes the count below reliable.
             if sqlx::query(users::LOCK).bind(owner.0).execute(&mut *tx).await?.rows_affected() == 0 {
                 return Err(Error::NotFound);
             }
@@ -160,7 +165,7 @@ impl Store {
         })
     }
 
-    /// The secret of a person's factor, encrypted.
+    /// Returns the secret of a factor, encrypted.
     pub async fn get_factor_secret(&self, owner: UserId, factor: FactorId) -> Result<Option<Vec<u8>>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, (Vec<u8>,)>(GET_SECRET)
             .bind(factor.0)
@@ -170,9 +175,11 @@ impl Store {
         Ok(row.map(|(secret,)| secret))
     }
 
-    /// Stores an invitation to send a code of a person's factor; those from before `forgotten` go.
+    /// Stores a challenge for a factor. Deletes those from before `forgotten`.
     ///
-    /// Errors: `NotFound` when the factor is not the owner's.
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the factor does not belong to the owner.
     pub async fn insert_challenge(
         &self,
         owner: UserId,
@@ -199,7 +206,7 @@ impl Store {
         })
     }
 
-    /// An invitation that was made for a person's factor.
+    /// Returns a challenge of a factor.
     pub async fn get_challenge(
         &self,
         owner: UserId,
@@ -219,15 +226,18 @@ impl Store {
         }))
     }
 
-    /// Removes an invitation of a person.
+    /// Deletes a challenge.
     pub async fn delete_challenge(&self, owner: UserId, challenge: ChallengeId) -> Result<(), Error> {
         write!(self, |c| sqlx::query(DELETE_CHALLENGE).bind(challenge.0).bind(owner.0).execute(c).await.map(|_| ()))?;
         Ok(())
     }
 
-    /// Takes the code of a time step as the answer to an invitation, all or nothing: the factor is verified, the sign-in
-    /// is raised to `aal2` and returned, the person's lower sign-ins and unverified factors go. `None` when the code of
-    /// this step or of a later one was used before, the invitation was answered, or the sign-in has ended.
+    /// Accepts the code of a time step for a challenge, completely or not at all: the factor becomes verified, the
+    /// session is raised to `aal2` and returned, and the user's other sessions below `aal2` and unverified factors are
+    /// deleted.
+    ///
+    /// Returns `None` if a code of this or a later step was used before, the challenge was already answered, or the
+    /// session has ended.
     pub async fn verify_factor(
         &self,
         owner: UserId,
@@ -260,7 +270,7 @@ impl Store {
         }
     }
 
-    /// Removes a person's factor; the sign-ins that it raised fall back to `aal1`. Answers whether there was one.
+    /// Deletes a factor. Sessions that it raised return to `aal1`. Returns whether it existed.
     pub async fn delete_factor(&self, owner: UserId, factor: FactorId) -> Result<bool, Error> {
         transaction!(self, |tx| {
             let deleted = sqlx::query(DELETE).bind(factor.0).bind(owner.0).execute(&mut *tx).await?.rows_affected();

@@ -1,4 +1,5 @@
-//! Files beside chats. Each is kept once, for as long as something names it; what names it holds its id alone.
+//! Files of chats. Each is stored once, as long as a message, a queued message or a share (its holder) refers to it by
+//! its id.
 
 use domain::file::FileRef;
 use domain::message::Part;
@@ -10,25 +11,25 @@ use uuid::Uuid;
 use crate::dispatch::{read, transaction, write};
 use crate::{Error, Store, users};
 
-/// A file to be kept.
+/// The input of [`Store::insert_file`].
 #[derive(Debug, Clone, Copy)]
 pub struct NewFile<'a> {
     /// Its id.
     pub id: FileId,
-    /// Such as `image/png`.
+    /// Media type, such as `image/png`.
     pub media_type: &'a str,
-    /// What its person calls it.
+    /// File name given by the user.
     pub name: Option<&'a str>,
-    /// What is in it.
+    /// Content.
     pub bytes: &'a [u8],
 }
 
-/// What is known of a file.
+/// The metadata of a stored file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredFile {
-    /// The file.
+    /// Reference to the file.
     pub file: FileRef,
-    /// The chat it belongs to; none as long as it waits for its message.
+    /// Chat that it belongs to; `None` until its message is sent.
     pub chat: Option<ChatId>,
 }
 
@@ -56,12 +57,12 @@ pub(crate) const INSERT: &str = "INSERT INTO files (id, user_id, session_id, med
 
 pub(crate) const INSERT_BYTES: &str = "INSERT INTO file_bytes (file_id, bytes) VALUES ($1, $2)";
 
-/// Gives a file that waits to a chat.
+/// Assigns an unsent file to a chat.
 pub(crate) const GIVE: &str = "UPDATE files SET session_id = $3
     WHERE id = $1 AND user_id = $2 AND session_id IS NULL
       AND EXISTS (SELECT 1 FROM ai_chat_sessions s WHERE s.id = $3 AND s.user_id = $2)";
 
-/// Only a file of the same chat can be named in it.
+/// Records that a holder refers to a file. Only files of the same chat can be used in it.
 pub(crate) const USE: &str = "INSERT INTO file_uses (holder_id, file_id)
     SELECT $4, id FROM files WHERE id = $1 AND user_id = $2 AND session_id = $3
     ON CONFLICT (holder_id, file_id) DO NOTHING";
@@ -86,10 +87,11 @@ const GET_SHARED: &str = "SELECT f.id, f.session_id, f.media_type, f.name, f.siz
 const GET_SHARED_BYTES: &str = "SELECT b.bytes FROM file_bytes b JOIN file_uses u ON u.file_id = b.file_id
     JOIN chat_shares h ON h.id = u.holder_id WHERE b.file_id = $1 AND h.token_hash = $2";
 
-/// What nobody sent, what nothing names any more, and that something names the rest. A turn that goes on may have made
-/// files for an answer that is not written yet.
+/// Deletes files that were never sent.
 const PURGE_WAITING: &str = "DELETE FROM files WHERE session_id IS NULL AND created_at < $1";
 
+/// Deletes candidates (`loose`) that no holder refers to. A running turn may have stored files for a message that is
+/// not written yet, so that its chat is skipped.
 const PURGE_LOOSE: &str = "DELETE FROM files WHERE loose
     AND NOT EXISTS (SELECT 1 FROM file_uses u JOIN ai_chat_messages m ON m.id = u.holder_id WHERE u.file_id = files.id)
     AND NOT EXISTS (SELECT 1 FROM file_uses u JOIN deleted_messages m ON m.id = u.holder_id
@@ -98,12 +100,12 @@ const PURGE_LOOSE: &str = "DELETE FROM files WHERE loose
     AND NOT EXISTS (SELECT 1 FROM file_uses u JOIN chat_shares h ON h.id = u.holder_id WHERE u.file_id = files.id)
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = files.session_id AND r.status = 'running')";
 
+/// Clears the mark of candidates that a holder refers to.
 const TIE: &str = "UPDATE files SET loose = (1 = 0) WHERE loose AND (
       EXISTS (SELECT 1 FROM file_uses u JOIN ai_chat_messages m ON m.id = u.holder_id WHERE u.file_id = files.id)
       OR EXISTS (SELECT 1 FROM file_uses u JOIN queued_messages q ON q.id = u.holder_id WHERE u.file_id = files.id))";
 
-/// Within a transaction: what a holder in a person's chat names among its parts is kept for as long as it is there, and
-/// waits no longer.
+/// Records, within a transaction, that a holder in a chat refers to these files, and assigns unsent ones to the chat.
 macro_rules! hold_files {
     ($tx:ident, $owner:expr, $chat:expr, $holder:expr, $files:expr) => {
         for file in $files {
@@ -116,7 +118,7 @@ macro_rules! hold_files {
 }
 pub(crate) use hold_files;
 
-/// The files that parts name: as they stand, and in the results of calls.
+/// Returns the files that message parts refer to, including those in tool results.
 pub fn named_in(parts: &[Part]) -> Vec<FileId> {
     let mut files = Vec::new();
     for part in parts {
@@ -132,8 +134,7 @@ pub fn named_in(parts: &[Part]) -> Vec<FileId> {
 }
 
 impl Store {
-    /// Keeps a file, which waits for its message. Says whether there was room: a person's files come to at most `most`
-    /// bytes.
+    /// Stores a file that is not sent yet. Returns `false` if the user's files would exceed `most` bytes in total.
     pub async fn insert_file(
         &self,
         owner: UserId,
@@ -144,9 +145,12 @@ impl Store {
         self.keep_file(owner, None, file, most, now).await
     }
 
-    /// Keeps a file for an answer that is being written in a person's chat. Says whether there was room.
+    /// Stores a file for the assistant message `place` of a running turn. Returns `false` if the user's files would
+    /// exceed `most` bytes in total.
     ///
-    /// Errors: `NotFound` when the chat is not the owner's.
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the chat does not belong to the owner.
     pub async fn insert_file_of_answer(
         &self,
         owner: UserId,
@@ -169,6 +173,7 @@ impl Store {
         let size = i64::try_from(file.bytes.len()).unwrap_or(i64::MAX);
         let name = file.name.map(|name| without_nul(name.to_owned()));
         transaction!(self, |tx| {
+            // Without the lock, parallel uploads could exceed the quota together.
             sqlx::query(users::LOCK).bind(owner.0).execute(&mut *tx).await?;
             let kept = sqlx::query_scalar::<_, i64>(SUM).bind(owner.0).fetch_one(&mut *tx).await?;
             if kept.saturating_add(size) > i64::try_from(most).unwrap_or(i64::MAX) {
@@ -199,31 +204,31 @@ impl Store {
         })
     }
 
-    /// What is known of a person's file.
+    /// Returns the metadata of a file.
     pub async fn get_file(&self, owner: UserId, id: FileId) -> Result<Option<StoredFile>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, FileRow>(GET).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
         Ok(row.map(StoredFile::from))
     }
 
-    /// What is in a person's file.
+    /// Returns the content of a file.
     pub async fn get_file_bytes(&self, owner: UserId, id: FileId) -> Result<Option<Vec<u8>>, Error> {
         let bytes = read!(self, |c| sqlx::query_scalar(GET_BYTES).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
         Ok(bytes)
     }
 
-    /// The files of a person's chat, the oldest first.
+    /// Returns the files of a chat, oldest first.
     pub async fn list_files(&self, owner: UserId, chat: ChatId) -> Result<Vec<StoredFile>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, FileRow>(LIST).bind(chat.0).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(StoredFile::from).collect())
     }
 
-    /// How many bytes the files of a person come to.
+    /// Returns the total size of a user's files in bytes.
     pub async fn count_file_bytes(&self, owner: UserId) -> Result<u64, Error> {
         let sum = read!(self, |c| sqlx::query_scalar::<_, i64>(SUM).bind(owner.0).fetch_one(c).await)?;
         Ok(sum.unsigned_abs())
     }
 
-    /// Removes a file that waits. Says whether it was there, the person's, and not sent.
+    /// Deletes an unsent file. Returns whether it existed.
     pub async fn delete_waiting_file(&self, owner: UserId, id: FileId) -> Result<bool, Error> {
         let deleted = write!(self, |c| sqlx::query(DELETE_WAITING)
             .bind(id.0)
@@ -234,7 +239,7 @@ impl Store {
         Ok(deleted == 1)
     }
 
-    /// A file that is in what the bearer of a link sees, with its bytes. The token says itself whose it is.
+    /// Returns a file of a shared chat and its content. The request carries no session: the token identifies the share.
     pub async fn get_shared_file(&self, token_hash: &[u8], id: FileId) -> Result<Option<(FileRef, Vec<u8>)>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, FileRow>(GET_SHARED)
             .bind(id.0)
@@ -247,7 +252,8 @@ impl Store {
         Ok(bytes.map(|bytes| (StoredFile::from(row).file, bytes)))
     }
 
-    /// Removes what was not sent before a moment, and what nothing names any more. Crosses owners: for the background.
+    /// Deletes unsent files from before `before`, and files without a holder. Not limited to one owner; for background
+    /// jobs.
     pub async fn purge_files(&self, before: Timestamp) -> Result<(), Error> {
         transaction!(self, |tx| {
             sqlx::query(PURGE_WAITING).bind(before.0).execute(&mut *tx).await?;

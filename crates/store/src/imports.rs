@@ -1,4 +1,4 @@
-//! Chats that come in from a file.
+//! Import of chats from an exported file.
 
 use std::collections::HashMap;
 
@@ -11,67 +11,67 @@ use domain::{ChatId, FileId, MessageId, Timestamp, UserId};
 use crate::dispatch::transaction;
 use crate::{Error, Store, chat_models, files, marks, model_settings};
 
-/// A chat of a file.
+/// A chat to import.
 #[derive(Debug, Clone)]
 pub struct ImportedChat {
-    /// Its id where it comes from.
+    /// Id in the export.
     pub id: ChatId,
-    /// What it is called.
+    /// Title.
     pub title: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When something was last said in it.
+    /// Time of the last message.
     pub updated_at: Timestamp,
-    /// Its marks.
+    /// Marks.
     pub marks: marks::Marks,
-    /// The model that was chosen for it, `provider/name`.
+    /// Selected model, as `provider/name`.
     pub model: Option<String>,
-    /// What was set for its models.
+    /// Settings for its models.
     pub settings: ModelSettings,
-    /// What was said.
+    /// Messages. A message comes after its predecessor.
     pub messages: Vec<ImportedMessage>,
-    /// The files that go with it.
+    /// Files.
     pub files: Vec<ImportedFile>,
 }
 
-/// A file that goes with a chat of a file.
+/// A file of a chat to import.
 #[derive(Debug, Clone)]
 pub struct ImportedFile {
-    /// What it is, with its id where it comes from.
+    /// Metadata, with the id in the export.
     pub file: FileRef,
-    /// What is in it.
+    /// Content.
     pub bytes: Vec<u8>,
 }
 
-/// A message of a file.
+/// A message to import.
 #[derive(Debug, Clone)]
 pub struct ImportedMessage {
-    /// Its id where it comes from.
+    /// Id in the export.
     pub id: MessageId,
-    /// Who said it.
+    /// Author.
     pub role: Role,
-    /// The text.
+    /// Text.
     pub content: String,
-    /// A JSON list.
+    /// Tool calls, a JSON list.
     pub tool_calls: String,
-    /// A JSON list of [`domain::message::Part`]; of answers only.
+    /// Parts of an assistant message, a JSON list of [`domain::message::Part`].
     pub parts: Option<String>,
-    /// How the answer ended.
+    /// State in which the response ended.
     pub status: Option<MessageStatus>,
-    /// What went wrong, for people.
+    /// Error message for the user.
     pub error: Option<String>,
-    /// `provider/name`.
+    /// Model, as `provider/name`.
     pub model: Option<String>,
-    /// When it was said.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// On which branch it stands; none: on the present one.
+    /// Position on an inactive branch; `None` for a message of the active branch.
     pub aside: Option<Aside>,
 }
 
-/// That a message is not on the present branch of its chat.
+/// The position of a message that is not on the active branch of its chat.
 #[derive(Debug, Clone, Copy)]
 pub struct Aside {
-    /// The message that it stands after; none: it begins the chat.
+    /// Preceding message; `None` if it begins the chat.
     pub parent: Option<MessageId>,
 }
 
@@ -86,8 +86,8 @@ const INSERT_MESSAGE: &str = "INSERT INTO ai_chat_messages
     ON CONFLICT (id) DO NOTHING";
 
 impl Store {
-    /// Puts a chat of a file among a person's own, whole or not at all. One that they have already stays as it is. Ids are
-    /// kept; one that is taken, by whomever, is replaced by a new one. Says whether it was new.
+    /// Imports a chat, completely or not at all. A chat that the user already has is skipped. Ids are preserved; one
+    /// that is taken, by any user, is replaced by a new one. Returns whether the chat was imported.
     pub async fn insert_imported_chat(
         &self,
         owner: UserId,
@@ -101,6 +101,7 @@ impl Store {
                 return Ok(false);
             }
             let mut id = chat.id;
+            // Repeats with a new id until it is free. A conflict reveals nothing about the owner of the id.
             loop {
                 let inserted = sqlx::query(INSERT_CHAT)
                     .bind(id.0)
@@ -140,10 +141,12 @@ impl Store {
                     new_paths.push((format!("{PLACE}{}", file.id), format!("{PLACE}{file_id}")));
                 }
             }
+            // Files with a new id have a new path, which the messages must refer to.
             let renew = |json: &str| new_paths.iter().fold(json.to_owned(), |json, (old, new)| json.replace(old, new));
             let mut renamed: HashMap<MessageId, MessageId> = HashMap::new();
             for message in &chat.messages {
                 let parent = message.aside.and_then(|aside| aside.parent);
+                // A predecessor may have received a new id.
                 let parent = parent.map(|parent| renamed.get(&parent).copied().unwrap_or(parent).0);
                 let content = without_nul(message.content.clone());
                 let error = message.error.clone().map(without_nul);

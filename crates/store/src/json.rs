@@ -1,4 +1,4 @@
-//! JSON that stands in a TEXT column on both databases.
+//! JSON in TEXT columns, in the same way on both databases.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -6,8 +6,8 @@ use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Encode, Type};
 
-/// A value that is stored as JSON text. sqlx's own `Json` would declare `jsonb` on PostgreSQL, which refuses `\u0000` and
-/// reorders keys.
+/// A value that is stored as JSON text. The `Json` type of sqlx would use `jsonb` on PostgreSQL, which rejects `\u0000`
+/// and reorders keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JsonText<T>(pub T);
 

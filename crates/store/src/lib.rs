@@ -1,7 +1,8 @@
-//! The only SQL of the house, over SQLite and PostgreSQL with one text.
+//! Storage: all SQL of the product, written once for SQLite and PostgreSQL.
 //!
-//! Every function that reaches a person's row takes the owner's id, and the SQL names it: no row is reachable without
-//! it. Functions are called `get_` (an `Option`), `load_` (or `NotFound`), `list_`, `insert_`, `update_`, `delete_`.
+//! Every function that reaches a user's row takes the owner's id, and its SQL filters by it: no row is reachable
+//! without it. Functions are named `get_` (returns an `Option`), `load_` (or [`Error::NotFound`]), `list_`, `insert_`,
+//! `update_`, `delete_`.
 
 mod checkpoints;
 mod connections;
@@ -59,35 +60,35 @@ pub use open::OpenError;
 
 const PING: &str = "UPDATE nodes SET beat = beat WHERE id = $1";
 
-/// The database. Cheap to clone; all clones share the same pools.
+/// The database. Cloning is cheap: all clones share the same connections.
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(crate) db: Db,
-    /// This process among those that share the database.
+    /// This node's id, new for every process.
     pub(crate) node: NodeId,
-    /// What is written outlives this process.
+    /// Whether the data outlives this process.
     is_lasting: bool,
-    /// Whether the database is there.
+    /// Availability of the database.
     pub(crate) presence: std::sync::Arc<presence::Presence>,
-    /// What the other processes are still to be told.
+    /// Messages that wait to be sent to the other nodes.
     pub(crate) outbox: outbox::Outbox,
-    /// Held as long as any clone lives: it keeps a second process off the same SQLite file.
+    /// Lock that prevents a second process from opening the same SQLite file. It is released with the last clone.
     _lock: Option<std::sync::Arc<std::fs::File>>,
 }
 
-/// Which database it is.
+/// The connections to the database, by its kind.
 #[derive(Debug, Clone)]
 pub(crate) enum Db {
-    /// One writer, several readers, all on one file.
+    /// One writer and several readers on the same file.
     Sqlite {
         /// Read-only connections.
         read: connections::Connections<sqlx::Sqlite>,
-        /// The one writing connection.
+        /// The only connection that writes.
         write: writer::Writer,
-        /// Moves what was written into the file, where there is a log.
+        /// Connection that moves data from the write-ahead log into the file; `None` for a database in memory.
         checkpoints: Option<connections::Connections<sqlx::Sqlite>>,
     },
-    /// The same connections for both.
+    /// The same connections for reading and writing.
     Postgres(connections::Connections<sqlx::Postgres>),
 }
 
@@ -100,24 +101,30 @@ impl Store {
         }
     }
 
-    /// This process among those that share the database.
+    /// Returns the id of this node.
     pub fn node(&self) -> NodeId {
         self.node
     }
 
-    /// Whether other processes can share the database.
+    /// Returns whether other nodes can share the database.
     pub fn is_shared(&self) -> bool {
         matches!(self.db, Db::Postgres(_))
     }
 
-    /// Answers when the database can be written, by writing: a full disk lets everything pass but that. For readiness.
+    /// Checks that the database can be written, for the readiness probe. It writes, because a full disk still allows
+    /// reads.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Database`] if the write fails.
     pub async fn ping(&self) -> Result<(), Error> {
         let id = self.node.0;
+        // Sets this node's own row to the value that it has.
         dispatch::write!(self, |c| sqlx::query(PING).bind(id).execute(c).await.map(|done| done.rows_affected()))?;
         Ok(())
     }
 
-    /// Waits for work under way and closes every connection.
+    /// Waits until running statements have ended and closes all connections.
     pub async fn close(&self) {
         match &self.db {
             Db::Sqlite { read, write, checkpoints } => {

@@ -1,4 +1,4 @@
-//! What the servers of people's connections listed when they could last be asked (`server_listings`).
+//! Cached tool lists of the MCP servers, as of their last successful listing (`server_listings`).
 
 use domain::{ServerId, Timestamp, UserId};
 use serde_json::Value;
@@ -17,18 +17,18 @@ const LIST: &str = "SELECT server_id, url, tools, about, listed_at FROM server_l
 const GET: &str = "SELECT server_id, url, tools, about, listed_at FROM server_listings
     WHERE server_id = $1 AND user_id = $2";
 
-/// What a server listed.
+/// The last listing of an MCP server.
 #[derive(Debug, Clone)]
 pub struct Listing {
-    /// The connection.
+    /// Connection.
     pub server: ServerId,
-    /// Where the server was.
+    /// URL of the server at that time, masked. A listing of another URL is outdated.
     pub url: String,
-    /// The definitions, as a list.
+    /// Tool definitions, a JSON list.
     pub tools: Value,
-    /// What the server said of itself.
+    /// Information of the server about itself.
     pub about: Option<Value>,
-    /// When it said so.
+    /// Time of the listing.
     pub listed_at: Timestamp,
 }
 
@@ -54,7 +54,7 @@ impl From<ListingRow> for Listing {
 }
 
 impl Store {
-    /// Keeps what a server listed in the place of what it had listed before. Where the connection is gone, nothing is kept.
+    /// Stores a listing in place of the previous one. Has no effect if the connection no longer exists.
     pub async fn set_listing(&self, owner: UserId, listing: &Listing) -> Result<(), Error> {
         let about = listing.about.as_ref().map(Value::to_string);
         write!(self, |c| sqlx::query(SET)
@@ -70,13 +70,13 @@ impl Store {
         Ok(())
     }
 
-    /// What the servers of all connections of a person listed last, in no order.
+    /// Returns the last listings of all connections of a user, in no particular order.
     pub async fn list_listings(&self, owner: UserId) -> Result<Vec<Listing>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, ListingRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(Listing::from).collect())
     }
 
-    /// What the server of one connection listed last.
+    /// Returns the last listing of a connection.
     pub async fn get_listing(&self, owner: UserId, server: ServerId) -> Result<Option<Listing>, Error> {
         let row =
             read!(self, |c| sqlx::query_as::<_, ListingRow>(GET).bind(server.0).bind(owner.0).fetch_optional(c).await)?;

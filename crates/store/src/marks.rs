@@ -1,4 +1,4 @@
-//! What a person has put on a chat: pinned, archived.
+//! Marks of chats: pinned, archived (`chat_marks`).
 
 use domain::{ChatId, Timestamp, UserId};
 use serde::Serialize;
@@ -10,18 +10,18 @@ use crate::{Error, Store};
 /// The marks of a chat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Marks {
-    /// It stands above the others.
+    /// Whether the chat is listed before the others.
     pub pinned: bool,
-    /// It is put away.
+    /// Whether the chat is hidden from the list.
     pub archived: bool,
 }
 
-/// Marks to be changed; `None` leaves one as it is.
+/// A change of [`Marks`]. `None` leaves a mark unchanged.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MarksChange {
-    /// Pinned or not.
+    /// New value of [`Marks::pinned`].
     pub pinned: Option<bool>,
-    /// Archived or not.
+    /// New value of [`Marks::archived`].
     pub archived: Option<bool>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) const SET: &str = "INSERT INTO chat_marks (user_id, session_id, pinne
     ON CONFLICT (user_id, session_id) DO UPDATE SET pinned_at = excluded.pinned_at, archived_at = excluded.archived_at";
 
 impl Store {
-    /// The chats of a person that have marks.
+    /// Returns the chats of a user that have marks.
     pub async fn list_marks(&self, owner: UserId) -> Result<Vec<(ChatId, Marks)>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, MarkRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         let marks = |row: MarkRow| {
@@ -53,7 +53,7 @@ impl Store {
         Ok(rows.into_iter().map(marks).collect())
     }
 
-    /// The marks of a person's chat.
+    /// Returns the marks of a chat.
     pub async fn get_marks(&self, owner: UserId, chat: ChatId) -> Result<Marks, Error> {
         let row =
             read!(self, |c| sqlx::query_as::<_, MarkRow>(GET).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
@@ -63,7 +63,11 @@ impl Store {
         }))
     }
 
-    /// Changes the marks of a person's chat, and tells what they are now. `NotFound` when the chat is not theirs.
+    /// Changes the marks of a chat and returns the new ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the chat does not belong to the owner.
     pub async fn set_marks(
         &self,
         owner: UserId,
@@ -71,6 +75,7 @@ impl Store {
         change: MarksChange,
         now: Timestamp,
     ) -> Result<Marks, Error> {
+        // Setting a mark again keeps the time at which it was first set.
         let at = |wanted: Option<bool>, since: Option<i64>| match wanted {
             None => since,
             Some(true) => since.or(Some(now.0)),

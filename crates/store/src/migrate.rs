@@ -1,4 +1,4 @@
-//! Bringing the schema up to date, forward only, each migration in a transaction of its own.
+//! Schema migrations: forward only, each in its own transaction.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub(crate) async fn postgres(pool: &PgPool) -> Result<(), OpenError> {
     let mut connection = pool.acquire().await.map_err(|error| OpenError::Unreachable(error.to_string()))?;
     let applied = applied(&mut *connection).await?;
     refuse_newer(&POSTGRES, &applied)?;
-    // Nodes that start together queue up on the migrator's advisory lock.
+    // Nodes that start together wait for each other: the migrator takes an advisory lock.
     POSTGRES.run(pool).await.map_err(|error| OpenError::Migration(error.to_string()))
 }
 
@@ -31,11 +31,11 @@ pub(crate) async fn sqlite(pool: &SqlitePool, path: &Path) -> Result<(), OpenErr
     SQLITE.run(pool).await.map_err(|error| OpenError::Migration(error.to_string()))
 }
 
-/// The versions that are in the database; none when it is new. Changes nothing.
+/// Returns the versions of the applied migrations, none for a new database. Changes nothing.
 async fn applied<C: Migrate>(connection: &mut C) -> Result<Vec<i64>, OpenError> {
     match connection.list_applied_migrations("_sqlx_migrations").await {
         Ok(applied) => Ok(applied.iter().map(|migration| migration.version).collect()),
-        // The table is made with the first migration.
+        // sqlx creates the table with the first migration, so that a new database has none.
         Err(error) if error.to_string().contains("_sqlx_migrations") => Ok(Vec::new()),
         Err(error) => Err(OpenError::Migration(error.to_string())),
     }
@@ -53,12 +53,14 @@ fn refuse_newer(migrator: &Migrator, applied: &[i64]) -> Result<(), OpenError> {
     }
 }
 
-/// Copies the database to `<database>.before-<next version>`, once per version, as a whole and consistent file.
+/// Copies the database to `<database>.before-<next version>`, once per version. `VACUUM INTO` writes a consistent copy
+/// while the database is open.
 async fn snapshot(pool: &SqlitePool, path: &Path, newest: i64) -> Result<(), OpenError> {
     let copy = format!("{}.before-{:04}", path.display(), newest + 1);
     if Path::new(&copy).exists() {
         return Ok(());
     }
+    // The path comes from the operator. Quotes in it are doubled, so that it stays one literal.
     let statement = format!("VACUUM INTO '{}'", copy.replace('\'', "''"));
     sqlx::query(AssertSqlSafe(statement))
         .execute(pool)

@@ -1,5 +1,5 @@
-//! Places that serve models, each for the person alone who added it (`model_providers`). Keys are sealed before they
-//! come here.
+//! Model providers that users configured for themselves (`model_providers`). API keys are encrypted before they get
+//! here.
 
 use domain::text::without_nul;
 use domain::{ModelProviderId, Timestamp, UserId};
@@ -8,26 +8,26 @@ use uuid::Uuid;
 use crate::dispatch::{read, write};
 use crate::{Error, Store};
 
-/// A place that serves models.
+/// A model provider of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelProvider {
     /// Its id.
     pub id: ModelProviderId,
-    /// Stands in front of its models' names. The person's own, unique among theirs, and never changed.
+    /// Prefix of its models' names. Unique per user and never changed.
     pub slug: String,
-    /// The person's name for it.
+    /// Display name.
     pub name: String,
-    /// The word for what it speaks.
+    /// Provider API, as stored text.
     pub kind: String,
-    /// The address below which the wire's paths lie.
+    /// Base URL of the provider API.
     pub base_url: String,
-    /// The key, sealed; `None` for a server that wants none.
+    /// API key, encrypted; `None` for a server that requires none.
     pub secret: Option<Vec<u8>>,
-    /// The last letters of the key.
+    /// Last characters of the API key, to recognize it.
     pub hint: Option<String>,
-    /// When it was added.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When anything of it was changed.
+    /// Time of the last change.
     pub changed_at: Timestamp,
 }
 
@@ -52,6 +52,7 @@ impl From<ProviderRow> for ModelProvider {
     }
 }
 
+/// Counts and inserts in one statement, so that parallel requests do not exceed the limit on SQLite.
 const INSERT: &str = "INSERT INTO model_providers
       (id, user_id, slug, name, kind, base_url, secret, hint, created_at, changed_at)
     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
@@ -66,6 +67,7 @@ const FIND: &str = "SELECT id, slug, name, kind, base_url, secret, hint, created
 const GET: &str = "SELECT id, slug, name, kind, base_url, secret, hint, created_at, changed_at FROM model_providers
     WHERE user_id = $1 AND id = $2";
 
+/// Writes only over the version that was read, see [`Store::update_model_provider`].
 const UPDATE: &str = "UPDATE model_providers
     SET name = $3, kind = $4, base_url = $5, secret = $6, hint = $7, changed_at = $8
     WHERE user_id = $1 AND id = $2 AND changed_at = $9";
@@ -73,8 +75,11 @@ const UPDATE: &str = "UPDATE model_providers
 const DELETE: &str = "DELETE FROM model_providers WHERE user_id = $1 AND id = $2";
 
 impl Store {
-    /// Adds a provider of a person's, unless they have `most` already; says whether it was added. `Conflict` when they
-    /// have one with that slug.
+    /// Adds a provider unless the user already has `most`. Returns whether it was added.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if the user has a provider with the same slug.
     pub async fn insert_model_provider(
         &self,
         owner: UserId,
@@ -100,28 +105,28 @@ impl Store {
         Ok(added == 1)
     }
 
-    /// The providers of a person, oldest first.
+    /// Returns the providers of a user, oldest first.
     pub async fn list_model_providers(&self, owner: UserId) -> Result<Vec<ModelProvider>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, ProviderRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(ModelProvider::from).collect())
     }
 
-    /// A person's provider by what stands in front of its models' names.
+    /// Returns a user's provider by its slug, the prefix of its models' names.
     pub async fn find_model_provider(&self, owner: UserId, slug: &str) -> Result<Option<ModelProvider>, Error> {
         let row =
             read!(self, |c| sqlx::query_as::<_, ProviderRow>(FIND).bind(owner.0).bind(slug).fetch_optional(c).await)?;
         Ok(row.map(ModelProvider::from))
     }
 
-    /// A person's provider by its id.
+    /// Returns a user's provider by its id.
     pub async fn get_model_provider(&self, owner: UserId, id: ModelProviderId) -> Result<Option<ModelProvider>, Error> {
         let row =
             read!(self, |c| sqlx::query_as::<_, ProviderRow>(GET).bind(owner.0).bind(id.0).fetch_optional(c).await)?;
         Ok(row.map(ModelProvider::from))
     }
 
-    /// Changes what can be changed of a person's provider, if it is still as it was at `as_of`: a key never gets beside
-    /// an address that it was not entered for. Says whether it was changed.
+    /// Updates a provider if it is unchanged since `as_of`, so that an API key is never combined with a URL it was not
+    /// entered for. Returns whether it was updated.
     pub async fn update_model_provider(
         &self,
         owner: UserId,
@@ -145,7 +150,7 @@ impl Store {
         Ok(changed == 1)
     }
 
-    /// Removes a provider of a person's, with its key. Says whether there was one.
+    /// Deletes a provider and its API key. Returns whether it existed.
     pub async fn delete_model_provider(&self, owner: UserId, id: ModelProviderId) -> Result<bool, Error> {
         let gone = write!(self, |c| sqlx::query(DELETE)
             .bind(owner.0)

@@ -1,5 +1,4 @@
-//! What people set for models: for a chat (`chat_marks`), and for all their chats that say nothing else
-//! (`model_defaults`).
+//! Settings for models: per chat (`chat_marks`), and the user's defaults for all other chats (`model_defaults`).
 
 use domain::model::ModelSettings;
 use domain::text::without_nul;
@@ -8,12 +7,12 @@ use domain::{ChatId, UserId};
 use crate::dispatch::{read, write};
 use crate::{Error, Store};
 
-/// What a person set: for a chat, or for all their chats that say nothing else.
+/// A model and its settings, selected for a chat or as the default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelDefaults {
-    /// `provider/name`; `None` for the one that answers where nothing was chosen.
+    /// Model, as `provider/name`; `None` if none is selected.
     pub model: Option<String>,
-    /// How it is asked.
+    /// Parameters of the model.
     pub settings: ModelSettings,
 }
 
@@ -21,7 +20,7 @@ const GET: &str = "SELECT k.settings FROM chat_marks k
     JOIN ai_chat_sessions s ON s.id = k.session_id AND s.user_id = k.user_id
     WHERE k.user_id = $1 AND k.session_id = $2";
 
-/// What was set for a chat, and for all.
+/// Selects the choices for a chat and the defaults in one query.
 const GET_CHOICES: &str =
     "SELECT k.model, k.settings, d.model AS default_model, d.settings AS default_settings FROM users u
     LEFT JOIN ai_chat_sessions s ON s.user_id = u.id AND s.id = $2
@@ -46,7 +45,7 @@ struct ChoicesRow {
     default_settings: Option<String>,
 }
 
-/// The JSON of settings as it is stored; nothing for those that say nothing.
+/// Returns the settings as stored JSON, or `None` if they are all unset.
 pub(crate) fn json_of(settings: &ModelSettings) -> Result<Option<String>, Error> {
     if *settings == ModelSettings::default() {
         return Ok(None);
@@ -60,14 +59,14 @@ fn settings_of(json: &str) -> Result<ModelSettings, Error> {
 }
 
 impl Store {
-    /// What a person set for the models of their chat.
+    /// Returns the settings of a chat.
     pub async fn get_chat_settings(&self, owner: UserId, chat: ChatId) -> Result<ModelSettings, Error> {
         let row: Option<Option<String>> =
             read!(self, |c| sqlx::query_scalar(GET).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
         row.flatten().map_or_else(|| Ok(ModelSettings::default()), |json| settings_of(&json))
     }
 
-    /// What a person set for a chat, and what holds where that says nothing.
+    /// Returns the choices for a chat, and the user's defaults.
     pub async fn get_choices(&self, owner: UserId, chat: ChatId) -> Result<(ModelDefaults, ModelDefaults), Error> {
         let row: Option<ChoicesRow> =
             read!(self, |c| sqlx::query_as(GET_CHOICES).bind(owner.0).bind(chat.0).fetch_optional(c).await)?;
@@ -79,7 +78,11 @@ impl Store {
         Ok((choice(row.model, row.settings)?, choice(row.default_model, row.default_settings)?))
     }
 
-    /// Sets what holds for the models of a person's chat. `NotFound` when the chat is not theirs.
+    /// Stores the settings of a chat.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the chat does not belong to the owner.
     pub async fn set_chat_settings(&self, owner: UserId, chat: ChatId, settings: &ModelSettings) -> Result<(), Error> {
         let json = json_of(settings)?;
         let set = write!(self, |c| sqlx::query(SET)
@@ -92,7 +95,7 @@ impl Store {
         if set == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
-    /// What holds in a person's chats that say nothing else.
+    /// Returns the user's defaults.
     pub async fn get_model_defaults(&self, owner: UserId) -> Result<ModelDefaults, Error> {
         let row: Option<(Option<String>, String)> =
             read!(self, |c| sqlx::query_as(GET_DEFAULTS).bind(owner.0).fetch_optional(c).await)?;
@@ -100,7 +103,7 @@ impl Store {
         Ok(ModelDefaults { model, settings: settings_of(&json)? })
     }
 
-    /// Sets it.
+    /// Stores the user's defaults.
     pub async fn set_model_defaults(&self, owner: UserId, defaults: &ModelDefaults) -> Result<(), Error> {
         let json = json_of(&defaults.settings)?.unwrap_or_else(|| "{}".to_owned());
         write!(self, |c| sqlx::query(SET_DEFAULTS)

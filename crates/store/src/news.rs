@@ -1,5 +1,7 @@
-//! What processes that share a PostgreSQL database tell each other. It only hastens what each finds out by itself within a
-//! second: nothing is lost with a piece of news.
+//! Messages between the nodes that share a PostgreSQL database, over `LISTEN` and `NOTIFY`.
+//!
+//! A message only shortens the delay: every node polls for the same information about once a second, so that nothing is
+//! lost with a message.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +14,15 @@ use crate::{Db, Error, Store};
 
 const CHANNEL: &str = "ai_chat_mcp";
 
-/// Tells the others several pieces of news, a line each. PostgreSQL only.
+/// Sends several messages, one per line of `$1`. PostgreSQL only.
 pub(crate) const NOTIFY_ALL: &str =
     "SELECT pg_notify('ai_chat_mcp', news) FROM unnest(string_to_array($1, chr(10))) AS news";
 
-/// Runs that one piece of news names.
+/// Maximum number of turns that one message names. Longer lists are split.
 const TOGETHER: usize = 200;
 
-/// Bytes of one piece of news: PostgreSQL takes less than 8000. A longer one waits in a row.
+/// Maximum size of a message in bytes: PostgreSQL accepts less than 8000. A longer text is stored in a row of
+/// `node_news`, and the message names the row.
 const MOST: usize = 7_900;
 
 const KEEP: &str = "INSERT INTO node_news (id, text, told_at) VALUES ($1, $2, $3)";
@@ -28,18 +31,18 @@ const GET: &str = "SELECT text FROM node_news WHERE id = $1";
 
 const PURGE: &str = "DELETE FROM node_news WHERE told_at < $1";
 
-/// A piece of news.
+/// A message from another node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// These turns said something, or ended.
+    /// These turns have new events, or have ended.
     Runs(Vec<RunId>),
-    /// Somebody wants something of a turn.
+    /// A turn has a new [`Order`](crate::runs::Order).
     Orders,
-    /// Whatever the house wants to tell itself.
+    /// Any text of [`Store::tell_nodes`].
     Text(String),
 }
 
-/// As many pieces of news as it takes to name these runs.
+/// Builds the messages that name these turns, as many as needed.
 pub(crate) fn of_runs(runs: &BTreeSet<RunId>) -> Vec<String> {
     let names: Vec<String> = runs.iter().map(RunId::to_string).collect();
     names.chunks(TOGETHER).map(|names| format!("runs {}", names.join(" "))).collect()
@@ -47,13 +50,14 @@ pub(crate) fn of_runs(runs: &BTreeSet<RunId>) -> Vec<String> {
 
 pub(crate) const ORDERS: &str = "orders";
 
-/// What was told, or the id of the row in which it waits.
+/// The content of a message, or the id of the row that holds it.
 #[derive(Debug, PartialEq, Eq)]
 enum Payload {
     News(News),
     Row(Uuid),
 }
 
+// PostgreSQL delivers a notification to its sender, too. Messages that name their sender are ignored below.
 fn read_payload(payload: &str, own: NodeId) -> Option<Payload> {
     if payload == ORDERS {
         return Some(Payload::News(News::Orders));
@@ -71,7 +75,7 @@ fn read_payload(payload: &str, own: NodeId) -> Option<Payload> {
     }
 }
 
-/// Hears what the others tell.
+/// A subscription to the messages of the other nodes.
 #[derive(Debug)]
 pub struct Listener {
     inner: PgListener,
@@ -79,7 +83,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// The next piece of news. Nothing when the connection was lost and made anew: something may have been missed.
+    /// Waits for the next message. Returns `None` if the connection was lost and restored, so that messages may be
+    /// missing.
     pub async fn next(&mut self) -> Result<Option<News>, Error> {
         loop {
             let Some(told) = self.inner.try_recv().await? else { return Ok(None) };
@@ -97,7 +102,7 @@ impl Listener {
 }
 
 impl Store {
-    /// Begins to hear what other processes tell; nothing on a database that cannot be shared.
+    /// Subscribes to the messages of the other nodes. Returns `None` for a database that cannot be shared.
     pub async fn listen(&self) -> Result<Option<Listener>, Error> {
         let Db::Postgres(connections) = &self.db else { return Ok(None) };
         let mut inner = PgListener::connect_with(connections.pool()).await?;
@@ -105,7 +110,11 @@ impl Store {
         Ok(Some(Listener { inner, store: self.clone() }))
     }
 
-    /// Tells the other processes something of any length, in one line. It is on its way when this returns.
+    /// Sends the other nodes a text of any length, without line breaks. Returns once it is queued.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BacklogFull`] if too many messages wait to be sent.
     pub async fn tell_nodes(&self, text: &str, now: Timestamp) -> Result<(), Error> {
         if !self.is_shared() {
             return Ok(());
@@ -122,6 +131,7 @@ impl Store {
             .execute(c)
             .await
             .map(|done| done.rows_affected()))?;
+        // The row is committed by now. A message about it that arrived earlier would find nothing.
         if self.tell_payload(format!("row {} {id}", self.node)) { Ok(()) } else { Err(Error::BacklogFull) }
     }
 
@@ -129,7 +139,7 @@ impl Store {
         Ok(read!(self, |c| sqlx::query_scalar(GET).bind(id).fetch_optional(c).await)?)
     }
 
-    /// Forgets long pieces of news that were told before a time: who has not read them by then loads afresh.
+    /// Deletes long messages sent before `before`. A node that has not read them by then reloads its state anyway.
     pub async fn purge_news(&self, before: Timestamp) -> Result<(), Error> {
         write!(self, |c| sqlx::query(PURGE).bind(before.0).execute(c).await.map(|done| done.rows_affected()))?;
         Ok(())

@@ -1,5 +1,5 @@
-//! What was mailed to show that an address is a person's (`one_time_tokens`): a link, a code or both. Only hashes of them
-//! are stored. A person has one of a kind: a new one takes the place of the older, and what is used is gone.
+//! One-time tokens in emails (`one_time_tokens`): a link, a code or both, to prove that an address belongs to a user.
+//! Only hashes are stored. A user has at most one token of a kind: a new one replaces it, and using it deletes it.
 
 use domain::{Timestamp, UserId};
 use uuid::Uuid;
@@ -8,18 +8,18 @@ use crate::auth_codes::Challenge;
 use crate::dispatch::{read, write};
 use crate::{Error, Store};
 
-/// What a one-time token proves.
+/// The purpose of a [`OneTimeToken`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
-    /// The address of a new account.
+    /// Confirms the address of a new account.
     Confirmation,
-    /// Who asks to be let in without a password, or to choose a new one.
+    /// Allows a sign-in without password, or a new password.
     Recovery,
-    /// That the owner of the present address wants another one.
+    /// Confirms a change of address, from the current address.
     EmailChangeCurrent,
-    /// That the new address is the person's.
+    /// Confirms a change of address, from the new address.
     EmailChangeNew,
-    /// That a signed-in person is still who they were.
+    /// Confirms that a signed-in user is still the same person.
     Reauthentication,
 }
 
@@ -27,7 +27,7 @@ impl TokenKind {
     const ALL: [Self; 5] =
         [Self::Confirmation, Self::Recovery, Self::EmailChangeCurrent, Self::EmailChangeNew, Self::Reauthentication];
 
-    /// The word in the database.
+    /// Returns the word in the database.
     pub fn word(self) -> &'static str {
         match self {
             Self::Confirmation => "confirmation",
@@ -44,26 +44,26 @@ impl TokenKind {
     }
 }
 
-/// A one-time token as it is stored.
+/// A stored one-time token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OneTimeToken {
-    /// This one, and not one that took its place.
+    /// Id of this token; a replacement has another one.
     pub id: Uuid,
-    /// Whose it is.
+    /// Owner.
     pub user: UserId,
-    /// What it proves.
+    /// Purpose.
     pub kind: TokenKind,
-    /// Where it was sent, in lower case.
+    /// Email address it was sent to, in lower case.
     pub email: String,
-    /// Of the link, if there is one.
+    /// Hash of the link's token, if there is a link.
     pub link_hash: Option<Vec<u8>>,
-    /// Of the code.
+    /// Hash of the code.
     pub code_hash: Vec<u8>,
-    /// Of the program that asked for the link, if it uses PKCE.
+    /// PKCE challenge of the client that requested the link, if it uses PKCE.
     pub challenge: Option<Challenge>,
-    /// From when on it is void.
+    /// Time from which the token is invalid.
     pub expires_at: Timestamp,
-    /// Whether it was mailed for the latest sign-up of the account.
+    /// Whether it was sent for the most recent sign-up of the account.
     pub from_sign_up: bool,
 }
 
@@ -119,11 +119,12 @@ const GET_BY_LINK: &str =
     "SELECT id, user_id, kind, email, link_hash, code_hash, challenge, challenge_method, expires_at, from_sign_up
     FROM one_time_tokens WHERE link_hash = $1";
 
+// Counts the attempt and reads the token in one statement, so that parallel requests cannot exceed the limit.
 const TRY: &str = "UPDATE one_time_tokens SET tries = tries + 1
     WHERE email = $1 AND (kind = $2 OR kind = $3) AND tries < $4
     RETURNING id, user_id, kind, email, link_hash, code_hash, challenge, challenge_method, expires_at, from_sign_up";
 
-/// Writes a token in the place of an older one of its kind; for a transaction's body.
+/// Stores a token in place of the previous one of its kind, within a transaction.
 macro_rules! replace_token {
     ($tx:ident, $token:expr) => {{
         let token: &$crate::one_time_tokens::OneTimeToken = $token;
@@ -146,15 +147,17 @@ macro_rules! replace_token {
 pub(crate) use replace_token;
 
 impl Store {
-    /// The token whose link has this hash. Whoever follows a link cannot say who they are; the link says it for them, and
-    /// the owner is in the answer.
+    /// Returns the token whose link has this hash. The request carries no session: the link identifies the user, who is
+    /// in the result.
     pub async fn get_one_time_token(&self, link_hash: &[u8]) -> Result<Option<OneTimeToken>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, TokenRow>(GET_BY_LINK).bind(link_hash).fetch_optional(c).await)?;
         row.map(OneTimeToken::try_from).transpose()
     }
 
-    /// The tokens of these kinds that were sent to an address, for comparing a code with. Each that is handed out is
-    /// counted, and none is after `most` times: a code is short enough to be guessed.
+    /// Returns the tokens of these kinds that were sent to an address, to compare a code with.
+    ///
+    /// Each call counts as an attempt. After `most` attempts a token is no longer returned, because codes are short
+    /// enough to be guessed.
     pub async fn try_one_time_codes(
         &self,
         email: &str,

@@ -1,4 +1,5 @@
-//! Opening a database: the right settings, or a clear refusal with nothing touched.
+//! Opens a database: applies the settings and migrations, or fails with a message for the operator and without changing
+//! anything.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -17,65 +18,71 @@ use crate::presence::Presence;
 use crate::writer::Writer;
 use crate::{Db, Store, checkpoints, migrate};
 
-/// How long a statement waits for another one's lock.
+/// Maximum time that a statement waits for a lock of another one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// The same in PostgreSQL's words.
+/// The same limit for PostgreSQL.
 const LOCK_TIMEOUT: &str = "SET lock_timeout = '5s'";
-/// How long opening a connection may take.
+/// Maximum time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READERS: u32 = 4;
 
-/// What each connection keeps of the database: 4 MiB, in SQLite's terms. The system keeps the rest of the file at hand.
+/// Page cache per connection: 4 MiB, in the form of SQLite's `cache_size`. The operating system caches the rest of the
+/// file.
 const PAGES_IN_MEMORY: &str = "-4096";
 const POSTGRES_CONNECTIONS: u32 = 20;
-/// Those of them that wait for news, and for nothing else.
+/// Number of connections that are reserved for listening to notifications.
 const LISTENERS: u32 = 1;
 
-/// Why the program does not start on this database.
+/// The reason why the server cannot start with this database. The messages are for operators.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// `DATABASE_URL` is neither form.
+    /// `DATABASE_URL` has neither of the two schemes.
     #[error("DATABASE_URL must begin with sqlite:// or postgres://, not {0:?}")]
     UnknownScheme(String),
-    /// `DATABASE_URL` has the right beginning and cannot be read all the same.
+    /// `DATABASE_URL` has a known scheme but cannot be parsed.
     #[error("DATABASE_URL cannot be read: {0}")]
     BadUrl(String),
-    /// The folder of the file cannot be made, or the file cannot be opened.
+    /// The folder cannot be created, or the file cannot be opened.
     #[error("cannot open the database file {path}: {reason}")]
     File {
-        /// The file.
+        /// Path of the database file.
         path: PathBuf,
-        /// What the system said.
+        /// Error message of the operating system or of SQLite.
         reason: String,
     },
-    /// The file can be read and not written.
+    /// The file can be read but not written.
     #[error("the database file {0} is read-only; give this user the right to write it and its folder")]
     ReadOnly(PathBuf),
-    /// Another program writes it.
+    /// Another process has locked the file.
     #[error("the database file {0} is in use by another program; stop that one first")]
     Locked(PathBuf),
-    /// The database server does not answer.
+    /// PostgreSQL cannot be reached.
     #[error("cannot connect to PostgreSQL: {0}")]
     Unreachable(String),
-    /// The schema is of a later version.
+    /// The schema was created by a newer version.
     #[error(
         "the database was written by a newer version of this program (its schema is at {found}, this one knows {known}); \
          start the newer version, or restore a snapshot made before"
     )]
     Newer {
-        /// The newest migration in the database.
+        /// Newest migration in the database.
         found: i64,
-        /// The newest migration of this binary.
+        /// Newest migration of this binary.
         known: i64,
     },
-    /// A migration failed; it was rolled back.
+    /// A migration failed and was rolled back.
     #[error("the database could not be brought up to date: {0}")]
     Migration(String),
 }
 
 impl Store {
-    /// Opens `sqlite://path` or `postgres://…`, brings the schema up to date and returns the store.
-    /// A SQLite file is made when missing, and copied aside before a migration changes it.
+    /// Opens `sqlite://path` or `postgres://…` and migrates the schema to the current version. A missing SQLite file is
+    /// created. An existing one is copied before a migration changes it.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`] with the reason. The database is unchanged, except for migrations that succeeded before one that
+    /// failed.
     pub async fn open(url: &str) -> Result<Self, OpenError> {
         let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
         match scheme {
@@ -87,7 +94,7 @@ impl Store {
 }
 
 async fn open_postgres(url: &str) -> Result<Store, OpenError> {
-    // sqlx repeats the URL in some errors, and with it the password; say only what kind of thing is wrong.
+    // sqlx repeats the URL, and with it the password, in some errors. The message must not contain it.
     let options = PgConnectOptions::from_str(url)
         .map_err(|_| OpenError::BadUrl("it should look like postgres://user:password@host:5432/database".to_owned()))?
         .application_name("ai-chat-mcp");
@@ -105,13 +112,15 @@ async fn open_postgres(url: &str) -> Result<Store, OpenError> {
         .max_connections(POSTGRES_CONNECTIONS)
         .acquire_timeout(CONNECT_TIMEOUT)
         .after_release(move |connection, _| {
-            // One whose server has gone away without a word would keep its place for as long as the system waits.
+            // A connection whose server vanished without closing it would occupy its slot until the operating system
+            // gives up. While the database is healthy, the check is skipped, because it costs a round trip.
             let is_doubtful = known.is_away();
             Box::pin(async move {
                 Ok(!is_doubtful || matches!(tokio::time::timeout(BUSY_TIMEOUT, connection.ping()).await, Ok(Ok(()))))
             })
         })
-        // Migrations wait for each other for as long as they need. Everything else does not.
+        // Migrations use their own pool without a lock timeout, because nodes that start together wait for each other's
+        // migrations.
         .after_connect(|connection, _| {
             Box::pin(async move { sqlx::query(LOCK_TIMEOUT).execute(connection).await.map(|_| ()) })
         })
@@ -126,7 +135,8 @@ async fn open_postgres(url: &str) -> Result<Store, OpenError> {
     })
 }
 
-/// The pool tries until its time is up, and then knows no reason; one more attempt does.
+/// Finds out why PostgreSQL cannot be reached. The pool retries until its timeout and then knows no reason, so this
+/// connects once more outside of it.
 async fn why_unreachable(error: sqlx::Error, options: &PgConnectOptions) -> String {
     let error = match error {
         sqlx::Error::PoolTimedOut => {
@@ -187,11 +197,12 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
 
 async fn one_connection(options: SqliteConnectOptions) -> Result<SqlitePool, sqlx::Error> {
     let pool = SqlitePoolOptions::new().max_connections(1).acquire_timeout(CONNECT_TIMEOUT);
-    // It was tested when it was given back.
+    // The check is unnecessary: `Connections` tests a connection when it is returned.
     pool.test_before_acquire(false).connect_with(options).await
 }
 
-/// Takes the file `<database>.lock`, which says that this process owns the database.
+/// Locks the file `<database>.lock`, so that only one process uses the database. The lock is on a separate file, so
+/// that SQLite's own locks on the database file are unaffected.
 fn lock_beside(path: &Path) -> Result<File, OpenError> {
     let failed = |error: &std::io::Error| match error.kind() {
         std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
@@ -203,6 +214,7 @@ fn lock_beside(path: &Path) -> Result<File, OpenError> {
         std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
     }
     if path.exists() {
+        // A read-only file is detected here, before the lock file is created next to it.
         OpenOptions::new().read(true).append(true).open(path).map_err(|error| failed(&error))?;
     }
     let mut beside = path.as_os_str().to_owned();
@@ -216,7 +228,7 @@ fn lock_beside(path: &Path) -> Result<File, OpenError> {
     }
 }
 
-/// A write lock taken and given back: the file is ours to write, and nobody else holds it.
+/// Takes and releases the write lock, to prove that the file is writable and no other program holds it.
 async fn prove_writable(pool: &sqlx::SqlitePool, path: &Path) -> Result<(), OpenError> {
     let transaction = pool.begin_with("BEGIN IMMEDIATE").await.map_err(|error| refusal(path, &error))?;
     transaction.rollback().await.map_err(|error| refusal(path, &error))

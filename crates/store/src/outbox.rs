@@ -1,7 +1,8 @@
-//! What this process tells the others, gathered: while one notification is on its way, what comes waits for the next.
+//! Queue of messages to the other nodes. While one notification is being sent, further messages wait and share the next
+//! one.
 //!
-//! It is told behind the transactions that it speaks of, and not in them: PostgreSQL commits those that notify one after
-//! the other, each with its wait for the disk.
+//! Messages are sent after the transactions they are about, not inside them: PostgreSQL serializes the commits of
+//! transactions that notify, each with its wait for the disk.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,22 +13,23 @@ use domain::RunId;
 use crate::dispatch::lent;
 use crate::{Db, Store, news};
 
-/// Between two notifications. One that comes alone does not wait; of a crowd's, none can see so little.
+/// Minimum interval between two notifications. A single message is sent without delay; the interval only bounds the
+/// load of many.
 const PAUSE: Duration = Duration::from_millis(25);
-/// Maximum number of messages, beside those about runs, that wait to be sent.
+/// Maximum number of waiting messages, not counting those about turns.
 const MAX_WAITING_MESSAGES: usize = 4_096;
 
-/// What waits to be told.
+/// The messages that wait to be sent, shared by all clones of a [`Store`].
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outbox(Arc<Mutex<Waiting>>);
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// Those that said something.
+    /// Turns with new events. A set, so that a turn with many events is named once.
     runs: BTreeSet<RunId>,
-    /// Everything else, as it is told.
+    /// All other messages, ready to send.
     others: Vec<String>,
-    /// Somebody tells it.
+    /// Whether a task is sending.
     is_served: bool,
 }
 
@@ -38,7 +40,7 @@ impl Outbox {
 }
 
 impl Waiting {
-    /// One notification after the other.
+    /// Takes all waiting messages.
     fn take(&mut self) -> Vec<String> {
         let mut payloads = std::mem::take(&mut self.others);
         payloads.extend(news::of_runs(&std::mem::take(&mut self.runs)));
@@ -47,12 +49,13 @@ impl Waiting {
 }
 
 impl Store {
-    /// Tells the other processes that these runs said something.
+    /// Tells the other nodes that these turns have new events.
     pub(crate) fn tell_of_runs(&self, runs: impl IntoIterator<Item = RunId>) {
         self.tell(|waiting| waiting.runs.extend(runs));
     }
 
-    /// Sends the other processes one line. Returns whether it waits to be sent: `false` when too many do.
+    /// Queues a message of one line for the other nodes. Returns whether it was queued: `false` if too many are
+    /// waiting.
     #[must_use]
     pub(crate) fn tell_payload(&self, payload: String) -> bool {
         let mut has_room = true;
@@ -74,6 +77,7 @@ impl Store {
             put(&mut waiting);
             std::mem::replace(&mut waiting.is_served, true)
         };
+        // Only the caller that finds no sender starts one. The flag changes under the same lock as the queue.
         if !is_served {
             let service = Service { store: self.clone(), has_ended: false };
             #[expect(clippy::disallowed_methods, reason = "it ends as soon as nothing waits, and nobody waits for it")]
@@ -82,7 +86,7 @@ impl Store {
     }
 }
 
-/// Tells what waits for as long as something does.
+/// The task that sends waiting messages until there are none.
 struct Service {
     store: Store,
     has_ended: bool,
@@ -90,7 +94,7 @@ struct Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // The runtime may end first. Whoever comes then begins anew.
+        // The runtime may end before the task does. The next message then starts a new task.
         if !self.has_ended {
             self.store.outbox.waiting().is_served = false;
         }
@@ -103,13 +107,14 @@ impl Service {
             let Db::Postgres(connections) = &self.store.db else { return };
             let all = payloads.join("\n");
             let telling = lent!(connections, |c| sqlx::query(news::NOTIFY_ALL).bind(&all).execute(c).await);
-            // What could not be told the others find out by themselves.
+            // A failure is ignored: the other nodes find out by polling.
             drop(self.store.presence.attend(telling).await);
             tokio::time::sleep(PAUSE).await;
         }
     }
 
-    /// What waits; when there is nothing, nobody tells it any more.
+    /// Takes the waiting messages. If there are none, marks the queue as unattended, in the same critical section, so
+    /// that no new message is missed.
     fn next(&mut self) -> Option<Vec<String>> {
         let mut waiting = self.store.outbox.waiting();
         let payloads = waiting.take();

@@ -1,4 +1,4 @@
-//! What people allow the tools of their connections, and what became of every call.
+//! Users' permissions for tools, and the audit log of tool calls.
 
 use domain::permission::{AllowedBy, Permission};
 use domain::text::without_nul;
@@ -37,8 +37,10 @@ const INSERT_AUDIT: &str = "INSERT INTO tool_audit (id, user_id, server_name, to
 const LIST_AUDIT: &str = "SELECT id, server_name, tool, allowed_by, outcome, created_at FROM tool_audit
     WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
 
-/// Makes a rule within a transaction, in the place of an older one, and pins what goes with it. Gives how many rows are
-/// the owner's: none or one. It is typed where it is used, once for each database.
+/// Stores a permission rule within a transaction, in place of the previous one, together with the server's
+/// instructions. Returns the number of rows written: 0 if the connection does not belong to the owner.
+///
+/// A macro, because the transaction has another type for each database.
 macro_rules! make_rule {
     ($tx:expr, $owner:expr, $rule:expr, $now:expr) => {{
         let (owner, rule, now) = ($owner, $rule, $now);
@@ -69,29 +71,29 @@ macro_rules! make_rule {
 
 pub(crate) use make_rule;
 
-/// Something that a person has allowed as it was.
+/// A text that a user has approved, with its hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
-    /// SHA-256 of `text`, hexadecimal.
+    /// SHA-256 hash of `text`, hexadecimal.
     pub hash: String,
-    /// A definition as canonical JSON, or a server's instructions.
+    /// Tool definition as canonical JSON, or the instructions of a server.
     pub text: String,
 }
 
-/// A rule that a person made for one tool of one connection.
+/// A user's permission rule for a tool of a connection.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// The connection.
+    /// Connection.
     pub server: ServerId,
-    /// The tool.
+    /// Tool.
     pub tool: String,
-    /// What it says.
+    /// Permission.
     pub permission: Permission,
-    /// Where the server was when the rule was made.
+    /// URL of the server at that time, masked. The rule does not apply to another URL.
     pub url: String,
-    /// For what definition it holds; only with [`Permission::Always`].
+    /// Definition of the tool that was approved; only with [`Permission::Always`].
     pub pin: Option<Pin>,
-    /// The instructions of the server when one of its tools was last allowed for good, this one or another.
+    /// Instructions of the server at the last [`Permission::Always`] for any of its tools.
     pub instructions: Option<Pin>,
 }
 
@@ -125,20 +127,20 @@ impl TryFrom<RuleRow> for Rule {
     }
 }
 
-/// One call of a tool, for the list that its person reads.
+/// An entry of the audit log: one tool call.
 #[derive(Debug, Clone)]
 pub struct AuditEntry {
-    /// Sorts by time.
+    /// Its id. Ids sort by time.
     pub id: Uuid,
-    /// The connection, by the name it had.
+    /// Name of the connection at that time.
     pub server_name: String,
-    /// The tool.
+    /// Tool.
     pub tool: String,
-    /// Who allowed the call.
+    /// Permission or approval that allowed the call.
     pub allowed_by: AllowedBy,
-    /// What came of it.
+    /// Outcome of the call.
     pub outcome: Outcome,
-    /// When it ended.
+    /// Time at which the call ended.
     pub created_at: Timestamp,
 }
 
@@ -169,7 +171,7 @@ impl TryFrom<AuditRow> for AuditEntry {
 }
 
 impl Store {
-    /// The person's rule for a tool, if they made one.
+    /// Returns the user's rule for a tool.
     pub async fn get_permission(&self, owner: UserId, server: ServerId, tool: &str) -> Result<Option<Rule>, Error> {
         let tool = without_nul(tool.to_owned());
         let row = read!(self, |c| sqlx::query_as::<_, RuleRow>(GET)
@@ -181,19 +183,23 @@ impl Store {
         row.map(Rule::try_from).transpose()
     }
 
-    /// All rules of a person.
+    /// Returns all rules of a user.
     pub async fn list_permissions(&self, owner: UserId) -> Result<Vec<Rule>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, RuleRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         rows.into_iter().map(Rule::try_from).collect()
     }
 
-    /// Makes a rule, in the place of an older one. `NotFound` when the connection is not the owner's.
+    /// Stores a rule in place of the previous one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the connection does not belong to the owner.
     pub async fn insert_permission(&self, owner: UserId, rule: &Rule, now: Timestamp) -> Result<(), Error> {
         let made = transaction!(self, |tx| { Ok(make_rule!(tx, owner, rule, now)) })?;
         if made == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
-    /// Adds a call to the list of calls.
+    /// Adds an entry to the audit log.
     pub async fn insert_audit(&self, owner: UserId, entry: &AuditEntry) -> Result<(), Error> {
         let (server_name, tool) = (without_nul(entry.server_name.clone()), without_nul(entry.tool.clone()));
         write!(self, |c| sqlx::query(INSERT_AUDIT)
@@ -210,8 +216,9 @@ impl Store {
         Ok(())
     }
 
-    /// The newest `limit` calls of a person, newest first; those before the call `before` where one is named.
+    /// Returns the newest `limit` entries of the audit log, newest first, starting before the entry `before`.
     pub async fn list_audit(&self, owner: UserId, before: Option<Uuid>, limit: i64) -> Result<Vec<AuditEntry>, Error> {
+        // Ids are UUIDs of version 7, so that the largest UUID is later than any entry.
         let before = before.unwrap_or(Uuid::max());
         let rows = read!(self, |c| sqlx::query_as::<_, AuditRow>(LIST_AUDIT)
             .bind(owner.0)

@@ -1,5 +1,5 @@
-//! Whether the database is there. While it is not, what is asked of it fails at once instead of after a long wait, and
-//! what waited already is let go.
+//! Availability of the database: a circuit breaker. During an outage new requests fail at once instead of waiting for a
+//! timeout, and waiting ones are cancelled.
 
 use std::future::Future;
 use std::io;
@@ -12,18 +12,18 @@ use tokio::sync::{Notify, watch};
 use crate::writer::Writer;
 use crate::{Db, Error, Store, checkpoints};
 
-/// Between two looks at the database.
+/// Interval of the checks.
 const EVERY: Duration = Duration::from_secs(1);
-/// How long a server may take to answer the smallest question. Longer than one that is only busy needs.
+/// Maximum time for PostgreSQL to answer a ping. It is long enough for a server that is merely busy.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const GONE: &str = "the database is away";
 
-/// What is known of the database, for all clones of a store.
+/// The availability of the database, shared by all clones of a [`Store`].
 #[derive(Debug)]
 pub(crate) struct Presence {
     is_away: watch::Sender<bool>,
-    /// Something failed as if it were away.
+    /// Wakes the check after an error that may mean an outage.
     suspicion: Notify,
 }
 
@@ -36,8 +36,8 @@ impl Presence {
         *self.is_away.borrow()
     }
 
-    /// Does something with the database, for as long as it is there. It is boxed, so that callers do not carry the many
-    /// states of a transaction in their own.
+    /// Runs `work` while the database is available, and cancels it if an outage is detected. The future is boxed, so
+    /// that callers do not contain the large state of a transaction.
     pub(crate) fn attend<T, E, W>(&self, work: W) -> impl Future<Output = Result<T, E>> + use<'_, T, E, W>
     where
         E: From<sqlx::Error> + Doubtful,
@@ -47,6 +47,7 @@ impl Presence {
         async move {
             let mut is_away = self.is_away.subscribe();
             tokio::select! {
+                // In this order, so that nothing starts during an outage.
                 biased;
                 _ = is_away.wait_for(|is_away| *is_away) => {
                     Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::NotConnected, GONE)).into())
@@ -66,7 +67,7 @@ impl Presence {
     }
 }
 
-/// An error that may mean that the database is away.
+/// An error that may be caused by an outage.
 pub(crate) trait Doubtful {
     fn is_doubtful(&self) -> bool;
 }
@@ -90,14 +91,15 @@ impl Doubtful for crate::rest::Error {
 }
 
 impl Store {
-    /// Whether the database is known to be away, and every change of it.
+    /// Returns a receiver that holds whether the database is unavailable and reports every change.
     pub fn is_away(&self) -> watch::Receiver<bool> {
         self.presence.is_away.subscribe()
     }
 
-    /// Looks after the database until it is cancelled: finds out when it goes away and when it is back. A server is asked
-    /// every second, over a connection of its own; a file that another program has locked is tried once something failed, and
-    /// what is written to it is moved out of its log.
+    /// Monitors the database until cancelled, and writes checkpoints of a SQLite file.
+    ///
+    /// PostgreSQL is pinged every second over a separate connection. A SQLite file, which another program may lock, is
+    /// checked only after an error.
     pub async fn keep_watch(&self) {
         match &self.db {
             Db::Sqlite { write, checkpoints: Some(checkpoints), .. } => {
@@ -127,7 +129,8 @@ impl Store {
         loop {
             match answers(&mut connection, options).await {
                 Ok(()) => self.presence.tell(false),
-                // The server is there and has given its places to others, such as our own pool.
+                // Too many connections: the server is available and has given its slots to others, such as our own
+                // pool.
                 Err(sqlx::Error::Database(refused)) if refused.code().as_deref() == Some("53300") => {}
                 Err(_) => self.presence.tell(true),
             }
@@ -136,17 +139,19 @@ impl Store {
     }
 }
 
-/// Takes the right to write and gives it back. It waits behind our own writers.
+/// Takes the write lock and releases it. Waits behind the other writers of this process.
 async fn may_write(write: &Writer) -> Result<(), sqlx::Error> {
     write.enter().await?.undo().await
 }
 
-/// Asks the server over the connection that is there. One that was lost for itself says nothing: then a new one decides.
+/// Pings the server over the existing connection. A broken connection is no evidence of an outage, so that the result
+/// of a new one decides.
 async fn answers(connection: &mut Option<PgConnection>, options: &PgConnectOptions) -> Result<(), sqlx::Error> {
     if let Some(known) = connection {
         match tokio::time::timeout(PATIENCE, known.ping()).await {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(_)) => *connection = None,
+            // A timeout is evidence: a new connection would hang, too.
             Err(_) => {
                 *connection = None;
                 return Err(sqlx::Error::PoolTimedOut);

@@ -1,4 +1,4 @@
-//! What a person has said while an answer was being written, in the order in which it is sent.
+//! Messages that users have sent while a turn was running, in the order in which they will be sent.
 
 use domain::message::Part;
 use domain::text::without_nul;
@@ -20,29 +20,30 @@ const LIST: &str = "SELECT id, content, parts, tools FROM queued_messages
 
 const UPDATE: &str = "UPDATE queued_messages SET content = $4 WHERE id = $1 AND session_id = $2 AND user_id = $3";
 
+/// Moves a message before the first one. Positions are timestamps, so that smaller values are always free.
 const FIRST: &str = "UPDATE queued_messages
     SET place = (SELECT MIN(q.place) - 1 FROM queued_messages q WHERE q.session_id = $2 AND q.user_id = $3)
     WHERE id = $1 AND session_id = $2 AND user_id = $3";
 
 const DELETE: &str = "DELETE FROM queued_messages WHERE id = $1 AND session_id = $2 AND user_id = $3";
 
-/// Takes a message out to be sent, unless it says something else by now.
+/// Removes a message in order to send it, unless its text was edited in the meantime.
 pub(crate) const TAKE: &str =
     "DELETE FROM queued_messages WHERE id = $1 AND session_id = $2 AND user_id = $3 AND content = $4";
 
-/// Messages that wait in one chat, at most.
+/// Maximum number of queued messages per chat.
 const MOST: i64 = 50;
 
-/// A message that waits.
+/// A message in the queue of a chat.
 #[derive(Debug, Clone)]
 pub struct QueuedMessage {
     /// Its id.
     pub id: QueuedId,
-    /// The words.
+    /// Text of the message.
     pub content: String,
-    /// What goes with them.
+    /// Attachments and files of the message.
     pub parts: Vec<Part>,
-    /// The tools that its turn may use: a JSON list of `{name, serverName, serverId}`.
+    /// Tools that its turn may use: a JSON list of `{name, serverName, serverId}`.
     pub tools: serde_json::Value,
 }
 
@@ -55,10 +56,12 @@ struct Row {
 }
 
 impl Store {
-    /// Appends a message to the queue of a user's chat.
+    /// Appends a message to the queue of a chat.
     ///
-    /// Errors: `NotFound` when the chat is not the owner's, `Conflict` when too many wait in it, or in all chats of the
-    /// owner `most_of_owner`.
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the chat does not belong to the owner, [`Error::Conflict`] if the chat already has 50
+    /// queued messages, or the owner's chats together have `most_of_owner`.
     pub async fn insert_queued(
         &self,
         owner: UserId,
@@ -95,7 +98,7 @@ impl Store {
         })
     }
 
-    /// What waits in a person's chat, the next one first.
+    /// Returns the queued messages of a chat, in the order in which they will be sent.
     pub async fn list_queued(&self, owner: UserId, chat: ChatId) -> Result<Vec<QueuedMessage>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, Row>(LIST).bind(chat.0).bind(owner.0).fetch_all(c).await)?;
         let message = |row: Row| QueuedMessage {
@@ -107,7 +110,7 @@ impl Store {
         Ok(rows.into_iter().map(message).collect())
     }
 
-    /// Changes the words of a message that waits. Says whether it still does.
+    /// Changes the text of a queued message. Returns whether it was still queued.
     pub async fn update_queued(&self, owner: UserId, chat: ChatId, id: QueuedId, content: &str) -> Result<bool, Error> {
         let content = without_nul(content.to_owned());
         let done = write!(self, |c| sqlx::query(UPDATE)
@@ -121,12 +124,12 @@ impl Store {
         Ok(done == 1)
     }
 
-    /// Puts a message that waits before the others. Says whether it still waits.
+    /// Moves a queued message to the front. Returns whether it was still queued.
     pub async fn put_queued_first(&self, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, Error> {
         self.change_queued(FIRST, owner, chat, id).await
     }
 
-    /// Takes a message out of the queue. Says whether it still was in it.
+    /// Removes a queued message. Returns whether it was still queued.
     pub async fn delete_queued(&self, owner: UserId, chat: ChatId, id: QueuedId) -> Result<bool, Error> {
         self.change_queued(DELETE, owner, chat, id).await
     }

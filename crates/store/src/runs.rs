@@ -1,4 +1,4 @@
-//! Turns of the assistant while they go on: who runs, and what it has said so far.
+//! Running turns: the node that runs each, the journal of its events, and commands to it.
 
 use std::sync::LazyLock;
 
@@ -13,19 +13,23 @@ pub(crate) const INSERT: &str =
     "INSERT INTO runs (id, session_id, user_id, message_id, status, model, tools, created_at, node_id)
     VALUES ($1, $2, $3, $4, 'running', $5, $6, $7, $8)";
 
+/// Ends a turn, but only on the node that runs it: another node may have taken it over.
 pub(crate) const CLOSE: &str = "UPDATE runs SET status = $3, ended_at = $4
     WHERE id = $1 AND user_id = $2 AND status = 'running' AND node_id = $5";
 
 pub(crate) const DELETE_CHUNKS: &str = "DELETE FROM run_chunks WHERE run_id = $1";
 
+/// Appends to the journal of a turn. The condition on the node keeps out a node that has lost the turn, and the
+/// conflict clause makes a retry harmless.
 pub(crate) const INSERT_CHUNK: &str = "INSERT INTO run_chunks (run_id, seq, payload)
     SELECT id, $2, $3 FROM runs WHERE id = $1 AND status = 'running' AND node_id = $4
     ON CONFLICT (run_id, seq) DO NOTHING";
 
-/// Pieces that one statement appends at most: a statement costs many times what a row does.
+/// Maximum number of rows per insert. A statement costs much more than a row.
 const ROWS: usize = 32;
 
-/// The same for [`ROWS`] of them. Rows without a run stand where there are fewer.
+/// Inserts [`ROWS`] journal entries, always the same number, so that the statement is prepared once. Missing entries
+/// are bound as NULL and match no turn.
 static INSERT_CHUNKS: LazyLock<String> = LazyLock::new(|| {
     let row = |row: usize| format!("(${}, ${}, ${})", 3 * row + 2, 3 * row + 3, 3 * row + 4);
     let rows: Vec<String> = (0..ROWS).map(row).collect();
@@ -74,24 +78,24 @@ const LIST_ORDERS: &str = "SELECT o.run_id, o.what FROM run_orders o JOIN runs r
 const LIST_CHUNKS: &str = "SELECT c.payload FROM run_chunks c JOIN runs r ON r.id = c.run_id
     WHERE c.run_id = $1 AND r.user_id = $2 ORDER BY c.seq";
 
-/// A turn that has no end in the database.
+/// A turn without an end in the database.
 #[derive(Debug, Clone)]
 pub struct UnfinishedRun {
-    /// The run.
+    /// The turn.
     pub id: RunId,
     /// Its chat.
     pub chat: ChatId,
-    /// Whose chat it is.
+    /// Owner of the chat.
     pub owner: UserId,
-    /// The answer to be.
+    /// Id of the assistant message to write.
     pub answer: MessageId,
-    /// `provider/name`.
+    /// Model, as `provider/name`.
     pub model: String,
-    /// The tools it may use, as the turn's beginner named them.
+    /// Selected tools, as stored at the start of the turn.
     pub tools: serde_json::Value,
-    /// When it began.
+    /// Start of the turn.
     pub created_at: Timestamp,
-    /// Whether it waited for its user when it was last heard of.
+    /// Whether the turn was waiting for its user at its last update.
     pub is_waiting: bool,
 }
 
@@ -122,38 +126,38 @@ impl From<RunRow> for UnfinishedRun {
     }
 }
 
-/// A turn that goes on, on whichever node.
+/// A running turn of a user, on any node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunningTurn {
-    /// The chat.
+    /// Its chat.
     pub chat: ChatId,
     /// The turn.
     pub run: RunId,
-    /// Whether it waits for its user.
+    /// Whether it is waiting for its user.
     pub is_waiting: bool,
 }
 
-/// A piece of a run's log on its way to the database.
+/// A batch of consecutive events of a turn, for the journal.
 #[derive(Debug, Clone)]
 pub struct Chunk {
-    /// The run.
+    /// The turn.
     pub run: RunId,
-    /// The number of its last event.
+    /// Sequence number of the last event.
     pub seq: i64,
-    /// The events, one JSON object a line.
+    /// Events, one JSON object per line.
     pub payload: String,
 }
 
-/// What somebody wants of a run that another process drives. It holds until the run ends.
+/// A command to a turn that may run on another node. It remains in effect until the turn ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
-    /// That it ends.
+    /// Stop the turn.
     Stop,
-    /// That it looks what was decided and answered.
+    /// Reload approvals and responses to elicitations.
     Look,
-    /// That this call ends.
+    /// Cancel the tool call with this id.
     Cancel(String),
-    /// That it ends for the message that waits first.
+    /// End the turn so that the first queued message can be sent.
     GiveWay,
 }
 
@@ -168,6 +172,7 @@ impl Order {
     }
 
     fn read(text: &str) -> Option<Self> {
+        // A command of a newer version is ignored.
         match text {
             "stop" => Some(Self::Stop),
             "look" => Some(Self::Look),
@@ -178,8 +183,8 @@ impl Order {
 }
 
 impl Store {
-    /// Appends pieces of any number of runs in one transaction. A piece of a run that has ended is dropped: its answer
-    /// is written already. So is one of a run that another node has taken over.
+    /// Appends batches of any number of turns to the journal, in one transaction. Batches of turns that have ended, or
+    /// that another node has taken over, are dropped.
     pub async fn insert_chunks(&self, chunks: &[Chunk]) -> Result<(), Error> {
         transaction!(self, |tx| {
             for some in chunks.chunks(ROWS) {
@@ -195,18 +200,19 @@ impl Store {
             }
             Ok(())
         })?;
+        // Only after the commit, so that the other nodes find the events.
         self.tell_of_runs(chunks.iter().map(|chunk| chunk.run));
         Ok(())
     }
 
-    /// What a run had said up to its last flush, in order.
+    /// Returns the journal of a turn in order: all events up to the last flush, one JSON object per line.
     pub async fn list_chunks(&self, owner: UserId, run: RunId) -> Result<Vec<String>, Error> {
         let rows =
             read!(self, |c| sqlx::query_as::<_, (String,)>(LIST_CHUNKS).bind(run.0).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(|(payload,)| payload).collect())
     }
 
-    /// The same behind event `after`, each with the number of its last event.
+    /// Returns the journal of a turn after event `after`. Each batch comes with the sequence number of its last event.
     pub async fn list_chunks_after(&self, owner: UserId, run: RunId, after: u64) -> Result<Vec<(u64, String)>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, (i64, String)>(LIST_CHUNKS_AFTER)
             .bind(run.0)
@@ -217,7 +223,7 @@ impl Store {
         Ok(rows.into_iter().map(|(seq, payload)| (seq as u64, payload)).collect())
     }
 
-    /// Removes what is left of runs that ended before this time: their logs, and what was wanted of them. It crosses owners.
+    /// Deletes the journals and commands of turns that ended before `before`. Not limited to one owner.
     pub async fn purge_ended(&self, before: Timestamp) -> Result<(), Error> {
         transaction!(self, |tx| {
             for statement in [PURGE_CHUNKS, PURGE_ORDERS] {
@@ -227,7 +233,7 @@ impl Store {
         })
     }
 
-    /// Whether a run goes on, and this process drives it.
+    /// Returns whether a turn is running on this node.
     pub async fn is_driven_here(&self, owner: UserId, run: RunId) -> Result<bool, Error> {
         Ok(read!(self, |c| sqlx::query_scalar(IS_DRIVEN)
             .bind(run.0)
@@ -237,12 +243,12 @@ impl Store {
             .await)?)
     }
 
-    /// Whether a run goes on, whoever drives it.
+    /// Returns whether a turn is running on any node.
     pub async fn is_running(&self, owner: UserId, run: RunId) -> Result<bool, Error> {
         Ok(read!(self, |c| sqlx::query_scalar(IS_RUNNING).bind(run.0).bind(owner.0).fetch_one(c).await)?)
     }
 
-    /// The run of a chat that goes on, whoever drives it.
+    /// Returns the running turn of a chat, on any node.
     pub async fn find_running(&self, owner: UserId, chat: ChatId) -> Result<Option<RunId>, Error> {
         let row = read!(self, |c| sqlx::query_scalar::<_, Uuid>(FIND_RUNNING)
             .bind(chat.0)
@@ -252,7 +258,7 @@ impl Store {
         Ok(row.map(RunId))
     }
 
-    /// Returns the turns of a user that go on, whoever drives them.
+    /// Returns the running turns of a user, on all nodes.
     pub async fn list_running(&self, owner: UserId) -> Result<Vec<RunningTurn>, Error> {
         let rows =
             read!(self, |c| sqlx::query_as::<_, (Uuid, Uuid, bool)>(LIST_RUNNING).bind(owner.0).fetch_all(c).await)?;
@@ -260,7 +266,8 @@ impl Store {
         Ok(rows.into_iter().map(turn).collect())
     }
 
-    /// Stores whether a turn waits for its user. Changes nothing when the turn has ended or another node drives it.
+    /// Stores whether a turn is waiting for its user. Has no effect if the turn has ended or another node has taken it
+    /// over.
     pub async fn set_waiting(&self, owner: UserId, run: RunId, is_waiting: bool) -> Result<(), Error> {
         write!(self, |c| sqlx::query(SET_WAITING)
             .bind(run.0)
@@ -273,7 +280,7 @@ impl Store {
         Ok(())
     }
 
-    /// Wants something of the run that goes on in a chat, from whoever drives it. Says whether there is one.
+    /// Sends a command to the running turn of a chat. Returns whether there is one.
     pub async fn order(&self, owner: UserId, chat: ChatId, what: &Order) -> Result<bool, Error> {
         let what = what.to_text();
         let found = transaction!(self, |tx| {
@@ -281,12 +288,12 @@ impl Store {
             sqlx::query(ORDER).bind(chat.0).bind(owner.0).bind(&what).execute(&mut *tx).await?;
             Ok(found)
         })?;
-        // The others look by themselves once a second.
+        // If the message is dropped, the other nodes still find the command when they poll.
         let _is_sent = self.tell_payload(news::ORDERS.to_owned());
         Ok(found)
     }
 
-    /// Wants something of every run of a person.
+    /// Sends a command to all running turns of a user.
     pub async fn order_all(&self, owner: UserId, what: &Order) -> Result<(), Error> {
         let what = what.to_text();
         write!(self, |c| sqlx::query(ORDER_ALL)
@@ -295,12 +302,12 @@ impl Store {
             .execute(c)
             .await
             .map(|done| done.rows_affected()))?;
-        // The others look by themselves once a second.
+        // If the message is dropped, the other nodes still find the command when they poll.
         let _is_sent = self.tell_payload(news::ORDERS.to_owned());
         Ok(())
     }
 
-    /// What is wanted of the runs that this process drives. It crosses owners.
+    /// Returns the commands to the turns of this node. Not limited to one owner.
     pub async fn list_orders(&self) -> Result<Vec<(RunId, Order)>, Error> {
         let rows =
             read!(self, |c| sqlx::query_as::<_, (Uuid, String)>(LIST_ORDERS).bind(self.node.0).fetch_all(c).await)?;

@@ -1,9 +1,9 @@
-//! Search over the titles and messages of a person.
+//! Full-text search over a user's chat titles and messages.
 //!
-//! Triggers note which texts have changed; their words are read here and stored beside them, each with its owner's key in
-//! front, so that a search walks through one person's words and no other's. The names of files that go with a message are
-//! read behind its words. The database finds candidates by words; what
-//! it found is then looked at as a text: phrases, places, and the piece that is shown.
+//! Triggers mark changed texts as pending. The code here splits them into words and stores these, each prefixed with a
+//! key of the owner, so that a search scans only that user's words. Names of attached files are indexed with their
+//! message. The database finds candidates by words; the candidates' texts are then checked for phrases, and the
+//! snippets are cut from them.
 
 mod candidates;
 mod question;
@@ -23,61 +23,62 @@ use question::{Condition, Question};
 
 pub use snippet::Marked;
 
-/// Titles of one answer at most.
+/// Maximum number of title hits.
 const TITLES: usize = 10;
-/// Messages of one answer at most.
+/// Maximum number of message hits per page.
 const MESSAGES: usize = 30;
-/// How often candidates are looked at: what is found by its words and is no hit costs a look.
+/// Maximum number of candidate batches per search. A candidate that is no hit costs a text comparison.
 const BATCHES: usize = 12;
-/// Characters of a text that are searched.
+/// Number of characters of a text that are indexed.
 const SEARCHED: i64 = 100_000;
-/// Texts of a person that are read at most before a search of theirs; others wait for the background.
+/// Maximum number of pending texts of a user that are indexed before a search. The rest is left to the background job.
 const FRESH: i64 = 400;
 
-/// A chat whose title is a hit.
+/// A chat whose title matches.
 #[derive(Debug, Clone)]
 pub struct TitleHit {
-    /// The chat.
+    /// Id of the chat.
     pub chat: ChatId,
-    /// Its title.
+    /// Title with the matches marked.
     pub title: Marked,
-    /// When something was last said in it.
+    /// Time of the last message.
     pub updated_at: Timestamp,
 }
 
-/// A message that is a hit.
+/// A message that matches.
 #[derive(Debug, Clone)]
 pub struct MessageHit {
-    /// Its chat.
+    /// Id of the chat.
     pub chat: ChatId,
-    /// The title of the chat.
+    /// Title of the chat.
     pub title: String,
-    /// The message.
+    /// Id of the message.
     pub message: MessageId,
-    /// Who said it.
+    /// Author.
     pub role: Role,
-    /// When.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// The piece around the first place.
+    /// Excerpt around the first match.
     pub snippet: Marked,
 }
 
-/// What was found, the newest first.
+/// The results of a search, newest first.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    /// Chats by their titles; of the first page only.
+    /// Chats whose titles match; on the first page only.
     pub titles: Vec<TitleHit>,
-    /// Messages.
+    /// Messages that match.
     pub messages: Vec<MessageHit>,
-    /// From where to go on; `None` at the end.
+    /// Position of the next page; `None` on the last one.
     pub next: Option<i64>,
 }
 
-// In the order of the index of what is pending, so that no database takes the one of all texts of a person.
+// Sorted like the partial index on pending entries, so that neither database uses the larger index on all entries of a
+// user.
 const ANY_PENDING: &str =
     "SELECT number FROM search_entries WHERE pending AND user_id = $1 ORDER BY number DESC LIMIT 1";
 
-/// A person's texts whose words are to be read, or everybody's.
+/// Selects pending texts of one user (`$1`) or of all users.
 macro_rules! pending {
     ($whose:literal, $lock:literal) => {
         concat!(
@@ -94,14 +95,14 @@ macro_rules! pending {
     };
 }
 
-/// Stores the words of texts: pairs of a number and words.
+/// Stores the words of texts on SQLite. `$1` is a JSON list of pairs: entry number and words.
 const READ_SQLITE: [&str; 3] = [
     "DELETE FROM search_words WHERE rowid IN (SELECT value ->> 0 FROM json_each($1))",
     "INSERT INTO search_words (rowid, words) SELECT value ->> 0, value ->> 1 FROM json_each($1)",
     "UPDATE search_entries SET pending = 0 WHERE number IN (SELECT value ->> 0 FROM json_each($1))",
 ];
 
-/// The same with the numbers and the words each as a list.
+/// Stores the words of texts on PostgreSQL. `$1` is the list of entry numbers, `$2` the list of words.
 const READ_POSTGRES: &str = "UPDATE search_entries e
     SET pending = false, words = array_to_tsvector(array_remove(string_to_array(n.words, ' '), ''))
     FROM unnest($1, $2) AS n (number, words) WHERE e.number = n.number";
@@ -130,8 +131,8 @@ macro_rules! fetch_pending {
 }
 
 impl Store {
-    /// What of a person's titles and messages has the words that were typed: words by their beginnings, phrases in
-    /// quotation marks whole. `before` is where the last page ended.
+    /// Searches a user's titles and messages. Words match by prefix, phrases in quotation marks exactly. `before` is
+    /// the end of the previous page, see [`Found::next`].
     pub async fn search(&self, owner: UserId, typed: &str, before: Option<i64>) -> Result<Found, Error> {
         let Some(question) = Question::parse(typed) else { return Ok(Found::default()) };
         let pending = read!(self, |c| sqlx::query_scalar::<_, i64>(ANY_PENDING).bind(owner.0).fetch_optional(c).await)?;
@@ -202,13 +203,14 @@ impl Store {
             if !more {
                 return Ok((hits, None));
             }
+            // The next batch depends on how many candidates of this one were hits.
             way = way.next(question, &rows, hits.len() - found_before);
         }
         Ok((hits, Some(before)))
     }
 
-    /// Reads the words of texts that have changed: of a person, or of everybody, which crosses owners and is for the
-    /// background. At most `limit` of them, the newest first; says how many there were.
+    /// Indexes pending texts of one user, or of all users if `owner` is `None`, at most `limit`, newest first. Returns
+    /// how many were indexed.
     pub async fn index_pending(&self, owner: Option<UserId>, limit: i64) -> Result<usize, Error> {
         match &self.db {
             Db::Sqlite { write, .. } => in_turn!(self, write, |tx| {
@@ -222,6 +224,7 @@ impl Store {
             }),
             Db::Postgres(connections) => {
                 within!(self, connections, |tx| {
+                    // `SKIP LOCKED`: another node may be indexing the same texts.
                     let rows = fetch_pending!(tx, owner, limit, "FOR UPDATE OF e SKIP LOCKED");
                     let numbers: Vec<i64> = rows.iter().map(|row| row.number).collect();
                     let words: Vec<String> = rows.iter().map(spaced).collect();
@@ -232,14 +235,14 @@ impl Store {
         }
     }
 
-    /// How many texts wait for their words to be read. Crosses owners.
+    /// Returns the number of texts that are not indexed yet. Not limited to one owner.
     pub async fn count_pending(&self) -> Result<i64, Error> {
         let sql = "SELECT COUNT(*) FROM search_entries WHERE pending";
         Ok(read!(self, |c| sqlx::query_scalar::<_, i64>(sql).fetch_one(c).await)?)
     }
 
-    /// The conditions in the database's own words. Terms are letters and digits only, so that nothing in them has a
-    /// meaning for it.
+    /// Builds the full-text query in the syntax of the database. Terms consist of letters and digits only, so that none
+    /// contains an operator.
     fn wanted(&self, owner: UserId, is_title: bool, conditions: &[Condition]) -> String {
         let key = key(owner, is_title);
         let mut wanted = String::new();
@@ -247,7 +250,7 @@ impl Store {
             if !wanted.is_empty() {
                 wanted.push_str(if matches!(self.db, Db::Sqlite { .. }) { " AND " } else { candidates::AND });
             }
-            // Writing to a string cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = match (&self.db, open) {
                 (Db::Sqlite { .. }, true) => write!(wanted, "\"{key}{text}\"*"),
                 (Db::Sqlite { .. }, false) => write!(wanted, "\"{key}{text}\""),
@@ -259,8 +262,8 @@ impl Store {
     }
 }
 
-/// What stands before each word of a person's titles or messages. Two people may have the same key: it narrows a search,
-/// and whose a row is, is asked of the row.
+/// Returns the prefix of the indexed words of a user's titles or messages. Two users may have the same prefix: it only
+/// narrows the search, and each statement checks the owner of the row.
 fn key(owner: UserId, is_title: bool) -> String {
     let id = owner.0.simple().to_string();
     format!("{}{}", if is_title { 't' } else { 'm' }, &id[id.len() - 10..])

@@ -1,6 +1,6 @@
-//! People's sign-ins to the servers of their connections: what authorization servers gave (`server_credentials`), clients
-//! that were registered by hand (`server_clients`), and who changes them (`server_locks`). What is secret in them is
-//! encrypted before it comes here.
+//! Users' sign-ins to the MCP servers of their connections: tokens from authorization servers (`server_credentials`),
+//! manually entered OAuth clients (`server_clients`), and locks on them (`server_locks`). Secrets are encrypted before
+//! they get here.
 
 use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
@@ -34,6 +34,7 @@ const SET_CLIENT: &str = "INSERT INTO server_clients (user_id, server_id, secret
 
 const DELETE_CLIENT: &str = "DELETE FROM server_clients WHERE user_id = $1 AND server_id = $2";
 
+/// Takes the lock, also from a holder whose lease has expired.
 const LOCK: &str = "INSERT INTO server_locks (user_id, server_id, holder, expires_at) VALUES ($1, $2, $3, $4)
     ON CONFLICT (user_id, server_id) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
     WHERE server_locks.expires_at <= $5";
@@ -43,41 +44,41 @@ const UNLOCK: &str = "DELETE FROM server_locks WHERE user_id = $1 AND server_id 
 const TAKE_SIGN_IN: &str = "DELETE FROM authorizations WHERE state = $1 AND provider LIKE 'mcp/%'
     RETURNING user_id, secret, expires_at";
 
-/// What one authorization server gave for one connection.
+/// The tokens that an authorization server issued for a connection.
 #[derive(Debug, Clone, sqlx::FromRow)]
 pub struct ServerCredential {
     server_id: Uuid,
-    /// The authorization server.
+    /// Issuer URL of the authorization server.
     pub issuer: String,
-    /// What it gave, sealed.
+    /// Tokens, encrypted.
     pub secret: Vec<u8>,
 }
 
 impl ServerCredential {
-    /// The connection.
+    /// Returns the id of the connection.
     pub fn server(&self) -> ServerId {
         ServerId(self.server_id)
     }
 }
 
-/// How long somebody may change credentials before others take them for gone.
+/// A time-limited lock on the credentials of a connection. It expires, so that a crashed node does not block others.
 #[derive(Debug, Clone, Copy)]
 pub struct Lease {
-    /// Who.
+    /// Holder of the lock.
     pub holder: Uuid,
-    /// From when on.
+    /// Start of the lease.
     pub now: Timestamp,
-    /// Until when.
+    /// End of the lease.
     pub until: Timestamp,
 }
 
-/// The service under which a sign-in to a connection's server stands among the authorisations under way.
+/// Returns the provider name under which a sign-in to a connection's MCP server is stored in `authorizations`.
 pub fn provider(server: ServerId) -> String {
     format!("mcp/{}", server.0)
 }
 
 impl Store {
-    /// What the authorization servers of a connection gave, the one that was stored last first.
+    /// Returns the credentials of a connection, most recently stored first.
     pub async fn list_server_credentials(
         &self,
         owner: UserId,
@@ -90,7 +91,7 @@ impl Store {
             .await)?)
     }
 
-    /// Stores what an authorization server gave, in place of what it gave before.
+    /// Stores the credentials that an authorization server issued, in place of the previous ones from it.
     pub async fn set_server_credential(
         &self,
         owner: UserId,
@@ -109,18 +110,19 @@ impl Store {
         Ok(())
     }
 
-    /// Removes what a connection's authorization servers gave.
+    /// Deletes the credentials of a connection.
     pub async fn delete_server_credentials(&self, owner: UserId, server: ServerId) -> Result<(), Error> {
         write!(self, |c| sqlx::query(DELETE).bind(owner.0).bind(server.0).execute(c).await.map(|_| ()))?;
         Ok(())
     }
 
-    /// Removes what all of a person's authorization servers gave, and hands it out.
+    /// Deletes all server credentials of a user and returns them, so that they can be revoked.
     pub async fn take_server_credentials(&self, owner: UserId) -> Result<Vec<ServerCredential>, Error> {
         Ok(write!(self, |c| sqlx::query_as::<_, ServerCredential>(TAKE_ALL).bind(owner.0).fetch_all(c).await)?)
     }
 
-    /// Removes what belonged to connections that a person has no more, and hands out what has to be revoked.
+    /// Deletes the credentials and OAuth clients of connections that no longer exist. Returns the credentials, so that
+    /// they can be revoked.
     pub async fn take_orphaned_server_credentials(&self, owner: UserId) -> Result<Vec<ServerCredential>, Error> {
         transaction!(self, |tx| {
             sqlx::query(DELETE_ORPHAN_CLIENTS).bind(owner.0).execute(&mut *tx).await?;
@@ -128,7 +130,7 @@ impl Store {
         })
     }
 
-    /// The client that a person entered for a connection, sealed.
+    /// Returns the OAuth client that a user entered for a connection, encrypted.
     pub async fn get_server_client(&self, owner: UserId, server: ServerId) -> Result<Option<Vec<u8>>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, (Vec<u8>,)>(GET_CLIENT)
             .bind(owner.0)
@@ -138,7 +140,7 @@ impl Store {
         Ok(row.map(|(secret,)| secret))
     }
 
-    /// Stores the client that a person entered for a connection.
+    /// Stores the OAuth client that a user entered for a connection.
     pub async fn set_server_client(&self, owner: UserId, server: ServerId, secret: &[u8]) -> Result<(), Error> {
         write!(self, |c| sqlx::query(SET_CLIENT)
             .bind(owner.0)
@@ -150,13 +152,13 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets the client that a person entered for a connection.
+    /// Deletes the OAuth client that a user entered for a connection.
     pub async fn delete_server_client(&self, owner: UserId, server: ServerId) -> Result<(), Error> {
         write!(self, |c| sqlx::query(DELETE_CLIENT).bind(owner.0).bind(server.0).execute(c).await.map(|_| ()))?;
         Ok(())
     }
 
-    /// Takes the lock on a connection's credentials, unless somebody has it. Returns whether it did.
+    /// Takes the lock on a connection's credentials. Returns `false` if someone else holds it.
     pub async fn lock_server_credentials(&self, owner: UserId, server: ServerId, lease: Lease) -> Result<bool, Error> {
         let taken = write!(self, |c| sqlx::query(LOCK)
             .bind(owner.0)
@@ -170,14 +172,16 @@ impl Store {
         Ok(taken == 1)
     }
 
-    /// Gives the lock back, if `holder` still has it.
+    /// Releases the lock if `holder` still holds it.
     pub async fn unlock_server_credentials(&self, owner: UserId, server: ServerId, holder: Uuid) -> Result<(), Error> {
         write!(self, |c| sqlx::query(UNLOCK).bind(owner.0).bind(server.0).bind(holder).execute(c).await.map(|_| ()))?;
         Ok(())
     }
 
-    /// Takes out the sign-in to a server that this state began: once, and only before it expires. Whoever comes back
-    /// cannot say who they are; the state says it for them, and the owner is in the answer.
+    /// Removes and returns the pending sign-in with this `state`, once and only before it expires.
+    ///
+    /// The request that completes a sign-in carries no session. The unguessable `state` identifies the user, who is the
+    /// owner in the result.
     pub async fn take_server_sign_in(&self, state: &str, now: Timestamp) -> Result<Option<Authorization>, Error> {
         let row = write!(self, |c| sqlx::query_as::<_, TakenRow>(TAKE_SIGN_IN).bind(state).fetch_optional(c).await)?;
         Ok(row.and_then(|row| row.valid_at(now)))

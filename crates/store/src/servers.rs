@@ -1,5 +1,5 @@
-//! Connections to MCP servers (`mcp_servers`), as the program itself reads and changes them. People also write them
-//! through the data API.
+//! Connections to MCP servers (`mcp_servers`), as the server reads and changes them. Clients also change them through
+//! the data API.
 
 use domain::{ServerId, Timestamp, UserId};
 use uuid::Uuid;
@@ -20,11 +20,12 @@ const SET_TOOLS: &str = "UPDATE mcp_servers SET tools = $3, updated_at = $4 WHER
 const LIST_UNSEALED_URLS: &str =
     "SELECT id, user_id, url FROM mcp_servers WHERE url_query IS NULL AND url LIKE '%?%' ORDER BY id";
 
-/// Only the URL that was sealed: another node may have been faster.
+/// Replaces only the URL that was encrypted: another node may have done it already.
 const SEAL_URL: &str = "UPDATE mcp_servers SET url = $3, url_query = $4
     WHERE id = $1 AND url = $2 AND url_query IS NULL";
 
-/// Where copies of a connection's URL stand, which have to be the same for rules and calls to be found.
+/// Columns with copies of a connection's URL. They must match it, because permissions and tool calls are looked up by
+/// it.
 const MASK_COPIES: [&str; 4] = [
     "UPDATE tool_permissions SET url = $3 WHERE server_id = $1 AND url = $2",
     "UPDATE server_listings SET url = $3 WHERE server_id = $1 AND url = $2",
@@ -36,55 +37,55 @@ const RENAME: &str = "UPDATE mcp_servers SET name = $3, updated_at = $4 WHERE id
 
 const SET_HEADERS: &str = "UPDATE mcp_servers SET headers = $3, updated_at = $4 WHERE id = $1 AND user_id = $2";
 
-/// Only what nobody else has changed meanwhile.
+/// Changes the list only if it is unchanged since it was read.
 const SET_DISABLED: &str = "UPDATE mcp_servers SET disabled_tools = $3, updated_at = $4
     WHERE id = $1 AND user_id = $2 AND disabled_tools = $5";
 
-/// A person's connection.
+/// A user's connection to an MCP server.
 #[derive(Debug, Clone)]
 pub struct Server {
     /// Its id.
     pub id: ServerId,
-    /// What its owner calls it; unique among the owner's.
+    /// Name; unique per user.
     pub name: String,
-    /// Where it is, with `***` for the values of its query ([`domain::server_url`]).
+    /// URL, with `***` for the values of its query, see [`domain::server_url`].
     pub url: String,
-    /// The encrypted query of its URL, where it has values.
+    /// Query of the URL, encrypted; `None` if it has no values.
     pub url_query: Option<Vec<u8>>,
-    /// Encrypted headers to send to it.
+    /// HTTP headers to send, encrypted.
     pub headers: Option<Vec<u8>>,
-    /// The names of the tools that its owner has switched off.
+    /// Names of the tools that the user disabled.
     pub disabled_tools: Vec<String>,
-    /// When the connection was made.
+    /// Time of creation.
     pub created_at: Timestamp,
 }
 
 impl Server {
-    /// Returns whether both rows lead to the same server with the same secrets.
+    /// Returns whether both connections lead to the same server with the same secrets.
     pub fn has_same_target(&self, other: &Self) -> bool {
         self.url == other.url && self.url_query == other.url_query && self.headers == other.headers
     }
 }
 
-/// A connection whose URL was stored before the queries of URLs were sealed.
+/// A connection whose URL was stored before the encryption of queries was introduced.
 #[derive(Debug, Clone)]
 pub struct UnsealedUrl {
-    /// The connection.
+    /// Connection.
     pub server: ServerId,
-    /// Its owner.
+    /// Owner of the connection.
     pub owner: UserId,
-    /// The URL with its whole query.
+    /// URL with its complete query.
     pub url: String,
 }
 
-/// What to change of a connection; what is `None` stays as it is.
+/// Changes of a connection. `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
-    /// Its new name.
+    /// New name.
     pub name: Option<String>,
-    /// Its new encrypted headers; `Some(None)` for none.
+    /// New encrypted headers; `Some(None)` removes them.
     pub headers: Option<Option<Vec<u8>>>,
-    /// What is switched off, before and after.
+    /// Disabled tools before and after the change.
     pub disabled_tools: Option<(Vec<String>, Vec<String>)>,
 }
 
@@ -114,21 +115,21 @@ impl From<ServerRow> for Server {
 }
 
 impl Store {
-    /// A person's connection.
+    /// Returns a connection.
     pub async fn get_server(&self, owner: UserId, id: ServerId) -> Result<Option<Server>, Error> {
         let row =
             read!(self, |c| sqlx::query_as::<_, ServerRow>(GET).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
         Ok(row.map(Server::from))
     }
 
-    /// All connections of a person, oldest first.
+    /// Returns all connections of a user, oldest first.
     pub async fn list_servers(&self, owner: UserId) -> Result<Vec<Server>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, ServerRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(Server::from).collect())
     }
 
-    /// What was found when a connection was made: megabytes of definitions at times, which only those read who know
-    /// nothing newer. An empty list where the person has no such connection.
+    /// Returns the tool definitions that were found when the connection was created, or an empty list if the connection
+    /// does not exist. They can be megabytes, so that they are loaded only where no newer listing is known.
     pub async fn get_found_tools(&self, owner: UserId, id: ServerId) -> Result<serde_json::Value, Error> {
         let found = read!(self, |c| sqlx::query_scalar::<_, JsonText<serde_json::Value>>(GET_FOUND)
             .bind(id.0)
@@ -138,7 +139,7 @@ impl Store {
         Ok(found.map_or_else(|| serde_json::json!([]), |found| found.0))
     }
 
-    /// Writes down what was found when a connection could be made at last.
+    /// Stores the tool definitions of a connection that could be established after all.
     pub async fn set_server_tools(
         &self,
         owner: UserId,
@@ -157,19 +158,19 @@ impl Store {
         Ok(())
     }
 
-    /// Returns the connections, of all users, whose URLs have queries that are not sealed.
+    /// Returns the connections with unencrypted queries. Not limited to one owner.
     pub async fn list_unsealed_urls(&self) -> Result<Vec<UnsealedUrl>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, (Uuid, Uuid, String)>(LIST_UNSEALED_URLS).fetch_all(c).await)?;
         let unsealed = |(id, owner, url)| UnsealedUrl { server: ServerId(id), owner: UserId(owner), url };
         Ok(rows.into_iter().map(unsealed).collect())
     }
 
-    /// Replaces a stored URL and its copies by the masked form and the sealed query.
+    /// Replaces a stored URL and its copies by the masked form, and stores the encrypted query.
     pub async fn seal_url(&self, unsealed: &UnsealedUrl, masked: &str, query: &[u8]) -> Result<(), Error> {
         let is_sqlite = matches!(self.db, Db::Sqlite { .. });
         transaction!(self, |tx| {
             if is_sqlite {
-                // SQLite would leave the old text in the free space of its pages.
+                // Without it, SQLite would leave the old text in the free space of its pages.
                 sqlx::query("PRAGMA secure_delete = ON").execute(&mut *tx).await?;
             }
             let (id, url) = (unsealed.server.0, &unsealed.url);
@@ -184,8 +185,12 @@ impl Store {
         })
     }
 
-    /// Changes a connection, all or nothing. [`Error::NotFound`] when the person has none of that id, or somebody else
-    /// switched tools on or off meanwhile; [`Error::Conflict`] when another one of theirs has the name.
+    /// Updates a connection, completely or not at all.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the connection does not exist or its disabled tools were changed in the meantime,
+    /// [`Error::Conflict`] if another connection of the user has the same name.
     pub async fn update_server(
         &self,
         owner: UserId,

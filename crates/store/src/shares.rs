@@ -1,4 +1,4 @@
-//! Chats as they were when their people shared them.
+//! Shared snapshots of chats.
 
 use domain::{ChatId, FileId, ShareId, Timestamp, UserId};
 use uuid::Uuid;
@@ -6,24 +6,24 @@ use uuid::Uuid;
 use crate::dispatch::{read, transaction, write};
 use crate::{Error, Store, files};
 
-/// A share to be made.
+/// The input of [`Store::insert_share`].
 #[derive(Debug, Clone)]
 pub struct NewShare {
-    /// Its id, which its owner knows it by.
+    /// Id, by which the owner refers to the share.
     pub id: ShareId,
-    /// SHA-256 of the token in the link.
+    /// SHA-256 hash of the token in the link.
     pub token_hash: Vec<u8>,
-    /// The chat.
+    /// Chat.
     pub chat: ChatId,
-    /// What was said: a JSON list.
+    /// Messages at the time of sharing, a JSON list.
     pub messages: String,
-    /// The files that are in it.
+    /// Files that the messages refer to.
     pub files: Vec<FileId>,
-    /// How many messages.
+    /// Number of messages.
     pub count: i64,
-    /// Whether arguments and results of tools are in it.
+    /// Whether arguments and results of tool calls are included.
     pub tools: bool,
-    /// Now.
+    /// Current time.
     pub now: Timestamp,
 }
 
@@ -32,26 +32,26 @@ pub struct NewShare {
 pub struct Share {
     /// Its id.
     pub id: ShareId,
-    /// The chat.
+    /// Chat.
     pub chat: ChatId,
-    /// The chat's title at the time.
+    /// Title of the chat at the time of sharing.
     pub title: String,
-    /// How many messages.
+    /// Number of messages.
     pub count: i64,
-    /// Whether arguments and results of tools are in it.
+    /// Whether arguments and results of tool calls are included.
     pub tools: bool,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
 }
 
-/// What somebody with the link sees.
+/// A share as a visitor with the link sees it.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// The chat's title at the time.
+    /// Title of the chat at the time of sharing.
     pub title: String,
-    /// What was said: a JSON list.
+    /// Messages at the time of sharing, a JSON list.
     pub messages: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
 }
 
@@ -86,15 +86,18 @@ const DELETE_ALL: &str = "DELETE FROM chat_shares WHERE user_id = $1";
 
 const DELETE: &str = "DELETE FROM chat_shares WHERE id = $1 AND user_id = $2";
 
+// A share is not served while its chat is deleted or its owner's account is emptied.
 const GET: &str = "SELECT h.title, h.messages, h.created_at FROM chat_shares h
     JOIN ai_chat_sessions s ON s.id = h.session_id AND s.user_id = h.user_id
     JOIN users u ON u.id = h.user_id AND u.deleted_at IS NULL
     WHERE h.token_hash = $1";
 
 impl Store {
-    /// Stores what a person shares. Says whether there was room: a person has at most `most` shares.
+    /// Stores a share. Returns `false` if the user already has `most` shares.
     ///
-    /// Errors: `NotFound` when the chat is not theirs.
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the chat does not belong to the owner.
     pub async fn insert_share(&self, owner: UserId, share: &NewShare, most: i64) -> Result<bool, Error> {
         transaction!(self, |tx| {
             let count = sqlx::query_scalar::<_, i64>(COUNT).bind(owner.0).fetch_one(&mut *tx).await?;
@@ -121,7 +124,7 @@ impl Store {
         })
     }
 
-    /// What a person shares, the newest first.
+    /// Returns the shares of a user, newest first.
     pub async fn list_shares(&self, owner: UserId) -> Result<Vec<Share>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, ShareRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         let share = |row: ShareRow| Share {
@@ -135,14 +138,14 @@ impl Store {
         Ok(rows.into_iter().map(share).collect())
     }
 
-    /// Ends all shares of a user and returns how many there were.
+    /// Deletes all shares of a user. Returns how many there were.
     pub async fn delete_shares(&self, owner: UserId) -> Result<u64, Error> {
         let ended =
             write!(self, |c| sqlx::query(DELETE_ALL).bind(owner.0).execute(c).await.map(|done| done.rows_affected()))?;
         Ok(ended)
     }
 
-    /// Ends a share. Says whether it was there and the person's.
+    /// Deletes a share. Returns whether it existed.
     pub async fn delete_share(&self, owner: UserId, share: ShareId) -> Result<bool, Error> {
         let deleted = write!(self, |c| sqlx::query(DELETE)
             .bind(share.0)
@@ -153,8 +156,8 @@ impl Store {
         Ok(deleted == 1)
     }
 
-    /// What the bearer of a link sees; nothing when the share has ended or its chat is gone. The token says itself whose
-    /// it is.
+    /// Returns the snapshot behind a link, or `None` if the share or its chat is deleted. The request carries no
+    /// session: the token identifies the share.
     pub async fn get_snapshot(&self, token_hash: &[u8]) -> Result<Option<Snapshot>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, SnapshotRow>(GET).bind(token_hash).fetch_optional(c).await)?;
         Ok(row.map(|row| Snapshot { title: row.title, messages: row.messages, created_at: Timestamp(row.created_at) }))

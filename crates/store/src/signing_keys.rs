@@ -1,16 +1,16 @@
-//! The keys that sign access tokens (`signing_keys`), encrypted.
+//! Keys that sign access tokens (`signing_keys`), encrypted.
 
 use domain::Timestamp;
 
 use crate::dispatch::{read, write};
 use crate::{Error, Store};
 
-/// A stored key. Which key it is stands in what is sealed.
+/// An encrypted signing key. The id under which it is published is part of the encrypted value.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct SealedKey {
-    /// 1 for the first one; every later one is one more.
+    /// Sequence number: 1 for the first key.
     pub number: i64,
-    /// The private key, encrypted.
+    /// Private key, encrypted.
     pub private_key: Vec<u8>,
 }
 
@@ -20,13 +20,13 @@ const INSERT: &str = "INSERT INTO signing_keys (number, private_key, created_at)
     ON CONFLICT (number) DO NOTHING";
 
 impl Store {
-    /// All keys, the newest, which signs, first.
+    /// Returns all keys, newest first. The newest one signs.
     pub async fn list_signing_keys(&self) -> Result<Vec<SealedKey>, Error> {
         Ok(read!(self, |c| sqlx::query_as::<_, SealedKey>(LIST).fetch_all(c).await)?)
     }
 
-    /// Stores a key unless there is one with its number: of several nodes that start at the same time one succeeds, and
-    /// all of them read that one back.
+    /// Stores a key unless its number is taken. Of several nodes that start together one succeeds, and all of them read
+    /// its key afterwards.
     pub async fn insert_signing_key(&self, key: &SealedKey, now: Timestamp) -> Result<(), Error> {
         write!(self, |c| sqlx::query(INSERT)
             .bind(key.number)

@@ -1,4 +1,4 @@
-//! A database in memory with one chat in it: what is said there is never written to a disk.
+//! Temporary chats: a database in memory that holds a single chat, so that nothing of it is ever written to disk.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use crate::presence::Presence;
 use crate::writer::Writer;
 use crate::{Db, Error, OpenError, Store, migrate};
 
-/// Pages of 4 KiB that a chat may fill; more is refused like a full disk.
+/// Maximum size of a temporary chat in pages of 4 KiB: 32 MiB. Beyond it, writes fail like on a full disk.
 const PAGES: &str = "8192";
 
 const INSERT_OWNER: &str = "INSERT INTO users
@@ -25,7 +25,11 @@ const INSERT_CHAT: &str =
     "INSERT INTO ai_chat_sessions (id, user_id, title, created_at, updated_at) VALUES ($1, $2, '', $3, $3)";
 
 impl Store {
-    /// Opens an empty database in memory, which has one chat of the owner's. It is gone when its last clone is.
+    /// Opens an empty database in memory with one chat of the owner. Its data is deleted with the last clone.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError::Migration`] if the schema cannot be created.
     pub async fn in_memory(owner: UserId, chat: ChatId, now: Timestamp) -> Result<Self, OpenError> {
         let failed = |reason: &dyn std::fmt::Display| OpenError::Migration(reason.to_string());
         let options = SqliteConnectOptions::from_str("sqlite::memory:")
@@ -34,7 +38,7 @@ impl Store {
             .foreign_keys(true)
             .pragma("temp_store", "MEMORY")
             .pragma("max_page_count", PAGES);
-        // The database lives in its one connection, which must therefore never be closed before the pool is.
+        // The database exists only inside its connection, which therefore must not be closed before the pool is.
         let pool = SqlitePoolOptions::new()
             .max_connections(1)
             .min_connections(1)
@@ -45,6 +49,7 @@ impl Store {
             .await
             .map_err(|error| failed(&error))?;
         migrate::sqlite(&pool, Path::new(":memory:")).await?;
+        // One connection serves for both reading and writing.
         let connections = Connections::over(pool, 0);
         let db = Db::Sqlite { read: connections.clone(), write: Writer::new(connections), checkpoints: None };
         let store = Self {
@@ -59,7 +64,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Whether what is written outlives this process.
+    /// Returns whether the data outlives this process.
     pub fn is_lasting(&self) -> bool {
         self.is_lasting
     }

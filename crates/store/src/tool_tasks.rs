@@ -1,4 +1,5 @@
-//! Calls that run as tasks at their servers, for as long as they run.
+//! Tool calls that run as tasks at their MCP servers, stored while they run, so that a restarted server can resume
+//! polling.
 
 use domain::permission::AllowedBy;
 use domain::text::without_nul;
@@ -22,29 +23,29 @@ const LIST: &str = "SELECT tool_call_id, server_id, url, allowed_by, task, form,
 
 pub(crate) const DELETE_ALL: &str = "DELETE FROM tool_tasks WHERE run_id = $1 AND user_id = $2";
 
-/// A call that runs as a task.
+/// A tool call that runs as a task (MCP tasks).
 #[derive(Clone)]
 pub struct ToolTask {
-    /// The call within the run.
+    /// Id of the tool call within the turn.
     pub tool_call: String,
-    /// The connection.
+    /// Connection.
     pub server: ServerId,
-    /// Where the server was when the call was made.
+    /// URL of the server at the time of the call, masked.
     pub url: String,
-    /// Who allowed the call.
+    /// Permission or approval that allowed the call.
     pub allowed_by: AllowedBy,
-    /// The server's id for it.
+    /// Id of the task, given by the server.
     pub task: String,
-    /// By which rules the server is asked about it.
+    /// Version of the task protocol by which the server is polled.
     pub form: String,
-    /// Milliseconds that the server keeps it; without an end if there are none.
+    /// Milliseconds for which the server keeps the task; `None` means without limit.
     pub ttl_ms: Option<u64>,
-    /// When the call was made.
+    /// Time of the call.
     pub created_at: Timestamp,
 }
 
 impl std::fmt::Debug for ToolTask {
-    /// Without what would open the task.
+    /// Omits the task id, which gives access to the task.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ToolTask").field("server", &self.server).field("form", &self.form).finish_non_exhaustive()
     }
@@ -81,7 +82,11 @@ impl TryFrom<TaskRow> for ToolTask {
 }
 
 impl Store {
-    /// Writes down a call that runs as a task. `NotFound` when the run has ended.
+    /// Stores a task.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the turn has ended.
     pub async fn insert_tool_task(&self, owner: UserId, run: RunId, task: &ToolTask) -> Result<(), Error> {
         let [tool_call, id] = [&task.tool_call, &task.task].map(|text| without_nul(text.clone()));
         let ttl = task.ttl_ms.map(|ttl| i64::try_from(ttl).unwrap_or(i64::MAX));
@@ -102,7 +107,7 @@ impl Store {
         if made == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
-    /// The calls of a run that run as tasks, oldest first.
+    /// Returns the tasks of a turn, oldest first.
     pub async fn list_tool_tasks(&self, owner: UserId, run: RunId) -> Result<Vec<ToolTask>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, TaskRow>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
         Ok(readable("tool_tasks", rows, |row| format!("{run}/{}", row.tool_call_id)))

@@ -1,9 +1,9 @@
-//! Rows that this version cannot read, such as those with a word of a newer one.
+//! Rows that this version cannot read, such as those with an enum value of a newer version.
 
 use crate::Error;
 
-/// Converts the rows that can be read. The others are logged with their id and left out: one of them must not stop a start or
-/// the recovery of a node.
+/// Converts the readable rows. Logs the others with their id and skips them, so that a single row cannot prevent the
+/// start of a server or the recovery of a node.
 pub(crate) fn readable<R, T>(table: &'static str, rows: Vec<R>, id: impl Fn(&R) -> String) -> Vec<T>
 where
     T: TryFrom<R, Error = Error>,

@@ -1,4 +1,4 @@
-//! What models cost (`model_usage`).
+//! Usage and costs of model calls (`model_usage`).
 
 use domain::model::Usage;
 use domain::{ChatId, MessageId, Timestamp, UserId};
@@ -8,57 +8,57 @@ use uuid::Uuid;
 use crate::dispatch::{read, write};
 use crate::{Error, Store};
 
-/// The answer of a chat that a call of a model is part of.
+/// The chat message that a model call contributed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OfAnswer {
-    /// The chat.
+    /// Chat.
     pub chat: ChatId,
-    /// The answer.
+    /// Assistant message.
     pub message: MessageId,
 }
 
-/// What one call of a model cost.
+/// The cost of one model call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cost {
-    /// The call: what is told twice counts once.
+    /// Id of the call. Recording it again has no effect.
     pub call: Uuid,
-    /// What it was part of; `None` for a question of another program.
+    /// Message it contributed to; `None` for calls through the OpenAI-compatible API.
     pub of: Option<OfAnswer>,
-    /// `provider/name`.
+    /// Model, as `provider/name`.
     pub model: String,
-    /// The tokens.
+    /// Token usage.
     pub usage: Usage,
-    /// The provider did not tell all of it.
+    /// Whether the usage is estimated, because the provider did not report all of it.
     pub is_estimate: bool,
-    /// In money: billionths of a US dollar. `None` where the price is not known.
+    /// Cost in billionths of a US dollar; `None` if the price is unknown.
     pub nanos: Option<u64>,
 }
 
-/// What several calls cost together.
+/// The total cost of several model calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Total {
-    /// The tokens.
+    /// Token usage.
     #[serde(flatten)]
     pub usage: Usage,
-    /// The calls.
+    /// Number of calls.
     pub calls: u64,
-    /// Of the calls, those that were not told in full.
+    /// Number of calls with estimated usage.
     pub estimated_calls: u64,
-    /// In US dollars, as far as prices are known.
+    /// Cost in US dollars of the calls with a known price.
     pub cost_usd: f64,
-    /// Of the calls, those whose price is not known.
+    /// Number of calls with an unknown price.
     pub unpriced_calls: u64,
 }
 
-/// What the calls of a model cost on a day.
+/// The total of the calls of one model on one day.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DayTotal {
-    /// Days since 1970, in UTC.
+    /// Day, in days since 1970 (UTC).
     pub day: i64,
-    /// `provider/name`.
+    /// Model, as `provider/name`.
     pub model: String,
-    /// The sums.
+    /// Total.
     pub total: Total,
 }
 
@@ -81,7 +81,7 @@ struct DayRow {
     total: TotalRow,
 }
 
-/// Billionths in one.
+/// Billionths per dollar.
 const NANOS: f64 = 1e9;
 
 impl From<TotalRow> for Total {
@@ -108,7 +108,7 @@ pub(crate) const INSERT: &str =
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
     ON CONFLICT (id) DO NOTHING";
 
-/// Adds what a call cost a person, on a connection.
+/// Records the cost of a model call, on a connection or in a transaction.
 macro_rules! insert_cost {
     ($connection:expr, $owner:expr, $cost:expr, $now:expr) => {{
         let cost: &$crate::usage::Cost = $cost;
@@ -133,7 +133,8 @@ macro_rules! insert_cost {
 
 pub(crate) use insert_cost;
 
-/// A statement over the sums, from where its rows come on.
+/// Builds a statement that selects totals; `$rest` continues its condition. The casts are for PostgreSQL, whose sums
+/// are of type `numeric`.
 macro_rules! sums {
     ($before:literal, $rest:literal) => {
         concat!(
@@ -154,6 +155,7 @@ const OF_CHAT: &str = sums!("", "session_id = $2");
 
 const OF_ANSWER: &str = sums!("", "session_id = $2 AND message_id = $3");
 
+// 86,400,000,000 microseconds are a day.
 const BY_DAY: &str = sums!(
     "created_at / 86400000000 AS day, model, ",
     "created_at >= $2 AND created_at < $3 GROUP BY 1, model ORDER BY 1, model"
@@ -163,20 +165,20 @@ const TOKENS: &str = "SELECT CAST(COALESCE(SUM(input_tokens + output_tokens), 0)
     WHERE user_id = $1 AND created_at >= $2 AND model NOT LIKE $3";
 
 impl Store {
-    /// Adds what a call of a model cost a person.
+    /// Records the cost of a model call.
     pub async fn insert_cost(&self, owner: UserId, cost: &Cost, now: Timestamp) -> Result<(), Error> {
         write!(self, |c| insert_cost!(c, owner, cost, now))?;
         Ok(())
     }
 
-    /// What a person's chat cost.
+    /// Returns the total cost of a chat.
     pub async fn cost_of_chat(&self, owner: UserId, chat: ChatId) -> Result<Total, Error> {
         let row =
             read!(self, |c| sqlx::query_as::<_, TotalRow>(OF_CHAT).bind(owner.0).bind(chat.0).fetch_one(c).await)?;
         Ok(row.into())
     }
 
-    /// What an answer in a person's chat cost.
+    /// Returns the total cost of one assistant message.
     pub async fn cost_of_answer(&self, owner: UserId, of: OfAnswer) -> Result<Total, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, TotalRow>(OF_ANSWER)
             .bind(owner.0)
@@ -187,7 +189,7 @@ impl Store {
         Ok(row.into())
     }
 
-    /// What the calls of each model cost a person on each day from `from` on and before `to`, oldest first.
+    /// Returns the totals per day and model from `from` (inclusive) to `to` (exclusive), oldest first.
     pub async fn costs_by_day(&self, owner: UserId, from: Timestamp, to: Timestamp) -> Result<Vec<DayTotal>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, DayRow>(BY_DAY)
             .bind(owner.0)
@@ -198,8 +200,7 @@ impl Store {
         Ok(rows.into_iter().map(|row| DayTotal { day: row.day, model: row.model, total: row.total.into() }).collect())
     }
 
-    /// The tokens, read and written, that a person's calls cost from `from` on, without the models whose names begin with
-    /// `except`.
+    /// Returns the input and output tokens of a user since `from`, without the models whose names begin with `except`.
     pub async fn tokens_since(&self, owner: UserId, from: Timestamp, except: &str) -> Result<u64, Error> {
         let tokens: i64 = read!(self, |c| sqlx::query_scalar(TOKENS)
             .bind(owner.0)

@@ -1,4 +1,4 @@
-//! People with accounts (`users`).
+//! User accounts (`users`).
 
 use domain::{AuthSessionId, Timestamp, UserId};
 use serde_json::{Map, Value};
@@ -9,15 +9,15 @@ use crate::factors::Factor;
 use crate::one_time_tokens::{OneTimeToken, replace_token};
 use crate::{Error, JsonText, Store, auth_codes, auth_sessions, one_time_tokens};
 
-/// The rule that two accounts never share an e-mail address, as [`Error::Conflict`] names it.
+/// Name by which [`Error::Conflict`] reports that the email address belongs to another account.
 pub const EMAIL_IS_UNIQUE: &str = "users.email";
 
-/// Half of a change of address.
+/// One of the two addresses of a change of email address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmailHalf {
-    /// The present address.
+    /// The current address.
     Current,
-    /// The new one.
+    /// The new address.
     New,
 }
 
@@ -30,55 +30,55 @@ impl EmailHalf {
     }
 }
 
-/// A person with an account.
+/// A user account.
 #[derive(Debug, Clone, PartialEq)]
 pub struct User {
-    /// The person.
+    /// Its id.
     pub id: UserId,
-    /// In lower case; none for an anonymous person.
+    /// Email address in lower case; `None` for an anonymous user.
     pub email: Option<String>,
-    /// Argon2id as a PHC string; none for a person who signs in without a password.
+    /// Argon2id hash as a PHC string; `None` for a user without a password.
     pub password_hash: Option<String>,
-    /// When the address was shown to be the person's.
+    /// Time at which the email address was confirmed.
     pub email_confirmed_at: Option<Timestamp>,
-    /// When a mail with a confirmation link was last sent.
+    /// Time of the last confirmation email.
     pub confirmation_sent_at: Option<Timestamp>,
-    /// When a mail with a link to sign in or to choose a new password was last sent.
+    /// Time of the last email with a sign-in or recovery link.
     pub recovery_sent_at: Option<Timestamp>,
-    /// The address that the person wants, in lower case, as long as it waits for its confirmation.
+    /// Requested new email address in lower case, until it is confirmed.
     pub new_email: Option<String>,
-    /// When the mails about the new address were last sent.
+    /// Time of the last emails about the new address.
     pub email_change_sent_at: Option<Timestamp>,
-    /// Which of the two addresses has confirmed the change.
+    /// Address that has already confirmed the change.
     pub email_change_confirmed: Option<EmailHalf>,
-    /// When a mail with a code for a signed-in person was last sent.
+    /// Time of the last email with a reauthentication code.
     pub reauthentication_sent_at: Option<Timestamp>,
-    /// When an administrator invited the person.
+    /// Time at which an administrator invited the user.
     pub invited_at: Option<Timestamp>,
-    /// Until when the person must not sign in.
+    /// Time until which the user may not sign in.
     pub banned_until: Option<Timestamp>,
-    /// When the person last signed in. Written by [`Store::insert_auth_session`] alone.
+    /// Time of the last sign-in. Written only by [`Store::insert_auth_session`].
     pub last_sign_in_at: Option<Timestamp>,
-    /// The person signed in without saying who they are.
+    /// Whether the user signed in anonymously.
     pub is_anonymous: bool,
-    /// What the person and their programs keep here.
+    /// Metadata that the user and API clients may write.
     pub user_metadata: Map<String, Value>,
-    /// What the server keeps here.
+    /// Metadata that only the server writes.
     pub app_metadata: Map<String, Value>,
-    /// The id of the e-mail identity.
+    /// Id of the email identity.
     pub identity_id: Uuid,
-    /// When the administrator emptied the account. Written by [`Store::empty_user`] alone.
+    /// Time at which an administrator emptied the account. Written only by [`Store::empty_user`].
     pub deleted_at: Option<Timestamp>,
-    /// When the account was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed; it also tells two changes at the same time apart.
+    /// Time of the last change. It also serves as the version for optimistic locking.
     pub updated_at: Timestamp,
-    /// The person's second factors. Read with the account; the functions of [`crate::factors`] write them.
+    /// Second factors. They are read with the account but written by the functions of [`crate::factors`].
     pub factors: Vec<Factor>,
 }
 
 impl User {
-    /// An account with nothing in it yet.
+    /// Creates an empty account.
     pub fn new(id: UserId, now: Timestamp) -> Self {
         Self {
             id,
@@ -105,35 +105,35 @@ impl User {
         }
     }
 
-    /// Whether the person must not sign in now.
+    /// Returns whether the user may not sign in now.
     pub fn is_banned(&self, now: Timestamp) -> bool {
         self.banned_until.is_some_and(|until| until > now)
     }
 }
 
-/// What happens together with a change of an account, in one transaction with it.
+/// Changes that are made in the same transaction as an account update.
 #[derive(Debug, Default)]
 pub struct Along<'a> {
-    /// Ends every sign-in of the person but this one.
+    /// Ends all sessions of the user except this one.
     pub keep: Option<AuthSessionId>,
-    /// Ends every sign-in of the person.
+    /// Ends all sessions of the user.
     pub sign_out: bool,
-    /// The one-time token that allows the change. When it is gone nothing is written.
+    /// One-time token that authorizes the update. If it no longer exists, nothing is written.
     pub spend: Option<Uuid>,
-    /// Voids every one-time token and code of the person.
+    /// Deletes all one-time tokens and auth codes of the user.
     pub void: bool,
-    /// New tokens of the person, each in the place of an older one of its kind.
+    /// New one-time tokens, each in place of the previous one of its kind.
     pub issue: &'a [OneTimeToken],
 }
 
-/// What came of a change.
+/// The result of an account update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
-    /// It was made.
+    /// The update was written.
     Done,
-    /// Somebody else changed the account meanwhile; nothing was written.
+    /// The account was changed in the meantime; nothing was written.
     Changed,
-    /// The one-time token is gone; nothing was written.
+    /// The one-time token no longer exists; nothing was written.
     Spent,
 }
 
@@ -216,12 +216,12 @@ const UPDATE: &str = "UPDATE users SET email = $2, password_hash = $3, email_con
 
 const DELETE: &str = "DELETE FROM users WHERE id = $1";
 
-/// Within a transaction: holds back others that count what a person has before they add to it.
+/// Locks an account within a transaction, so that parallel requests cannot pass a check of a limit together.
 pub(crate) const LOCK: &str = "UPDATE users SET updated_at = updated_at WHERE id = $1";
 
 const DELETE_UNCONFIRMED: &str = "DELETE FROM users WHERE id = $1 AND email_confirmed_at IS NULL AND updated_at = $2";
 
-/// What [`INSERT`] and [`UPDATE`] have in common: `$1` to `$16`.
+/// Binds `$1` to `$16`, which [`INSERT`] and [`UPDATE`] have in common.
 macro_rules! bind_user {
     ($query:expr, $user:expr, $user_metadata:expr, $app_metadata:expr) => {
         $query
@@ -247,14 +247,18 @@ macro_rules! bind_user {
 impl Store {
     /// Stores a new account.
     ///
-    /// Errors: `Conflict` when another account has the address.
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if another account has the email address.
     pub async fn insert_user(&self, user: &User) -> Result<(), Error> {
         self.insert_user_with(user, &[]).await
     }
 
-    /// Stores a new account together with one-time tokens of it.
+    /// Stores a new account and its one-time tokens.
     ///
-    /// Errors: `Conflict` when another account has the address.
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if another account has the email address.
     pub async fn insert_user_with(&self, user: &User, issue: &[OneTimeToken]) -> Result<(), Error> {
         let user_metadata = JsonText(&user.user_metadata);
         let app_metadata = JsonText(&user.app_metadata);
@@ -272,13 +276,13 @@ impl Store {
         })
     }
 
-    /// A person's account.
+    /// Returns an account with its factors.
     pub async fn get_user(&self, user: UserId) -> Result<Option<User>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, UserRow>(GET).bind(user.0).fetch_optional(c).await)?;
         self.with_factors(row).await
     }
 
-    /// The account with this address, which must be in lower case.
+    /// Returns the account with this email address, which must be in lower case.
     pub async fn get_user_by_email(&self, email: &str) -> Result<Option<User>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, UserRow>(GET_BY_EMAIL).bind(email).fetch_optional(c).await)?;
         self.with_factors(row).await
@@ -290,27 +294,30 @@ impl Store {
         Ok(Some(User { factors, ..row.into() }))
     }
 
-    /// Removes a person's account and everything that belongs to it. Answers whether there was one.
+    /// Deletes an account and everything that belongs to it. Returns whether it existed.
     pub async fn delete_user(&self, user: UserId) -> Result<bool, Error> {
         let deleted =
             write!(self, |c| sqlx::query(DELETE).bind(user.0).execute(c).await.map(|done| done.rows_affected()))?;
         Ok(deleted == 1)
     }
 
-    /// Writes a changed account over the one that was read at `seen` (its `updated_at`), and with `keep` ends every
-    /// sign-in of the person but that one; both or neither. Answers whether it did: `false` means that somebody else
-    /// changed the account meanwhile, and nothing was written.
+    /// Updates an account if it is unchanged since `seen` (its `updated_at`). With `keep`, also ends all other
+    /// sessions. Returns whether it was updated.
     ///
-    /// Errors: `Conflict` when another account has the address.
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if another account has the email address.
     pub async fn update_user(&self, user: &User, seen: Timestamp, keep: Option<AuthSessionId>) -> Result<bool, Error> {
         let along = Along { keep, ..Along::default() };
         Ok(self.update_user_with(user, seen, &along).await? == Written::Done)
     }
 
-    /// Writes a changed account over the one that was read at `seen` (its `updated_at`), and does what goes along with
-    /// it: everything or nothing.
+    /// Updates an account if it is unchanged since `seen` (its `updated_at`), and makes the changes of `along` in the
+    /// same transaction.
     ///
-    /// Errors: `Conflict` when another account has the address.
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if another account has the email address.
     pub async fn update_user_with(&self, user: &User, seen: Timestamp, along: &Along<'_>) -> Result<Written, Error> {
         let user_metadata = JsonText(&user.user_metadata);
         let app_metadata = JsonText(&user.app_metadata);
@@ -343,14 +350,14 @@ impl Store {
             }
             Ok(Written::Done)
         })
-        // Rolled back, so that the token is not spent on nothing.
+        // The transaction was rolled back by an error, so that the token is not spent.
         .or_else(|error| match error {
             Error::NotFound => Ok(Written::Changed),
             other => Err(other),
         })
     }
 
-    /// Removes a person whose address was never confirmed, unless the account was changed since `seen` (its
+    /// Deletes an account whose email address was never confirmed, unless it was changed since `seen` (its
     /// `updated_at`).
     pub async fn delete_unconfirmed_user(&self, user: UserId, seen: Timestamp) -> Result<(), Error> {
         write!(self, |c| sqlx::query(DELETE_UNCONFIRMED).bind(user.0).bind(seen.0).execute(c).await.map(|_| ()))?;

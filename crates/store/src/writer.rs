@@ -1,4 +1,9 @@
-//! The one writer of a SQLite file. What wants to write while it is busy is gathered, and committed together.
+//! The only writer of a SQLite file, with group commit: transactions that arrive while another one runs are committed
+//! together.
+//!
+//! SQLite allows one writer at a time, and each commit waits for the disk. One task holds the write connection and
+//! passes it to the waiting transactions in turn. Each runs in a savepoint, so that it can be rolled back alone. A
+//! single commit then covers all of them.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,57 +14,60 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::connections::{Connections, Lent};
 
-/// Transactions of one commit at most: the first of them waits for the last.
+/// Maximum number of transactions per commit. The first of them waits for the last.
 const TOGETHER: usize = 64;
-/// How long a transaction waits for its turn.
+/// Maximum wait of a transaction for its turn.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const BEGIN: &str = "BEGIN IMMEDIATE; SAVEPOINT own";
-/// Keeps what one has done and begins the next. It fails when the database has rolled everything back by itself, as it
-/// does when the disk is full.
+/// Keeps the changes of one transaction and begins the next. Fails if SQLite has rolled back everything by itself, as
+/// it does when the disk is full.
 const KEEP: &str = "RELEASE own; SAVEPOINT own";
 const UNDO: &str = "ROLLBACK TO own";
 const COMMIT: &str = "RELEASE own; COMMIT";
 const ROLLBACK: &str = "ROLLBACK";
-/// Fails within a transaction.
+/// Fails inside a transaction, and so proves that none is open.
 const PROOF: &str = "BEGIN; ROLLBACK";
 
-/// Hands the connection that writes to one transaction after the other. Each is undone by itself when it fails, and done
-/// when the commit of all is.
+/// Passes the write connection to one transaction after the other. Each is rolled back alone if it fails, and is
+/// durable once the common commit has succeeded.
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
     connections: Connections<Sqlite>,
     queue: Arc<Mutex<Queue>>,
-    /// Something was committed.
+    /// Notified after every commit.
     committed: Arc<Notify>,
 }
 
+/// Place of a waiting transaction: sends it the connection, or an error.
 type Place = oneshot::Sender<Result<Turn, sqlx::Error>>;
 
 #[derive(Debug, Default)]
 struct Queue {
     waiting: Vec<Place>,
-    /// Somebody hands out turns.
+    /// Whether a task processes the queue.
     is_served: bool,
 }
 
 impl Writer {
-    /// Over one connection.
+    /// Creates a writer over a single connection.
     pub(crate) fn new(connections: Connections<Sqlite>) -> Self {
         Self { connections, queue: Arc::default(), committed: Arc::default() }
     }
 
-    /// Waits for who writes, and closes the connection.
+    /// Waits for the running transactions and closes the connection.
     pub(crate) async fn close(&self) {
         self.connections.close().await;
     }
 
-    /// Waits until something is committed, or returns at once when something was since the last time. For one task only.
+    /// Waits for the next commit. Returns at once if there was one since the last call. Only one task may wait.
     pub(crate) async fn committed(&self) {
         self.committed.notified().await;
     }
 
-    /// Waits for the right to write. At once when nobody else writes.
+    /// Waits for the write connection, which is available at once if no other transaction runs.
+    ///
+    /// Fails with `PoolTimedOut` after [`PATIENCE`], or with `PoolClosed`.
     pub(crate) async fn enter(&self) -> Result<Turn, sqlx::Error> {
         let (place, turn) = oneshot::channel();
         let is_served = {
@@ -69,7 +77,8 @@ impl Writer {
         };
         if !is_served {
             let service = Service { writer: self.clone(), has_ended: false };
-            // In a task of its own: whoever waits may go away, and what others have done is committed all the same.
+            // The queue is processed by a task of its own, because a waiting caller may be cancelled while others rely
+            // on the commit.
             #[expect(
                 clippy::disallowed_methods,
                 reason = "it ends as soon as nothing waits, and those that wait see it end"
@@ -88,10 +97,10 @@ impl Writer {
     }
 }
 
-/// The right to write. What is done with it is undone when it is dropped.
+/// A transaction that holds the write connection. Dropping it rolls back its changes.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    /// Until it is given back.
+    /// The connection and the channel by which it is returned; `None` once it is returned.
     lent: Option<(Lent<Sqlite>, oneshot::Sender<GivenBack>)>,
     end: oneshot::Receiver<Result<(), sqlx::Error>>,
 }
@@ -103,17 +112,18 @@ struct GivenBack {
 }
 
 impl Turn {
-    /// For the statements. Nothing else may be awaited meanwhile: all that write wait for it.
+    /// Returns the connection for statements. Nothing else may be awaited in between, because all writers wait for it.
     pub(crate) fn connection(&mut self) -> Result<&mut SqliteConnection, sqlx::Error> {
         self.lent.as_mut().map(|(connection, _)| &mut **connection).ok_or(sqlx::Error::PoolClosed)
     }
 
-    /// Keeps what was done; returns when it is committed.
+    /// Keeps the changes. Returns once they are committed.
     pub(crate) async fn keep(self) -> Result<(), sqlx::Error> {
         self.end(true).await
     }
 
-    /// Undoes what was done. Returns when that is committed which was found before: only then it stands.
+    /// Rolls back the changes. Returns once the preceding transactions are committed: what this one has read is only
+    /// then durable.
     pub(crate) async fn undo(self) -> Result<(), sqlx::Error> {
         self.end(false).await
     }
@@ -136,7 +146,7 @@ impl Drop for Turn {
     }
 }
 
-/// Hands out turns for as long as somebody waits.
+/// The task that processes the queue until it is empty.
 struct Service {
     writer: Writer,
     has_ended: bool,
@@ -144,7 +154,8 @@ struct Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // The runtime may end first. Whoever comes then begins anew.
+        // The runtime may end before the task does. Waiting callers get an error, and the next caller starts a new
+        // task.
         if !self.has_ended {
             let mut queue = self.writer.queue();
             queue.waiting.clear();
@@ -174,7 +185,8 @@ impl Service {
         }
     }
 
-    /// Those that wait; when there are none, nobody hands out turns any more.
+    /// Takes the next transactions from the queue. If there are none, marks the queue as not being processed, in the
+    /// same critical section, so that no new entry is missed.
     fn next(&mut self) -> Option<Vec<Place>> {
         let mut queue = self.writer.queue();
         let some = queue.waiting.len().min(TOGETHER);
@@ -184,7 +196,7 @@ impl Service {
     }
 }
 
-/// Runs transactions one after the other and commits them as one. Returns the connection if it can be used again.
+/// Runs transactions one after the other and commits them together. Returns the connection if it is still usable.
 async fn together(mut connection: Lent<Sqlite>, places: Vec<Place>) -> Option<Lent<Sqlite>> {
     if let Err(error) = run(&mut connection, BEGIN).await {
         refuse(places, error);
@@ -194,26 +206,27 @@ async fn together(mut connection: Lent<Sqlite>, places: Vec<Place>) -> Option<Le
     let mut places = places.into_iter();
     while let Some(place) = places.next() {
         let ((back, returned), (tell, end)) = (oneshot::channel(), oneshot::channel());
-        // Who does not wait any more drops the turn, and thereby gives it back.
+        // A caller that no longer waits drops the transaction, which returns the connection at once.
         drop(place.send(Ok(Turn { lent: Some((connection, back)), end })));
         let Ok(given) = returned.await else {
-            // A turn is never dropped without giving back.
+            // This cannot happen: dropping a transaction returns its connection.
             return None;
         };
         connection = given.connection;
         ends.push(tell);
-        // What the last one keeps, the commit keeps: a lone transaction costs no statement more than one of its own.
+        // The commit also keeps the changes of the last transaction, so that a lone transaction needs no more
+        // statements than without group commit.
         if given.is_kept && places.as_slice().is_empty() {
             break;
         }
         if let Err(error) = run(&mut connection, if given.is_kept { KEEP } else { UNDO }).await {
-            // Nothing of what was done together is left, whatever the reason.
+            // After this error nothing of the group remains, whatever the reason.
             result = Err(sqlx::Error::Io(io::Error::other(error)));
             break;
         }
     }
     if result.is_ok() {
-        // It fails, too, when the database has rolled everything back by itself.
+        // The commit also fails if SQLite has rolled back everything by itself.
         result = run(&mut connection, COMMIT).await.map_err(|error| sqlx::Error::Io(io::Error::other(error)));
     }
     let connection = if result.is_ok() { Some(connection) } else { clean(connection).await };
@@ -227,9 +240,9 @@ async fn together(mut connection: Lent<Sqlite>, places: Vec<Place>) -> Option<Le
     connection
 }
 
-/// Ends what a connection was in the middle of. One that stays in it is closed.
+/// Ends an open transaction. Closes the connection if that fails.
 async fn clean(mut connection: Lent<Sqlite>) -> Option<Lent<Sqlite>> {
-    // Fails where the database has done so already.
+    // Fails if SQLite has already rolled back, which does not matter.
     drop(run(&mut connection, ROLLBACK).await);
     if run(&mut connection, PROOF).await.is_ok() {
         return Some(connection);
@@ -248,13 +261,13 @@ fn refuse(places: impl IntoIterator<Item = Place>, error: sqlx::Error) {
     }
 }
 
-/// The same error for another one that it concerns.
+/// Copies an error for each caller that it concerns; `sqlx::Error` cannot be cloned.
 fn copy_of(error: &sqlx::Error) -> sqlx::Error {
     match error {
         sqlx::Error::PoolClosed => sqlx::Error::PoolClosed,
         sqlx::Error::PoolTimedOut => sqlx::Error::PoolTimedOut,
         sqlx::Error::WorkerCrashed => sqlx::Error::WorkerCrashed,
-        // What it says is for the log; what matters is whether it is worth another try.
+        // Callers only distinguish whether a retry may succeed. The text is for the log.
         other if crate::error::is_outage(other) => sqlx::Error::Io(io::Error::other(other.to_string())),
         other => sqlx::Error::Protocol(other.to_string()),
     }
