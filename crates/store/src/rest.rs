@@ -1,14 +1,16 @@
-//! The data API: questions and writes that a client words itself, over a person's own rows of three tables.
+//! The data API: reads and writes that clients formulate themselves, on their own rows of three tables.
 //!
-//! The server parses a request into the syntax tree of [`ast`]; the one builder in `statement` makes SQL of it.
-//! - A row of somebody else is absent: for every verb, filter, order, count and upsert. A row cannot be given away either.
-//! - Both databases answer alike, byte for byte. Texts compare and sort by their bytes, `like` minds case, `ilike` folds
-//!   every letter that has one lower case, nulls sort as if larger than everything, literals are checked before they are
-//!   used, and equal rows follow by time of creation and id.
-//! - What a write breaks is found before the database is asked, also where PostgreSQL would look only at rows it reaches.
-//! - `user_id` is the caller when a row does not name it.
-//! - The query of a connection's URL is sealed, and `url` shows the masked form ([`domain::server_url`]). A masked URL can only
-//!   be written into a row that has it: a secret goes where it was entered for and nowhere else.
+//! The server parses a request into the syntax tree of [`ast`]; the module `statement` builds SQL from it.
+//! - A row of another user does not exist for any verb, filter, order, count or upsert. A row cannot be given to
+//!   another user, either.
+//! - Both databases give the same response, byte for byte. Texts compare and sort by their bytes, `like` is
+//!   case-sensitive, `ilike` folds every letter that has a lower case, nulls sort as the largest value, literals are
+//!   validated before use, and equal rows are ordered by time of creation and id.
+//! - Violations of constraints are found before the statement runs, even where PostgreSQL would only check rows that it
+//!   reaches.
+//! - `user_id` defaults to the caller.
+//! - The query of a connection's URL is encrypted, and `url` shows the masked form ([`domain::server_url`]). A masked
+//!   URL can only be written to a row that has it, so that a secret is only ever sent to the URL it was entered for.
 
 pub mod ast;
 mod cell;
@@ -40,31 +42,32 @@ pub use fault::{Error, Fault};
 pub use payload::{ConnectionSealer, Writer};
 pub use table::{Column, Default, Kind, Table};
 
-/// The most rows of one answer, and of one body.
+/// Maximum number of rows per response and per request body.
 pub const MAX_ROWS: usize = 1_000;
 
-/// The answer to a question.
+/// The result of a read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// The rows, each a JSON object.
+    /// Rows, each a JSON object.
     pub rows: Vec<String>,
-    /// How many rows pass the filters, when that was asked.
+    /// Number of rows that match the filters, if a count was requested.
     pub total: Option<u64>,
 }
 
-/// What a write did.
+/// The result of a write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
-    /// The rows, each a JSON object, when they were asked for.
+    /// Rows, each a JSON object, if they were requested.
     pub rows: Vec<String>,
-    /// The ids of all rows that were written.
+    /// Ids of all rows that were written.
     pub ids: Vec<Uuid>,
-    /// How many of them are new.
+    /// Number of rows that are new.
     pub inserted: usize,
 }
 
 impl Store {
-    /// Answers a question. Nobody (`None`) owns nothing, and learns all the same what is wrong with the question.
+    /// Returns the rows of a query. An anonymous caller (`None`) owns no rows but still receives errors about the
+    /// query.
     pub async fn rest_read(&self, owner: Option<UserId>, table: Table, query: &Query) -> Result<Page, Error> {
         let shape = Shape::new(table, Some(&query.select), &query.order)?;
         let limit = query.limit.unwrap_or(u64::MAX).min(MAX_ROWS as u64);
@@ -77,6 +80,7 @@ impl Store {
             return Ok(Page { rows: shape.json(&self.fetch(&page, MAX_ROWS).await?), total: None });
         }
         let count = Statement::count(self.dialect(), caller, table, &query.filters)?;
+        // The page and the count come from the same snapshot.
         let mut work = self.begin_reading().await?;
         let result = async {
             let total = match work.fetch(&count, 1).await?.first().map(Vec::as_slice) {
@@ -89,7 +93,7 @@ impl Store {
         work.finish(table, result).await
     }
 
-    /// Puts rows in, all or none.
+    /// Inserts rows, all or none.
     pub async fn rest_insert(
         &self,
         writer: Writer<'_>,
@@ -105,6 +109,7 @@ impl Store {
         for record in &body.records {
             rows.push(writer.new_row(table, body, &given, record)?);
         }
+        // PostgreSQL rejects an upsert that changes a row twice. Here each row is a statement of its own.
         if matches!(conflict, OnConflict::Merge(_)) {
             keys::refuse_twins(&rows, key)?;
         }
@@ -120,6 +125,7 @@ impl Store {
                     keys::refuse_foreign_mask(&mut work, writer.owner, table, row, merges).await?;
                 }
                 let columns = shape.columns.clone();
+                // A new URL replaces the encrypted query, too. A masked URL keeps it.
                 let mut merge = given.clone();
                 if merge.iter().any(|column| column.name == "url") && payload::masked_url(row).is_none() {
                     merge.extend((table == Table::McpServers).then_some(&table::URL_QUERY));
@@ -132,7 +138,7 @@ impl Store {
                         written.push(cells);
                     }
                     (None, OnConflict::Ignore(_)) => {}
-                    // The row of that key is somebody else's, or the chat is gone.
+                    // The row with this key belongs to another user, or the chat does not exist.
                     (None, _) => return Err(Fault::row_level_security(table).into()),
                 }
             }
@@ -143,7 +149,7 @@ impl Store {
         work.finish(table, result).await
     }
 
-    /// Writes values into the rows that pass the filters.
+    /// Updates the rows that match the filters, all or none.
     pub async fn rest_update(
         &self,
         writer: Writer<'_>,
@@ -160,7 +166,7 @@ impl Store {
         };
         let statement =
             |dialect: Dialect| Statement::update(dialect, writer.owner, table, &values, filters, shape.columns.clone());
-        // Also a write of nothing has filters that may be wrong.
+        // Built before the check for an empty update, so that errors in its filters are reported as well.
         let update = statement(self.dialect())?;
         if values.is_empty() {
             return Ok(answer(&shape, outcome, Vec::new())?);
@@ -176,7 +182,7 @@ impl Store {
         work.finish(table, result).await
     }
 
-    /// Removes the rows that pass the filters. Chats are kept aside for a while, from where they can come back.
+    /// Deletes the rows that match the filters. Chats are copied first, so that they can be restored for a while.
     pub async fn rest_delete(
         &self,
         owner: UserId,
@@ -203,18 +209,18 @@ impl Store {
     }
 }
 
-/// The order that was asked for, then the one in which a page without an order comes.
+/// Appends the default order to the requested one, so that rows of a write come in the same order as those of a read.
 fn settled(order: &[Order]) -> Vec<Order> {
     let by = |column: &str| Order { column: column.to_owned(), descending: false, nulls_first: None };
     order.iter().cloned().chain([by("created_at"), by("id")]).collect()
 }
 
-/// How many rows a write may return. Ids alone are small.
+/// Returns the maximum number of rows that a write may return. Ids alone are small, so that they are unlimited.
 fn most(outcome: &Outcome) -> usize {
     if outcome.select.is_some() { MAX_ROWS } else { usize::MAX }
 }
 
-/// The answer to a write, or why it must be undone.
+/// Builds the result of a write. An error rolls it back.
 fn answer(shape: &Shape, outcome: &Outcome, mut rows: Vec<Vec<Cell>>) -> Result<Written, Fault> {
     if outcome.single && rows.len() != 1 {
         return Err(Fault::not_single(rows.len()));
@@ -228,7 +234,7 @@ fn answer(shape: &Shape, outcome: &Outcome, mut rows: Vec<Vec<Cell>>) -> Result<
     Ok(Written { rows: json, ids: ids(&rows), inserted: 0 })
 }
 
-/// Refuses values that put a message into a chat which is not the caller's.
+/// Rejects values that would put a message into a chat of another user.
 async fn guard_sessions<'a>(
     work: &mut Work,
     owner: UserId,

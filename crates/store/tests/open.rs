@@ -1,4 +1,4 @@
-//! What a database must be like for the program to start on it; everything else is refused, in words, untouched.
+//! Tests of opening a database: requirements, error messages, and that a rejected database stays unchanged.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ async fn plain(path: &Path) -> SqliteConnection {
     SqliteConnectOptions::new().filename(path).create_if_missing(true).connect().await.unwrap()
 }
 
-/// A database as this version makes it, closed.
+/// Creates a database of this version and closes it.
 async fn made(folder: &TempDir) -> PathBuf {
     let path = folder.path().join("chat.db");
     Store::open(&url(&path)).await.unwrap().close().await;
@@ -47,7 +47,7 @@ async fn a_url_that_cannot_be_read_is_said_without_its_password() {
     );
     let words = refusal("postgres://user:hunter2@:not-a-port/db").await.to_string();
     assert!(!words.contains("hunter2"), "{words}");
-    // Nobody listens on port 1.
+    // No server listens on port 1.
     let words = refusal("postgres://user:hunter2@127.0.0.1:1/db").await.to_string();
     assert!(!words.contains("hunter2") && words.contains("refused"), "{words}");
     assert!(matches!(refusal("sqlite://").await, OpenError::BadUrl(_)));
@@ -107,7 +107,7 @@ async fn a_newer_schema_is_refused_and_left_as_it_is() {
 async fn before_a_migration_the_file_is_copied_aside() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("chat.db");
-    // A database of an older version that this one does not know how to bring up to date.
+    // A database of an older version from which there is no migration.
     let mut older = plain(&path).await;
     for statement in [
         "CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY, description TEXT NOT NULL,

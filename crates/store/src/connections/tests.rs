@@ -1,4 +1,4 @@
-//! Who gets which connection, and what becomes of one that was in the middle of something.
+//! Tests of the idle connections: reuse, checks, and connections that are dropped inside a transaction.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// So many connections to one file, and how often one of them was given to the pool.
+/// Opens a pool with at most `most` connections to one file, and a counter of the connections returned to the pool.
 async fn open(folder: &TempDir, most: u32) -> (Connections<Sqlite>, Arc<AtomicUsize>) {
     let returns = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&returns);
@@ -35,7 +35,7 @@ async fn one_that_is_given_back_is_used_again_without_the_pool() {
     let folder = TempDir::new().unwrap();
     let (connections, returns) = open(&folder, 5).await;
     run(&mut connections.lend().await.unwrap(), "SELECT 1").await;
-    // Dropped, it went to the pool.
+    // It was dropped, and so returned to the pool.
     while connections.pool().num_idle() < 1 {
         tokio::task::yield_now().await;
     }

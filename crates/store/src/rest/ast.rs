@@ -1,26 +1,27 @@
-//! A request as it was parsed: names and literals are still the caller's words. The builder checks every one of them.
+//! Syntax tree of a request. Names and literals are still unchecked text from the client; the builder checks each of
+//! them.
 
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-/// A list of what to return; `None` in `columns` means all of the table.
+/// A `select` list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Select {
-    /// The items, in order. Empty: nothing was asked for, which means `*`.
+    /// Items in order. An empty list means `*`.
     pub items: Vec<Item>,
 }
 
-/// One item of a select list.
+/// An item of a [`Select`] list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// `*`.
     All,
     /// `column` or `alias:column`.
     Column {
-        /// The column.
+        /// Name of the column.
         name: String,
-        /// What to call it in the answer.
+        /// Name in the response.
         alias: Option<String>,
     },
 }
@@ -28,24 +29,24 @@ pub enum Item {
 /// A condition on rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Filter {
-    /// Each holds. An empty one always holds.
+    /// All conditions hold. An empty list always holds.
     All(Vec<Self>),
-    /// At least one holds.
+    /// At least one condition holds. An empty list never holds.
     Any(Vec<Self>),
-    /// It does not hold (and is not unknown).
+    /// The condition is false. A condition that is unknown because of a null does not count.
     Not(Box<Self>),
-    /// A column compared.
+    /// A comparison of a column.
     Test(String, Test),
 }
 
-/// A comparison of a column. The literals are text; the column's type says how they are read.
+/// A comparison with literals. They are text; the type of the column determines how they are parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Test {
-    /// `eq`, `neq`, `gt`, `gte`, `lt`, `lte`, `isdistinct`.
+    /// `eq`, `neq`, `gt`, `gte`, `lt`, `lte` or `isdistinct`.
     Compare(Comparison, String),
-    /// `like`, with `%` and `_`.
+    /// `like`, with the wildcards `%` and `_`.
     Like(String),
-    /// `ilike`: the same, and letters match whatever their case.
+    /// `ilike`: like [`Self::Like`] but case-insensitive.
     ILike(String),
     /// `in`.
     In(Vec<String>),
@@ -53,7 +54,7 @@ pub enum Test {
     Is(Is),
 }
 
-/// How two values are compared.
+/// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// `=`.
@@ -72,80 +73,80 @@ pub enum Comparison {
     Distinct,
 }
 
-/// What `is` asks.
+/// The right side of `is`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Is {
-    /// Null.
+    /// `null`.
     Null,
-    /// Not null.
+    /// `not_null`.
     NotNull,
-    /// True, false or unknown: only a boolean column could be, and there is none.
+    /// `true`, `false` or `unknown`. These require a boolean column, and there is none.
     Boolean(&'static str),
 }
 
-/// One term of an order.
+/// A term of `order`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// The column.
+    /// Name of the column.
     pub column: String,
-    /// From large to small.
+    /// Whether the order is descending.
     pub descending: bool,
-    /// Where nulls go; `None`: as if they were larger than everything.
+    /// Whether nulls come first; `None` treats them as larger than all values.
     pub nulls_first: Option<bool>,
 }
 
-/// A question.
+/// A read request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
-    /// What to return.
+    /// Columns to return.
     pub select: Select,
-    /// Which rows; all of them must hold.
+    /// Conditions, all of which must hold.
     pub filters: Vec<Filter>,
-    /// In which order. Equal rows follow by time of creation and id.
+    /// Order. Equal rows are ordered by time of creation and id.
     pub order: Vec<Order>,
-    /// How many rows at most; never more than [`super::MAX_ROWS`].
+    /// Maximum number of rows; never more than [`super::MAX_ROWS`].
     pub limit: Option<u64>,
-    /// How many rows to leave out before.
+    /// Number of rows to skip.
     pub offset: u64,
-    /// Whether to count all rows that pass the filters.
+    /// Whether to count all rows that match the filters.
     pub count: bool,
 }
 
-/// One object of a body. The values stay text, so that numbers and the order of keys are kept as they came.
+/// An object of a request body. Values stay unparsed, so that numbers and the order of keys are preserved.
 pub type Record = BTreeMap<String, Box<RawValue>>;
 
-/// What to write.
+/// A request body with rows to write.
 #[derive(Debug, Default)]
 pub struct Body {
-    /// The objects.
+    /// Objects.
     pub records: Vec<Record>,
-    /// The columns to write, when the request names them; otherwise the keys of the objects, which must be the same.
+    /// Columns to write, if the request names them. Otherwise, the keys of the objects, which must all be the same.
     pub columns: Option<Vec<String>>,
-    /// What a key that is missing stands for: the column's default, or null.
+    /// Whether a missing key means the column's default instead of null.
     pub missing_is_default: bool,
 }
 
-/// What an insert does when a row of the same key exists.
+/// The behavior of an insert if a row with the same key exists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum OnConflict {
-    /// It fails.
+    /// The insert fails.
     #[default]
     Fail,
-    /// It leaves the row as it is. The columns name the key; none: the primary key.
+    /// The existing row stays unchanged. The columns name the key; none means the primary key.
     Ignore(Vec<String>),
-    /// It writes the given columns into the row.
+    /// The given columns are written to the existing row. The columns name the key; none means the primary key.
     Merge(Vec<String>),
 }
 
-/// How a write is answered, and what must hold for it to stay.
+/// The response to a write, and conditions under which it is rolled back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// The rows as written (or, when deleted, as they were); `None`: only how many.
+    /// Columns to return: of the rows as written or, for a delete, as they were. `None` returns only the ids.
     pub select: Option<Select>,
-    /// In which order they are returned.
+    /// Order of the returned rows.
     pub order: Vec<Order>,
-    /// Undone unless it reached exactly one row.
+    /// Rolls back unless exactly one row is affected.
     pub single: bool,
-    /// Undone when it reached more rows.
+    /// Rolls back if more rows are affected.
     pub max_affected: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! A value of a row: read from a literal, from JSON or from the database, and written as JSON.
+//! Values of rows: parsed from literals and JSON, read from the database, written as JSON.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::fault::Fault;
 use super::table::Kind;
 
-/// A value, or null of its type.
+/// A value, or null with its type.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Cell {
     Uuid(Option<Uuid>),
@@ -35,7 +35,7 @@ impl Cell {
         matches!(self, Self::Uuid(None) | Self::Text(None) | Self::Time(None) | Self::Json(None) | Self::Bytes(None))
     }
 
-    /// Reads a literal of a URL.
+    /// Parses a literal from a URL.
     pub(crate) fn from_literal(kind: Kind, text: &str) -> Result<Self, Fault> {
         if text.contains('\0') {
             return Err(Fault::new("22021", "invalid byte sequence for encoding \"UTF8\": 0x00"));
@@ -51,14 +51,16 @@ impl Cell {
         })
     }
 
-    /// Reads a value of a JSON body. A number or an object given for a text becomes its JSON text, as in PostgreSQL.
+    /// Parses a value from a JSON body. A number or an object for a text column becomes its JSON text, as in
+    /// PostgreSQL.
     pub(crate) fn from_json(kind: Kind, value: &RawValue) -> Result<Self, Fault> {
         let raw = value.get();
         if raw == "null" {
             return Ok(Self::null(kind));
         }
         if matches!(kind, Kind::JsonList | Kind::Sealed) {
-            // What cannot be read back as a value (too deep, half a surrogate) must not be stored.
+            // A value that cannot be read again, because it is nested too deeply or contains half a surrogate pair,
+            // must not be stored.
             serde_json::from_str::<serde_json::Value>(raw).map_err(bad_json)?;
             return Ok(Self::Json(Some(raw.to_owned())));
         }
@@ -74,7 +76,7 @@ impl Cell {
     /// Appends the value as JSON.
     pub(crate) fn write_json(&self, out: &mut String) {
         match self {
-            // A list that the house stored is JSON already.
+            // A stored list was validated before and is JSON already.
             Self::Json(Some(json)) => out.push_str(json),
             Self::Uuid(Some(id)) => write_string(out, &id.to_string()),
             Self::Text(Some(text)) => write_string(out, text),
@@ -83,7 +85,7 @@ impl Cell {
         }
     }
 
-    /// The order of two values of one column, nulls left aside: ids and texts by their bytes, times by time.
+    /// Compares two values of a column that are not null: ids and texts by their bytes, times chronologically.
     pub(crate) fn order(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Uuid(a), Self::Uuid(b)) => a.cmp(b),
@@ -107,7 +109,7 @@ fn bad_time(why: NotATimestamp, text: &str) -> Fault {
     }
 }
 
-/// Reads an id as PostgreSQL does: 32 digits, a hyphen after any four of them, all of it in braces or not.
+/// Parses an id like PostgreSQL: 32 digits, optionally with a hyphen after each group of four, optionally in braces.
 fn uuid(text: &str) -> Option<Uuid> {
     let bare = match text.strip_prefix('{') {
         Some(rest) => rest.strip_suffix('}')?,

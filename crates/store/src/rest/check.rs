@@ -1,4 +1,5 @@
-//! Rules for values that a type alone does not hold. They are the same on both databases because they stand here.
+//! Validation of values beyond their type. It takes place here and not in the schema, so that it is the same on both
+//! databases.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +10,16 @@ use super::cell::Cell;
 use super::fault::Fault;
 use super::table::{Column, Kind, Table};
 
-/// The longest name or status of a connection, in characters.
+/// Maximum length of a connection's name or status in characters.
 const NAME_CHARACTERS: usize = 200;
-/// The longest URL of a connection, in bytes.
+/// Maximum length of a connection's URL in bytes.
 const URL_BYTES: usize = 2_048;
-/// How many headers a connection may send.
+/// Maximum number of HTTP headers of a connection.
 const HEADERS: usize = 32;
-/// The size of all of its headers, in bytes.
+/// Maximum size of all HTTP headers of a connection in bytes.
 const HEADERS_BYTES: usize = 8 * 1024;
 
-/// Refuses a value that breaks a rule of its column. Null is another matter.
+/// Rejects a value that violates a rule of its column. Null is checked elsewhere.
 pub(crate) fn value(table: Table, column: &'static Column, cell: &Cell) -> Result<(), Fault> {
     let rule = match (table, column.name, cell) {
         (_, _, Cell::Json(Some(json))) if column.kind == Kind::JsonList && !json.starts_with('[') => {
@@ -45,6 +46,7 @@ pub(crate) fn value(table: Table, column: &'static Column, cell: &Cell) -> Resul
 
 fn is_server_url(text: &str) -> bool {
     text.len() <= URL_BYTES
+        // The masked form can be longer, because each value becomes three characters.
         && mask_query(text).len() <= URL_BYTES
         && Url::parse(text).is_ok_and(|url| {
             matches!(url.scheme(), "http" | "https" | "ws" | "wss")
@@ -54,7 +56,7 @@ fn is_server_url(text: &str) -> bool {
         })
 }
 
-/// The headers of a connection, by name.
+/// Parses and validates the HTTP headers of a connection.
 pub(crate) fn headers(table: Table, column: &'static Column, json: &str) -> Result<BTreeMap<String, String>, Fault> {
     let refused = |rule| Fault::check(table, column, rule);
     let headers: BTreeMap<String, String> =
@@ -72,12 +74,13 @@ pub(crate) fn headers(table: Table, column: &'static Column, json: &str) -> Resu
     Ok(headers)
 }
 
-/// RFC 9110, 5.6.2.
+/// Returns whether a name is a token by RFC 9110, section 5.6.2.
 fn is_token(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
-/// RFC 9110, 5.5: visible characters, spaces and tabs within, and bytes above ASCII.
+/// Returns whether a value is a field value by RFC 9110, section 5.5: visible characters, inner spaces and tabs, and
+/// bytes above ASCII.
 fn is_field_value(value: &str) -> bool {
     value.trim_matches([' ', '\t']) == value && value.bytes().all(|b| b == b'\t' || (b >= b' ' && b != 0x7f))
 }

@@ -1,4 +1,4 @@
-//! Filters as conditions: the part of the builder that reads the caller's literals.
+//! Filters: the part of the statement builder that reads the client's literals.
 
 use super::ast::{Comparison, Filter, Is, Test};
 use super::cell::Cell;
@@ -8,7 +8,7 @@ use super::statement::{Dialect, Statement};
 use super::table::{Column, Kind, Table};
 
 impl Statement {
-    /// A column on the left of a comparison. Texts compare by their bytes on both databases.
+    /// Appends a column as the left side of a comparison, with the collation by bytes that SQLite uses by default.
     pub(super) fn comparable(&mut self, column: &Column) {
         self.push(column.name);
         if column.kind == Kind::Text && self.dialect == Dialect::Postgres {
@@ -101,7 +101,7 @@ impl Statement {
             let operator = if ignore_case { "~~*" } else { "~~" };
             return Err(Fault::no_operator(column.kind, operator));
         }
-        // Read once as a literal too: what no text can hold is refused alike for every operator.
+        // Validated as a literal, too, so that text which no database can hold is rejected by every operator.
         Cell::from_literal(column.kind, text)?;
         let pattern = Pattern::parse(text, ignore_case)?;
         let (operator, right) = match self.dialect {
@@ -118,7 +118,7 @@ impl Statement {
 }
 
 impl Comparison {
-    /// The operator that PostgreSQL looks for.
+    /// Returns the operator that PostgreSQL names in its error message.
     fn operator(self) -> &'static str {
         match self {
             Self::Distinct => "=",

@@ -1,65 +1,65 @@
-//! What a caller is told in the words of PostgreSQL and PostgREST, from whichever database.
+//! Errors of the data API, in the form of PostgreSQL and PostgREST on both databases.
 
 use std::borrow::Cow;
 
 use super::table::{Column, Kind, Table};
 
-/// A refusal with a code that clients know: five characters of PostgreSQL's, or `PGRST…`.
+/// An error with a code that clients know: five characters of PostgreSQL, or `PGRST…`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct Fault {
-    /// The code.
+    /// Code.
     pub code: &'static str,
-    /// What is wrong.
+    /// Message.
     pub message: Cow<'static, str>,
-    /// More about it.
+    /// Details.
     pub details: Option<Cow<'static, str>>,
-    /// What could help.
+    /// Hint.
     pub hint: Option<Cow<'static, str>>,
 }
 
 impl Fault {
-    /// A refusal without details.
+    /// Creates an error without details and hint.
     pub fn new(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code, message: message.into(), details: None, hint: None }
     }
 
-    /// The same with details.
+    /// Adds details.
     #[must_use]
     pub fn details(mut self, details: impl Into<Cow<'static, str>>) -> Self {
         self.details = Some(details.into());
         self
     }
 
-    /// The same with a hint.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Something that PostgREST can do and this server cannot.
+    /// Creates the error for a feature of PostgREST that is not implemented.
     pub fn unsupported(what: impl Into<Cow<'static, str>>) -> Self {
         Self::new("PGRST127", "Feature not implemented").details(what)
     }
 
-    /// The rows are not exactly one, and one was asked for.
+    /// Creates the error for a result that is not exactly one row, as the request demands.
     pub fn not_single(rows: usize) -> Self {
         Self::new("PGRST116", "Cannot coerce the result to a single JSON object")
             .details(format!("The result contains {rows} rows"))
     }
 
-    /// The row would not belong to the caller, or does not.
+    /// Creates the error for a row that would not belong to the caller.
     pub fn row_level_security(table: Table) -> Self {
         Self::new("42501", format!("new row violates row-level security policy for table \"{}\"", table.name()))
     }
 
-    /// The caller is nobody.
+    /// Creates the error for a write by an anonymous caller.
     pub fn no_write_for_anon(table: Table) -> Self {
         Self::new("42501", format!("permission denied for table {}", table.name()))
     }
 
-    /// Values of this type are not compared in this way.
+    /// Creates the error for an operator that the column's type does not have.
     pub(crate) fn no_operator(kind: Kind, operator: &str) -> Self {
         Self::new("42883", format!("operator does not exist: {} {operator} unknown", kind.sql_name()))
             .hint("No operator matches the given name and argument types. You might need to add explicit type casts.")
@@ -86,7 +86,7 @@ impl Fault {
         Self::new("23502", message)
     }
 
-    /// Another row has this key.
+    /// Creates the error for a violated unique key.
     pub(crate) fn taken(table: Table, key: &[&str]) -> Self {
         let name = if key == ["id"] { "pkey".to_owned() } else { format!("{}_key", key.join("_")) };
         Self::new("23505", format!("duplicate key value violates unique constraint \"{}_{name}\"", table.name()))
@@ -100,16 +100,16 @@ impl Fault {
     }
 }
 
-/// Why the data API gave no answer.
+/// An error of the data API.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The caller's doing.
+    /// The request is invalid or not permitted.
     #[error(transparent)]
     Refused(#[from] Fault),
-    /// The database's doing.
+    /// The database failed.
     #[error(transparent)]
     Failed(#[from] crate::Error),
-    /// A secret could not be sealed.
+    /// A secret could not be encrypted.
     #[error("a secret could not be sealed")]
     Unsealed,
 }

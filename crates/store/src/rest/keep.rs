@@ -1,4 +1,4 @@
-//! Putting chats aside before they are deleted.
+//! Copies chats before they are deleted, so that they can be restored.
 
 use domain::{Timestamp, UserId};
 
@@ -8,15 +8,15 @@ use super::fault::Fault;
 use super::statement::{Dialect, Statement};
 use super::table::Table;
 
-/// The statements that copy the caller's chats which pass the filters, with what was said in them; to be run in order,
-/// and before the chats go.
+/// Builds the statements that copy the caller's matching chats and their messages. They must run in order, before the
+/// chats are deleted.
 pub(super) fn statements(
     dialect: Dialect,
     owner: UserId,
     now: Timestamp,
     filters: &[Filter],
 ) -> Result<Vec<Statement>, Fault> {
-    // A chat of that id may have been deleted before, and have been made again.
+    // A chat with the same id may have been deleted earlier and created again.
     let mut older = Statement::new(dialect, owner);
     older.push("DELETE FROM deleted_sessions WHERE user_id = $1 AND id IN (SELECT id");
     older.own_rows(Table::Sessions, filters)?;
@@ -30,7 +30,7 @@ pub(super) fn statements(
     chats.bind(Cell::Time(Some(now.0)));
     chats.own_rows(Table::Sessions, filters)?;
     if dialect == Dialect::Postgres {
-        // Nothing is said in them from here on.
+        // The lock prevents new messages between the copy and the deletion.
         chats.push(" FOR UPDATE");
     }
 

@@ -1,7 +1,7 @@
-//! Keys that no two rows share: which one an upsert goes by, and what is taken already.
+//! Unique keys: the key that an upsert uses, and values that are already taken.
 //!
-//! The databases look at a table's keys in different orders. Where a row breaks several, it is found here first, so that
-//! both name the same one; what is found is never more than a row of the caller's own.
+//! The databases check the keys of a table in different orders. Where a row violates several keys, the violation is
+//! found here first, so that both databases report the same one. Only rows of the caller are ever considered.
 
 use std::collections::HashSet;
 
@@ -19,11 +19,11 @@ use super::table::{Column, Table};
 
 type Key = &'static [&'static str];
 
-/// Why a masked URL is refused. A secret goes where it was entered for and nowhere else.
+/// Reason why a masked URL is rejected: a secret must only be sent to the URL it was entered for.
 const UNKNOWN_QUERY: &str =
     "*** stands for a value that is not shown, and holds for the stored URL only; give the URL with all of its values";
 
-/// The key by which rows conflict; no other than one that the table keeps unique.
+/// Returns the key by which rows conflict. It must be a unique key of the table.
 pub(super) fn arbiter(table: Table, conflict: &OnConflict) -> Result<Key, Fault> {
     let known = table.unique_keys();
     match conflict {
@@ -44,7 +44,7 @@ fn key_of(row: &[(&'static Column, Cell)], key: &[&str]) -> Vec<(&'static Column
     row.iter().filter(|(column, _)| key.contains(&column.name)).cloned().collect()
 }
 
-/// One write cannot merge into the same row twice.
+/// Rejects rows with equal keys, because one write cannot update a row twice.
 pub(super) fn refuse_twins(rows: &[Row], key: &[&str]) -> Result<(), Fault> {
     let mut seen = HashSet::new();
     for row in rows {
@@ -58,8 +58,8 @@ pub(super) fn refuse_twins(rows: &[Row], key: &[&str]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Refuses a row to be inserted when a key is taken by which the insert does not go. Tells whether the caller has a row
-/// of the key by which it goes.
+/// Rejects a row for an insert if a key other than `arbiter` is taken. Returns whether the caller has a row with the
+/// key `arbiter`.
 pub(super) async fn refuse_taken(
     work: &mut Work,
     owner: UserId,
@@ -76,7 +76,7 @@ pub(super) async fn refuse_taken(
     Ok(existing.is_some())
 }
 
-/// Refuses values of an update that a row has which is not the one to be written.
+/// Rejects values of an update that are taken by another row than the one to be updated.
 pub(super) async fn refuse_taken_by(
     work: &mut Work,
     owner: UserId,
@@ -85,6 +85,7 @@ pub(super) async fn refuse_taken_by(
     filters: &[Filter],
 ) -> Result<(), Error> {
     let keys = table.unique_keys();
+    // With a single key the database reports the violation itself.
     let touched = keys.iter().filter(|key| values.iter().any(|(column, _)| column.name == key[key.len() - 1]));
     if touched.count() < 2 {
         return Ok(());
@@ -94,11 +95,12 @@ pub(super) async fn refuse_taken_by(
     match ids(&work.fetch(&page, 2).await?).as_slice() {
         [] => Ok(()),
         [one] => refuse_others(work, owner, table, values, Some(*one), None).await,
+        // Two rows with the same key: the second one would violate it in any case.
         _ => Err(Fault::taken(table, keys[0]).into()),
     }
 }
 
-/// Refuses a row to be inserted whose URL is masked, unless it merges by `key` into a row of the caller's with that URL.
+/// Rejects a row for an insert with a masked URL, unless it is merged by `key` into a row of the caller with that URL.
 pub(super) async fn refuse_foreign_mask(
     work: &mut Work,
     owner: UserId,
@@ -118,7 +120,7 @@ pub(super) async fn refuse_foreign_mask(
     Err(Fault::check(table, column, UNKNOWN_QUERY).into())
 }
 
-/// The same for values of an update: every row that passes the filters has to have that URL.
+/// Rejects a masked URL in an update, unless all rows that match the filters have that URL.
 pub(super) async fn refuse_foreign_mask_for(
     work: &mut Work,
     owner: UserId,
@@ -133,7 +135,7 @@ pub(super) async fn refuse_foreign_mask_for(
     if work.fetch(&page, 1).await?.is_empty() { Ok(()) } else { Err(Fault::check(table, column, UNKNOWN_QUERY).into()) }
 }
 
-/// Refuses values of which another row than `mine` has a key, other than `arbiter`.
+/// Rejects values if another row than `mine` has one of their keys, except `arbiter`.
 async fn refuse_others(
     work: &mut Work,
     owner: UserId,
@@ -155,7 +157,7 @@ async fn refuse_others(
     Ok(())
 }
 
-/// The caller's row of these values.
+/// Returns the id of the caller's row with these key values.
 async fn own(
     work: &mut Work,
     owner: UserId,

@@ -1,9 +1,9 @@
-//! `LIKE` and `ILIKE` that mean the same on both databases.
+//! `LIKE` and `ILIKE` with the same meaning on both databases.
 //!
-//! SQLite's own `LIKE` ignores the case of ASCII letters and only of those; PostgreSQL's `ILIKE` folds letters as the
-//! server's locale says, which may be ASCII only too. So neither is used for both: a pattern is read here and written as
-//! SQLite's `GLOB` (which minds case and counts characters), and as `LIKE` or a plain regular expression for PostgreSQL.
-//! For `ILIKE` each letter becomes the class of letters with the same lower case, made from one table for both.
+//! SQLite's `LIKE` ignores the case of ASCII letters only. PostgreSQL's `ILIKE` folds letters by the locale of the
+//! server, which may also be ASCII only. Therefore a pattern is parsed here and translated: to `GLOB` for SQLite, which
+//! is case-sensitive and counts characters, and to `LIKE` or a simple regular expression for PostgreSQL. For `ILIKE`,
+//! each letter becomes the class of letters with the same lower case, from one table for both databases.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ enum Piece {
     Exactly(char),
 }
 
-/// A pattern that was read.
+/// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pieces: Vec<Piece>,
@@ -30,7 +30,7 @@ impl Pattern {
         let mut characters = text.chars();
         while let Some(c) = characters.next() {
             pieces.push(match c {
-                // Several in a row mean no more than one, and cost more.
+                // Several `%` in a row mean the same as one but take more time to match.
                 '%' if pieces.last() == Some(&Piece::Many) => continue,
                 '%' => Piece::Many,
                 '_' => Piece::One,
@@ -45,7 +45,7 @@ impl Pattern {
         Ok(Self { pieces, ignore_case })
     }
 
-    /// SQLite's operator and its right side.
+    /// Returns the operator and its right side for SQLite.
     pub(crate) fn for_sqlite(&self) -> (&'static str, String) {
         let mut glob = String::new();
         for piece in &self.pieces {
@@ -62,7 +62,7 @@ impl Pattern {
         ("GLOB", glob)
     }
 
-    /// PostgreSQL's operator and its right side.
+    /// Returns the operator and its right side for PostgreSQL.
     pub(crate) fn for_postgres(&self) -> (&'static str, String) {
         if self.ignore_case { ("~", self.regex()) } else { ("LIKE", self.like()) }
     }
@@ -112,7 +112,7 @@ fn bracket(out: &mut String, class: &[char]) {
     out.push(']');
 }
 
-/// The lower case of a character, where it is one character.
+/// Returns the lower case of a character if it is a single character, or else the character itself.
 fn lower(c: char) -> char {
     let mut lower = c.to_lowercase();
     match (lower.next(), lower.next()) {
@@ -121,10 +121,10 @@ fn lower(c: char) -> char {
     }
 }
 
-/// For each lower-case letter that is the lower case of more than itself: all of those letters.
+/// Classes of letters with the same lower case, by that lower-case letter. Letters alone in their class are omitted.
 static SAME_LETTER: LazyLock<HashMap<char, Vec<char>>> = LazyLock::new(|| {
     let mut letters: HashMap<char, Vec<char>> = HashMap::new();
-    // Above U+1FFFF no letter has case.
+    // No letter above U+1FFFF has a case.
     for c in ('\0'..='\u{1FFFF}').filter(|c| c.is_alphabetic()) {
         letters.entry(lower(c)).or_default().push(c);
     }

@@ -1,4 +1,4 @@
-//! A body made into rows: every value of its column's type, defaults filled in, rules checked, secrets sealed.
+//! Converts a request body to rows: typed values, defaults, validation, encrypted secrets.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,25 @@ use super::check;
 use super::fault::{Error, Fault};
 use super::table::{Column, Default, Kind, Table, URL_QUERY};
 
-/// Values of one row, each with its column.
+/// The values of a row with their columns.
 pub(crate) type Row = Vec<(&'static Column, Cell)>;
 
-/// Seals the secrets of a user's connections. `None` means that a secret could not be sealed.
+/// Encrypts the secrets of a user's connections. Functions return `None` if the encryption fails.
 pub trait ConnectionSealer: Send + Sync {
-    /// Seals headers.
+    /// Encrypts HTTP headers.
     fn seal_headers(&self, headers: &BTreeMap<String, String>) -> Option<Vec<u8>>;
-    /// Seals the query of a URL, to be opened together with the masked form of that URL only.
+    /// Encrypts the query of a URL. It can be decrypted only together with the masked form of that URL.
     fn seal_url_query(&self, masked: &str, query: &str) -> Option<Vec<u8>>;
 }
 
-/// Who writes, when, and how secrets are sealed.
+/// The author of a write: the caller, the time and the encryption of secrets.
 #[derive(Clone, Copy)]
 pub struct Writer<'a> {
-    /// The caller.
+    /// Caller.
     pub owner: UserId,
-    /// Now.
+    /// Current time.
     pub now: Timestamp,
-    /// Seals for this caller.
+    /// Encryption for this caller.
     pub sealer: &'a dyn ConnectionSealer,
 }
 
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Writer<'_> {
     }
 }
 
-/// The columns that the body writes.
+/// Returns the columns that a body writes.
 pub(crate) fn columns(table: Table, body: &Body) -> Result<Vec<&'static Column>, Fault> {
     let Some(names) = &body.columns else {
         let Some(first) = body.records.first() else { return Ok(Vec::new()) };
@@ -58,8 +58,8 @@ pub(crate) fn columns(table: Table, body: &Body) -> Result<Vec<&'static Column>,
     Ok(columns)
 }
 
-/// Returns the URL of a row to be written that comes without its query, because its values are masked. It may only be
-/// written where it stands already.
+/// Returns the URL of a row to be written if it comes without its query, because its values are masked. It may be
+/// written only to a row that already has this URL.
 pub(crate) fn masked_url<'a>(row: &'a [(&'static Column, Cell)]) -> Option<(&'static Column, &'a Cell)> {
     let is_sealed = row.iter().any(|(column, _)| *column == &URL_QUERY);
     let url = row.iter().find(|(column, cell)| column.name == "url" && !cell.is_null())?;
@@ -67,7 +67,7 @@ pub(crate) fn masked_url<'a>(row: &'a [(&'static Column, Cell)]) -> Option<(&'st
 }
 
 impl Writer<'_> {
-    /// One object as a whole row to insert.
+    /// Converts an object to a complete row for an insert.
     pub(crate) fn new_row(
         &self,
         table: Table,
@@ -83,7 +83,7 @@ impl Writer<'_> {
         self.seal_url(table, row.collect::<Result<_, Error>>()?)
     }
 
-    /// One object as values to write into rows.
+    /// Converts an object to values for an update.
     pub(crate) fn changes(
         &self,
         table: Table,
@@ -98,8 +98,8 @@ impl Writer<'_> {
         self.seal_url(table, values.collect::<Result<_, Error>>()?)
     }
 
-    /// Replaces a connection's URL by its masked form, and adds the sealed query or, where the URL has none, null. A URL
-    /// that is masked already stays alone: see [`masked_url`].
+    /// Replaces a connection's URL by its masked form, and adds the encrypted query, or null if the URL has none. A URL
+    /// that is already masked stays unchanged, see [`masked_url`].
     fn seal_url(&self, table: Table, mut row: Row) -> Result<Row, Error> {
         let url = row.iter_mut().find(|(column, _)| table == Table::McpServers && column.name == "url");
         let Some((_, Cell::Text(Some(url)))) = url else { return Ok(row) };
@@ -124,7 +124,7 @@ impl Writer<'_> {
             None if body.missing_is_default => self.default(column),
             None => Cell::null(column.kind),
         };
-        // Whose row it is comes before what is in it, and null is nobody's.
+        // Ownership is checked before the value, as row-level security would. Null belongs to no user.
         match (column.name, &cell) {
             ("user_id", Cell::Uuid(id)) if *id != Some(self.owner.0) => Err(Fault::row_level_security(table)),
             ("session_id", Cell::Uuid(None)) => Err(Fault::row_level_security(table)),

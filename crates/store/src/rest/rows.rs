@@ -1,4 +1,4 @@
-//! Which columns a statement must return for an answer, and the answer made of them.
+//! The columns that a statement must return for a response, and the response built from them.
 
 use std::cmp::Ordering;
 
@@ -10,12 +10,12 @@ use super::fault::Fault;
 use super::statement::sortable;
 use super::table::{Column, Table};
 
-/// How a row becomes a JSON object.
+/// The form of a row as a JSON object.
 #[derive(Debug)]
 pub(crate) struct Shape {
-    /// What to fetch; `id` comes first.
+    /// Columns to fetch; `id` is the first.
     pub(crate) columns: Vec<&'static Column>,
-    /// For each key of the object, the place of its value among the columns.
+    /// Key of each value in the object, and the index of its column.
     keys: Vec<(String, usize)>,
     order: Vec<Sorting>,
 }
@@ -28,7 +28,7 @@ struct Sorting {
 }
 
 impl Shape {
-    /// The shape of an answer with these items; `None`: nothing of the rows but their ids.
+    /// Creates the form of a response with these columns. `None` returns only ids.
     pub(crate) fn new(table: Table, select: Option<&Select>, order: &[Order]) -> Result<Self, Fault> {
         let mut shape = Self { columns: vec![table.id()], keys: Vec::new(), order: Vec::new() };
         let Some(select) = select else {
@@ -38,6 +38,7 @@ impl Shape {
             return Ok(shape);
         };
         let all = [Item::All];
+        // A column that is only needed for the order is fetched but not returned.
         let items = if select.items.is_empty() { &all } else { select.items.as_slice() };
         for item in items {
             match item {
@@ -74,14 +75,14 @@ impl Shape {
         })
     }
 
-    /// Puts rows that a write returned into the order that was asked for. Without one they stay as they are.
+    /// Sorts the rows of a write in the requested order. Without one they stay unchanged.
     pub(crate) fn sort(&self, rows: &mut [Vec<Cell>]) {
         rows.sort_by(|a, b| {
             self.order.iter().fold(Ordering::Equal, |so_far, term| so_far.then_with(|| term.order(a, b)))
         });
     }
 
-    /// The rows as JSON objects.
+    /// Converts rows to JSON objects.
     pub(crate) fn json(&self, rows: &[Vec<Cell>]) -> Vec<String> {
         rows.iter().map(|row| self.object(row)).collect()
     }
@@ -116,7 +117,7 @@ impl Sorting {
     }
 }
 
-/// The ids of rows whose first column is `id`.
+/// Returns the ids of rows whose first column is `id`.
 pub(crate) fn ids(rows: &[Vec<Cell>]) -> Vec<Uuid> {
     rows.iter()
         .filter_map(|row| match row.first() {

@@ -1,4 +1,4 @@
-//! Running statements of the builder on either database, and saying what a database refused in one set of words.
+//! Runs statements of the builder on either database, and translates the errors of both into those of PostgreSQL.
 
 use futures_util::TryStreamExt;
 use sqlx::error::ErrorKind;
@@ -13,11 +13,11 @@ use crate::dispatch::lent;
 use crate::writer::Turn;
 use crate::{Db, Store};
 
-/// Several statements as one.
+/// A transaction on one of the databases.
 pub(crate) enum Work {
-    /// They read.
+    /// Reading transaction.
     Sqlite(Lent<Sqlite>),
-    /// They write.
+    /// Writing transaction.
     SqliteTurn(Turn),
     Postgres(Lent<Postgres>),
 }
@@ -25,6 +25,7 @@ pub(crate) enum Work {
 macro_rules! fetch {
     ($connection:expr, $statement:expr, $most:expr) => {{
         let statement: &Statement = $statement;
+        // The statement's text consists of constants only, see `Statement`.
         let mut query = sqlx::query(AssertSqlSafe(statement.sql.as_str()));
         for cell in &statement.binds {
             query = match cell {
@@ -67,7 +68,7 @@ impl Store {
         }
     }
 
-    /// One statement that reads.
+    /// Runs a single query.
     pub(crate) async fn fetch(&self, statement: &Statement, most: usize) -> Result<Vec<Vec<Cell>>, Error> {
         match &self.db {
             Db::Sqlite { read, .. } => Box::pin(lent!(read, |c| async { fetch!(c, statement, most) }.await)).await,
@@ -77,9 +78,10 @@ impl Store {
         }
     }
 
-    /// Statements that read, all of them the same state.
+    /// Begins a reading transaction. All its statements see the same snapshot.
     pub(crate) async fn begin_reading(&self) -> Result<Work, Error> {
         Ok(match &self.db {
+            // SQLite takes the snapshot with the first statement.
             Db::Sqlite { read, .. } => Work::Sqlite(read.begin("BEGIN").await?),
             Db::Postgres(connections) => {
                 let begin = connections.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
@@ -88,7 +90,7 @@ impl Store {
         })
     }
 
-    /// Statements that write, all or none.
+    /// Begins a writing transaction.
     pub(crate) async fn begin_writing(&self) -> Result<Work, Error> {
         Ok(match &self.db {
             Db::Sqlite { write, .. } => Work::SqliteTurn(self.presence.attend(write.enter()).await?),
@@ -105,7 +107,7 @@ impl Work {
         }
     }
 
-    /// Runs one statement. More than `most` rows are refused.
+    /// Runs a statement. Fails if it returns more than `most` rows.
     pub(crate) async fn fetch(&mut self, statement: &Statement, most: usize) -> Result<Vec<Vec<Cell>>, Error> {
         match self {
             Self::Sqlite(lent) => fetch!(&mut **lent, statement, most),
@@ -114,7 +116,7 @@ impl Work {
         }
     }
 
-    /// Keeps what was done when it went well, and undoes it otherwise.
+    /// Commits after success and rolls back after an error.
     pub(crate) async fn finish<T>(self, table: Table, result: Result<T, Error>) -> Result<T, Error> {
         let done = match (self, &result) {
             (Self::Sqlite(lent), result) => lent.end(result.is_ok()).await,
@@ -122,19 +124,20 @@ impl Work {
             (Self::SqliteTurn(turn), Err(_)) => turn.undo().await,
             (Self::Postgres(lent), result) => lent.end(result.is_ok()).await,
         };
+        // The error of the request takes precedence over that of the rollback.
         let value = result.map_err(|error| explained(table, error))?;
         done?;
         Ok(value)
     }
 }
 
-/// What the database refused, in PostgreSQL's words whichever it is.
+/// Translates an error of either database into that of PostgreSQL.
 fn explained(table: Table, error: Error) -> Error {
     let Error::Failed(failed) = &error else { return error };
     let name = table.name();
     match failed {
         crate::Error::Conflict(rule) => {
-            // SQLite names the columns, PostgreSQL the constraint.
+            // SQLite reports the columns, PostgreSQL the name of the constraint.
             let is_name = rule.contains("name_key") || rule.contains("mcp_servers.name");
             Fault::taken(table, if is_name { &["user_id", "name"] } else { &["id"] }).into()
         }

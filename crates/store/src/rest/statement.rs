@@ -1,7 +1,7 @@
-//! The one builder of statements for the data API.
+//! The only builder of statements for the data API.
 //!
-//! Every statement begins with the caller as `$1` and reaches no row for which [`Table::owned`] does not hold. Names come
-//! from the registry, values are bound; nothing of a request is ever part of the text.
+//! Every statement has the caller as `$1` and reaches only rows for which [`Table::owned`] holds. Names come from the
+//! tables' registry and values are bound; no text of a request becomes part of a statement.
 
 use std::fmt::Write;
 
@@ -12,14 +12,14 @@ use super::cell::Cell;
 use super::fault::Fault;
 use super::table::{Column, Default, Kind, Table};
 
-/// Which database the text is for.
+/// The SQL dialect of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Sqlite,
     Postgres,
 }
 
-/// A statement, its parameters and the columns it returns.
+/// A statement, its parameters and the columns that it returns.
 #[derive(Debug)]
 pub(crate) struct Statement {
     pub(crate) sql: String,
@@ -28,7 +28,7 @@ pub(crate) struct Statement {
     pub(super) dialect: Dialect,
 }
 
-/// What a counting statement returns.
+/// The column of a counting statement. Both databases return the count as a 64-bit integer, like a time.
 static COUNT: Column =
     Column { name: "count", kind: Kind::Time, default: Default::Null, nullable: false, writable: false };
 
@@ -37,7 +37,7 @@ impl Statement {
         Self { sql: String::new(), binds: vec![Cell::Uuid(Some(owner.0))], returns: Vec::new(), dialect }
     }
 
-    /// A page of the rows that pass the filters.
+    /// Builds the query for a page of rows that match the filters.
     pub(crate) fn page(
         dialect: Dialect,
         owner: UserId,
@@ -58,7 +58,7 @@ impl Statement {
         Ok(statement)
     }
 
-    /// How many rows pass the filters.
+    /// Builds the query for the number of rows that match the filters.
     pub(crate) fn count(dialect: Dialect, owner: UserId, table: Table, filters: &[Filter]) -> Result<Self, Fault> {
         let mut statement = Self::new(dialect, owner);
         statement.push("SELECT count(*)");
@@ -67,7 +67,7 @@ impl Statement {
         Ok(statement)
     }
 
-    /// The row with this key, if it is the caller's.
+    /// Builds the query for the caller's row with this key.
     pub(crate) fn own_row(dialect: Dialect, owner: UserId, table: Table, key: &[(&'static Column, Cell)]) -> Self {
         let mut statement = Self::new(dialect, owner);
         statement.push("SELECT id FROM ");
@@ -84,8 +84,8 @@ impl Statement {
         statement
     }
 
-    /// Puts one row in. Its owner is the caller, whatever the row says; a message goes into a chat of the caller's or
-    /// nowhere. `merge` are the columns that an existing row of the caller's takes over.
+    /// Builds the insert of one row. Its owner is always the caller, and a message is inserted only into a chat of the
+    /// caller. `merge` are the columns to update if the caller has a row with the same key.
     pub(crate) fn insert(
         dialect: Dialect,
         owner: UserId,
@@ -100,6 +100,7 @@ impl Statement {
         statement.push(table.name());
         statement.push(" (");
         statement.names(row.iter().map(|(column, _)| *column));
+        // A message is inserted by `SELECT`, because `VALUES` has no condition.
         statement.push(if table == Table::Messages { ") SELECT " } else { ") VALUES (" });
         let mut session = None;
         for (index, (column, cell)) in row.iter().enumerate() {
@@ -124,7 +125,7 @@ impl Statement {
         statement
     }
 
-    /// Writes the values into the caller's rows that pass the filters.
+    /// Builds the update of the caller's rows that match the filters.
     pub(crate) fn update(
         dialect: Dialect,
         owner: UserId,
@@ -161,7 +162,7 @@ impl Statement {
         Ok(statement)
     }
 
-    /// Removes the caller's rows that pass the filters.
+    /// Builds the deletion of the caller's rows that match the filters.
     pub(crate) fn delete(
         dialect: Dialect,
         owner: UserId,
@@ -188,11 +189,11 @@ impl Statement {
     }
 
     fn parameter(&mut self, number: usize) {
-        // Writing to a string cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(self.sql, "${number}");
     }
 
-    /// A number of rows: to the databases it is an integer like a time.
+    /// Binds a number of rows. It is a 64-bit integer, like a time.
     fn bind_count(&mut self, count: u64) {
         self.bind(Cell::Time(Some(i64::try_from(count).unwrap_or(i64::MAX))));
     }
@@ -242,7 +243,8 @@ impl Statement {
     fn on_conflict(&mut self, table: Table, conflict: &OnConflict, merge: &[&'static Column]) {
         let (OnConflict::Ignore(key) | OnConflict::Merge(key)) = conflict else { return };
         let known = table.unique_keys();
-        // The caller's words were compared with the registry; the registry's own words go into the text.
+        // The client's names were only compared with the registry. The registry's own names become part of the
+        // statement.
         let key = known.iter().find(|known| same_names(known, key)).unwrap_or(&known[0]);
         self.push(" ON CONFLICT (");
         for (index, name) in key.iter().enumerate() {
@@ -266,6 +268,7 @@ impl Statement {
             self.push(" = excluded.");
             self.push(column.name);
         }
+        // The conflicting row may belong to another user. Then the insert has no effect and returns no row.
         self.push(" WHERE ");
         self.push(table.owned());
     }
@@ -278,18 +281,20 @@ impl Statement {
             self.comparable(column);
             self.push(if term.descending { " DESC" } else { " ASC" });
             self.push(match term.nulls_first.unwrap_or(term.descending) {
-                // With a word about what is not there, SQLite would not see that an index has the order.
+                // For a column that cannot be null the clause is omitted, because with it SQLite would not use an index
+                // for the order.
                 _ if !column.nullable => ", ",
                 true => " NULLS FIRST, ",
                 false => " NULLS LAST, ",
             });
         }
+        // The default order also makes the requested one unambiguous.
         self.push("created_at, id");
         Ok(())
     }
 }
 
-/// Refuses an order by a column that has none.
+/// Rejects an order by a column whose type has none.
 pub(crate) fn sortable(column: &Column) -> Result<(), Fault> {
     match column.kind {
         Kind::Uuid | Kind::Text | Kind::Time => Ok(()),
@@ -300,7 +305,7 @@ pub(crate) fn sortable(column: &Column) -> Result<(), Fault> {
     }
 }
 
-/// Whether both name the same columns, in any order.
+/// Returns whether both lists name the same columns, in any order.
 pub(crate) fn same_names(known: &[&str], given: &[String]) -> bool {
     known.len() == given.len() && known.iter().all(|name| given.iter().any(|other| other == name))
 }

@@ -1,35 +1,35 @@
-//! The three tables that the data API serves, and their columns. No other name ever reaches a statement.
+//! The three tables of the data API and their columns. No other name can become part of a statement.
 
 use super::fault::Fault;
 
 /// A table of the data API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Table {
-    /// A person's connections.
+    /// Connections to MCP servers.
     McpServers,
-    /// A person's chats.
+    /// Chats.
     Sessions,
-    /// What was said in a person's chats.
+    /// Messages of chats.
     Messages,
 }
 
-/// What a column holds.
+/// The type of a [`Column`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `uuid`.
     Uuid,
     /// `text`.
     Text,
-    /// `timestamp with time zone`; microseconds since 1970 in the database.
+    /// `timestamp with time zone`; stored as microseconds since 1970.
     Time,
-    /// `json`, always a list; text in the database.
+    /// `json`, always a list; stored as text.
     JsonList,
-    /// A secret that is sealed before it is stored and never read back: an object of strings, or the query of a URL.
+    /// A secret that is encrypted before it is stored and never returned: an object of strings, or the query of a URL.
     Sealed,
 }
 
 impl Kind {
-    /// PostgreSQL's name of the type.
+    /// Returns PostgreSQL's name of the type.
     pub fn sql_name(self) -> &'static str {
         match self {
             Self::Uuid => "uuid",
@@ -40,29 +40,29 @@ impl Kind {
     }
 }
 
-/// What stands in a column when an insert does not mention it.
+/// The value of a [`Column`] that an insert does not mention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Default {
-    /// NULL; refused where the column may not be null.
+    /// NULL; rejected if the column is not nullable.
     Null,
     /// A new id.
     FreshId,
-    /// The caller.
+    /// The caller's id.
     Caller,
-    /// The present moment.
+    /// The current time.
     Now,
-    /// These characters.
+    /// This text.
     Text(&'static str),
 }
 
-/// A column.
+/// A column of a [`Table`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name, the same on the wire and in the database.
+    /// Name, the same in the API and in the database.
     pub name: &'static str,
-    /// What it holds.
+    /// Type.
     pub kind: Kind,
-    /// What it holds when nobody says.
+    /// Value if an insert does not mention the column.
     pub default: Default,
     /// Whether it may be null.
     pub nullable: bool,
@@ -71,7 +71,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Whether clients may read it. What they may not read does not exist for them.
+    /// Returns whether clients may read the column. To them, other columns do not exist.
     pub fn readable(&self) -> bool {
         self.kind != Kind::Sealed
     }
@@ -85,13 +85,13 @@ const fn nullable(column: Column) -> Column {
     Column { nullable: true, ..column }
 }
 
-/// Written by the engine alone: it reads them back and trusts their form.
+/// Defines a column that only the server writes, because it reads the values back and relies on their format.
 const fn of_the_engine(name: &'static str, kind: Kind) -> Column {
     Column { name, kind, default: Default::Null, nullable: true, writable: false }
 }
 
-/// The sealed query of a connection's `url`. It is not among the columns of the table: it is written with `url` alone, and no
-/// request can name it.
+/// The encrypted query of a connection's `url`. It is not part of the table's columns: it is only written together with
+/// `url`, and no request can name it.
 pub(crate) static URL_QUERY: Column = nullable(column("url_query", Kind::Sealed, Default::Null));
 
 const MCP_SERVERS: &[Column] = &[
@@ -128,10 +128,10 @@ const MESSAGES: &[Column] = &[
 ];
 
 impl Table {
-    /// All of them.
+    /// All tables.
     pub const ALL: [Self; 3] = [Self::McpServers, Self::Sessions, Self::Messages];
 
-    /// Its name, the same on the wire and in the database.
+    /// Returns the name, the same in the API and in the database.
     pub fn name(self) -> &'static str {
         match self {
             Self::McpServers => "mcp_servers",
@@ -140,14 +140,18 @@ impl Table {
         }
     }
 
-    /// The table of that name.
+    /// Returns the table with this name.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fault`] with code `PGRST205` if there is none.
     pub fn named(name: &str) -> Result<Self, Fault> {
         Self::ALL.into_iter().find(|table| table.name() == name).ok_or_else(|| {
             Fault::new("PGRST205", format!("Could not find the table 'public.{name}' in the schema cache"))
         })
     }
 
-    /// Its columns, in the order of the table.
+    /// Returns the columns, in the order of the table.
     pub fn columns(self) -> &'static [Column] {
         match self {
             Self::McpServers => MCP_SERVERS,
@@ -156,20 +160,20 @@ impl Table {
         }
     }
 
-    /// The condition under which a row is the caller's, who is parameter `$1` of every statement.
+    /// Returns the SQL condition for a row of the caller, whose id is `$1` of every statement.
     pub(crate) fn owned(self) -> &'static str {
         match self {
             Self::McpServers => "mcp_servers.user_id = $1",
             Self::Sessions => "ai_chat_sessions.user_id = $1",
             Self::Messages => {
-                // What stands on another branch of its chat is not in this list.
+                // Messages of inactive branches are not part of the API.
                 "ai_chat_messages.aside_at IS NULL AND EXISTS (SELECT 1 FROM ai_chat_sessions AS own
                  WHERE own.id = ai_chat_messages.session_id AND own.user_id = $1)"
             }
         }
     }
 
-    /// Sets of columns that no two rows share; an upsert may name one of them.
+    /// Returns the unique keys of the table. An upsert may name one of them.
     pub(crate) fn unique_keys(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::McpServers => &[&["id"], &["user_id", "name"]],
@@ -177,12 +181,12 @@ impl Table {
         }
     }
 
-    /// The column `id`.
+    /// Returns the column `id`.
     pub(crate) fn id(self) -> &'static Column {
         &self.columns()[0]
     }
 
-    /// A column that a select list, a filter or an order names.
+    /// Returns a column that a select list, a filter or an order names.
     pub(crate) fn readable(self, name: &str) -> Result<&'static Column, Fault> {
         self.columns()
             .iter()
@@ -190,7 +194,7 @@ impl Table {
             .ok_or_else(|| Fault::no_such_column(self, name))
     }
 
-    /// A column that a body names.
+    /// Returns a column that a request body names.
     pub(crate) fn writable(self, name: &str) -> Result<&'static Column, Fault> {
         let column =
             self.columns().iter().find(|column| column.name == name).ok_or_else(|| Fault::no_such_field(self, name))?;

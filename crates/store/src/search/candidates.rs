@@ -1,8 +1,8 @@
-//! What may be a hit, by its words alone, the newest first. The statements about words are the only ones of the house
-//! that each database has for itself.
+//! Candidates for search matches, found by their words alone, newest first.
 //!
-//! An index over words gives all that have one, for however many that is. So what is likely to be found among the newest
-//! texts of a person is looked for there first: a word that stands in most messages costs no more than a rare one.
+//! Full-text statements are the only ones that differ between the databases. An index over words returns all texts that
+//! contain a word, however many there are. Therefore, words that are likely to occur in a user's newest texts are
+//! searched there first: a frequent word then costs no more than a rare one.
 
 use domain::UserId;
 use uuid::Uuid;
@@ -12,16 +12,16 @@ use super::question::{Condition, Question};
 use crate::dispatch::{lent, read};
 use crate::{Db, Error, Store};
 
-/// Candidates that are looked at together.
+/// Number of candidates that are checked together.
 pub(super) const BATCH: i64 = 40;
-/// On PostgreSQL, texts of a person among which candidates are looked for one by one before the index over words is asked.
+/// PostgreSQL: number of a user's newest texts that are scanned before the index is used.
 const NEWEST: i64 = 1_000;
-/// Between two conditions on PostgreSQL; no term has such characters.
+/// Operator between two conditions on PostgreSQL. No term contains its characters.
 pub(super) const AND: &str = " & ";
-/// With fewer than these among them, the index has few enough to be asked.
+/// Number of matches among the newest texts below which the index is used: few matches mean that the word is rare.
 const SOME: usize = 5;
-/// On SQLite, messages that are looked at as they are before the index over words is asked, and again for as long as
-/// there are [`SOME`] hits among them.
+/// SQLite: number of newest messages that are checked without the index, repeatedly while there are at least [`SOME`]
+/// matches among them.
 const LOOKED_AT: i64 = 100;
 
 #[derive(sqlx::FromRow)]
@@ -43,7 +43,7 @@ pub(super) struct MessageRow {
     pub created_at: i64,
 }
 
-/// A title and a message, from entries `e`.
+/// Selects titles (and, below, messages) for entries `e`.
 macro_rules! title {
     ($with:expr, $entries:expr, $where:literal) => {
         concat!(
@@ -72,7 +72,7 @@ macro_rules! message {
     };
 }
 
-// On SQLite `CROSS` also says what it begins with: the words.
+// On SQLite, `CROSS JOIN` also fixes the order of the join: the full-text table comes first.
 const SQLITE_TITLES: &str = title!(
     "",
     "search_words w CROSS JOIN search_entries e",
@@ -85,15 +85,15 @@ const SQLITE_MESSAGES: &str = message!(
     "AND search_words MATCH $2 AND w.rowid < $3 AND e.number = w.rowid AND e.is_title = 0 ORDER BY w.rowid DESC LIMIT $4"
 );
 
-/// All messages, whatever their words.
+/// Selects the newest messages, whatever their words.
 const SQLITE_NEWEST: &str = message!(
     "",
     "search_entries e",
     "AND e.user_id = $1 AND e.is_title = 0 AND e.number < $2 ORDER BY e.number DESC LIMIT $3"
 );
 
-/// A person's newest texts of a kind. Compared as rows, they are read in the order of the index over people, and never of
-/// everybody's numbers.
+/// Selects a user's newest texts of a kind. The comparison of rows makes PostgreSQL read them in the order of the index
+/// on owners, never of the index on all entries.
 macro_rules! newest {
     ($is_title:literal, $window:literal) => {
         concat!(
@@ -108,7 +108,7 @@ macro_rules! newest {
     };
 }
 
-/// Those among them that have the words, one after the other until there are enough.
+/// Selects those of the newest texts that contain the words, until there are enough.
 macro_rules! among_newest {
     ($is_title:literal, $window:literal) => {
         concat!(
@@ -119,8 +119,9 @@ macro_rules! among_newest {
     };
 }
 
-/// What the index over words finds. Of several conditions it is asked for the rare ones: for a word that many texts have
-/// it would gather all of these. `MATERIALIZED` keeps the planner, which cannot know how rare a word is, from other indexes.
+/// Selects texts by the index. Of several conditions only the rare ones are used, because for a frequent word the index
+/// collects all its texts. `MATERIALIZED` keeps the planner, which cannot know how rare a word is, from using other
+/// indexes.
 macro_rules! by_words {
     ($is_title:literal, $terms:literal) => {
         concat!(
@@ -155,7 +156,7 @@ const POSTGRES_NEWEST_TITLES: &str = title!("", among_newest!("true", "$5"), "OR
 
 const POSTGRES_NEWEST_MESSAGES: &str = message!("", among_newest!("false", "$6"), "ORDER BY e.number DESC");
 
-/// Candidates, and whether there may be more behind them.
+/// A batch of candidates.
 pub(super) struct Candidates<Row> {
     pub rows: Vec<Row>,
     pub more: bool,
@@ -168,24 +169,24 @@ impl<Row> Candidates<Row> {
     }
 }
 
-/// Where in the order of texts a search is.
+/// The position of a search in the order of entries.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub owner: UserId,
-    /// What follows has a lower number.
+    /// The search continues with entries of lower numbers.
     pub before: i64,
 }
 
-/// How the next messages are looked for.
+/// The method by which the next messages are found.
 pub(super) enum Way {
-    /// As they come, the newest first.
+    /// Checks the newest messages one after the other.
     Newest,
-    /// By words: those with all of these.
+    /// Uses the index: messages with all of these words.
     Words(Vec<Condition>),
 }
 
 impl Way {
-    /// What follows after `rows` were looked at, of which so many were hits.
+    /// Returns the method for the next batch, after `found` matches among `rows`.
     pub(super) fn next(self, question: &Question, rows: &[MessageRow], found: usize) -> Self {
         match self {
             Self::Newest if found < SOME => Self::Words(question.telling(rows.iter().map(|row| row.content.as_str()))),
@@ -194,10 +195,10 @@ impl Way {
     }
 }
 
-/// Among how many texts enough are likely to be found, after so many were found among the newest; `None` when the index
-/// is to be asked.
+/// Returns how many of the newest texts to scan next, after `found` matches among the last scan, or `None` if the index
+/// should be used.
 fn wider(looked_at: i64, found: usize) -> Option<i64> {
-    // Twice as many as on the average.
+    // Twice the number that would contain a batch on average.
     (looked_at == NEWEST && found >= SOME).then(|| NEWEST * 2 * BATCH / found as i64)
 }
 
@@ -229,7 +230,7 @@ impl Store {
         Ok(Candidates::of(rows, BATCH))
     }
 
-    /// How messages that a question may find are looked for at first. PostgreSQL looks at the newest in its statements.
+    /// Returns the method for the first batch. PostgreSQL scans the newest texts within its statements.
     pub(super) fn first_way(&self, question: &Question) -> Way {
         match &self.db {
             Db::Sqlite { .. } => Way::Newest,
@@ -237,7 +238,7 @@ impl Store {
         }
     }
 
-    /// A person's newest messages, on SQLite.
+    /// Returns a user's newest messages. SQLite only.
     pub(super) async fn newest_messages(&self, at: Place) -> Result<Candidates<MessageRow>, Error> {
         let Place { owner, before } = at;
         let rows = read!(self, |c| {

@@ -1,39 +1,39 @@
-//! What a person searches for: words that begin so, and phrases in quotation marks. Any text is a question.
+//! Search queries: words, which match by prefix, and phrases in quotation marks. Any text is a valid query.
 
 use std::collections::BTreeSet;
 
 use super::words::{Word, cut, pair, terms, words};
 
-/// Terms of one question at most; what follows is left aside.
+/// Maximum number of terms per query; the rest is ignored.
 const TERMS: usize = 12;
-/// What one text in so many fulfils is common.
+/// A condition that more than one in this many texts meets counts as common.
 const COMMON: usize = 5;
 
-/// A question that has something in it.
+/// A parsed search query with at least one term.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Question {
     terms: Vec<Term>,
 }
 
-/// Words that stand side by side.
+/// A sequence of adjacent words.
 #[derive(Debug, PartialEq, Eq)]
 struct Term {
     words: Vec<Word>,
-    /// Whether the last word may go on.
+    /// Whether the last word matches by prefix.
     open: bool,
 }
 
-/// What an entry must have to be a candidate.
+/// A necessary condition for a match, which the full-text index can check.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Condition {
-    /// The term, or its beginning.
+    /// An indexed term, or its prefix.
     pub text: String,
-    /// Whether the term may go on.
+    /// Whether `text` is a prefix.
     pub open: bool,
 }
 
 impl Condition {
-    /// Whether one of a text's terms is it.
+    /// Returns whether one of these terms meets the condition.
     fn is_fulfilled(&self, terms: &BTreeSet<String>) -> bool {
         if self.open {
             terms.range(self.text.clone()..).next().is_some_and(|term| term.starts_with(&self.text))
@@ -42,26 +42,28 @@ impl Condition {
         }
     }
 
-    /// Whether all words that begin with one Latin letter or digit have it. In other scripts a character can be a word.
+    /// Returns whether the condition is the prefix of a single Latin letter or digit. In other scripts, a single
+    /// character can be a word.
     fn is_letter(&self) -> bool {
         self.open && self.text.len() == 1
     }
 }
 
 impl Question {
-    /// Reads what was typed; `None` when there is no word in it.
+    /// Parses the typed text. Returns `None` if it contains no word.
     pub fn parse(typed: &str) -> Option<Self> {
         let quote = |character: char| matches!(character, '"' | '“' | '”' | '„' | '«' | '»');
         let pieces: Vec<&str> = typed.split(quote).collect();
         let mut terms = Vec::new();
         for (index, piece) in pieces.iter().enumerate() {
             if index % 2 == 1 {
-                // A phrase that is not closed yet is still being typed.
+                // An unclosed phrase is still being typed, so that its last word matches by prefix.
                 terms.push(Term { words: words(piece), open: index + 1 == pieces.len() });
             } else {
                 terms.extend(piece.split_whitespace().map(|typed| {
                     let words = words(typed);
-                    // What a sign follows is a whole word: "C++" means C, and not all that begins so.
+                    // A word followed by punctuation is complete: "C++" searches for the word C, not for everything
+                    // that begins with it.
                     let open = words.last().is_some_and(|last| last.end == typed.len());
                     Term { words, open }
                 }));
@@ -72,8 +74,8 @@ impl Question {
         (!terms.is_empty()).then_some(Self { terms })
     }
 
-    /// What every hit has; not everything that has it is a hit. Beside others, that a word begins with this letter says
-    /// next to nothing and is left out.
+    /// Returns the conditions that every match meets; not everything that meets them is a match. Single letters are
+    /// left out if there are other conditions, because they narrow the search very little.
     pub fn conditions(&self) -> Vec<Condition> {
         let mut conditions: Vec<Condition> = self.terms.iter().flat_map(Term::conditions).collect();
         conditions.sort();
@@ -84,8 +86,8 @@ impl Question {
         conditions
     }
 
-    /// The conditions for which an index has little to gather, told by some texts: those that few of them fulfil; all where
-    /// there are none such. What is found by them alone is looked at as a text anyway.
+    /// Returns the conditions that are rare in the given sample of texts, for which the index has few entries to
+    /// collect, or all of them if none is rare. Texts found by them are checked completely anyway.
     pub fn telling<'a>(&self, texts: impl Iterator<Item = &'a str>) -> Vec<Condition> {
         let texts: Vec<_> = texts.map(terms).collect();
         let is_rare = |condition: &Condition| {
@@ -95,7 +97,7 @@ impl Question {
         if rare.is_empty() { common } else { rare }
     }
 
-    /// Where the question's words stand in a text, in bytes and in order; `None` when it is no hit.
+    /// Returns the byte ranges of the matches in a text, in order, or `None` if the text does not match.
     pub fn find(&self, text: &str) -> Option<Vec<(usize, usize)>> {
         let text = words(text);
         let mut found = Vec::new();
@@ -108,7 +110,7 @@ impl Question {
         }
         found.sort_unstable();
         found.dedup();
-        // Of two that overlap, one place.
+        // Overlapping ranges are merged.
         let mut places: Vec<(usize, usize)> = Vec::with_capacity(found.len());
         for (start, end) in found {
             match places.last_mut() {
@@ -130,7 +132,7 @@ impl Term {
             Some(next) if word.alone && next.alone => Condition { text: pair(word, next), open: false },
             next => {
                 let text = cut(&word.text);
-                // The last of a run that stands alone may have been stored with the character after it.
+                // The last character of a run without spaces may be indexed together with the character after it.
                 let open = word.alone || (next.is_none() && self.open) || text.len() < word.text.len();
                 Condition { text: text.to_owned(), open }
             }

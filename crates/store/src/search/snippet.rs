@@ -1,29 +1,29 @@
-//! The piece of a text around a hit.
+//! Excerpts of texts around a search match.
 
-/// Characters before the first place, and of the whole piece.
+/// Number of characters before the first match.
 const BEFORE: usize = 48;
 const WHOLE: usize = 200;
 
-/// A text, and the places in it that are to be marked.
+/// A text and the ranges in it to highlight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marked {
-    /// The text, on one line.
+    /// Text, on one line.
     pub text: String,
-    /// From and to, in UTF-16 code units, as the scripts of a page count.
+    /// Start and end of each range in UTF-16 code units, as JavaScript counts.
     pub marks: Vec<(usize, usize)>,
 }
 
-/// A whole text with its places, which are in bytes.
+/// Returns a complete text with its matches, given as byte ranges.
 pub(super) fn whole(text: &str, places: &[(usize, usize)]) -> Marked {
     piece(text, 0, text.len(), places)
 }
 
-/// The piece of a text around the first of the places.
+/// Returns the excerpt of a text around its first match.
 pub(super) fn around(text: &str, places: &[(usize, usize)]) -> Marked {
     let first = places.first().map_or(0, |place| place.0);
     let mut start = text[..first].char_indices().rev().nth(BEFORE - 1).map_or(0, |(at, _)| at);
     if start > 0 {
-        // Not in the middle of a word, where there are words.
+        // The excerpt begins at a word, if the text before the match contains a space.
         let gap = text[start..first].char_indices().find(|(_, character)| character.is_whitespace());
         start = gap.map_or(start, |(at, space)| start + at + space.len_utf8());
     }
@@ -44,7 +44,8 @@ fn piece(text: &str, start: usize, end: usize, places: &[(usize, usize)]) -> Mar
         if places.peek().is_some_and(|place| place.0 == at) {
             from = units;
         }
-        // A line break and other characters without a shape are a space here; each stays one unit.
+        // Line breaks and other control characters are shown as a space. They also are one UTF-16 unit, so that the
+        // offsets stay the same.
         let shown = if character.is_control() || character.is_whitespace() { ' ' } else { character };
         marked.text.push(shown);
         units += shown.len_utf16();

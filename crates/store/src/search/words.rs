@@ -1,32 +1,32 @@
-//! Texts as words: the same for what is stored and for what is searched, whatever the script and the database.
+//! Splits texts into words, in the same way for indexing and for searching, whatever the script and the database.
 //!
-//! A word is a run of letters, digits and marks, folded: lower case, compatibility forms made plain, accents taken off.
-//! Scripts that put no spaces between words have no words here: each of their characters stands alone.
+//! A word is a run of letters, digits and marks, folded: lower case, compatibility forms decomposed, accents removed.
+//! In scripts without spaces between words, each character is a word of its own.
 
 use std::collections::BTreeSet;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Characters of a word that are searched by; longer ones are told apart when a hit is looked at.
+/// Maximum indexed length of a word in characters. Longer words are distinguished when a candidate is checked.
 const WORD: usize = 40;
-/// Different terms of one text at most, so that no text is larger than a `tsvector` may be.
+/// Maximum number of different terms per text, because PostgreSQL limits the size of a `tsvector`.
 const TERMS: usize = 20_000;
 
-/// A word of a text, or a character that stands alone.
+/// A word of a text, or a single character of a script without spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
-    /// Folded.
+    /// Folded text.
     pub text: String,
-    /// Whether it is one character of a script without spaces.
+    /// Whether it is a single character of a script without spaces.
     pub alone: bool,
-    /// Where it begins in the text, in bytes.
+    /// Start in the text, in bytes.
     pub start: usize,
-    /// Where it ends.
+    /// End in the text, in bytes.
     pub end: usize,
 }
 
-/// The words of a text, in order.
+/// Returns the words of a text, in order.
 pub(super) fn words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut open = false;
@@ -55,7 +55,8 @@ pub(super) fn words(text: &str) -> Vec<Word> {
     words
 }
 
-/// What a text is found by: its words, and of characters that stand alone each with the next one.
+/// Returns the terms under which a text is indexed: its words, and pairs of adjacent characters in scripts without
+/// spaces.
 pub(super) fn terms(text: &str) -> BTreeSet<String> {
     let words = words(text);
     let mut terms = BTreeSet::new();
@@ -71,18 +72,18 @@ pub(super) fn terms(text: &str) -> BTreeSet<String> {
     terms
 }
 
-/// Two characters that stand alone, one after the other.
+/// Joins two adjacent characters of a script without spaces to a term.
 pub(super) fn pair(one: &Word, next: &Word) -> String {
     format!("{}{}", one.text, next.text)
 }
 
-/// As much of a word as is searched by.
+/// Cuts a word to its indexed length.
 pub(super) fn cut(word: &str) -> &str {
     word.char_indices().nth(WORD).map_or(word, |(end, _)| &word[..end])
 }
 
 fn fold(character: char, into: &mut String) {
-    // A Hangul syllable is a character of its own to its readers.
+    // Readers of Korean see a syllable as one character, so that it is not decomposed. Emoji are not folded, either.
     if ('\u{ac00}'..='\u{d7a3}').contains(&character) || is_emoji(character) {
         into.push(character);
         return;
@@ -92,7 +93,8 @@ fn fold(character: char, into: &mut String) {
             match lower {
                 'ß' => into.push_str("ss"),
                 'ς' => into.push('σ'),
-                // Letters of their own that are typed without their strokes, and ligatures.
+                // Letters that Unicode does not decompose but that are often typed without their strokes, and
+                // ligatures.
                 'đ' | 'ð' => into.push('d'),
                 'ħ' => into.push('h'),
                 'ı' => into.push('i'),
@@ -102,7 +104,8 @@ fn fold(character: char, into: &mut String) {
                 'æ' => into.push_str("ae"),
                 'œ' => into.push_str("oe"),
                 'þ' => into.push_str("th"),
-                // What a compatibility form is made of may be no letter, such as the stroke of a fraction.
+                // A compatibility form may decompose into a character that is not a letter, such as the slash of a
+                // fraction.
                 other if other.is_alphanumeric() || is_combining_mark(other) => into.push(other),
                 _ => {}
             }
@@ -110,9 +113,10 @@ fn fold(character: char, into: &mut String) {
     }
 }
 
-/// Marks that readers of Latin, Greek, Cyrillic, Hebrew, Arabic and the scripts of India leave out when they type.
+/// Returns whether a mark is usually omitted in typing: accents of Latin, Greek, Cyrillic, Hebrew, Arabic and the
+/// scripts of India.
 fn is_accent(mark: char) -> bool {
-    // What follows an emoji and only says how it is drawn.
+    // Variation selectors and enclosing marks only change how the preceding character is drawn.
     let draws = matches!(mark, '\u{fe00}'..='\u{fe0f}' | '\u{20d0}'..='\u{20f0}');
     let is_nukta = matches!(mark, '\u{93c}' | '\u{9bc}' | '\u{a3c}' | '\u{abc}' | '\u{b3c}' | '\u{c3c}' | '\u{cbc}');
     draws
@@ -120,8 +124,8 @@ fn is_accent(mark: char) -> bool {
         || matches!(mark, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5c7}' | '\u{610}'..='\u{61a}' | '\u{64b}'..='\u{65f}' | '\u{670}')
 }
 
-/// Pictures that people put into texts. What only changes one (the colour of skin, the form, what joins several) is
-/// left out, so that each is found by its plain form.
+/// Returns whether a character is an emoji or symbol. Modifiers (skin tone, variation, joiner) are excluded, so that an
+/// emoji is found by its plain form.
 fn is_emoji(character: char) -> bool {
     matches!(character,
         '\u{2190}'..='\u{21ff}'       // arrows
@@ -132,7 +136,8 @@ fn is_emoji(character: char) -> bool {
         | '\u{1f400}'..='\u{1faff}')
 }
 
-/// Scripts without spaces between words, and Korean, whose words change their endings and are found by their parts.
+/// Returns whether a character is a word of its own: scripts without spaces between words, and Korean, whose words
+/// change their endings and are found by their syllables.
 fn stands_alone(character: char) -> bool {
     is_emoji(character)
         || (character.is_alphanumeric() || is_combining_mark(character))

@@ -1,4 +1,4 @@
-//! What is committed together, and what is undone alone.
+//! Tests of group commit: common commits, and transactions that fail alone.
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
@@ -38,7 +38,7 @@ async fn those_who_wait_are_committed_together_and_in_order() {
     let others = join_all((0..2 * TOGETHER).map(async |number| {
         let mut turn = writer.enter().await?;
         say(&mut turn, &format!("{number}")).await?;
-        // Before what was said together is committed, nobody else sees it, and nobody is told that it is there.
+        // Before the common commit, no other connection sees the changes, and no caller gets a result.
         let (seen, together) = (said(&read).await.len(), 1 + number / TOGETHER * TOGETHER);
         assert_eq!(seen, together);
         turn.keep().await
@@ -75,11 +75,11 @@ async fn one_that_fails_or_goes_away_takes_nothing_of_the_others_with_it() {
     let gone = async {
         let mut turn = writer.enter().await.unwrap();
         say(&mut turn, "gone").await.unwrap();
-        // Nobody says what becomes of it.
+        // Dropped without commit or rollback.
         drop(turn);
     };
     say(&mut first, "taken").await.unwrap();
-    // It asks, and goes away before its turn.
+    // This caller is cancelled before its turn.
     let never = async { writer.enter().now_or_never() };
     let (ended, kept, refused, (), left, other) =
         tokio::join!(async { first.keep().await }, twice("kept"), twice("taken"), gone, never, twice("other"));
@@ -101,7 +101,7 @@ async fn when_the_database_undoes_everything_all_who_wrote_are_told_and_the_next
     };
     let undoing = async {
         let mut turn = writer.enter().await?;
-        // As SQLite does by itself when the disk is full.
+        // SQLite does that by itself when the disk is full.
         sqlx::query("ROLLBACK").execute(turn.connection()?).await?;
         turn.undo().await
     };

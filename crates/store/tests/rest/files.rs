@@ -1,4 +1,4 @@
-//! Files are kept once, for as long as something names them, and are their owner's alone.
+//! Tests of files: they are stored while something refers to them, and only their owner can read them.
 
 use domain::file::FileRef;
 use domain::message::Part;
@@ -15,7 +15,7 @@ use store::{Error, Store};
 use crate::fixture::{House, NOW, all, eq, houses};
 
 const ROOM: u64 = 1_000;
-/// Later than any file, and sooner.
+/// Later than any file, and earlier.
 const LATER: Timestamp = Timestamp(NOW.0 + 1);
 const LONG_AGO: Timestamp = Timestamp(0);
 
@@ -126,7 +126,7 @@ async fn a_deleted_chat_comes_back_with_its_files_and_goes_for_good_with_them() 
         store.purge_files(LATER).await.unwrap();
         assert!(is_there(store, me, named).await);
 
-        // A message that a client names anew, and deletes.
+        // A client changes the id of the message, and deletes the chat.
         let other = domain::ids::fresh();
         house.update(me, Table::Messages, json!({ "id": other }), &[eq("id", message)]).await.unwrap();
         store.purge_files(LATER).await.unwrap();
@@ -141,7 +141,7 @@ async fn a_deleted_chat_comes_back_with_its_files_and_goes_for_good_with_them() 
     }
 }
 
-/// What a stranger tries.
+/// An attempt of another user to reach a file.
 #[derive(Debug, Clone, Copy)]
 enum Try {
     Read,

@@ -1,4 +1,4 @@
-//! Databases of either kind with people in them, and requests in few words.
+//! Databases of both kinds with users, and short functions for requests.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ impl Drop for House {
     }
 }
 
-/// An empty database of each kind.
+/// Creates an empty database of each kind.
 pub async fn houses() -> Vec<House> {
     let folder = std::env::temp_dir().join(format!("store-rest-{}", domain::ids::fresh()));
     let store = Store::open(&format!("sqlite://{}/test.db", folder.display())).await.unwrap();
@@ -66,7 +66,7 @@ impl House {
         id
     }
 
-    /// An account of this id.
+    /// Creates an account with this id.
     pub async fn settle(&self, id: UserId) {
         let user = User { is_anonymous: true, ..User::new(id, NOW) };
         self.store.insert_user(&user).await.unwrap();
@@ -82,7 +82,7 @@ impl House {
         self.store.rest_insert(writer(owner), table, &body(rows), &conflict, &all()).await
     }
 
-    /// Puts rows in that must go in, and returns their ids.
+    /// Inserts rows, which must succeed, and returns their ids.
     pub async fn put(&self, owner: UserId, table: Table, rows: Value) -> Vec<Uuid> {
         self.insert(owner, table, rows, OnConflict::Fail).await.unwrap().ids
     }
@@ -101,7 +101,7 @@ impl House {
         self.store.rest_read(Some(owner), table, query).await
     }
 
-    /// All rows of a person, as they stand.
+    /// Returns all rows of a user.
     pub async fn everything(&self, owner: UserId) -> Vec<String> {
         let mut rows = Vec::new();
         for table in Table::ALL {
@@ -115,7 +115,7 @@ pub fn writer<'a>(owner: UserId) -> Writer<'a> {
     Writer { owner, now: NOW, sealer: &Unsealed }
 }
 
-/// Leaves secrets readable, so that a test can look for them.
+/// A sealer that leaves secrets readable, so that tests can search for them.
 struct Unsealed;
 
 impl ConnectionSealer for Unsealed {
@@ -153,7 +153,7 @@ pub fn by(column: &str, descending: bool, nulls_first: Option<bool>) -> Order {
     Order { column: column.to_owned(), descending, nulls_first }
 }
 
-/// The code of a refusal.
+/// Returns the code of an error.
 pub fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> &'static str {
     match result {
         Err(Error::Refused(fault)) => fault.code,

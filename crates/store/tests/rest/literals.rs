@@ -1,4 +1,4 @@
-//! Literals, patterns and orders mean what they mean to PostgreSQL, which is asked itself where there is one.
+//! Tests of literals, patterns and orders. If PostgreSQL is available, its own results are compared.
 
 use std::cell::RefCell;
 
@@ -12,7 +12,7 @@ use store::rest::ast::{Query, Test};
 
 use crate::fixture::{House, by, houses, select, test};
 
-/// A connection to PostgreSQL itself, when there is one.
+/// Opens a connection to PostgreSQL, if it is available.
 async fn oracle() -> Option<PgConnection> {
     let server = std::env::var_os("TEST_POSTGRES_URL")?;
     let mut connection = PgConnection::connect(server.to_str().unwrap()).await.unwrap();
@@ -28,7 +28,7 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// A date with a time of day and an offset, most of them such as exist.
+/// Generates a date with a time of day and an offset, most of which exist.
 fn moment() -> impl Strategy<Value = String> {
     let year = prop::sample::select(vec!["0000", "0001", "1969", "1970", "2024", "2026", "9998"]);
     let date = (year, 0..14u8, 0..33u8, 0..4u8).prop_map(|(year, month, day, form)| match form {
@@ -40,7 +40,7 @@ fn moment() -> impl Strategy<Value = String> {
         0 => String::new(),
         1 => format!("T{h:02}:{m:02}"),
         2 => format!(" {h}:{m}:{s}"),
-        // Without separators PostgreSQL minds no bounds: 25 hours are a day and an hour.
+        // Without separators PostgreSQL checks no bounds: 25 hours are a day and an hour.
         3 => format!("T{:02}{:02}{:02}", h % 24, m % 60, s % 60),
         4 => format!("  {h:02}:{m:02}:{s:02}"),
         _ => format!("t{h:02}:{m:02}:{s:02}.{fraction}"),
@@ -66,10 +66,10 @@ fn points_in_time_are_those_of_postgresql() {
         let sql = "SELECT (extract(epoch FROM $1::text::timestamptz) * 1000000)::bigint";
         let answer =
             runtime.block_on(sqlx::query_scalar::<_, i64>(sql).bind(&text).fetch_one(&mut *oracle.borrow_mut()));
-        // What is wrong in several ways is refused for the one or the other.
+        // A literal with several errors may be rejected for any of them.
         let want = answer.ok();
         let got = text.parse::<Timestamp>().ok().map(|time| time.0);
-        // What lies before year 1 exists for PostgreSQL alone.
+        // Times before year 1 exist only in PostgreSQL.
         let too_early = want.is_some_and(|micros| micros < -62_135_596_800_000_000);
         prop_assert!(got == want || (too_early && got.is_none()), "{text}: {got:?}, not {want:?}");
         Ok(())
@@ -77,7 +77,7 @@ fn points_in_time_are_those_of_postgresql() {
     tested.unwrap();
 }
 
-/// Texts of the signs that patterns are about.
+/// Texts of the characters that matter in patterns.
 const TEXTS: [&str; 16] =
     ["", "a", "A", "ab", "aB", "a_b", "a%b", "a\\b", "a*b", "[ab]", "a?b", "a.b", "^ab$", "b\na", "(a|b)", "aab{2}"];
 
@@ -116,7 +116,7 @@ fn patterns_match_what_they_match_in_postgresql() {
         let sql = format!("SELECT t FROM unnest($1::text[]) AS t WHERE t {operator} $2 ORDER BY t COLLATE \"C\"");
         let query = sqlx::query_scalar::<_, String>(sqlx::AssertSqlSafe(sql)).bind(TEXTS.map(str::to_owned).to_vec());
         let want = runtime.block_on(query.bind(&pattern).fetch_all(&mut *oracle.borrow_mut()));
-        // PostgreSQL minds a lonely escape only when a text reaches it; here it is refused at once.
+        // PostgreSQL reports a trailing escape only when a text reaches it; here it is rejected at once.
         let lonely = pattern.len() - pattern.trim_end_matches('\\').len();
         let want = if lonely % 2 == 1 { Err("22025") } else { Ok(want.unwrap()) };
         for house in &houses {

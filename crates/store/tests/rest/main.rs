@@ -1,4 +1,5 @@
-//! The data API on SQLite, and on PostgreSQL where `TEST_POSTGRES_URL` names a server that may make databases.
+//! Tests of the data API on SQLite, and on PostgreSQL if `TEST_POSTGRES_URL` names a server on which databases may be
+//! created.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, its helpers too")]
 
 mod files;

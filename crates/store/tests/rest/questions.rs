@@ -1,4 +1,4 @@
-//! What is asked, and which rows come.
+//! Tests of queries and the rows they return.
 
 use serde_json::{Value, json};
 use store::rest::Table;

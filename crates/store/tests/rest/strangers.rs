@@ -1,4 +1,4 @@
-//! Rows of somebody else are absent, whatever is asked.
+//! Tests that rows of other users do not exist for any request.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::fixture::{House, NOW, all, by, code, eq, houses, test};
 
-/// One chat with two messages, and one connection, of a person.
+/// Creates a chat with two messages, and a connection, for a user.
 async fn furnish(house: &House, owner: UserId, words: &[String]) -> Vec<Uuid> {
     let mut ids = Vec::new();
     for (index, word) in words.iter().enumerate() {
@@ -64,7 +64,7 @@ async fn a_row_of_somebody_else_is_absent_for_every_verb() {
             assert_eq!(code(house.insert(me, *table, row.clone(), OnConflict::Fail).await), "23505");
         }
 
-        // A row cannot be given away, nor put into a chat of somebody else.
+        // A row cannot be given to another user, and a message cannot be put into another user's chat.
         for conflict in [OnConflict::Fail, OnConflict::Merge(vec![]), OnConflict::Ignore(vec![])] {
             for (table, row) in [
                 (Table::Sessions, json!({ "user_id": other })),
@@ -96,7 +96,7 @@ async fn nobody_reads_nothing() {
     }
 }
 
-/// A column and literals for it: most of its type and of values that occur, some of neither.
+/// Generates a column and literals for it: mostly of its type and with values that occur, some of neither.
 fn column(
     table: Table,
     words: &[String],
@@ -145,7 +145,7 @@ fn filter(table: Table, words: &[String], ids: &[String]) -> impl Strategy<Value
     })
 }
 
-/// A question with its table.
+/// Generates a query and its table.
 fn question(words: Vec<String>, ids: Vec<String>) -> impl Strategy<Value = (Table, Query)> {
     prop::sample::select(Table::ALL.to_vec()).prop_flat_map(move |table| {
         let filters = prop::collection::vec(filter(table, &words, &ids), 1..3);
@@ -165,7 +165,7 @@ fn ids(rows: &[String]) -> HashSet<Uuid> {
     rows.iter().map(id).collect()
 }
 
-/// The same two people with the same rows in every database.
+/// The same two users with the same rows in every database.
 struct Street {
     houses: Vec<House>,
     me: UserId,
@@ -203,7 +203,7 @@ impl Street {
         Self { houses, me, other, mine }
     }
 
-    /// Asks, writes and almost deletes with the same filters, in every database.
+    /// Reads, writes, and deletes with a rollback, with the same filters in every database.
     async fn try_all(&self, table: Table, query: &Query) -> Result<(), TestCaseError> {
         let mut answers = Vec::new();
         for house in &self.houses {
@@ -225,7 +225,7 @@ impl Street {
             if let Ok(written) = &written {
                 prop_assert!(written.ids.iter().all(|id| self.mine.contains(id)));
             }
-            // A delete that is undone because it reaches too much: it must not reach the rows of others.
+            // This delete is rolled back because it affects too many rows. It must not reach the rows of other users.
             let undone = Outcome { max_affected: Some(0), ..all() };
             let deleted = house.store.rest_delete(self.me, NOW, table, &query.filters, &undone).await;
             prop_assert_eq!(house.everything(self.other).await, before);
@@ -236,7 +236,7 @@ impl Street {
     }
 }
 
-/// Some signs that matter, and random texts of such signs.
+/// Returns some characters that matter, and random texts of such characters.
 fn words() -> Vec<String> {
     let fixed = ["a", "B", "ä", "%", "_", "'"].map(str::to_owned);
     let random = prop::collection::vec("[aAbäÄßİ%_*\\[.'\"\n -]{0,5}", 8);

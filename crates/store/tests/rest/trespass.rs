@@ -1,5 +1,5 @@
-//! Writes that name rows, chats and people of somebody else: they reach nothing, tell nothing, and come to the same on
-//! every database.
+//! Tests of writes that name rows, chats and ids of other users: they have no effect, reveal nothing, and give the same
+//! result on both databases.
 
 use domain::UserId;
 use proptest::prelude::*;
@@ -11,10 +11,10 @@ use uuid::Uuid;
 
 use crate::fixture::{House, NOW, all, body, eq, houses, test, writer};
 
-/// What only the other person ever wrote.
+/// Text that only the other user ever wrote.
 const SECRET: &str = "hush";
 
-/// The same two people in every database, each with a chat, two messages and two connections.
+/// The same two users in every database, each with a chat, two messages and two connections.
 struct Street {
     houses: Vec<House>,
     me: UserId,
@@ -41,7 +41,7 @@ impl Street {
         street
     }
 
-    /// Ids and people that a request may name: own ones, the other's, and such as do not exist.
+    /// Returns ids that a request may name: the caller's own, the other user's, and unknown ones.
     fn names(&self) -> Vec<String> {
         let people = [self.me.0, self.other.0];
         let unknown = [Uuid::from_u128(7), Uuid::nil()];
@@ -50,7 +50,7 @@ impl Street {
     }
 }
 
-/// A write of one of the three verbs.
+/// A write with one of the three verbs.
 #[derive(Debug, Clone)]
 enum Attempt {
     Insert(Table, Value, OnConflict),
@@ -58,7 +58,7 @@ enum Attempt {
     Delete(Table, Vec<Filter>),
 }
 
-/// A row with some of its columns, each with a value that may be of somebody else.
+/// Generates a row with some of its columns, each with a value that may belong to another user.
 fn row(table: Table, names: Vec<String>) -> impl Strategy<Value = Value> {
     let id = prop::sample::select(names.clone());
     let of = prop_oneof![2 => prop::sample::select(names), 1 => Just(String::new())];
@@ -69,7 +69,7 @@ fn row(table: Table, names: Vec<String>) -> impl Strategy<Value = Value> {
             Table::Messages => json!({ "role": "user", "content": word }),
             Table::McpServers => json!({ "name": word, "url": "http://b" }),
         };
-        // Without an id the databases would make up different ones.
+        // Without an id, each database would generate a different one.
         row["id"] = json!(id);
         if given[0] {
             let column = if table == Table::Messages { "session_id" } else { "user_id" };
@@ -111,7 +111,7 @@ fn attempt(names: Vec<String>) -> impl Strategy<Value = Attempt> {
     })
 }
 
-/// What an attempt comes to, in one text: the rows, or the whole refusal.
+/// Carries out an attempt and returns its result as text: the rows, or the complete error.
 async fn carry_out(house: &House, by: UserId, attempt: &Attempt) -> Result<String, TestCaseError> {
     let store = &house.store;
     let by_me: Writer<'_> = writer(by);
@@ -122,7 +122,7 @@ async fn carry_out(house: &House, by: UserId, attempt: &Attempt) -> Result<Strin
         Attempt::Update(table, values, filters) => {
             store.rest_update(by_me, *table, &body(values.clone()), filters, &all()).await
         }
-        // It is undone, so that there is always something left to reach.
+        // The attempt is rolled back, so that there is always something to reach.
         Attempt::Delete(table, filters) => {
             let undone = Outcome { select: Some(Select::default()), max_affected: Some(0), ..Outcome::default() };
             store.rest_delete(by, NOW, *table, filters, &undone).await
@@ -164,7 +164,7 @@ impl Street {
 fn no_write_reaches_or_tells_of_a_row_of_somebody_else() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let street = runtime.block_on(Street::build());
-    // An attempt changes what the next one finds, so a smaller one would not show the same.
+    // An attempt changes the state for the next one, so that a shrunk sequence would not show the same.
     let config = Config { cases: 256, failure_persistence: None, max_shrink_iters: 0, ..Config::default() };
     let tested =
         TestRunner::new(config).run(&attempt(street.names()), |attempt| runtime.block_on(street.endure(&attempt)));

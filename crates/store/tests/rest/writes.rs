@@ -1,4 +1,4 @@
-//! What is written, and what is refused and leaves everything as it was.
+//! Tests of writes: their effect, and that a rejected write changes nothing.
 
 use serde_json::{Value, json};
 use store::rest::Table;
@@ -56,7 +56,7 @@ async fn keys_missing_from_a_row_are_null_or_the_default() {
             "PGRST102"
         );
 
-        // Keys that the columns do not name are not written.
+        // Keys that are not among the named columns are not written.
         let only =
             Body { columns: Some(vec!["title".into()]), ..body(json!([{ "title": "b", "created_at": "1999-01-01" }])) };
         assert_eq!(parsed(&insert(only).await.unwrap().rows)[0]["created_at"], "2026-11-21T10:00:00+00:00");
@@ -111,7 +111,7 @@ async fn values_that_break_a_rule_are_refused() {
         for ((table, row), want) in cases {
             assert_eq!(code(house.insert(me, table, row.clone(), OnConflict::Fail).await), want, "{row}");
         }
-        // One bad row takes the good ones with it.
+        // A single invalid row also rejects the valid ones.
         let rows = json!([{ "name": "good", "url": "http://a" }, { "name": "bad", "url": "a" }]);
         assert_eq!(code(house.insert(me, Table::McpServers, rows, OnConflict::Fail).await), "23514");
         let rows = json!([{ "name": "twin", "url": "http://a" }, { "name": "twin", "url": "http://a" }]);
@@ -189,7 +189,7 @@ async fn updates_and_deletes_reach_what_passes_the_filter() {
         assert_eq!(parsed(&written.rows)[0]["updated_at"], "2026-12-01T00:00:00+00:00");
         assert_eq!(written.ids, [ids[0]]);
 
-        // Writing back the owner and the id that a row has changes nothing; other ones are refused.
+        // Setting the owner and the id to their current values changes nothing; other values are rejected.
         let same = json!({ "id": ids[0], "user_id": me, "title": "d" });
         assert_eq!(house.update(me, Table::Sessions, same, &[eq("id", ids[0])]).await.unwrap().ids, [ids[0]]);
         let taken = json!({ "id": ids[1] });
@@ -198,7 +198,7 @@ async fn updates_and_deletes_reach_what_passes_the_filter() {
         assert!(house.update(me, Table::Sessions, json!({}), &[]).await.unwrap().ids.is_empty());
         assert_eq!(code(house.update(me, Table::Sessions, json!({}), &[eq("nothing", 1)]).await), "42703");
 
-        // Rows come back in the order that was asked for.
+        // Rows are returned in the requested order.
         let outcome = Outcome { order: vec![by("title", true, None)], ..all() };
         let mine = [eq("user_id", me)];
         let touch = body(json!({ "created_at": "2020-01-01" }));
@@ -206,7 +206,7 @@ async fn updates_and_deletes_reach_what_passes_the_filter() {
         let titles = parsed(&touched.await.unwrap().rows);
         assert_eq!(titles.iter().map(|row| &row["title"]).collect::<Vec<_>>(), ["d", "c", "a"]);
 
-        // What must reach one row, or not too many, is undone otherwise.
+        // A write that must affect one row, or a maximum number, is rolled back otherwise.
         let single = Outcome { single: true, ..all() };
         assert_eq!(code(house.store.rest_delete(me, NOW, Table::Sessions, &mine, &single).await), "PGRST116");
         let few = Outcome { max_affected: Some(2), ..Outcome::default() };
