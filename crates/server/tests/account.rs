@@ -1,4 +1,4 @@
-//! A person's devices, their whole account as a file, and the end of it, on every database there is.
+//! Devices, export and deletion of an account, on all databases.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod deletion;

@@ -1,4 +1,4 @@
-//! Every test of the server in one program: linking it once takes a fraction of the time that linking one for each file does.
+//! All tests of the server in one program: linking it once takes a fraction of the time of linking one for each file.
 
 mod account;
 mod apps;

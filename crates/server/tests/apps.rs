@@ -1,4 +1,4 @@
-//! Apps: whose pages are read, what they may do, which tools they reach and who is asked, on both databases.
+//! MCP Apps: their pages, permissions, tool calls and approvals, on both databases.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod calls;
@@ -12,7 +12,7 @@ use testkit::{Database, Person, ScriptedMcp, ScriptedModel, Step, TestApp};
 
 const PAGE: &str = "<!doctype html><title>Board</title>";
 
-/// A person who has connected a server whose tool `board` has an app.
+/// A user with a connection whose tool `board` has an app.
 struct Scene {
     model: ScriptedModel,
     server: ScriptedMcp,
@@ -44,7 +44,7 @@ impl Scene {
         (status.as_u16(), answer)
     }
 
-    /// Who allowed the calls and what came of them, newest first, as soon as there are so many.
+    /// Returns cause of approval and outcome of the calls, newest first, as soon as there are `count` of them.
     async fn audit(&self, count: usize) -> Vec<Value> {
         loop {
             let calls = self.person.get("/api/tools/audit").await["calls"].as_array().unwrap().clone();
@@ -67,7 +67,7 @@ fn tools() -> Vec<Value> {
     ]
 }
 
-/// The page as the server tells it, with these fields over the usual ones.
+/// Returns the page in the server's form, with these fields in place of the usual ones.
 fn page(fields: Value) -> Value {
     let mut page = json!({ "uri": "ui://boards/board", "mimeType": "text/html;profile=mcp-app" });
     page.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());

@@ -1,4 +1,4 @@
-//! Accounts over HTTP, on every database there is.
+//! The auth API over HTTP, on all databases.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod absent;

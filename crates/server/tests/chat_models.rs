@@ -1,4 +1,4 @@
-//! Which model answers in a chat, and which of them a person wants at hand.
+//! The model of a chat, and favourite models.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use reqwest::Method;
@@ -37,7 +37,7 @@ async fn a_chat_is_answered_by_the_model_that_its_person_chose() {
         assert_eq!(stranger.request(Method::GET, &path).send().await.unwrap().status(), 404);
         assert_eq!(choose(&stranger, &chat, json!("openai/mine")).await.0, 404);
 
-        // Pinning leaves the choice alone, and so does a chat that was deleted and came back.
+        // Pinning does not change the model, and neither does deleting and restoring a chat.
         put(&person, &format!("/api/sessions/{chat}/marks"), json!({ "pinned": true })).await;
         let row = format!("/rest/v1/ai_chat_sessions?id=eq.{chat}");
         assert_eq!(person.request(Method::DELETE, &row).send().await.unwrap().status(), 204);

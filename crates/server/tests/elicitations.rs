@@ -1,4 +1,4 @@
-//! Servers that ask the person in the middle of a call: in every way that the protocol has, on both databases.
+//! Elicitations during a tool call, in all forms of the protocol, on both databases.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod answers;
@@ -10,17 +10,17 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 use testkit::{CallAnswer, Database, Person, ScriptedMcp, ScriptedModel, Step, TestApp};
 
-/// What a server wants to be given back: neither order nor white space may change.
+/// State that the server must receive unchanged, including order and white space.
 const STATE: &str = "{\"b\" : 1,\"a\":\"\\u00e4\"} ";
 
-/// A person whose assistant calls `book` of a foreign server, which may ask.
+/// A user whose assistant calls `book` of a third-party server that sends elicitations.
 struct Scene {
     model: ScriptedModel,
     server: ScriptedMcp,
     app: TestApp,
     person: Person,
     chat: String,
-    /// The questions that were answered.
+    /// Responses to the elicitations.
     answered: Mutex<Vec<Value>>,
 }
 
@@ -28,7 +28,7 @@ fn tool() -> Value {
     json!({ "name": "book", "description": "Books a table." })
 }
 
-/// The parameters of a question for the day and the number of people.
+/// Returns the parameters of an elicitation of the day and the number of guests.
 fn form() -> Value {
     json!({ "mode": "form", "message": "When, and how many?", "requestedSchema": {
         "type": "object", "required": ["day"],
@@ -43,7 +43,7 @@ fn question(params: &Value) -> Value {
     json!({ "method": "elicitation/create", "params": params })
 }
 
-/// Asks these questions, by their keys, as since 2026-07-28.
+/// Returns a result that requests this input, by key, as in protocol version 2026-07-28.
 fn asks(questions: &Value) -> CallAnswer {
     CallAnswer::Result(json!({ "resultType": "input_required", "requestState": STATE, "inputRequests": questions }))
 }
@@ -69,7 +69,7 @@ impl Scene {
         Self { model, server, app, person, chat, answered: Mutex::default() }
     }
 
-    /// Asks the assistant, and gives the questions that come.
+    /// Sends a message and returns the resulting elicitations.
     async fn ask(&self) -> Vec<Value> {
         let tools = json!([{ "name": "book", "serverName": "inn" }]);
         let (status, answer) = self.person.ask(&self.chat, "Book a table", tools).await;
@@ -89,13 +89,13 @@ impl Scene {
         (status.as_u16(), answer)
     }
 
-    /// The call, once the answer of the assistant is stored.
+    /// Returns the tool call, once the assistant's message is stored.
     async fn call(&self) -> Value {
         self.person.follow(&self.chat).await;
         self.person.messages(&self.chat).await.pop().unwrap()["tool_calls"][0].clone()
     }
 
-    /// The questions that wait now, as a viewer sees them who comes later.
+    /// Returns the pending elicitations, as a subscriber that joins later receives them.
     async fn waiting(&self, count: usize) -> Vec<Value> {
         let path = format!("/api/sessions/{}/stream", self.chat);
         let mut tab = self.person.request(reqwest::Method::GET, &path).send().await.unwrap();
@@ -105,7 +105,7 @@ impl Scene {
             let chunks: Vec<Value> = chunks.filter_map(|json| serde_json::from_str(json).ok()).collect();
             let asked = |chunk: &&Value| chunk["type"] == "data-elicitation";
             let settled = |id: &Value| {
-                // That it is settled is told after the answer to it.
+                // The event of the settled elicitation can arrive after the response.
                 self.answered.lock().unwrap().contains(id)
                     || chunks
                         .iter()

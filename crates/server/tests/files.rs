@@ -1,4 +1,4 @@
-//! Files that people attach, that tools give back and that models make: taken, served, sent to models, kept with their
+//! Files that users attach, tools return and models generate: stored, served, sent to models, and kept with their
 //! chats.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Google Drive from the link to the last call, with a Google of the tests' own.
+//! Google Drive from linking to the last call, with a scripted Google.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod scripted;
@@ -11,7 +11,7 @@ use scripted::{CLIENT_ID, CLIENT_SECRET, LIFETIME, ScriptedGoogle};
 use serde_json::{Value, json};
 use testkit::{Builder, Database, MockClock, Person, TestApp, databases};
 
-/// A client that shows redirects instead of following them, as the person's browser.
+/// A client that returns redirects instead of following them, like a browser under control of the test.
 #[expect(clippy::disallowed_methods, reason = "tests talk to loopback only")]
 fn browser() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap()
@@ -59,9 +59,9 @@ impl World {
     }
 }
 
-/// One attempt to link.
+/// An attempt to link.
 struct Flow {
-    /// Where Google sent the browser: path and query.
+    /// Path and query of Google's redirect.
     back: String,
     cookie: String,
 }
@@ -83,7 +83,7 @@ impl Flow {
         }
     }
 
-    /// Where the callback sends the browser.
+    /// Calls the callback and returns its redirect.
     async fn come_back(&self, world: &World, cookie: Option<&str>) -> String {
         let mut request = browser().get(format!("{}{}", world.app.url, self.back));
         if let Some(cookie) = cookie {
@@ -95,7 +95,7 @@ impl Flow {
     }
 }
 
-/// Through the MCP server.
+/// Calls a tool of the MCP server.
 async fn call(person: &Person, name: &str, arguments: Value) -> Value {
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } });
     let (status, answer) = person.post("/mcp/google-drive", &message).await;
@@ -181,7 +181,7 @@ async fn tokens_are_renewed_once_for_all_who_wait_and_rotated_ones_are_kept() {
         let world = World::linked(database).await;
         world.google.known().rotates = true;
         for round in 1..=2 {
-            // The old refresh token is void after each round: only the one that was stored can make the next.
+            // Each refresh invalidates the old refresh token, so only the stored one can make the next.
             world.clock.advance_seconds(LIFETIME);
             let calls = (0..8).map(|_| world.call("google_drive_list_files", json!({})));
             for result in futures_util::future::join_all(calls).await {
@@ -189,7 +189,7 @@ async fn tokens_are_renewed_once_for_all_who_wait_and_rotated_ones_are_kept() {
             }
             assert_eq!(world.google.known().renewals, round);
         }
-        // Google may end a token before its time.
+        // Google may revoke a token before it expires.
         world.google.known().access.clear();
         assert_eq!(world.call("google_drive_list_files", json!({})).await["isError"], false);
         assert_eq!(world.google.known().renewals, 3);
@@ -219,14 +219,14 @@ async fn a_link_is_ended_once_soon_and_in_the_browser_that_began_it() {
         let world = World::new(database).await;
         let other = world.app.person().await;
 
-        // Another person's browser, with or without an attempt of its own.
+        // The browser of another user, with or without an attempt of its own.
         let mine = Flow::begin(&world, &world.person).await;
         let theirs = Flow::begin(&world, &other).await;
         assert!(mine.come_back(&world, Some(&theirs.cookie)).await.ends_with("=expired"));
         assert!(mine.come_back(&world, Some(&mine.cookie)).await.ends_with("=expired"), "the state is used up");
         assert!(theirs.come_back(&world, None).await.ends_with("=expired"));
 
-        // Twice.
+        // A repeated callback.
         let mine = Flow::begin(&world, &world.person).await;
         assert!(mine.come_back(&world, Some(&mine.cookie)).await.ends_with("=linked"));
         assert!(mine.come_back(&world, Some(&mine.cookie)).await.ends_with("=expired"));
@@ -234,7 +234,7 @@ async fn a_link_is_ended_once_soon_and_in_the_browser_that_began_it() {
         assert_eq!(other.get("/api/google-drive").await["linked"], false);
         assert_error(&call(&other, "google_drive_list_files", json!({})).await, "not linked yet");
 
-        // Too late, unknown, and not at all.
+        // A late, an unknown and a missing state.
         let late = Flow::begin(&world, &other).await;
         world.clock.advance_seconds(601);
         assert!(late.come_back(&world, Some(&late.cookie)).await.ends_with("=expired"));

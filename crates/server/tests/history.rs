@@ -1,4 +1,4 @@
-//! What a person does with the chats they have: search, order, delete and undo, files, shares; on every database there is.
+//! The history of chats: search, marks, deletion and restoring, export and import, shares; on all databases.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod files;
@@ -9,7 +9,7 @@ mod shares;
 use serde_json::{Value, json};
 use testkit::Person;
 
-/// A chat with this title and these messages, the person's and the assistant's in turn. Returns its id and theirs.
+/// Creates a chat with messages of the user and the assistant in turn. Returns its id and theirs.
 async fn chat(person: &Person, title: &str, messages: &[&str]) -> (String, Vec<String>) {
     let chat = person.insert("ai_chat_sessions", &json!({ "user_id": person.id, "title": title })).await;
     let chat = id(&chat);

@@ -1,4 +1,4 @@
-//! What a person sees of servers that do the worst they can: the call has an error that says so, and the turn goes on.
+//! Malicious MCP servers: the call gets an error that says so, and the turn continues.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::convert::Infallible;
@@ -12,7 +12,7 @@ use futures_util::stream::{self, StreamExt};
 use serde_json::{Value, json};
 use testkit::{Background, ScriptedModel, Step, TestApp, databases};
 
-/// How a server answers a call with this id.
+/// Response of the server to a call with this id.
 type Answer = fn(Value) -> Response;
 
 fn stream_of(pieces: impl Iterator<Item = Bytes> + Send + 'static) -> Response {
@@ -24,7 +24,7 @@ fn json_of(body: impl Into<Body>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], body.into()).into_response()
 }
 
-/// What the server does to its calls, and what the person reads then.
+/// Responses of the server, and the error that the user reads.
 const MISDEEDS: [(&str, Answer, &str); 6] = [
     ("dies", |_| stream_of(std::iter::empty()), "closed the connection."),
     ("writes-no-text", |_| stream_of(std::iter::once(Bytes::from_static(b"data: \xff\xfe\n\n"))), "not UTF-8."),
@@ -47,7 +47,7 @@ const MISDEEDS: [(&str, Answer, &str); 6] = [
     ),
 ];
 
-/// A server with a tool for each misdeed, and one that is good.
+/// Starts a server with a tool for each of them, and a regular one.
 async fn serve() -> Background {
     let answer = async |body: Bytes| {
         let request: Value = serde_json::from_slice(&body).unwrap();

@@ -1,4 +1,4 @@
-//! What costs the server a connection, and for how long; and which pages of other origins may call it.
+//! Cost of connections to the server, and CORS.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
 use testkit::TestApp;
@@ -13,7 +13,7 @@ async fn who_sends_nothing_more_is_let_go() {
         "POST /api/tools/run HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nContent-Length: 9\r\n\r\n{{",
         person.token
     );
-    // The beginnings of HTTP/1 and HTTP/2 look alike.
+    // HTTP/1 and HTTP/2 begin alike.
     let beginnings = ["", "GET / HTTP/1.1\r\nHo", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "P", &half_sent];
     let ends = beginnings.map(|beginning| {
         let address = app.url.strip_prefix("http://").unwrap();
@@ -21,7 +21,7 @@ async fn who_sends_nothing_more_is_let_go() {
             let mut stream = TcpStream::connect(address).await.unwrap();
             stream.write_all(beginning.as_bytes()).await.unwrap();
             let mut answer = Vec::new();
-            // It ends, be it with a reset.
+            // The connection ends, possibly by a reset.
             drop(stream.read_to_end(&mut answer).await);
             String::from_utf8_lossy(&answer).into_owned()
         }
@@ -31,7 +31,7 @@ async fn who_sends_nothing_more_is_let_go() {
     app.stop().await;
 }
 
-/// The CORS headers of an answer.
+/// Returns the CORS headers of a response.
 fn shared(answer: &reqwest::Response) -> Vec<(&str, &str)> {
     let headers = answer.headers().iter();
     let headers = headers.map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
@@ -87,7 +87,7 @@ async fn pages_of_configured_origins_may_use_what_the_official_clients_speak() {
     }
     assert_eq!(rows.headers()["access-control-allow-origin"], "https://app.example.com");
     assert!(!rows.headers().contains_key("access-control-allow-credentials"));
-    // A refusal is for the page to read, too.
+    // The page must be able to read an error, too.
     let refused = ask(get.clone(), "/rest/v1/things", ours, false).await;
     assert_eq!(
         (refused.status().as_u16(), &refused.headers()["access-control-allow-origin"]),
@@ -96,9 +96,9 @@ async fn pages_of_configured_origins_may_use_what_the_official_clients_speak() {
     for origin in ["https://app.example.com.evil.com", "http://localhost", "null", "http://LOCALHOST:5173"] {
         assert!(shared(&ask(get.clone(), "/rest/v1/ai_chat_sessions", origin, false).await).is_empty(), "{origin}");
     }
-    // The rest is the app's own page's alone.
+    // All other routes are for the web app of the same origin only.
     assert!(shared(&ask(get.clone(), "/api/connections", ours, false).await).is_empty());
-    // A question about the methods that is no preflight is answered as ever.
+    // An OPTIONS request that is not a preflight is answered as usual.
     let methods = ask(options, "/rest/v1/ai_chat_sessions", ours, false).await;
     assert_eq!(methods.headers()["allow"], "OPTIONS,GET,HEAD,POST,PATCH,DELETE");
     app.stop().await;

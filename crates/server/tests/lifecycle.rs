@@ -1,4 +1,5 @@
-//! The life of a connection: opened, kept, lost, left alone, opened again, changed; and what pages are told of it.
+//! Lifecycle of a connection: connecting, idling, failing, backing off, reconnecting, changing; and the events about
+//! it.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod changes;
@@ -12,7 +13,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{Database, LivingMcp, MockClock, PageEvents, Person, TestApp};
 
-/// A person who has connected one server, under a clock that stands.
+/// A user with a connection to one server, and a clock under control of the test.
 struct Scene {
     clock: Arc<MockClock>,
     server: LivingMcp,
@@ -42,12 +43,12 @@ impl Scene {
         format!("/api/connections/{}{rest}", self.connection)
     }
 
-    /// The connection as it is.
+    /// Returns the connection.
     async fn now(&self) -> Value {
         self.person.get(&self.path("")).await
     }
 
-    /// The connection, as soon as a field has a value.
+    /// Returns the connection as soon as a field has a value.
     async fn until(&self, field: &str, value: &Value) -> Value {
         loop {
             let now = self.now().await;
@@ -58,7 +59,7 @@ impl Scene {
         }
     }
 
-    /// Runs the tool by hand: the status and the answer.
+    /// Makes a manual tool call, and returns status and response.
     async fn send(&self) -> (u16, Value) {
         let body = json!({ "serverName": "post", "name": "send", "arguments": {} });
         let (status, answer) = self.person.post("/api/tools/run", &body).await;
@@ -74,17 +75,17 @@ impl Scene {
         (answer.status().as_u16(), answer.json().await.unwrap())
     }
 
-    /// An open page of the person's.
+    /// Opens the event stream of the user.
     async fn page(&self) -> Page {
         Page(PageEvents::open(&self.person).await)
     }
 }
 
-/// What an open page is told.
+/// An event stream of the user.
 struct Page(PageEvents);
 
 impl Page {
-    /// The next news about a connection for which `is_it` holds.
+    /// Returns the next event about a connection for which `is_it` holds.
     async fn told(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         self.0.find(|event| is_it(&event["connection"])).await.unwrap()["connection"].clone()
     }

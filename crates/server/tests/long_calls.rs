@@ -1,4 +1,4 @@
-//! Calls that run as tasks at their server: shown, stopped, and taken up again by the next process.
+//! Tool calls that run as tasks of their server: shown, stopped, and resumed after a restart.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{Database, Person, ScriptedMcp, ScriptedModel, Step, StreamEvent, TestApp, databases, events_of};
 
-/// A person who has connected a server with a slow tool, and asks a model that calls it.
+/// A user with a connection to a server with a slow tool, and a model that calls it.
 struct Scene {
     model: ScriptedModel,
     server: ScriptedMcp,
@@ -15,7 +15,7 @@ struct Scene {
     chat: String,
 }
 
-/// Far more than any step needs.
+/// Timeout, far longer than any step takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn calls(count: usize) -> Step {
@@ -35,7 +35,7 @@ impl Scene {
         Self { model, server, app, person, chat }
     }
 
-    /// Asks, and reads until so many calls are told to run as tasks.
+    /// Sends a message, and reads until this number of calls are reported as tasks.
     async fn begin(&self, count: usize) -> (reqwest::Response, String) {
         let tools = json!([{ "name": "dig", "serverName": "mine" }]);
         let answer = self.person.ask_streaming(&self.chat, "Dig", tools).await;
@@ -46,7 +46,7 @@ impl Scene {
         self.person.messages(&self.chat).await.pop().unwrap()
     }
 
-    /// The answer, as soon as it is stored.
+    /// Returns the assistant's message as soon as it is stored.
     async fn answered(&self) -> Value {
         tokio::time::timeout(PATIENCE, self.person.follow(&self.chat)).await.unwrap();
         self.last_answer().await
@@ -56,7 +56,7 @@ impl Scene {
         self.person.post(&format!("/api/sessions/{}/{what}", self.chat), &json!({})).await.1
     }
 
-    /// What came of the calls, as soon as so many stand in the list of calls.
+    /// Returns the outcomes of the calls as soon as this number of them is in the audit log.
     async fn audit(&self, count: usize) -> Vec<String> {
         loop {
             let list = self.person.get("/api/tools/audit").await;
@@ -68,7 +68,7 @@ impl Scene {
         }
     }
 
-    /// The app again, on the data of the one that was stopped.
+    /// Restarts the server on the same data.
     async fn again(self) -> Self {
         let Self { model, server, app, mut person, chat } = self;
         let (folder, database) = app.stop().await;
@@ -165,7 +165,7 @@ async fn a_long_call_outlives_the_program_and_is_not_made_again() {
         let scene = scene.again().await;
         assert!(!answer.text().await.unwrap().contains("[DONE]"), "its viewers are not told that it is over");
         assert_eq!(scene.last_answer().await["role"], "user", "the answer is not over");
-        // Who loads the page again sees that it goes on, since when, and can stop it.
+        // After a reload, the call is shown as running since its start, and can be stopped.
         let path = format!("/api/sessions/{}/stream", scene.chat);
         let viewer = scene.person.request(reqwest::Method::GET, &path).send().await.unwrap();
         let (_viewer, again) = read_until(viewer, |seen| kind_count(seen, "data-mcp-task") >= 2).await;
@@ -199,7 +199,7 @@ async fn a_kill_loses_no_long_call() {
     let runs = &scene.app.app.runs;
     let run = runs.get(scene.person.id.parse().unwrap(), scene.chat.parse().unwrap()).unwrap();
     assert!(runs.journal().flush(run.id).await);
-    // What a kill leaves behind is what is in the database now.
+    // After a kill, the database has what it has now.
     let copy = scene.app.folder.path().join("killed.db");
     let from = scene.app.folder.path().join("test.db");
     for ending in ["", "-wal"] {

@@ -1,10 +1,10 @@
-//! More tools than a model reads: it finds what it needs, and nothing else changes.
+//! More tools than fit a model's context: the model searches, and nothing else changes.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use serde_json::{Value, json};
 use testkit::{Database, Person, ScriptedMcp, ScriptedModel, Step, TestApp, databases};
 
-/// Tools with a description that weighs something, and one that is told apart.
+/// Returns tools with a description of some length, and one that differs.
 fn tools(count: usize) -> Vec<Value> {
     let about = "Turns one of many widgets, as far as it can be turned, and says how far that was.";
     let mut tools: Vec<Value> =
@@ -41,7 +41,7 @@ impl Scene {
         Self { model, server, app, person, connection, chat, choice }
     }
 
-    /// The tools of each request to the model.
+    /// Returns the tools in each request to the model.
     fn offered(&self) -> Vec<Vec<String>> {
         let names = |request: &Value| {
             let tools = request["tools"].as_array().unwrap();
@@ -88,7 +88,7 @@ async fn a_model_searches_asks_for_details_and_calls_what_it_found_with_permissi
         let audit = scene.person.get("/api/tools/audit").await;
         assert_eq!(audit["calls"][0]["tool"], "open_ticket", "looking through the list is no call of a tool");
 
-        // In the next turn, what was called is there from the beginning.
+        // In the next turn, the called tool is offered from the beginning.
         scene.model.push(Step::Text("Yes.".into()));
         scene.person.ask(&scene.chat, "Is it open?", scene.choice.clone()).await;
         assert_eq!(*scene.offered().last().unwrap(), [own[0], own[1], "open_ticket"]);
@@ -138,7 +138,7 @@ async fn searches_only_where_definitions_exceed_the_context() {
         let known = json!({ "date": "2026-11-20", "providers": [{ "hosts": ["127.0.0.1"], "models": [facts] }] });
         std::fs::write(&file, known.to_string()).unwrap();
         let settings = [("CHAT_MODEL_CATALOGUE", file.to_str().unwrap())];
-        // Some 10,000 tokens of definitions.
+        // The definitions are about 10,000 tokens.
         let steps = vec![Step::Text("Hello.".into())];
         let scene = Scene::with_settings(Database::of_environment(), 300, steps, &settings).await;
         scene.person.ask(&scene.chat, "Hello", scene.choice.clone()).await;

@@ -1,4 +1,4 @@
-//! Our own MCP servers, as our own client and as bare HTTP see them.
+//! The built-in MCP servers, through the product's MCP client and through plain HTTP.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use mcp::net::{GuardedHttp, NetworkPolicy};
@@ -25,7 +25,7 @@ fn arguments(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-/// Sends a message with these headers; the type is JSON unless they say otherwise.
+/// Sends a message with these headers; the content type is JSON unless they say otherwise.
 async fn send(app: &TestApp, headers: &[(&str, &str)], body: impl Into<reqwest::Body>) -> Response {
     let mut request = app.http.post(format!("{}/mcp/toolbox", app.url)).body(body);
     if !headers.iter().any(|(name, _)| *name == "content-type") {
@@ -43,7 +43,7 @@ async fn ask(app: &TestApp, headers: &[(&str, &str)], method: &str, params: Valu
     (status, body)
 }
 
-/// What a modern client adds to its parameters.
+/// Adds the metadata of a modern client to parameters.
 fn with_meta(mut params: Value) -> Value {
     params["_meta"] = json!({ VERSION: MODERN, CAPABILITIES: {} });
     params
@@ -91,7 +91,7 @@ async fn a_persons_drive_is_theirs_alone() {
     assert_eq!(names, ["google_drive_list_files", "google_drive_read_file", "google_drive_create_file"]);
     connection.close().await;
 
-    // The product itself connects on behalf of the person.
+    // The product connects on behalf of the user.
     let url = format!("{}/mcp/google-drive", app.url);
     let (status, found) = person.post("/functions/v1/mcp-proxy", &json!({ "url": url })).await;
     assert_eq!((status, &found["success"], &found["error"]), (StatusCode::OK, &json!(true), &Value::Null));
@@ -134,7 +134,7 @@ async fn clients_of_the_older_revisions_are_served() {
         let (status, body) = ask(&app, header, "resources/list", json!({})).await;
         assert_eq!((status, &body["error"]["code"]), (StatusCode::OK, &json!(-32601)));
     }
-    // The header did not exist before 2025-06-18.
+    // The header was introduced with 2025-06-18.
     assert!(ask(&app, &[], "tools/list", json!({})).await.1["result"]["tools"].is_array());
     let (status, body) = ask(&app, &[("mcp-protocol-version", "2020-01-01")], "tools/list", json!({})).await;
     assert_eq!((status, &body["error"]["code"]), (StatusCode::BAD_REQUEST, &json!(-32022)));

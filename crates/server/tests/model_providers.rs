@@ -1,4 +1,4 @@
-//! Providers that people add for themselves.
+//! Model providers that users add.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases};
 
 const KEY: &str = "sk-own-secret-key-0815";
-/// Any 32 bytes: nodes share their master key.
+/// The master key that the nodes share: any 32 bytes.
 const MASTER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
 async fn model() -> ScriptedModel {
@@ -23,7 +23,7 @@ async fn call(person: &Person, method: Method, path: &str, body: Value) -> (u16,
     (answer.status().as_u16(), answer.json().await.unwrap_or_default())
 }
 
-/// Adds a provider; its path, and its name in front of its models.
+/// Adds a provider. Returns its path, and the prefix of its models.
 async fn add(person: &Person, kind: &str, name: &str, base_url: &str) -> (String, String) {
     let body = json!({ "kind": kind, "name": name, "baseUrl": base_url, "key": KEY });
     let (status, made) = call(person, Method::POST, "/api/model-providers", body).await;
@@ -98,7 +98,7 @@ async fn nobody_is_served_by_the_provider_of_somebody_else() {
             let (status, _) = call(&stranger, method.clone(), &path, json!({ "baseUrl": theirs.base_url })).await;
             assert_eq!(status, 404, "{method} {path}");
         }
-        // Not by its name, not in a chat that names it, and not through the door.
+        // Not by its name, not by a chat that names it, and not through the OpenAI-compatible API.
         let chat = stranger.new_chat().await;
         assert_eq!(choose(&stranger, &chat, &name).await, 422);
         let (owner, id) = (stranger.id.parse().unwrap(), chat.parse().unwrap());
@@ -115,7 +115,7 @@ async fn nobody_is_served_by_the_provider_of_somebody_else() {
             let list = app.http.get(format!("{}/v1/models", app.url)).bearer_auth(&key).send().await.unwrap();
             assert_eq!(list.text().await.unwrap().contains(&name), status == 200);
         }
-        // Two people may call theirs the same; each is asked with their own.
+        // Providers of two users may have the same name; each user's own is called.
         let (_, same) = add(&stranger, "compatible", "Work", &theirs.base_url).await;
         assert_eq!(same, prefix);
         let before = ours.requests().len();
@@ -136,7 +136,7 @@ async fn a_provider_is_changed_removed_and_gone_for_its_chats() {
         choose(&person, &chat, &format!("{prefix}/scripted")).await;
         assert_eq!(person.ask(&chat, "One?", json!([])).await.0, 200);
 
-        // A key goes to the server that it was entered for, and to no other.
+        // A key is sent only to the server that it was entered for.
         let move_to = |key: Value| json!({ "name": "Home", "baseUrl": other.base_url, "key": key });
         let (status, refused) = call(&person, Method::PATCH, &path, json!({ "baseUrl": other.base_url })).await;
         assert_eq!((status, &refused["error"]["code"]), (422, &json!("key_needed")));

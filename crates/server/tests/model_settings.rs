@@ -1,4 +1,4 @@
-//! Instructions and parameters that a person sets for a chat, and for all of their chats.
+//! Instructions and parameters for a chat, and the user's defaults.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use reqwest::Method;
@@ -57,7 +57,7 @@ async fn a_chat_is_asked_with_what_was_set_for_it_and_else_with_what_holds_for_a
         assert_eq!((&told["settings"], &told["defaults"]), (&settings, &defaults["settings"]));
         assert_eq!(person.get("/api/models").await["default"], "openai/other");
 
-        // Another person hears of none of it, and a reset is whole.
+        // Other users are not affected, and a reset clears everything.
         let theirs = stranger.new_chat().await;
         assert_eq!(stranger.get("/api/model-defaults").await, json!({ "model": null, "settings": {} }));
         assert_eq!(put(&stranger, &of_chat(&chat), &settings).await.0, 404);
@@ -102,7 +102,7 @@ async fn every_wire_says_it_in_its_own_words() {
         ),
         (
             "anthropic",
-            // Its hottest is 1, and it does not think where its words are chosen for it.
+            // Its maximum temperature is 1, and it does not reason if the sampling is set.
             json!({
                 "/temperature": 1.0, "/top_p": 0.5, "/max_tokens": 900, "/output_config/effort": "low", "/thinking": null
             }),

@@ -1,5 +1,5 @@
-//! What people name is reached only where it is public, or where the administrator allowed it, at every entrance of the
-//! product.
+//! Network policy: addresses that users name are reached only if they are public or allowed by the administrator, at
+//! every entrance of the product.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../mcp/tests/support/spellings.rs"]
@@ -15,7 +15,8 @@ use testkit::{Person, TestApp};
 use spellings::spellings;
 use trap::Trap;
 
-/// Puts every spelling through an entrance, some at a time: `enter` says whether somebody was let in there.
+/// Tries every spelling of an address at an entrance, several at a time. `enter` returns whether a request got
+/// through.
 async fn nothing_enters<F: Future<Output = bool>>(enter: impl Fn(String) -> F, trap: &Trap) {
     for scheme in ["http", "ws"] {
         let tries = spellings(scheme, trap.port).into_iter().map(|url| {
@@ -34,12 +35,12 @@ async fn probe(person: &Person, url: &str) -> Value {
     person.post("/functions/v1/mcp-proxy", &json!({ "url": url })).await.1
 }
 
-/// The state of a connection after its server has been asked.
+/// Reconnects a connection and returns its state.
 async fn refreshed(person: &Person, id: &Value) -> Value {
     person.post(&format!("/api/connections/{}/refresh", id.as_str().unwrap()), &json!({})).await.1
 }
 
-/// Stores a connection and gives its id; what is no text in a database is no row either.
+/// Stores a connection and returns its id; `None` if the database does not accept the text.
 async fn stored(person: &Person, url: &str) -> Option<String> {
     let row = json!({ "user_id": person.id, "name": url, "url": url, "tools": [], "status": "connected" });
     let request = person.request(Method::POST, "/rest/v1/mcp_servers?select=id").json(&row);
@@ -112,11 +113,11 @@ async fn pictures_and_links_lead_to_no_private_place() {
     let own = person.connect("own", &format!("{}/mcp/toolbox", app.url), json!([])).await;
     let own = own["id"].as_str().unwrap();
     let enter = |url: String| async move {
-        // Pictures have to be encrypted, whoever has them.
+        // Icons are fetched over TLS only.
         let url = url.replacen("http:", "https:", 1).replacen("ws:", "https:", 1);
         let there = stored(person, &url).await;
         let mut is_in = false;
-        // What a server of the person's names elsewhere, and what a server at the place has itself.
+        // URLs that a user's server names, and those of a server at the address itself.
         for id in [Some(own), there.as_deref()].into_iter().flatten() {
             let picture = person.request(Method::GET, &format!("/api/connections/{id}/icon")).query(&[("src", &url)]);
             is_in |= picture.send().await.unwrap().status().is_success();

@@ -1,4 +1,4 @@
-//! Several nodes on one PostgreSQL database: whoever asks one of them need not know which of them drives a turn.
+//! Several nodes on one PostgreSQL database: clients need not know which node runs a turn.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod order;
@@ -18,23 +18,23 @@ use store::chats::NewTurn;
 use tempfile::TempDir;
 use testkit::{Database, Person, ScriptedModel, Step, TestApp};
 
-/// Any 32 bytes: nodes share their master key.
+/// The master key that the nodes share: any 32 bytes.
 const MASTER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
-/// Two nodes, and a person who is signed in at both.
+/// Two nodes, and a user who is signed in at both.
 struct Scene {
     model: ScriptedModel,
     here: TestApp,
     there: TestApp,
-    /// Calls the node that begins the turns.
+    /// The user at the node that starts the turns.
     person: Person,
-    /// The same person at the other one.
+    /// The same user at the other node.
     elsewhere: Person,
     chat: String,
 }
 
 impl Scene {
-    /// Nothing where there is no PostgreSQL to be shared.
+    /// Starts the nodes; `None` without PostgreSQL.
     async fn new(steps: impl IntoIterator<Item = Step>) -> Option<Self> {
         if !testkit::databases().contains(&Database::Postgres) {
             return None;
@@ -58,7 +58,7 @@ impl Scene {
         format!("/api/sessions/{}/stream", self.chat)
     }
 
-    /// A viewer at the other node, who has read until this was told.
+    /// Returns a subscriber at the other node that has read up to this text.
     async fn viewer(&self, until: &str) -> (reqwest::Response, String) {
         loop {
             let mut answer = self.elsewhere.request(Method::GET, &self.stream()).send().await.unwrap();
@@ -82,10 +82,10 @@ impl Scene {
     }
 }
 
-/// The model of turns that begin in the store alone.
+/// Model of turns that are created in the database only.
 const MODEL: &str = "openai/scripted";
 
-/// A turn at the end of a chat, as it is stored when it begins.
+/// Returns a turn at the end of a chat, as it is stored at its start.
 pub fn turn(owner: UserId, chat: ChatId, content: &str, now: Timestamp) -> NewTurn {
     NewTurn {
         owner,

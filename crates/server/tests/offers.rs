@@ -1,4 +1,4 @@
-//! Prompts and resources of people's servers: listed, attached, read by the model, kept with the message.
+//! Prompts and resources of users' servers: listed, attached, sent to the model, stored with the message.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod scripted;
@@ -46,7 +46,7 @@ impl Scene {
         (status.as_u16(), answer)
     }
 
-    /// What the model read of the last message.
+    /// Returns what the model read of the last message.
     fn read(&self) -> String {
         let request = self.model.requests().pop().unwrap();
         request["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
@@ -76,7 +76,7 @@ async fn a_resource_is_pinned_fenced_and_kept_with_its_message() {
         assert_eq!(stored["content"], "What does it say?", "the words stay the person's own");
         assert_eq!(stored["parts"], json!([{ "type": "attachment", "attachment": attached }]));
 
-        // The next question is read with it, and a message that is sent again has it again.
+        // The next request contains it, and so does a message that is sent again.
         let (status, _) = scene.send(&scene.person, &scene.chat, "And now?", json!([])).await;
         assert_eq!((status, scene.read().as_str()), (200, "And now?"));
         let first = &scene.model.requests().pop().unwrap()["messages"][1]["content"];
@@ -125,7 +125,7 @@ async fn what_is_attached_belongs_to_one_person() {
         let (status, refused) = scene.send(&scene.person, &scene.chat, "Read", json!(vec![&long["id"]; 3])).await;
         let words = "what is attached is more than 8 MiB together";
         assert_eq!((status, &refused["error"]), (422, &json!(words)), "{refused}");
-        // Only the newest few wait.
+        // Only the newest pending attachments are kept.
         for _ in 0..32 {
             scene.attach(json!({ "resource": { "uri": "note://2" } })).await;
         }
@@ -154,7 +154,7 @@ async fn what_cannot_be_attached_says_why() {
         ] {
             assert_eq!(scene.post("attachments", wrong.clone()).await.0, 400, "{wrong}");
         }
-        // Text with a NUL, which one of the databases cannot keep as it is, and a picture.
+        // Text with a NUL, which PostgreSQL cannot store, and an image.
         scene.attach(resource("note://stops")).await;
         let picture = scene.attach(resource("note://picture")).await;
         let (status, _) = scene.send(&scene.person, &scene.chat, "What is it?", json!([picture["id"]])).await;

@@ -1,4 +1,4 @@
-//! The database goes away in the middle of turns, and comes back.
+//! Database outages in the middle of turns.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod disk;
@@ -14,7 +14,7 @@ use reqwest::header::HeaderValue;
 use serde_json::{Value, json};
 use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases};
 
-/// Lets nobody into a database of PostgreSQL any more and sends everybody away, or lets them in again.
+/// Blocks a PostgreSQL database and terminates its connections, or unblocks it.
 fn allow(url: &str, allowed: bool) {
     let (server, name) = url.rsplit_once('/').unwrap();
     let name = name.split('?').next().unwrap();
@@ -42,7 +42,7 @@ async fn until_ready(app: &TestApp, status: u16) {
     }
 }
 
-/// Reads a stream until these words were told.
+/// Reads a stream up to this text.
 async fn read_until(stream: &mut reqwest::Response, told: &mut String, words: &str) {
     while !told.contains(words) {
         let piece = stream.chunk().await.unwrap();
@@ -50,14 +50,14 @@ async fn read_until(stream: &mut reqwest::Response, told: &mut String, words: &s
     }
 }
 
-/// A turn that has begun to answer, and what it has told.
+/// Starts a turn, and returns its stream and what was received.
 async fn under_way(person: &Person, chat: &str) -> (reqwest::Response, String) {
     let (mut stream, mut told) = (person.ask_streaming(chat, "Go on", json!([])).await, String::new());
     read_until(&mut stream, &mut told, "word").await;
     (stream, told)
 }
 
-/// A message is refused, for now, in words.
+/// Checks that a message is rejected with an error that asks to retry later.
 async fn refuses_for_now(person: &Person, chat: &str) {
     let body = json!({ "message": "Hi", "sessionId": chat });
     let answer = person.request(Method::POST, "/functions/v1/ai-chat").json(&body).send().await.unwrap();
@@ -66,7 +66,7 @@ async fn refuses_for_now(person: &Person, chat: &str) {
     assert_eq!(body["code"], "outage", "{body}");
 }
 
-/// The rest of a turn of so many words, whose end was held up: it is told, and it is what is stored.
+/// Reads the rest of a turn of `words` words whose end was delayed, and checks that it arrives and is stored.
 async fn ends_well(person: &Person, chat: &str, stream: reqwest::Response, mut told: String, words: usize) {
     assert!(!told.contains(r#""type":"finish""#), "its end is told when it is stored");
     told.push_str(&stream.text().await.unwrap());
@@ -75,7 +75,7 @@ async fn ends_well(person: &Person, chat: &str, stream: reqwest::Response, mut t
     let contents: Vec<&Value> = messages.iter().map(|message| &message["content"]).collect();
     assert_eq!(contents, [&json!("Go on"), &json!("word ".repeat(words))]);
     assert_eq!(messages[1]["status"], "done");
-    // What it cost could not be written before, either.
+    // Its usage could not be stored earlier, either.
     let cost = format!("/api/sessions/{chat}/messages/{}/usage", messages[1]["id"].as_str().unwrap());
     while person.get(&cost).await["answer"]["calls"] != 1 {
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -1,4 +1,4 @@
-//! Who may call a tool: asked, allowed once or for good, refused, on every path and on both databases.
+//! Tool permissions: ask, allow once or always, deny; on every path and on both databases.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod asking;
@@ -10,7 +10,7 @@ mod waiting;
 use serde_json::{Value, json};
 use testkit::{Database, Person, ScriptedMcp, ScriptedModel, Step, StreamEvent, TestApp};
 
-/// A person who has connected a foreign server with one tool, `send`, and asks a model that calls it.
+/// A user with a connection to a third-party server with one tool, `send`, and a model that calls it.
 struct Scene {
     model: ScriptedModel,
     server: ScriptedMcp,
@@ -20,7 +20,7 @@ struct Scene {
     chat: String,
 }
 
-/// The tool as the server tells it.
+/// Returns the tool as the server lists it.
 fn send_tool(description: &str) -> Value {
     json!({
         "name": "send", "description": description,
@@ -47,14 +47,14 @@ impl Scene {
         Self { model, server, app, person, connection, chat }
     }
 
-    /// Asks, and gives what waits.
+    /// Sends a message and returns the pending approvals.
     async fn ask(&self) -> Value {
         let (status, answer) = self.person.ask(&self.chat, "Send it", choice()).await;
         assert_eq!((status.as_u16(), &answer["status"]), (200, &json!("waiting")), "{answer}");
         answer["approvals"].clone()
     }
 
-    /// Has the server asked anew.
+    /// Reconnects to the server.
     async fn refresh(&self) {
         self.person.post(&format!("/api/connections/{}/refresh", self.connection), &json!({})).await;
     }
@@ -64,7 +64,7 @@ impl Scene {
         (status.as_u16(), answer)
     }
 
-    /// The answer, as soon as it is stored.
+    /// Returns the assistant's message as soon as it is stored.
     async fn answered(&self) -> Value {
         self.person.follow(&self.chat).await;
         self.last_answer().await
@@ -74,7 +74,7 @@ impl Scene {
         self.person.messages(&self.chat).await.pop().unwrap()
     }
 
-    /// Who allowed the calls and what came of them, newest first, as soon as there are so many.
+    /// Returns cause of approval and outcome of the calls, newest first, as soon as there are `count` of them.
     async fn audit(&self, count: usize) -> Vec<(String, String)> {
         let list = async || self.person.get("/api/tools/audit").await["calls"].as_array().unwrap().clone();
         let mut calls = list().await;

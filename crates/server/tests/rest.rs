@@ -1,4 +1,4 @@
-//! The data API over HTTP, on every database that can be tested here.
+//! The rest API over HTTP, on all databases.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, its helpers too")]
 
 mod strangers;
@@ -9,7 +9,7 @@ use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use testkit::{MockClock, Person, TestApp, databases};
 
-/// An answer: status, the headers that matter, body.
+/// A response: status, relevant headers and body.
 #[derive(Debug, PartialEq)]
 struct Answer {
     status: u16,
@@ -32,7 +32,7 @@ async fn get(person: &Person, path: &str) -> Answer {
     answer(person.request(Method::GET, &format!("/rest/v1/{path}"))).await
 }
 
-/// Status and code of a refusal, whose body has the four keys of the protocol.
+/// Returns status and code of an error, and checks that it has the four fields of the protocol.
 fn refusal(answer: &Answer) -> (u16, &str) {
     let keys: Vec<&str> = answer.body.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, ["code", "details", "hint", "message"], "{answer:?}");
@@ -332,7 +332,7 @@ async fn a_body_larger_than_anybody_needs_is_refused() {
         let large = json!({ "title": "x".repeat(2 * 1024 * 1024) });
         let refused = answer(me.request(Method::POST, "/rest/v1/ai_chat_sessions").json(&large)).await;
         assert_eq!(refusal(&refused), (413, "PGRST102"));
-        // A connection brings the tools of its server, which may be many.
+        // A connection is stored with its server's tools, which can be many.
         let tools: Vec<Value> =
             (0..30_000).map(|n| json!({ "name": format!("tool-{n}"), "description": "x".repeat(100) })).collect();
         let server = json!({ "name": "many", "url": "https://many.example/mcp", "tools": tools });

@@ -1,4 +1,4 @@
-//! Signing in to an MCP server and its authorization server, both of another maker.
+//! Signing in to a third-party MCP server and its authorization server.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod account;
@@ -21,12 +21,12 @@ use serde_json::{Value, json};
 use testkit::{Database, MockClock, Person, TestApp};
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mcp/tests/peers/oauth.mjs");
-/// How long a token of the peer's is good, in seconds.
+/// Lifetime of the peer's tokens, in seconds.
 const TOKEN_LIFETIME: i64 = 600;
-/// Something that does not come within this time does not come.
+/// Maximum time to wait for anything.
 const BOUND: Duration = Duration::from_secs(30);
 
-/// A person with a connection to a server that wants a sign-in.
+/// A user with a connection to a server that requires a sign-in.
 struct World {
     peer: Peer,
     app: TestApp,
@@ -49,7 +49,7 @@ impl World {
         Self { peer, app, clock, person, connection }
     }
 
-    /// With a model that answers.
+    /// Starts the scenario with a model.
     async fn with_model(database: Database, base_url: &str) -> Self {
         let peer = Peer::start(PROGRAM, &[], &[("PORT", "{port}")]);
         let clock = MockClock::new();
@@ -60,7 +60,7 @@ impl World {
         Self { peer, app, clock, person, connection }
     }
 
-    /// The same people and servers, with the program started again.
+    /// Restarts the server with the same users and MCP servers.
     async fn again(self, base_url: &str) -> Self {
         let Self { peer, app, clock, mut person, connection } = self;
         let (folder, database) = app.stop().await;
@@ -76,20 +76,20 @@ impl World {
         world
     }
 
-    /// Goes all the way, with consent. Returns the word with which the browser comes back.
+    /// Signs in with consent, and returns the outcome in the final redirect.
     async fn sign_in(&self) -> String {
         let begun = Begun::by(&self.person, &self.connection).await;
         begun.decide(self, "yes").await.come_back(self, Some(&begun.cookie)).await
     }
 
-    /// Ends tokens early, and the like.
+    /// Changes the peer's behaviour, such as to revoke tokens.
     async fn control(&self, changes: Value) {
         let url = format!("http://127.0.0.1:{}/control", self.peer.port);
         let answer = self.app.http.post(url).json(&changes).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::NO_CONTENT);
     }
 
-    /// What the peer has seen.
+    /// Returns what the peer has recorded.
     async fn seen(&self, what: &str) -> Value {
         let url = format!("http://127.0.0.1:{}/control", self.peer.port);
         self.app.http.get(url).send().await.unwrap().json::<Value>().await.unwrap()[what].clone()
@@ -105,7 +105,7 @@ impl World {
         answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
-    /// The connection once it has this status.
+    /// Returns the connection as soon as it has this status.
     async fn until(&self, status: &str) -> Value {
         until(&self.person, &self.connection, status).await
     }
@@ -139,7 +139,7 @@ async fn until(person: &Person, connection: &str, status: &str) -> Value {
     tokio::time::timeout(BOUND, looked).await.unwrap()
 }
 
-/// A sign-in that was begun.
+/// A sign-in in progress.
 struct Begun {
     url: String,
     cookie: String,
@@ -164,7 +164,7 @@ impl Begun {
         Self { url: body["url"].as_str().unwrap().to_owned(), cookie: set.split(';').next().unwrap().to_owned() }
     }
 
-    /// The person reads the page and follows one of its links.
+    /// Reads the consent page and follows one of its links.
     async fn decide(&self, world: &World, allow: &str) -> Answer {
         let page = world.app.http.get(&self.url).send().await.unwrap();
         assert_eq!(page.status(), StatusCode::OK);
@@ -177,12 +177,12 @@ impl Begun {
     }
 }
 
-/// Where the authorization server sends the browser: path and query.
+/// Path and query of the authorization server's redirect.
 #[derive(Debug, Clone)]
 struct Answer(String);
 
 impl Answer {
-    /// The word with which the page is opened.
+    /// Calls the callback and returns the outcome in its redirect.
     async fn come_back(&self, world: &World, cookie: Option<&str>) -> String {
         let mut request = browser().get(format!("{}{}", world.app.url, self.0));
         if let Some(cookie) = cookie {
@@ -195,7 +195,7 @@ impl Answer {
     }
 }
 
-/// A browser that shows redirects instead of following them.
+/// A client that returns redirects instead of following them.
 #[expect(clippy::disallowed_methods, reason = "tests talk to loopback only")]
 fn browser() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap()

@@ -1,4 +1,4 @@
-//! What a person does with a conversation while and after it is had; on every database there is.
+//! Control of conversations: branches, queue and continuing; on all databases.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod branches;
@@ -18,7 +18,7 @@ fn says(text: &str) -> Step {
     Step::Text(text.into())
 }
 
-/// A turn at another place than the end: its status and answer.
+/// Starts a turn elsewhere than at the end of a chat. Returns status and response.
 async fn steer(person: &Person, chat: &str, more: Value) -> (u16, Value) {
     let mut body = json!({ "sessionId": chat, "tools": [] });
     for (name, value) in more.as_object().unwrap() {
@@ -28,7 +28,7 @@ async fn steer(person: &Person, chat: &str, more: Value) -> (u16, Value) {
     (status.as_u16(), answer)
 }
 
-/// What is said in a chat, as every client of the data API sees it.
+/// Returns the messages of a chat as clients of the rest API read them.
 async fn said(person: &Person, chat: &str) -> Vec<String> {
     person.messages(chat).await.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
 }

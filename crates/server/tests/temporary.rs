@@ -1,4 +1,4 @@
-//! Chats that are never written down: everything works in them, and nothing of them is found afterwards.
+//! Temporary chats: everything works in them, and nothing of them is stored.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::process::Command;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::{Database, MockClock, PageEvents, Person, ScriptedMcp, ScriptedModel, Step, TestApp, databases};
 
-/// Stand in the question, in the arguments of a call, in what its server gives, and in the answer.
+/// Words in the message, in a call's arguments, in its result, and in the answer.
 const WORDS: [&str; 4] = ["Sycorax", "Zerubbabel", "send is done", "quixotic"];
 const MASTER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
@@ -30,7 +30,7 @@ impl Scene {
         Self { model, server, app, person }
     }
 
-    /// A question, a call that is allowed once, and an answer.
+    /// Has a conversation with a message, an approved tool call, and an answer.
     async fn talk(&self, chat: &str) {
         self.model.push(Step::Calls(vec![("send".into(), json!({ "to": "Zerubbabel" }))]));
         self.model.push(Step::Text("A quixotic answer.".into()));
@@ -49,14 +49,14 @@ impl Scene {
         assert_eq!(self.server.calls().len(), before + 1);
     }
 
-    /// The words that are found anywhere in the database.
+    /// Returns the words that the database contains anywhere.
     fn found(&self) -> Vec<&'static str> {
         let everything = content(&self.app.folder, &self.app.database_url);
         WORDS.into_iter().filter(|word| everything.contains(word)).collect()
     }
 }
 
-/// Everything that a database holds, in every table; of a file even what was deleted in it.
+/// Returns the content of all tables, for SQLite including deleted data in the file.
 fn content(folder: &TempDir, url: &str) -> String {
     if url.starts_with("postgres") {
         let query = "SELECT database_to_xml(true, false, '')";
@@ -91,7 +91,7 @@ async fn a_temporary_chat_works_and_nothing_of_it_is_in_any_table() {
         assert_eq!(messages[1]["content"], "A quixotic answer.");
         assert_eq!(messages[1]["tool_calls"][0]["arguments"], json!({ "to": "Zerubbabel" }));
 
-        // It is a chat like any other: the next question knows the ones before, words are changed, and branches kept.
+        // Like in any chat, the model gets the earlier messages, messages can be edited, and branches are kept.
         scene.model.push(Step::Text("Another quixotic answer.".into()));
         let body = json!({ "message": "And Sycorax?", "sessionId": chat, "insteadOf": messages[0]["id"] });
         assert_eq!(person.post("/functions/v1/ai-chat", &body).await.0, 200);
@@ -102,7 +102,7 @@ async fn a_temporary_chat_works_and_nothing_of_it_is_in_any_table() {
         let read = scene.model.requests().pop().unwrap()["messages"].to_string();
         assert!(read.contains("Another quixotic answer."), "{read}");
 
-        // Nobody finds it: not by its words, not in a list, not in what is taken away, and a stranger not by its id.
+        // The chat is not found by a search, a list or an export, and not by another user.
         let search = person.get("/api/search?q=quixotic").await;
         assert_eq!((&search["chats"], &search["messages"]), (&json!([]), &json!([])));
         assert_eq!(person.get("/rest/v1/ai_chat_sessions").await, json!([]));
@@ -122,7 +122,7 @@ async fn a_temporary_chat_works_and_nothing_of_it_is_in_any_table() {
         assert_eq!(person.ask(&chat, "Sycorax?", json!([])).await.0, 404);
         assert_eq!(scene.found(), [""; 0], "afterwards");
 
-        // The same words of a chat that is kept are found, so that they would have been.
+        // The same words of a stored chat are found, so the search works.
         let kept = person.new_chat().await;
         scene.talk(&kept).await;
         assert_eq!(scene.found(), WORDS);

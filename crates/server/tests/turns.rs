@@ -1,4 +1,4 @@
-//! Turns of the assistant over HTTP, with a scripted model and real tools.
+//! Turns over HTTP, with a scripted model and real tools.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -93,7 +93,7 @@ async fn a_message_that_is_sent_again_under_its_id_is_stored_once() {
         assert_eq!((&messages[0]["id"], &messages[0]["content"]), (&json!(id), &json!("Hi")));
         assert_eq!(model.requests().len(), 1);
 
-        // The id is no secret, and tells nobody else anything.
+        // The id is not secret, and discloses nothing to other users.
         let other = app.person().await;
         let own = other.new_chat().await;
         let body = json!({ "message": "Hi", "sessionId": own, "messageId": id, "tools": [] });
@@ -125,7 +125,7 @@ async fn a_viewer_that_goes_and_comes_back_misses_nothing() {
     let app = app_with(&model, Database::of_environment()).await;
     let person = app.person().await;
     let chat = person.new_chat().await;
-    // The request that began the run is dropped with the answer unread.
+    // The request that started the turn is dropped with its response unread.
     drop(person.ask_streaming(&chat, "Go on", json!([])).await);
     let path = format!("/api/sessions/{chat}/stream");
     let mut viewer = person.request(Method::GET, &path).send().await.unwrap();
@@ -209,7 +209,7 @@ async fn a_process_that_dies_leaves_an_interrupted_answer_with_all_that_was_writ
         }
         let run = app.app.runs.get(person.id.parse().unwrap(), chat.parse().unwrap()).unwrap();
         assert!(app.app.runs.journal().flush(run.id).await);
-        // What a kill leaves behind is what is in the database now: look at it through a second process's eyes.
+        // After a kill, the database has what it has now: a second server reads it.
         let copy = match database {
             Database::Sqlite => {
                 let copy = app.folder.path().join("killed.db");
@@ -223,7 +223,7 @@ async fn a_process_that_dies_leaves_an_interrupted_answer_with_all_that_was_writ
             Database::Postgres => app.database_url.clone(),
         };
         if database == Database::Postgres {
-            // The others have taken it for gone.
+            // The other nodes have declared this one dead.
             app.app.store.remove_node(app.app.store.node()).await.unwrap();
         }
         let revived =
@@ -312,7 +312,7 @@ async fn a_server_that_is_away_is_said_and_the_turn_goes_on() {
         let settings = TestApp::builder().set("CHAT_FALLBACK_TOOLS", fallback);
         let app = settings.set("OPENAI_BASE_URL", &model.base_url).start().await;
         let person = app.person().await;
-        // Nobody listens on port 1.
+        // Nothing listens on port 1.
         person.connect("gone", "http://127.0.0.1:1/mcp", json!([{ "name": "look", "description": "" }])).await;
         let chat = person.new_chat().await;
         let events = person.ask_for_events(&chat, "Look", json!([{ "name": "look", "serverName": "gone" }])).await;

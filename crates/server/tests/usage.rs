@@ -1,4 +1,4 @@
-//! What models cost: told by the provider or estimated, for each answer, whatever its end, and for its person alone.
+//! Usage of models: reported or estimated, for each answer whatever its end, and visible to its user alone.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{Database, MockClock, Person, ScriptedModel, Step, TestApp, databases};
 
-/// What the last answer of a chat cost, and the chat, which has asked a model `calls` times: it stands at the end of the
-/// answer.
+/// Returns the usage of the last answer of a chat, and that of the chat after `calls` model calls. It is stored when
+/// the answer ends.
 async fn cost(person: &Person, chat: &str, calls: u64) -> Value {
     let answer = person.messages(chat).await.pop().unwrap();
     let path = format!("/api/sessions/{chat}/messages/{}/usage", answer["id"].as_str().unwrap());
@@ -18,7 +18,7 @@ async fn cost(person: &Person, chat: &str, calls: u64) -> Value {
     cost
 }
 
-/// A program where nobody may use more than a hundred tokens a day.
+/// Starts a server with a daily quota of 100 tokens.
 async fn limited(database: Database, clock: &Arc<MockClock>, model: &ScriptedModel) -> TestApp {
     TestApp::builder()
         .database(database)
@@ -99,7 +99,7 @@ async fn what_was_said_in_a_chat_that_is_deleted_meanwhile_costs_the_same() {
         let path = format!("/rest/v1/ai_chat_sessions?id=eq.{chat}");
         assert!(person.request(Method::DELETE, &path).send().await.unwrap().status().is_success());
         let written = async {
-            // There is no answer that it could be written with: it is written by itself.
+            // Without an answer that it could be stored with, it is stored on its own.
             while person.get("/api/usage").await["days"][0]["calls"] != 1 {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
@@ -121,7 +121,7 @@ async fn a_call_that_comes_to_nothing_costs_nothing() {
     app.stop().await;
 }
 
-/// A catalogue in which the scripted model costs something.
+/// Returns a catalogue with prices of the scripted model.
 fn catalogue(input: f64) -> String {
     let price = json!({ "input": input, "output": 8.0, "cachedInput": 0.5 });
     let facts = json!({ "name": "scripted", "context": 64_000, "tools": true, "images": false, "price": price });
@@ -152,10 +152,10 @@ async fn a_call_costs_what_its_model_cost_on_its_day() {
         let chat = person.new_chat().await;
         person.ask(&chat, "Hello", json!([])).await;
         let once = cost(&person, &chat, 1).await["chat"]["costUsd"].as_f64().unwrap();
-        // 100 tokens read, 20 from the cache, 10 written.
+        // 100 input tokens, 20 from the cache, 10 output tokens.
         assert!((once - (100.0 * 2.0 + 20.0 * 0.5 + 10.0 * 8.0) / 1e6).abs() < 1e-12, "{once}");
 
-        // What cannot be understood changes nothing; what can holds from then on, and not for what was asked before.
+        // An invalid catalogue changes nothing; a valid one applies from then on, but not to earlier calls.
         std::fs::write(&file, "{ half").unwrap();
         std::fs::write(folder.path().join("new.json"), catalogue(200.0)).unwrap();
         person.ask(&chat, "And again", json!([])).await;
@@ -225,7 +225,7 @@ async fn who_has_used_what_they_may_waits_until_midnight_and_loses_nothing() {
         assert_eq!(usage["limit"], json!({ "tokensPerDay": 100, "used": 130 }));
         let body = json!({ "message": "More", "sessionId": chat, "tools": [] });
         let refused = person.request(Method::POST, "/functions/v1/ai-chat").json(&body).send().await.unwrap();
-        // The clock stands at ten in the morning.
+        // The clock is at ten in the morning.
         assert_eq!((refused.status().as_u16(), refused.headers()["retry-after"].to_str().unwrap()), (429, "50400"));
         let told: Value = refused.json().await.unwrap();
         assert_eq!(told["code"], "tokens_spent");
@@ -240,7 +240,7 @@ async fn who_has_used_what_they_may_waits_until_midnight_and_loses_nothing() {
         assert_eq!((answer.status().as_u16(), answer.headers()["retry-after"].to_str().unwrap()), (429, "50400"));
         assert_eq!(answer.json::<Value>().await.unwrap()["error"]["code"], "tokens_spent");
 
-        // Others are not held up, and one's own key is one's own to use.
+        // Other users are not affected, and users with a key of their own are not limited.
         let theirs = stranger.new_chat().await;
         assert_eq!(stranger.ask(&theirs, "Hello", json!([])).await.0, 200);
         let own = json!({ "kind": "compatible", "name": "Mine", "baseUrl": model.base_url, "key": "sk" });

@@ -1,10 +1,10 @@
-//! Turns over every wire: text, thoughts, calls and usage, and what is sent back of them.
+//! Turns with every provider API: text, reasoning, calls and usage, and what is sent back of them.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases};
 
-/// A wire, and how a server that speaks it is set.
+/// A provider's API, and the settings of a server that has it.
 struct Wire {
     provider: &'static str,
     base: &'static str,
@@ -12,7 +12,7 @@ struct Wire {
     /// Whether the base URL ends with the version of the API.
     has_version: bool,
     dialect: Option<&'static str>,
-    /// Whether it wants thoughts back.
+    /// Whether the API expects reasoning to be sent back.
     has_seals: bool,
 }
 
@@ -68,7 +68,7 @@ async fn connect_toolbox(person: &Person, app: &TestApp) {
     person.connect("toolbox", &url, found["data"].clone()).await;
 }
 
-/// How often a text stands in a request.
+/// Returns how many times a request contains a text.
 fn times_in(request: &Value, text: &str) -> usize {
     request.to_string().matches(text).count()
 }
@@ -109,7 +109,7 @@ async fn a_turn_with_thoughts_and_tools_over_every_wire() {
             let answer = person.messages(&chat).await.remove(1);
             assert_eq!(answer["content"], "They are **100** and **42**.");
             assert_eq!(answer["model"], format!("{}/scripted", wire.provider));
-            // A seal that stands on text is kept behind it, without words.
+            // A signature on text is stored after it, in a part without text.
             let parts = answer["parts"].as_array().unwrap().iter().filter(|part| part["text"] != "");
             let kinds: Vec<&str> = parts.map(|part| part["type"].as_str().unwrap()).collect();
             assert_eq!(kinds, ["reasoning", "tool-call", "tool-call", "reasoning", "text"], "{}", wire.provider);
@@ -144,7 +144,7 @@ async fn a_refusal_is_told_in_words_over_every_wire() {
             (402, "no credit", "wants to be paid first: no credit"),
             (400, "prompt is too long: 9 > 8", "too long for this model"),
         ] {
-            // Without earlier turns nothing can be left out of it.
+            // Without earlier turns, nothing can be left out.
             let chat = person.new_chat().await;
             model.push(Step::Status(status, words.into()));
             let (told, answer) = person.ask(&chat, "Hello?", json!([])).await;
@@ -155,7 +155,7 @@ async fn a_refusal_is_told_in_words_over_every_wire() {
         let chat = person.new_chat().await;
         model.push(Step::BreakOff("The first half".into()));
         assert!(person.ask(&chat, "Hello?", json!([])).await.1["error"].to_string().contains("broke off"));
-        // The chat goes on.
+        // The chat continues.
         model.push(Step::Text("Hello.".into()));
         assert_eq!(person.ask(&chat, "Hello?", json!([])).await.1["content"], "Hello.");
         app.stop().await;
@@ -192,7 +192,7 @@ async fn what_is_too_long_for_the_model_is_shortened_and_that_is_said() {
         assert_eq!(answer["parts"][0], json!({ "type": "notice", "text": notices[0] }));
         let requests = model.requests();
         assert!(requests[2].to_string().len() > 2_500 && requests[3].to_string().len() < 1_500);
-        // Alone it is too long too, which no model can help.
+        // A single message is too long, too, which no model can help.
         (0..3).for_each(|_| model.push(too_long()));
         let (_, answer) = person.ask(&chat, "Again?", json!([])).await;
         assert!(

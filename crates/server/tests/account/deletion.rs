@@ -1,4 +1,4 @@
-//! The end of an account.
+//! Deletion of an account.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Where a person is signed in.
+//! The list of devices on which a user is signed in.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ async fn the_last_use_is_kept_to_five_minutes() {
         used().await;
         assert_eq!(used().await, first, "not written for every call");
         clock.advance_seconds(1);
-        // It is written beside the call that it is about.
+        // The time of use is stored in parallel to the request.
         while used().await == first {
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! Everything of a person as one file.
+//! Export of all data of a user.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ async fn an_empty_account_is_a_whole_file() {
 #[tokio::test]
 async fn every_row_of_the_person_is_in_it_once_and_in_order() {
     for database in databases() {
-        // The clock stands: every row has the same time, and the pages are told apart by the ids alone.
+        // With this clock all rows have the same time, so that pagination depends on the ids alone.
         let app = TestApp::builder().database(database).clock(&MockClock::new()).start().await;
         let (person, neighbour) = (app.person().await, app.person().await);
         neighbour.connect("theirs", "http://127.0.0.1:1/mcp", json!([])).await;

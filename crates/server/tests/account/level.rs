@@ -1,4 +1,4 @@
-//! A person who has a second factor has to use it.
+//! Enforcement of the second factor.
 
 use reqwest::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What people do with their accounts.
+//! Helpers for tests of accounts.
 
 use futures_util::StreamExt;
 use reqwest::{Method, Response};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use server::auth::totp::Secret;
 use testkit::{Person, TestApp};
 
-/// Signs in once more: another device.
+/// Signs in again, as another device.
 pub async fn another_device(app: &TestApp, person: &Person, user_agent: &str) -> Person {
     let body = json!({ "email": person.email, "password": "correct horse" });
     let request = app.http.post(format!("{}/auth/v1/token?grant_type=password", app.url));
@@ -19,7 +19,7 @@ pub async fn another_device(app: &TestApp, person: &Person, user_agent: &str) ->
     device
 }
 
-/// Status and JSON body of a call.
+/// Sends a request and returns status and JSON body.
 pub async fn call(person: &Person, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
     let mut request = person.request(method, path);
     if let Some(body) = body {
@@ -31,7 +31,7 @@ pub async fn call(person: &Person, method: Method, path: &str, body: Option<Valu
     (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
 }
 
-/// Sets up an authenticator app and shows its first code. The person goes on at `aal2`.
+/// Enrols an authenticator app and verifies its first code, which raises the user's session to `aal2`.
 pub async fn with_factor(app: &TestApp, person: &Person) -> Person {
     let body = json!({ "factor_type": "totp", "friendly_name": "phone" });
     let (_, enrolled) = call(person, Method::POST, "/auth/v1/factors", Some(body)).await;
@@ -47,7 +47,7 @@ pub async fn with_factor(app: &TestApp, person: &Person) -> Person {
     raised
 }
 
-/// An open page that listens for news.
+/// The event stream of an open web app.
 pub struct Page(std::pin::Pin<Box<dyn futures_util::Stream<Item = String>>>);
 
 impl Page {
@@ -60,12 +60,12 @@ impl Page {
         page
     }
 
-    /// The next piece of news; `None` when the server has ended the stream.
+    /// Returns the next event; `None` when the server has ended the stream.
     pub async fn next(&mut self) -> Option<String> {
         self.0.next().await
     }
 
-    /// Everything up to the end of the stream.
+    /// Returns everything up to the end of the stream.
     pub async fn rest(mut self) -> String {
         let mut all = String::new();
         while let Some(piece) = self.next().await {

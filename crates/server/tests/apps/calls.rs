@@ -1,4 +1,4 @@
-//! Calls that an app makes.
+//! Tool calls by an app.
 
 use serde_json::{Value, json};
 use testkit::databases;

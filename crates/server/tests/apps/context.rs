@@ -1,4 +1,4 @@
-//! What apps want the model to know.
+//! Context that apps provide to the model.
 
 use serde_json::{Value, json};
 use testkit::{Step, databases};

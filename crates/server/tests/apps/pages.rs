@@ -1,4 +1,4 @@
-//! The page of a tool, and the sandbox that it is shown in.
+//! The page of a tool, and its sandbox frame.
 
 use serde_json::{Value, json};
 use testkit::{Step, databases};
@@ -98,7 +98,7 @@ async fn the_sandbox_has_the_rules_that_its_address_carries() {
     assert!(!policy.contains("allow-same-origin"));
     assert!(header("permissions-policy").starts_with("camera=*, microphone=()"));
     assert!(!sandbox.text().await.unwrap().contains("Board"), "the page itself is not in it");
-    // One letter more or less is another address, and there is no such sandbox.
+    // A changed character makes the sealed address invalid.
     for changed in [&address[..address.len() - 2], &format!("{address}A"), "/sandbox/", "/sandbox/%00"] {
         let answer = scene.app.http.get(format!("{}{changed}", scene.app.url)).send().await.unwrap();
         assert!(!answer.headers()["content-security-policy"].to_str().unwrap().contains("api.example"), "{changed}");

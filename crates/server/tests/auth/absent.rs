@@ -1,4 +1,4 @@
-//! What the protocol has and this server does not offer.
+//! Parts of the auth protocol that this server does not support.
 
 use reqwest::Method;
 use serde_json::json;

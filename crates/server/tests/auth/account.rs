@@ -1,4 +1,4 @@
-//! Changing an account.
+//! Changes of an account.
 
 use futures_util::future::join_all;
 use serde_json::json;
@@ -132,7 +132,7 @@ async fn what_is_wrong_is_said_in_the_protocols_order() {
             ("current_password", json!(""), 400, "Current password required when setting new password."),
             ("password", json!(null), 422, "New password should be different from the old password."),
         ];
-        // Each step mends what was said before.
+        // Each step corrects what the previous error complained about.
         for (field, mended, status, message) in table {
             let answer = put_user(&app, &person.token, &body).await;
             assert_eq!((answer.status, answer.text("/msg").as_str()), (status, message), "{body}");

@@ -1,4 +1,4 @@
-//! What the administrator does to accounts.
+//! Administration of accounts.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ async fn change(app: &TestApp, id: &str, body: &Value) -> Answer {
     admin(app, Method::PUT, &format!("/admin/users/{id}"), body).await
 }
 
-/// Every route of the administrator that needs nothing but the key.
+/// All administration routes that need only the key.
 const ROUTES: [(Method, &str); 8] = [
     (Method::GET, "/admin/users"),
     (Method::POST, "/admin/users"),
@@ -196,7 +196,7 @@ async fn what_is_wrong_with_a_new_account_is_said_in_the_protocols_order() {
             ("id", json!(null), "ID must conform to the uuid v4 format"),
             ("ban_duration", json!("none"), "invalid format for ban duration: time: invalid duration \"soon\""),
         ];
-        // Each step mends what was said before, or leaves it be.
+        // Each step corrects what the previous error complained about, or leaves it.
         for (field, mended, message) in table {
             assert_eq!(create(&app, &body).await.text("/msg"), message, "{body}");
             body[field] = mended;

@@ -1,4 +1,4 @@
-//! Links that the administrator makes.
+//! Links that the administrator generates.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! People who do not say who they are.
+//! Anonymous users.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Requests to the auth API, and what is looked at in their answers.
+//! Requests to the auth API, and access to their responses.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,7 +9,7 @@ use testkit::TestApp;
 
 pub const PASSWORD: &str = "correct horse";
 
-/// An answer.
+/// A response of the auth API.
 pub struct Answer {
     pub status: u16,
     pub body: Value,
@@ -24,7 +24,7 @@ impl Answer {
             .into()
     }
 
-    /// Status and code of a refusal.
+    /// Returns status and code of an error.
     pub fn refusal(&self) -> (u16, String) {
         (self.status, self.text("/error_code"))
     }
@@ -65,7 +65,7 @@ pub async fn refresh(app: &TestApp, refresh_token: &str) -> Answer {
     post(app, "/token?grant_type=refresh_token", &json!({ "refresh_token": refresh_token })).await
 }
 
-/// Signs in once more: another device.
+/// Signs in again, as another device.
 pub async fn another_device(app: &TestApp, email: &str) -> String {
     let answer = sign_in(app, email, PASSWORD).await;
     assert_eq!(answer.status, 200);
@@ -76,18 +76,18 @@ pub fn refused(status: u16, code: &str) -> (u16, String) {
     (status, code.to_owned())
 }
 
-/// Begins an authenticator app as a factor.
+/// Begins to enrol an authenticator app.
 pub async fn enroll(app: &TestApp, token: &str, name: &str) -> Answer {
     let body = json!({ "factor_type": "totp", "friendly_name": name });
     send(request(app, Method::POST, "/factors").bearer_auth(token).json(&body)).await
 }
 
-/// What the authenticator app was given.
+/// Returns the secret that the authenticator app received.
 pub fn secret_of(enrolled: &Answer) -> Secret {
     Secret::from_base32(&enrolled.text("/totp/secret")).unwrap()
 }
 
-/// What an access token says.
+/// Returns the claims of an access token.
 pub fn claims_of(token: &str) -> Value {
     let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1).unwrap()).unwrap();
     serde_json::from_slice(&payload).unwrap()

@@ -1,4 +1,4 @@
-//! Second factors: enrolling an authenticator app, showing its codes, removing it.
+//! Second factors: enrolling an authenticator app, verifying codes, removing it.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ async fn verify(app: &TestApp, token: &str, factor: &str, challenge: &str, code:
     send(request(app, Method::POST, &format!("/factors/{factor}/verify")).bearer_auth(token).json(&body)).await
 }
 
-/// Asks for a challenge and answers it.
+/// Requests a challenge and verifies it with a code.
 async fn show(app: &TestApp, token: &str, factor: &str, code: &str) -> Answer {
     let challenge = challenge(app, token, factor).await.text("/id");
     verify(app, token, factor, &challenge, code).await

@@ -1,4 +1,4 @@
-//! The keys behind the tokens.
+//! The signing keys of tokens.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! What is wrong with a request for a mail, or with what was mailed, is said in the protocol's order. Nothing has to be
-//! sent for that.
+//! Order of the protocol's errors for requests of emails and for tokens from emails. No email has to be sent for
+//! that.
 
 use serde_json::{Value, json};
 use testkit::{TestApp, databases};

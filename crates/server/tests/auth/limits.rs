@@ -1,4 +1,4 @@
-//! How often one address may call, and how often one account may be tried.
+//! Rate limits per network address and per account.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ async fn limited(database: Database, clock: &Arc<MockClock>) -> TestApp {
     app.set("CHAT_TRUSTED_PROXIES", "127.0.0.0/8 10.0.0.0/8").start().await
 }
 
-/// A sign-in over a proxy, which has seen it come from `address`.
+/// Signs in through a proxy that reports the client's `address`.
 async fn sign_in_from(app: &TestApp, address: &str, email: &str, password: &str) -> Response {
     request(app, Method::POST, "/token?grant_type=password")
         .header("x-forwarded-for", format!("203.0.113.77, {address}, 10.0.0.1"))
@@ -23,7 +23,7 @@ async fn sign_in_from(app: &TestApp, address: &str, email: &str, password: &str)
         .unwrap()
 }
 
-/// Seconds to wait, which a refusal has to say.
+/// Returns the seconds to wait, which the error must state.
 async fn wait_of(answer: Response) -> i64 {
     assert_eq!(answer.status(), 429);
     assert_eq!(answer.headers()["x-sb-error-code"], "over_request_rate_limit");

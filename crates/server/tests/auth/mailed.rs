@@ -1,4 +1,4 @@
-//! What is mailed, as time goes by. The tokens are issued as every flow issues them, and nothing has to be sent for that.
+//! Lifetime and use of emailed tokens. They are issued as in every flow, and no email has to be sent for that.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use super::caller::{Answer, PASSWORD, get_user, post, put_user, refresh, refused
 
 const HOUR: i64 = 3600;
 
-/// A mail server that nobody speaks to.
+/// Configures a mail server that is never used.
 fn with_mail(builder: Builder) -> Builder {
     builder.set("SMTP_URL", "smtp://127.0.0.1:9").set("CHAT_AUTOCONFIRM", "on")
 }
 
-/// A new token of a person, stored.
+/// Issues and stores a token for a user.
 async fn issue(app: &TestApp, person: &Person, kind: TokenKind, challenge: Option<Challenge>) -> Issued {
     let app = &app.app;
     let user = app.store.get_user_by_email(&person.email).await.unwrap().unwrap();
@@ -34,7 +34,7 @@ async fn show_code(app: &TestApp, email: &str, code: &str) -> Answer {
     post(app, "/verify", &json!({ "type": "magiclink", "email": email, "token": code })).await
 }
 
-/// Where a link leads: the part of the address behind the site's.
+/// Returns where a link leads, without the site's origin.
 async fn follow(app: &TestApp, issued: &Issued, link: LinkType) -> String {
     let site = app.app.site_url.clone();
     let link = app.app.auth.action_link(&app.app, issued, link, &site).unwrap();

@@ -1,4 +1,4 @@
-//! The shape of requests and refusals.
+//! Form of requests and errors.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Refresh tokens: rotation that survives tabs and lost answers, and ends on theft.
+//! Refresh tokens: rotation that tolerates simultaneous tabs and lost responses, and revocation after theft.
 
 use futures_util::future::join_all;
 use testkit::{MockClock, TestApp, databases};

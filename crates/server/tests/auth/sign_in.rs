@@ -1,4 +1,4 @@
-//! Signing in and out, and what an access token is good for.
+//! Signing in and out, and the validity of access tokens.
 
 use reqwest::Method;
 use serde_json::json;
@@ -105,7 +105,7 @@ async fn what_is_not_an_access_token_of_this_server_opens_nothing() {
 async fn signing_out_ends_what_it_says_and_nothing_else() {
     for database in databases() {
         let app = TestApp::on(database).await;
-        // Which of three devices is still signed in after the first one signs out.
+        // The devices of three that are still signed in after the first one has signed out.
         let table = [
             ("", [false, false, false]),
             ("?scope=global", [false, false, false]),

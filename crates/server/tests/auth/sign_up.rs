@@ -1,4 +1,4 @@
-//! Making accounts.
+//! Sign-up.
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! Step-up: what guards an account changes only after a recent proof of identity.
+//! Step-up: credentials change only after a recent proof of identity.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ async fn make_key(person: &Person) -> (StatusCode, Value) {
     person.post("/api/keys", &json!({ "name": "program", "scopes": ["chat"] })).await
 }
 
-/// Calls our API with another token than the person's first one.
+/// Calls the product's API with another token than the user's first one.
 async fn prove(app: &TestApp, token: &str, proof: Value) -> (u16, Value) {
     let answer = app.http.post(format!("{}{PROOF}", app.url)).bearer_auth(token).json(&proof).send().await.unwrap();
     (answer.status().as_u16(), answer.json().await.unwrap_or_default())

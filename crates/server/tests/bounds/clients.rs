@@ -12,7 +12,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use super::{ask, refused};
 use crate::program::Program;
 
-/// Clients of one kind.
+/// Number of clients of each kind.
 const CLIENTS: usize = 500;
 const MEBIBYTE: usize = 1024 * 1024;
 
@@ -20,13 +20,13 @@ async fn connect(url: &str) -> TcpStream {
     TcpStream::connect(url.strip_prefix("http://").unwrap()).await.unwrap()
 }
 
-/// Lets this process, and what it starts from here on, have so many files open.
+/// Raises the limit on open files of this process and of those that it starts later.
 fn allow_files(most: usize) {
     let arguments = [format!("--pid={}", std::process::id()), format!("--nofile={most}:")];
     assert!(std::process::Command::new("prlimit").args(arguments).status().unwrap().success());
 }
 
-/// What a socket is answered until it ends.
+/// Returns everything that a socket receives until it is closed.
 async fn answer_of(mut socket: TcpStream) -> String {
     let mut answer = Vec::new();
     drop(socket.read_to_end(&mut answer).await);
@@ -36,7 +36,7 @@ async fn answer_of(mut socket: TcpStream) -> String {
 #[tokio::test]
 async fn crowds_that_do_not_read_or_end_nothing_cost_little_and_hold_up_nobody() {
     allow_files(8 * CLIENTS);
-    // What stands in a message itself, fifty times: 3 MiB in the stream.
+    // As much as is stored in the message itself, fifty times: 3 MiB in the stream.
     let result = json!({ "content": [{ "type": "text", "text": "r".repeat(62_000) }] });
     let server = ScriptedMcp::start([json!({ "name": "read" })]).await;
     server.answer_by(move |_| Some(CallAnswer::Result(result.clone())));
@@ -62,9 +62,9 @@ async fn crowds_that_do_not_read_or_end_nothing_cost_little_and_hold_up_nobody()
     let before = program.memory();
     let head = |rest: &str| format!("{rest} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n", crowd.token);
     let beginnings = [
-        // Viewers that never read.
+        // Subscribers that never read.
         format!("{}\r\n", head(&format!("GET /api/sessions/{chat}/stream"))),
-        // Heads and bodies that do not end, and connections that nobody uses.
+        // Headers and bodies that do not end, and unused connections.
         head("GET /api/connections"),
         format!("{}Content-Length: 1000000\r\n\r\n{}", head("POST /functions/v1/ai-chat"), " ".repeat(4096)),
         String::new(),
@@ -77,11 +77,11 @@ async fn crowds_that_do_not_read_or_end_nothing_cost_little_and_hold_up_nobody()
             sockets.push(socket);
         }
     }
-    // The viewers have been given all that they take: each has read the head of its answer and not more.
+    // The subscribers' buffers are full: each client has read the headers of its response only.
     for socket in &mut sockets[..CLIENTS] {
         let mut status = [0; 12];
         socket.read_exact(&mut status).await.unwrap();
-        // Where so many come at once some may be asked to come back.
+        // With so many requests at once, some may get 503.
         while &status == b"HTTP/1.1 503" {
             *socket = connect(&program.url).await;
             socket.write_all(beginnings[0].as_bytes()).await.unwrap();
@@ -89,13 +89,13 @@ async fn crowds_that_do_not_read_or_end_nothing_cost_little_and_hold_up_nobody()
         }
         assert_eq!(&status, b"HTTP/1.1 200");
     }
-    // Somebody else is served as ever.
+    // Another user is served as usual.
     let person = Person::sign_up_at(&program.url, &http_client()).await;
     model.push(Step::Text("Here you are.".into()));
     let chat = person.new_chat().await;
     let (status, answer) = person.ask(&chat, "Are you there?", json!([])).await;
     assert_eq!((status.as_u16(), &answer["content"]), (200, &json!("Here you are.")));
-    // Without bounds the viewers alone would be given 3 MiB each.
+    // Without limits, each subscriber would occupy 3 MiB.
     let grown = program.memory().saturating_sub(before);
     assert!(grown < 300 * MEBIBYTE, "{} MiB for {} clients", grown / MEBIBYTE, sockets.len());
     drop(sockets);
@@ -148,7 +148,7 @@ async fn bodies_together_take_so_much_memory_and_no_more() {
     hoarder.write_all(&vec![b' '; MEBIBYTE - 1000]).await.unwrap();
     let words = "w".repeat(100_000);
     let (code, _) = loop {
-        // Until what was sent has been received.
+        // Repeats until the bodies in progress have been received.
         let body = json!({ "message": words, "sessionId": chat, "tools": "not a list" });
         let answer = person.request(Method::POST, "/functions/v1/ai-chat").json(&body).send().await.unwrap();
         if answer.status() != 400 {
@@ -169,7 +169,7 @@ async fn bodies_together_take_so_much_memory_and_no_more() {
     app.stop().await;
 }
 
-/// Another address of this machine than the one from which everybody else comes.
+/// Another address of this machine than that of all other clients.
 const ATTACKER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 async fn connect_from(address: Ipv4Addr, url: &str) -> TcpStream {
@@ -178,7 +178,7 @@ async fn connect_from(address: Ipv4Addr, url: &str) -> TcpStream {
     socket.connect(url.strip_prefix("http://").unwrap().parse::<SocketAddr>().unwrap()).await.unwrap()
 }
 
-/// Begins requests with bodies of `length` bytes that never end, and gives the sockets that hold them.
+/// Begins requests with bodies of `length` bytes that never end, and returns the sockets that hold them open.
 async fn send_endless_bodies(url: &str, head: &str, length: usize, count: usize) -> Vec<TcpStream> {
     let head = format!(
         "{head} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
@@ -186,7 +186,7 @@ async fn send_endless_bodies(url: &str, head: &str, length: usize, count: usize)
     let send = async || {
         let mut socket = connect_from(ATTACKER, url).await;
         let body = [head.as_bytes(), &vec![b' '; length - 1]].concat();
-        // One that is refused is closed before it has sent everything.
+        // A rejected connection is closed before everything is sent.
         drop(tokio::time::timeout(Duration::from_secs(10), socket.write_all(&body)).await);
         socket
     };
@@ -199,7 +199,7 @@ async fn endless_bodies_from_one_address_hold_up_nobody_else() {
     let app = TestApp::builder().set("OPENAI_BASE_URL", &model.base_url).start().await;
     let person = app.person().await;
     let bodies = [
-        // Our own servers take short messages only, and the accounts take 1 MiB of everybody.
+        // The built-in MCP servers accept short messages only, and the auth API 1 MiB.
         send_endless_bodies(&app.url, "POST /mcp/toolbox", 2 * MEBIBYTE, 127).await,
         send_endless_bodies(&app.url, "POST /auth/v1/signup", MEBIBYTE, 270).await,
     ];
@@ -251,7 +251,7 @@ async fn a_trusted_proxy_is_counted_by_the_addresses_behind_it() {
         socket.write_all(&vec![b' '; 700_000]).await.unwrap();
         socket
     };
-    // More than one address may have, of sockets and of bytes.
+    // More than one address may have, in sockets and in bytes.
     let (mut first, second) = (begin("2001:db8::1").await, begin("2001:db8::2").await);
     let refused = tokio::select! {
         refused = answer_of(second) => refused,

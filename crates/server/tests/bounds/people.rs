@@ -1,4 +1,4 @@
-//! Limits of one person and of everybody.
+//! Limits per user and in total.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ async fn a_person_has_some_connections_open() {
         person.post(&format!("/api/connections/{id}/refresh"), &json!({})).await.1
     };
     assert_eq!(refresh(&person, &first).await["status"], "connected");
-    // From here on it would take the place that the other lets go of while it is refreshed.
+    // From here on, it would take the permit that the other connection releases while it is refreshed.
     let second = person.connect_to("second", &servers[1].url).await;
     let full = refresh(&person, &second).await.to_string();
     assert!(full.contains("1 of your connections are open, which is as many as may be"), "{full}");
@@ -141,7 +141,7 @@ async fn a_person_asks_some_servers_at_a_time_for_their_tools() {
         request.send().await.unwrap()
     };
     let mut asking: Vec<_> = (0..5).map(|_| Box::pin(ask(&one))).collect();
-    // The server answers nobody, so that the one that ends is the one for which there was no place.
+    // The server never responds, so the request that ends is the one that got no permit.
     let (answer, _, _rest) = futures_util::future::select_all(asking.drain(..)).await;
     assert_eq!((answer.status().as_u16(), answer.headers()["retry-after"].to_str().unwrap()), (429, "5"));
     let answer: Value = answer.json().await.unwrap();

@@ -1,4 +1,4 @@
-//! What one turn may hold.
+//! Memory limit of a turn.
 
 use serde_json::json;
 use testkit::{CallAnswer, ScriptedMcp, ScriptedModel, Step, TestApp, databases};
@@ -18,7 +18,7 @@ async fn a_turn_that_says_too_much_is_stopped_with_what_it_has_and_the_next_one_
         let connection = person.connect_to("files", &server.url).await;
         person.allow(&connection, "read", "always").await;
         let chat = person.new_chat().await;
-        // As much as stands in a message itself; 20 of them are more than the turn may hold.
+        // As much as is stored in the message itself; 20 of them exceed the limit of the turn.
         let text = "r".repeat(60_000);
         let result = json!({ "content": [{ "type": "text", "text": text }] });
         server.answer_by(move |_| Some(CallAnswer::Result(result.clone())));
@@ -38,7 +38,7 @@ async fn a_turn_that_says_too_much_is_stopped_with_what_it_has_and_the_next_one_
         assert!(calls.len() == 20 && (16..=20).contains(&whole), "what came is whole, for the person: {whole}");
         let last = model.requests().pop().unwrap().to_string();
         assert!(last.len() < 400_000 && last.contains("bytes]"), "for the model it is cut: {}", last.len());
-        // The script goes on where it was.
+        // The script continues at its next step.
         let (status, answer) = person.ask(&chat, "And now?", json!([])).await;
         assert_eq!((status.as_u16(), &answer["content"]), (200, &json!("It is never asked for this.")));
         app.stop().await;

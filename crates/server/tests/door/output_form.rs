@@ -1,4 +1,4 @@
-//! Stop texts, response formats, and the text of several steps.
+//! Stop sequences, response formats, and the text of several steps.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn streamed_text(body: &str) -> String {
 #[tokio::test]
 async fn cuts_the_answer_at_a_stop_text() {
     let model = ScriptedModel::start([]).await;
-    // This model does not know the parameter: it writes on.
+    // This model ignores the parameter and continues.
     model.always(Step::Text("Question: why? Answer: because. Observation: none.".into()));
     let app = TestApp::builder().set("OPENAI_BASE_URL", &model.base_url).start().await;
     let person = app.person().await;
@@ -125,7 +125,7 @@ async fn separates_the_texts_of_two_steps() {
     let streamed = ask(&app, &key, &with(body.clone(), &json!({ "stream": true }))).await.text().await.unwrap();
     assert_eq!(streamed_text(&streamed), "Let me look.\n\nHere is the plan.");
 
-    // Beside JSON no other text has a place.
+    // A JSON answer must not contain other text.
     model.push(Step::TextThen("Let me look.".into(), Box::new(calculates())));
     model.push(Step::Text("{\"answer\": 42}".into()));
     let object = with(body, &json!({ "response_format": { "type": "json_object" } }));

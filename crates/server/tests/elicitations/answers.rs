@@ -1,4 +1,4 @@
-//! What is asked, what is answered, and what the server gets to know of it.
+//! Elicitations, their responses, and what the server receives of them.
 
 use serde_json::{Value, json};
 use testkit::{CallAnswer, PageEvents, Step, databases};
@@ -32,10 +32,10 @@ async fn a_form_is_checked_and_what_was_filled_in_reaches_the_server_with_its_st
         assert_eq!(scene.call().await["outcome"], "done");
         let again = scene.server.call_params()[1].clone();
         assert_eq!(again["requestState"], STATE);
-        // A field that was emptied is left out; its default is not put back.
+        // A cleared field is omitted; its default value is not restored.
         let want = json!({ "table": { "action": "accept", "content": { "day": "2026-11-21" } } });
         assert_eq!(again["inputResponses"], want);
-        // What was answered is kept, what was filled in is not.
+        // The action is stored, the content is not.
         let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());
         let id = asked["elicitationId"].as_str().unwrap().parse().unwrap();
         let row = scene.app.app.store.get_elicitation(owner, chat, id).await.unwrap().unwrap();

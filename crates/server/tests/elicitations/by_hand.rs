@@ -1,4 +1,4 @@
-//! A tool that is run by hand and asks.
+//! Elicitations of a manual tool call.
 
 use reqwest::Response;
 use serde_json::{Value, json};

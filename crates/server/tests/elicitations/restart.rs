@@ -1,11 +1,11 @@
-//! A call that waits with a question when the program ends.
+//! A call that waits for an elicitation while the server restarts.
 
 use serde_json::{Value, json};
 use testkit::{CallAnswer, Step, TestApp, databases};
 
 use crate::elicitations::{STATE, Scene, asks, form, question};
 
-/// The app again, on the data of the one that was stopped.
+/// Restarts the server on the same data.
 async fn again(scene: Scene) -> Scene {
     let Scene { model, server, app, mut person, chat, answered } = scene;
     let (folder, database) = app.stop().await;
@@ -30,7 +30,7 @@ async fn questions_survive_the_end_of_the_program_and_so_do_answers() {
         scene.answer(&second[0], json!({ "action": "accept" })).await;
         let third = scene.waiting(1).await;
         assert_ne!(third, second);
-        // The order of the round holds, however often the program ends.
+        // The order of the step's calls holds, however many times the server restarts.
         let scene = again(scene).await;
         assert_eq!(scene.waiting(1).await, third);
         scene.answer(&third[0], json!({ "action": "decline" })).await;

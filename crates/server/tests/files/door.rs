@@ -1,4 +1,4 @@
-//! Files that other programs send along with their questions.
+//! Files in requests to the OpenAI-compatible API.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ fn data(kind: &str, bytes: &[u8]) -> String {
     format!("data:{kind};base64,{}", STANDARD.encode(bytes))
 }
 
-/// Asks in both shapes: a text and a piece in each.
+/// Sends a text and a part to both endpoints.
 async fn ask(scene: &Scene, chat: Value, response: Value) -> Vec<(u16, Value)> {
     let mut answers = Vec::new();
     let words = json!({ "type": "text", "text": "What is it?" });
@@ -43,7 +43,7 @@ async fn files_of_programs_reach_the_model_in_both_shapes() {
     for database in databases() {
         let scene = Scene::new(database).await;
         scene.model.always(Step::Text("Seen.".into()));
-        // What a program says that a file is counts for nothing.
+        // The type that a client declares is ignored.
         for (chat, response) in
             [picture(&data("image/webp", PNG)), document("a.txt", &data("application/pdf", b"words"))]
         {

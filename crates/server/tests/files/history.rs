@@ -1,4 +1,4 @@
-//! Files go where their chats go: out and in again, to whoever has a link, away and back.
+//! Files follow their chats: export and import, shares, deletion and restoring.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ async fn a_chat_goes_out_with_its_files_and_comes_in_again_with_them() {
         let markdown = text(&scene, &format!("/api/sessions/{}/export?format=markdown", scene.chat)).await;
         assert!(markdown.contains("\nFile: `a.png` (image/png)\n"), "{markdown}");
 
-        // Somebody else gets files of their own.
+        // Another user gets copies of the files.
         let other = scene.app.person().await;
         let import = async |person: &testkit::Person, file: &str| {
             let request = person.request(Method::POST, "/api/account/import").body(file.to_owned());
@@ -37,7 +37,7 @@ async fn a_chat_goes_out_with_its_files_and_comes_in_again_with_them() {
         assert_eq!(bytes(&other, theirs).await.unwrap(), PNG);
         assert_eq!(bytes(&scene.person, theirs).await, Err(404));
 
-        // The person's own come back under their ids once they are gone for good.
+        // The user's own files are restored under their ids after they were deleted.
         assert_eq!(delete(&scene.person, &format!("/rest/v1/ai_chat_sessions?id=eq.{}", scene.chat)).await, 204);
         let store = &scene.app.app.store;
         let later = scene.app.app.clock.now().plus_seconds(60);

@@ -1,4 +1,4 @@
-//! Files that go with messages: to the model, and along all the ways that a message can take.
+//! Files attached to messages: what the model receives, and every way a message can be changed.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use testkit::{Database, Step, databases};
 
 use super::scene::{PNG, Scene, bytes, delete};
 
-/// What is known of the scripted model where it takes no pictures.
+/// Metadata of the scripted model without image input.
 pub const BLIND: &str =
     r#"{"date":"2026-11-21","providers":[{"hosts":["127.0.0.1"],"models":[{"name":"scripted","images":false}]}]}"#;
 
@@ -15,7 +15,7 @@ fn notices(message: &Value) -> Vec<&str> {
     parts.filter(|part| part["type"] == "notice").map(|part| part["text"].as_str().unwrap()).collect()
 }
 
-/// The notes that stand in a model's words in the place of files, and what stands between the lines of texts.
+/// The placeholders of files in a model's text, and separators between lines.
 #[tokio::test]
 async fn pictures_go_to_the_model_and_texts_among_the_words() {
     for database in databases() {
@@ -43,7 +43,7 @@ async fn pictures_go_to_the_model_and_texts_among_the_words() {
         assert!(!stored[0].to_string().contains("iVBORw0KGgo"), "the bytes are kept once");
         assert_eq!(notices(&stored[1]), Vec::<&str>::new());
 
-        // What was sent stays, and the next question is read with it.
+        // A sent file remains, and the next request to the model contains it.
         assert_eq!(delete(&scene.person, &format!("/v1/files/{picture}")).await, 409);
         scene.send("And now?", &[]).await;
         let first = super::scene::pieces(&scene.read()[1]["content"]);
@@ -93,7 +93,7 @@ async fn a_file_goes_with_its_message_wherever_that_goes() {
         let ids: Vec<Value> =
             scene.person.messages(&scene.chat).await.into_iter().map(|row| row["id"].clone()).collect();
 
-        // Another answer, other words, and the same once more.
+        // Another answer, another text, and the first text again.
         scene.send_as(json!({ "sessionId": scene.chat, "insteadOf": ids[1] })).await;
         assert_eq!(sees("First"), 1);
         scene.send_as(json!({ "sessionId": scene.chat, "insteadOf": ids[0], "message": "Second" })).await;
@@ -109,7 +109,7 @@ async fn a_file_goes_with_its_message_wherever_that_goes() {
         scene.send("Fifth", &[]).await;
         assert_eq!((sees("First"), sees("Fifth")), (1, 0));
 
-        // A message that waits keeps its file, and takes it along.
+        // A queued message keeps its file and is sent with it.
         scene.model.push(Step::Hang("Well".into()));
         let mut stream = scene.person.ask_streaming(&scene.chat, "Sixth", json!([])).await;
         stream.chunk().await.unwrap().unwrap();

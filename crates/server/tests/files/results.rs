@@ -1,4 +1,4 @@
-//! Results of tools that are too large to stand in a message, and pictures in them.
+//! Tool results that are too large for a message, and images in them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,12 +7,12 @@ use testkit::{CallAnswer, ScriptedMcp, Step, databases};
 
 use super::scene::{PNG, Scene, bytes};
 
-/// A picture of more bytes than stand in a message.
+/// Returns an image that is larger than what a message stores.
 fn large_picture() -> Vec<u8> {
     [PNG, vec![7; 200_000].as_slice()].concat()
 }
 
-/// Has a tool called that gives this, and returns the stored call.
+/// Makes the model call a tool with this result, and returns the stored call.
 async fn call(scene: &Scene, result: Value) -> Value {
     let server = ScriptedMcp::start([json!({ "name": "look", "description": "Looks." })]).await;
     server.answer([CallAnswer::Result(result)]);
@@ -63,7 +63,7 @@ async fn bytes_of_a_result_are_kept_once_and_shown_to_the_model() {
         let stranger = scene.app.person().await;
         assert_eq!(bytes(&stranger, id_of(&content[0]["file"])).await, Err(404));
 
-        // A link serves them with the results, when these were chosen.
+        // A share serves them with the results, if it includes tools.
         let shares = format!("/api/sessions/{}/shares", scene.chat);
         for (chosen, status) in [(json!({ "tools": true }), 200), (json!({ "files": true }), 404)] {
             let (_, share) = scene.person.post(&shares, &chosen).await;
@@ -74,7 +74,7 @@ async fn bytes_of_a_result_are_kept_once_and_shown_to_the_model() {
             assert_eq!(scene.app.http.get(url).send().await.unwrap().status(), status);
         }
 
-        // The model is given the picture as it was told of it, now and later.
+        // The model gets the image in the same form, now and later.
         let now = scene.model.requests().pop().unwrap()["messages"].to_string();
         assert_eq!(now.matches(&data).count(), 1);
         scene.send("And now?", &[]).await;

@@ -1,4 +1,4 @@
-//! A person with a chat and a model, and files for them.
+//! A user with a chat and a model, and test files.
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ impl Scene {
         taken["id"].as_str().unwrap().to_owned()
     }
 
-    /// Sends a message with files; the model says yes.
+    /// Sends a message with files; the model answers yes.
     pub async fn send(&self, message: &str, attachments: &[&str]) -> (u16, Value) {
         self.send_as(json!({ "message": message, "sessionId": self.chat, "attachments": attachments })).await
     }
@@ -53,19 +53,19 @@ impl Scene {
         (status.as_u16(), answer)
     }
 
-    /// The messages that the model read the last time.
+    /// Returns the messages of the last request to the model.
     pub fn read(&self) -> Vec<Value> {
         let request = self.model.requests().pop().unwrap();
         request["messages"].as_array().unwrap().clone()
     }
 
-    /// What the model read of the last message: its text, and the pictures as they stood on the wire.
+    /// Returns what the model read of the last message: its text, and the images in the form of the provider's API.
     pub fn read_last(&self) -> (String, Vec<String>) {
         pieces(&self.read().pop().unwrap()["content"])
     }
 }
 
-/// The text of a message on the wire, and the addresses or names of the pictures and documents in it.
+/// Returns the text of a message in the provider's API, and the URLs or names of its images and documents.
 pub fn pieces(content: &Value) -> (String, Vec<String>) {
     if let Some(text) = content.as_str() {
         return (text.to_owned(), Vec::new());
@@ -89,7 +89,7 @@ pub async fn fetch(person: &Person, id: &str) -> Response {
     person.request(Method::GET, &format!("/v1/files/{id}")).send().await.unwrap()
 }
 
-/// The bytes of a file, or the status with which they were refused.
+/// Returns the bytes of a file, or the status of the error.
 pub async fn bytes(person: &Person, id: &str) -> Result<Vec<u8>, u16> {
     let answer = fetch(person, id).await;
     match answer.status().as_u16() {

@@ -1,4 +1,4 @@
-//! What is taken and what is not, and how it is served.
+//! Uploads: accepted and rejected files, and how they are served.
 
 use futures_util::future::join_all;
 use serde_json::json;
@@ -78,7 +78,7 @@ async fn what_is_not_taken_says_why() {
         let at_once = join_all((0..4).map(|_| upload(&scene.person, "name=c", "text/plain", &small))).await;
         let kept = at_once.iter().filter(|(status, _)| *status == 201).count();
         assert_eq!(kept, 2, "there is room for two of them: {at_once:?}");
-        // Another person has room of their own, and what was removed makes room.
+        // Each user has a quota of their own, and deleting a file frees space.
         let other = scene.app.person().await;
         assert_eq!(upload(&other, "name=b", "text/plain", &large).await.0, 201);
         assert_eq!(delete(&scene.person, &format!("/v1/files/{}", taken["id"].as_str().unwrap())).await, 204);
@@ -108,7 +108,7 @@ async fn files_that_nobody_reads_hold_up_their_person_alone() {
     let first = unread.pop().unwrap();
     assert_eq!(first.headers()["content-length"], (10 * MIB).to_string().as_str());
     assert_eq!(first.bytes().await.unwrap().len(), 10 * MIB);
-    // Its place is free as soon as the last of it is on its way.
+    // The permit is released as soon as the last chunk is handed over.
     while fetch(&scene.person, &id).await.status() != 200 {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }

@@ -1,4 +1,4 @@
-//! A Google of the tests' own: consent, tokens and the Drive API, with the shapes and the strictness of the real one.
+//! A scripted Google: consent, tokens and the Drive API, as strict as the real one and with its shapes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -17,31 +17,32 @@ use tokio::task::JoinHandle;
 
 pub const CLIENT_ID: &str = "client-1";
 pub const CLIENT_SECRET: &str = "client-secret-1";
-/// Shorter than an access token of our own, so that a test can let one end and not the other.
+/// Lifetime of access tokens in seconds. It is shorter than that of the product's own tokens, so that a test can let
+/// one expire and not the other.
 pub const LIFETIME: i64 = 600;
 
 type Fields = HashMap<String, String>;
 
-/// What Google knows.
+/// State of the scripted Google.
 #[derive(Default)]
 pub struct Known {
-    /// Codes that were given out and not used, with what they were asked with.
+    /// Codes that were issued and not used, with the parameters of their request.
     codes: HashMap<String, Fields>,
-    /// The access tokens that the Drive API accepts.
+    /// Access tokens that the Drive API accepts.
     pub access: Vec<String>,
-    /// The refresh tokens that can be used.
+    /// Valid refresh tokens.
     pub refresh: Vec<String>,
-    /// Each use of a refresh token makes it void and gives another.
+    /// Whether each use of a refresh token replaces it.
     pub rotates: bool,
-    /// How often a refresh token was sent.
+    /// Number of refreshes.
     pub renewals: usize,
-    /// The tokens that were revoked.
+    /// Revoked tokens.
     pub revoked: Vec<String>,
-    /// The searches of the listings.
+    /// Queries of the file listings.
     pub searches: Vec<String>,
-    /// What was uploaded: the body as it came.
+    /// Bodies of the uploads.
     pub uploads: Vec<String>,
-    /// What the Drive API answers to everything, if anything.
+    /// Response of the Drive API to all requests; `None` for regular responses.
     pub refusal: Option<(u16, Value)>,
     made: usize,
 }
@@ -55,7 +56,7 @@ impl Known {
 
 type Shared = Arc<Mutex<Known>>;
 
-/// On a free port; it stops when it is dropped.
+/// A scripted Google on a free port. It stops when it is dropped.
 pub struct ScriptedGoogle {
     pub url: String,
     known: Shared,
@@ -92,7 +93,7 @@ impl Drop for ScriptedGoogle {
     }
 }
 
-/// The person consents at once.
+/// Gives consent immediately.
 async fn authorize(State(known): State<Shared>, Query(asked): Query<Fields>) -> Response {
     for (name, value) in [
         ("client_id", CLIENT_ID),
@@ -169,7 +170,7 @@ fn error(status: u16, reason: &str, message: &str) -> Value {
     json!({ "error": { "code": status, "message": message, "errors": [{ "reason": reason, "message": message }] } })
 }
 
-/// What the Drive API says before it looks at a request.
+/// Returns the error of the Drive API that precedes any look at the request.
 fn refusal(known: &Known, headers: &HeaderMap) -> Option<Response> {
     let sent = headers.get(header::AUTHORIZATION).map_or("", |value| value.to_str().unwrap());
     let token = sent.strip_prefix("Bearer ").unwrap_or_default();

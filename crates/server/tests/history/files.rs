@@ -1,4 +1,4 @@
-//! Files that go out and come in again.
+//! Export and import of chats.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ async fn what_went_out_comes_in_again_character_by_character() {
         assert_eq!(file(&person, &format!("/api/sessions/{two}/export")).await, chat_alone);
         assert_eq!(person.get("/api/search?q=%2242%22").await["messages"][0]["sessionId"], json!(one));
 
-        // Somebody else's ids are taken: the chats come in under new ones, and theirs stay as they are.
+        // The ids belong to another user, so the chats get new ids, and the existing ones do not change.
         let stranger = app.person().await;
         assert_eq!(import(&stranger, chat_alone).await, (200, json!({ "imported": 1, "skipped": 0, "messages": 3 })));
         let theirs = stranger.get("/rest/v1/ai_chat_sessions?select=*").await;

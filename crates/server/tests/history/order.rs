@@ -1,4 +1,4 @@
-//! Marks, and deleting with a way back.
+//! Pinning, archiving, and deletion with undo.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -104,7 +104,7 @@ async fn a_deleted_chat_is_nowhere_and_comes_back_as_it_was() {
         assert_eq!(person.get("/api/search?q=walrus").await["messages"][0]["sessionId"], json!(one));
         assert_eq!(person.get(&format!("/api/shared/{link}")).await["title"], "walrus");
 
-        // Deleted, made again under the same id, and deleted again: what comes back is the last.
+        // A chat that is deleted, created again under the same id, and deleted again: the last one is restored.
         delete(&person, "ai_chat_sessions", &format!("id=in.({one},{two})")).await;
         person.insert("ai_chat_sessions", &json!({ "id": one, "user_id": person.id, "title": "anew" })).await;
         delete(&person, "ai_chat_sessions", &format!("id=eq.{one}")).await;

@@ -1,4 +1,4 @@
-//! Search over titles and messages.
+//! Search in titles and messages.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ async fn search(person: &Person, question: &str) -> Value {
     answer.json().await.unwrap()
 }
 
-/// The marked words of the messages that are found, in order.
+/// Returns the highlighted words of the found messages, in order.
 async fn hits(person: &Person, question: &str) -> Vec<String> {
     search(person, question).await["messages"].as_array().unwrap().iter().map(|hit| marked(&hit["excerpt"])).collect()
 }
@@ -83,7 +83,7 @@ async fn the_index_follows_every_write() {
         assert_eq!(hits(&person, "gnu").await, ["gnu"]);
         let found = search(&person, "gnu").await;
         assert_eq!((&found["chats"][0]["sessionId"], found["chats"].as_array().unwrap().len()), (&json!(first), 1));
-        // Into another chat, and under another id.
+        // Moves the message to another chat, and changes its id.
         let moved = domain::ids::fresh().to_string();
         patch(format!("/rest/v1/ai_chat_messages?id=eq.{}", ids[0]), json!({ "session_id": second, "id": moved }))
             .await;
@@ -172,7 +172,7 @@ async fn many_hits_come_in_pages_the_newest_first() {
         }
         assert_eq!(seen.len(), 75);
         assert!(seen[0].contains("hill 74") && seen[74].contains("hill 0 "), "{} {}", seen[0], seen[74]);
-        // Every message has both words, and few have the phrase.
+        // All messages have both words, and few have the phrase.
         assert_eq!(hits(&person, "\"hill ant\"").await.len(), 15);
     }
 }

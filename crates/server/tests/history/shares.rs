@@ -1,4 +1,4 @@
-//! Chats that are shown to whoever has a link.
+//! Chats shared by a link.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ async fn a_share_is_a_picture_that_its_owner_takes_down() {
         let url = share["url"].as_str().unwrap();
         let token = url.split_once("/?share=").unwrap().1;
         assert_eq!(token.len(), 43);
-        // Nobody needs to be signed in, and what is said later is not in it.
+        // No sign-in is necessary, and later messages are not included.
         person.insert("ai_chat_messages", &json!({ "session_id": one, "role": "user", "content": "later" })).await;
         let show = || app.http.get(format!("{}/api/shared/{token}", app.url)).send();
         let answer = show().await.unwrap();

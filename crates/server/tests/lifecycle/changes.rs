@@ -1,4 +1,4 @@
-//! What a person changes about a connection.
+//! Changes of a connection by its user.
 
 use serde_json::{Value, json};
 use testkit::{Step, TestApp, databases};

@@ -1,4 +1,4 @@
-//! What a server lists: news of it, failures, and what is kept of it.
+//! Tool listings: notifications, failures, and the stored copy.
 
 use std::time::Duration;
 

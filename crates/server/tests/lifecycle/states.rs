@@ -1,4 +1,4 @@
-//! Idle, lost, left alone, tried again.
+//! Idle, lost and backing-off connections.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use testkit::{LivingMcp, MockClock, ScriptedMcp, TestApp, Trouble, databases};
 
 use super::{Scene, names, tool};
 
-/// A little more than the time after which a connection that nobody needs is closed.
+/// A little more than the time after which an unused connection is closed, in seconds.
 const IDLE: i64 = 16 * 60;
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn a_server_that_fails_again_and_again_is_left_alone_and_says_so() {
         assert_eq!(now["reason"], "answered 503 Service Unavailable");
         assert_eq!(now["failures"], failures + 1, "the loss of the connection was the first one: {now}");
         assert_eq!(names(&now), ["send"], "what it offered last is still known");
-        // Beyond the first rests; the later ones are longer.
+        // The backoff begins after the first failures; later pauses are longer.
         scene.clock.advance_seconds(if failures < 4 { 60 } else { 0 });
     }
     let before = scene.server.handshakes();
@@ -95,7 +95,7 @@ async fn a_tool_that_is_run_by_hand_tries_a_server_at_once_that_has_just_failed(
     assert_eq!((&now["failures"], now["nextTryAt"].is_string()), (&json!(2), true), "turns leave it alone");
     scene.server.trouble(None);
     assert_eq!(scene.send().await.0, 200);
-    // The sentence is about the tool that was asked for, and not about a turn.
+    // The message is about the tool, not about a turn.
     scene.server.trouble(Some(Trouble::Down));
     scene.clock.advance_seconds(60);
     scene.send().await;

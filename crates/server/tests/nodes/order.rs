@@ -1,4 +1,4 @@
-//! What is said in a chat stands in the order in which it was said, whatever nodes and their clocks do.
+//! Messages of a chat are in the order in which they were sent, independent of nodes and their clocks.
 
 use domain::message::{MessageStatus, Part};
 use domain::{ChatId, Timestamp, UserId};
@@ -29,7 +29,7 @@ async fn clocks_of_nodes_may_differ() {
         let person = app.person().await;
         let (owner, chat) = (person.id.parse().unwrap(), person.new_chat().await.parse().unwrap());
         let (store, now) = (&app.app.store, app.app.clock.now());
-        // Each clock is a minute behind the one before.
+        // Each clock is a minute behind the previous one.
         let first = turn(owner, chat, "one", now);
         store.insert_turn(&first, "one").await.unwrap();
         assert!(finish(store, &first, "One.", now.plus_seconds(-60)).await.unwrap());
@@ -49,7 +49,7 @@ async fn a_turn_that_begins_while_another_node_ends_the_one_before_stands_behind
     let (mut expected, mut present) = (vec!["0".to_owned()], turn(owner, chat, "0", clock.now()));
     here.insert_turn(&present, "0").await.unwrap();
     for number in 1..=40 {
-        // It has looked at its clock before the answer is there, as one that waited for a connection has.
+        // The time was read before the answer was stored, as if the request had waited for a connection.
         let next = turn(owner, chat, &number.to_string(), clock.now());
         let (ended, begun) = join(finish(here, &present, "answer", clock.now()), there.insert_turn(&next, "")).await;
         assert!(ended.unwrap());

@@ -1,4 +1,4 @@
-//! What open pages of a person are told at another node than the one where it happens.
+//! Events on other nodes than the one where they happen.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ impl Scene {
         self.elsewhere.request(Method::GET, "/api/events").send().await.unwrap()
     }
 
-    /// Does something until a page at the other node was told this, and gives the page.
+    /// Repeats an action until a subscriber at the other node receives this text, and returns the stream.
     async fn page_hears(&self, told: &str, does: impl AsyncFn()) -> Response {
         let mut page = self.page().await;
         let mut seen = String::new();
@@ -22,7 +22,7 @@ impl Scene {
             if let Some(piece) = page.chunk().await.unwrap() {
                 seen.push_str(&String::from_utf8_lossy(&piece));
             } else {
-                // The other node has just begun to hear: pages come back, and load what they missed.
+                // The other node has just started to listen, which ends its streams: clients reconnect and reload.
                 page = self.page().await;
                 does().await;
             }
@@ -30,7 +30,7 @@ impl Scene {
         page
     }
 
-    /// Somebody says something here, and is answered.
+    /// Sends a message at this node and waits for the answer.
     async fn ask(&self) {
         let (status, _) = self.person.ask(&self.chat, "Hi", no_tools()).await;
         assert!(status.is_success(), "{status}");
@@ -61,7 +61,7 @@ async fn news_that_are_too_long_for_a_notification_reach_pages_on_another_node()
     scene.stop().await;
 }
 
-/// Cuts the connections over which the nodes of a database hear each other. Says how many there were.
+/// Terminates the connections over which the nodes listen, and returns their number.
 fn cut_listeners(url: &str) -> usize {
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND query LIKE 'LISTEN%'";
@@ -73,7 +73,7 @@ fn cut_listeners(url: &str) -> usize {
 #[tokio::test]
 async fn a_node_that_could_not_hear_the_others_for_a_while_lets_its_pages_load_afresh() {
     let Some(scene) = Scene::new(answers()).await else { return };
-    // It hears now, and its page stays.
+    // Once it listens, its streams stay open.
     let mut page = scene.page_hears(r#""state":"ended""#, || scene.ask()).await;
     assert!(cut_listeners(&scene.there.database_url) > 0);
     while page.chunk().await.unwrap().is_some() {}
@@ -88,7 +88,7 @@ async fn page_on_another_node_first_hears_of_turn_that_waits() {
     let server = ScriptedMcp::start([json!({ "name": "send", "description": "Sends a letter." })]).await;
     scene.person.connect_to("post", &server.url).await;
     let tools = json!([{ "name": "send", "serverName": "post" }]);
-    // The other node hears now, and its pages stay.
+    // Once the other node listens, its streams stay open.
     scene.page_hears(r#""type":"session""#, async || drop(scene.person.new_chat().await)).await;
     let mut page = PageEvents::open(&scene.person).await;
     let (_, waiting) = scene.person.ask(&scene.chat, "Send it", tools).await;
@@ -96,7 +96,7 @@ async fn page_on_another_node_first_hears_of_turn_that_waits() {
 
     let mut elsewhere = PageEvents::open(&scene.elsewhere).await;
     assert_eq!(elsewhere.turn_state(&scene.chat).await, "waiting");
-    // The node that drives the turn stops, and the other one goes on with it.
+    // The node that runs the turn stops, and the other one takes over.
     let Scene { here, there, elsewhere: person, chat, .. } = scene;
     here.stop().await;
     let mut elsewhere = PageEvents::open(&person).await;

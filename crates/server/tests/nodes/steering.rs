@@ -1,4 +1,4 @@
-//! Who steers a turn from another node.
+//! Controlling a turn from another node.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ async fn a_question_of_a_server_is_answered_and_checked_on_another_node() {
     scene.stop().await;
 }
 
-/// What waits in a chat, in order.
+/// Returns the queued messages of a chat, in order.
 async fn waiting(person: &Person, chat: &str) -> Vec<Value> {
     let queue = person.get(&format!("/api/sessions/{chat}/queue")).await;
     queue["messages"].as_array().unwrap().iter().map(|message| message["content"].clone()).collect()
@@ -99,7 +99,7 @@ async fn what_waits_is_changed_and_sent_from_another_node() {
     for person in [&scene.person, &scene.elsewhere] {
         assert_eq!(waiting(person, &scene.chat).await, ["two", "three"]);
     }
-    // Sent at once: the node that drives the turn stops what is being written, and goes on with this one.
+    // Sent now: the node that runs the turn interrupts it, and continues with this message.
     assert_eq!(change(Method::POST, &format!("{}/send", paths[2]), json!({})).await, 204);
     assert!(stream.text().await.unwrap().contains(r#""type":"abort""#));
     while scene.elsewhere.messages(&scene.chat).await.len() < 6 {

@@ -1,4 +1,4 @@
-//! Who looks at a turn from another node.
+//! Following a turn from another node.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use testkit::{Step, StreamEvent, events_of};
 
 use crate::nodes::{Scene, no_tools, turn};
 
-/// What lasts of a stream: what is only for the moment does not leave its node.
+/// Returns the durable events of a stream; transient ones do not leave their node.
 fn lasting(stream: &str) -> Vec<&str> {
     let is_of_the_moment = |frame: &&str| frame.contains(r#""transient":true"#);
     stream.split_inclusive("\n\n").filter(|frame| !is_of_the_moment(frame)).collect()
@@ -21,7 +21,7 @@ async fn viewers_on_another_node_read_the_same() {
     let first = scene.person.ask_streaming(&scene.chat, "Go on", no_tools()).await;
     let (viewer, seen) = scene.viewer("word").await;
     let last = events_of(&seen).iter().filter_map(|event| event.id).max().unwrap();
-    // It comes back for the rest.
+    // The subscriber reconnects for the rest.
     drop(viewer);
     let path = format!("{}?after={last}", scene.stream());
     let rest = scene.elsewhere.request(Method::GET, &path).send().await.unwrap().text().await.unwrap();
@@ -44,7 +44,7 @@ async fn one_chat_has_one_turn_on_all_nodes_and_strangers_see_none() {
     let stranger = scene.there.person().await;
     let answer = stranger.request(Method::GET, &scene.stream()).send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::NOT_FOUND);
-    // Who followed another turn of the chat is not led into the middle of this one.
+    // A subscriber of another turn must not be placed in the middle of this one.
     let path = format!("{}?after=1&run={}", scene.stream(), scene.chat);
     let answer = scene.elsewhere.request(Method::GET, &path).send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::NO_CONTENT);
@@ -77,7 +77,7 @@ async fn what_a_stopped_node_leaves_goes_on_at_another() {
 #[tokio::test]
 async fn a_turn_whose_node_died_before_it_wrote_a_word_is_told_from_its_start() {
     let Some(scene) = Scene::new([]).await else { return };
-    // A third node takes a message, and is gone.
+    // A third node accepts a message, and dies.
     let third = Store::open(&scene.here.database_url).await.unwrap();
     third.enter_nodes().await.unwrap();
     let (owner, chat) = (scene.person.id.parse().unwrap(), scene.chat.parse().unwrap());

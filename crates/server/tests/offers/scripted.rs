@@ -1,4 +1,4 @@
-//! A foreign server with prompts and resources, good and bad.
+//! A third-party server with valid and invalid prompts and resources.
 
 use axum::body::Bytes;
 use axum::http::StatusCode;
@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use serde_json::{Value, json};
 
-/// Starts it, for as long as the test runs, and gives its address.
+/// Starts the server for the duration of the test, and returns its URL.
 pub async fn start() -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -49,7 +49,7 @@ fn result(method: &str, params: &Value) -> Option<Value> {
         "resources/list" => {
             json!({ "resources": [{ "uri": "note://1", "name": "one", "icons": [{ "src": "http://other.example/i.png" }] }] })
         }
-        // The templates of this server are none: it does not know the request.
+        // This server has no templates: the method is unknown to it.
         "resources/read" => match params["uri"].as_str().unwrap() {
             "note://large" => json!({ "contents": [{ "uri": "note://large", "text": "x".repeat(5 << 20) }] }),
             "note://long" => json!({ "contents": [{ "uri": "note://long", "text": "x".repeat(3 << 20) }] }),

@@ -1,4 +1,4 @@
-//! A disk that is full: a program that may not make its files longer gets the same refusal from the system.
+//! A full disk. A process that may not extend its files gets the same error from the system.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use testkit::{Database, Person, ScriptedModel, Step, TestApp, databases, http_cl
 use super::{UNSTORED, ends_well, read_until, refuses_for_now, run_sql, under_way, until_ready};
 use crate::program::Program;
 
-/// Bytes of a page of SQLite's.
+/// Page size of SQLite, in bytes.
 const PAGE: u64 = 4096;
 
-/// Lets a function look at whatever makes PostgreSQL's files longer. It is changed without a lock on any table, which would
-/// have to be waited for, and could end in a deadlock with the program.
+/// Statement that attaches a function to everything that extends PostgreSQL's files. Replacing the function later
+/// needs no lock on any table, which would have to wait, and could deadlock with the server.
 const WATCH: &str = "DO $$ DECLARE one text; BEGIN
     FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
     EXECUTE format('CREATE TRIGGER watched BEFORE INSERT OR UPDATE ON %I EXECUTE FUNCTION watched()', one);
     END LOOP; END $$";
 
-/// What the function does.
+/// Returns the statement that sets what the function does.
 fn watched(what: &str) -> String {
     format!("CREATE OR REPLACE FUNCTION watched() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {what} END $$")
 }
@@ -31,7 +31,7 @@ async fn a_turn_outlives_a_full_disk() {
     let person = Person::sign_up_at(&program.url, &http_client()).await;
     let (chat, other) = (person.new_chat().await, person.new_chat().await);
     let (mut stream, mut told) = under_way(&person, &chat).await;
-    // Not even the first page fits, should the database's log begin anew.
+    // Not even the first page fits, should the database restart its log.
     program.limit_files(Some(PAGE));
     program.until_ready(503).await;
     refuses_for_now(&person, &other).await;
@@ -55,7 +55,8 @@ async fn a_turn_outlives_deadlocks_in_the_database_server() {
     outlives_refusals("deadlock detected", "deadlock_detected").await;
 }
 
-/// PostgreSQL refuses what is written, with these words and this code, and takes it again.
+/// Lets PostgreSQL reject writes with this message and code, checks that the server survives, and allows writes
+/// again.
 async fn outlives_refusals(words: &str, code: &str) {
     for database in databases().into_iter().filter(|database| *database == Database::Postgres) {
         let model = ScriptedModel::start([Step::Words { count: 60, pace: Duration::from_millis(30) }]).await;

@@ -1,4 +1,4 @@
-//! A way to a database server that can be shut, or stop moving.
+//! A TCP proxy to a database server that can be closed or frozen.
 
 use std::net::SocketAddr;
 
@@ -6,24 +6,24 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// What the way is like.
+/// State of the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     Open,
-    /// Connections are there, and nothing moves: a server that was paused, or a network that lost it.
+    /// Connections stay open without any data, as with a paused server or a lost network.
     Frozen,
-    /// Connections end, and nobody accepts new ones.
+    /// Connections are closed, and no new ones are accepted.
     Shut,
 }
 
-/// A relay on a free port.
+/// A TCP proxy on a free port.
 pub struct Gate {
     address: SocketAddr,
     way: watch::Sender<Way>,
 }
 
 impl Gate {
-    /// To the server of a URL. Gives the gate and the URL through it.
+    /// Starts a proxy to the server of a URL. Returns the proxy and the URL through it.
     pub async fn before(url: &str) -> (Self, String) {
         let target = url.split_once("://").unwrap().1.split(['/', '?']).next().unwrap();
         let target = target.rsplit('@').next().unwrap().to_owned();
@@ -34,12 +34,12 @@ impl Gate {
         (Self { address, way }, url.replacen(&target, &address.to_string(), 1))
     }
 
-    /// Makes the way what it is to be.
+    /// Sets the state.
     pub fn is(&self, way: Way) {
         self.way.send_replace(way);
     }
 
-    /// Where it is.
+    /// Returns the proxy's address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -1,4 +1,4 @@
-//! Another program that has locked what turns write.
+//! Another process that holds locks on what turns write.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -8,11 +8,11 @@ use testkit::{Database, ScriptedModel, Step, TestApp, databases};
 
 use super::{UNSTORED, ends_well, read_until, refuses_for_now, under_way, until_ready};
 
-/// The other program. It lets go when it is dropped.
+/// The other process. It releases the lock when the value is dropped.
 struct Locker(Child);
 
 impl Locker {
-    /// Takes the lock, and returns when it is taken.
+    /// Acquires the lock, and returns when it is held.
     fn of(database: Database, url: &str) -> Self {
         let mut child = match database {
             Database::Sqlite => {

@@ -1,4 +1,4 @@
-//! A database server that dies, and one that stands still.
+//! A database server that dies, and one that freezes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use testkit::{Database, ScriptedModel, Step, TestApp, databases};
 use super::gate::{Gate, Way};
 use super::{UNSTORED, ends_well, read_until, refuses_for_now, under_way, until_ready};
 
-/// Questions, one after the other: with a long wait for each the test would be ended.
+/// Number of messages. They are sent one after the other, so a long wait for each would exceed the test's time.
 const QUESTIONS: usize = 60;
 
 async fn app_behind_a_gate(model: &ScriptedModel) -> (TestApp, Gate) {

@@ -1,4 +1,4 @@
-//! A tool of a foreign server asks.
+//! Approval of a third-party tool.
 
 use serde_json::json;
 use testkit::{Step, databases};
@@ -19,7 +19,7 @@ async fn a_foreign_tool_waits_for_its_person_and_runs_once_it_is_allowed() {
         assert_eq!(scene.decide(question, json!({ "decision": "once" })).await.0, 200);
         let events = scene.person.follow(&scene.chat).await;
         let want = ["tool-input-start", "tool-input-available", "tool-approval-request", "tool-approval-response"];
-        // A fast run is over before it can be followed.
+        // A fast turn is over before it can be followed.
         if !events.is_empty() {
             assert_eq!(kinds(&events)[..4], want);
         }

@@ -1,4 +1,4 @@
-//! What open pages hear of turns that wait for their user.
+//! Events about turns that wait for their user.
 
 use serde_json::{Value, json};
 use testkit::{PageEvents, Step, databases};
@@ -15,7 +15,7 @@ async fn pages_hear_when_turn_waits_and_goes_on() {
         let waiting = scene.ask().await;
         assert_eq!(page.turn_state(&scene.chat).await, "started");
         assert_eq!(page.turn_state(&scene.chat).await, "waiting");
-        // Another approval is still open, so that nothing changes.
+        // Another approval is still pending, so the state does not change.
         scene.decide(&waiting[0], json!({ "decision": "deny" })).await;
         let mut later = PageEvents::open(&scene.person).await;
         assert_eq!(later.turn_state(&scene.chat).await, "waiting");
@@ -49,7 +49,7 @@ async fn page_first_hears_of_turns_that_go_on() {
         first.sort_by_key(|(chat, _)| *chat != json!(scene.chat));
         assert_eq!(first, [(json!(scene.chat), json!("waiting")), (json!(other), json!("started"))]);
 
-        // Nobody else is told.
+        // Other users receive nothing.
         let stranger = scene.app.person().await;
         let mut theirs = PageEvents::open(&stranger).await;
         stranger.new_chat().await;
@@ -75,8 +75,8 @@ async fn page_hears_of_turn_that_waits_again_after_restart() {
         let mut page = PageEvents::open(&scene.person).await;
         assert_eq!(page.turn_state(&scene.chat).await, "waiting");
         scene.decide(&approval, json!({ "decision": "once" })).await;
-        // On PostgreSQL the streams of pages end once the program hears from other nodes, soon after its start. A page
-        // comes back then; this one has heard what the test is about.
+        // On PostgreSQL, event streams end when the node starts to listen to others, soon after its start. Clients
+        // reconnect then; this one has received the event under test.
         let has_ended = |event: &Value| event["type"] == "run" && event["state"] == "ended";
         let _ended = page.find(has_ended).await;
         scene.answered().await;

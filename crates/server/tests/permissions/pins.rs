@@ -1,4 +1,4 @@
-//! What "always" is bound to, and what it reaches.
+//! Scope of the permission "always".
 
 use serde_json::{Value, json};
 use testkit::{Step, databases};
@@ -132,7 +132,7 @@ async fn always_reaches_neither_another_definition_nor_another_person() {
     scene.person.decide(&other, &new["approvals"][0]["approvalId"], &json!({ "decision": "always" })).await;
     scene.person.follow(&other).await;
     assert_eq!(scene.server.calls().len(), 1);
-    // Both still wait: they can be decided, and are so for the first time.
+    // Both are still pending, and can be decided for the first time.
     let (_, told) = scene.decide(&old[0], json!({ "decision": "deny" })).await;
     assert_eq!(told["first"], true);
     let (_, told) =

@@ -1,4 +1,4 @@
-//! What holds for good, and for what.
+//! Permanent permissions and their scope.
 
 use serde_json::{Value, json};
 use testkit::{ScriptedMcp, Step, databases};
@@ -48,7 +48,7 @@ async fn own_tools_that_only_read_run_unasked_and_the_claim_of_a_foreign_one_cou
         let all = all["permissions"].as_array().unwrap();
         all.iter().find(|entry| entry["tool"] == tool).unwrap()["permission"].clone()
     };
-    // The foreign tool says of itself that it only reads.
+    // The third-party tool declares itself read-only.
     assert_eq!(of("send"), "ask");
     assert_eq!((of("calculate"), of("google_drive_read_file")), (json!("always"), json!("always")));
     assert_eq!(of("google_drive_create_file"), "ask");
@@ -82,10 +82,11 @@ async fn a_tool_that_its_server_changes_asks_again_and_shows_both() {
     }
 }
 
-/// Takes the table of the rules away, as a broken database would. The server goes on meanwhile: what it is writing has to end.
+/// Renames the table of permissions, like a broken database. The server keeps running: what it is writing must
+/// finish.
 async fn hide_the_rules(app: &testkit::TestApp) {
     const STATEMENT: &str = "ALTER TABLE tool_permissions RENAME TO hidden";
-    // Python's SQLite may be older than ours: it is not to look at what else stands in the schema.
+    // Python's SQLite can be older than the server's, so it must not parse the rest of the schema.
     const ON_SQLITE: &str = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], 10); \
         db.execute('PRAGMA legacy_alter_table = ON'); db.execute(sys.argv[2])";
     let mut command = if let Some(file) = app.database_url.strip_prefix("sqlite://") {

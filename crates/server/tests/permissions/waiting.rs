@@ -1,4 +1,4 @@
-//! A run that waits: looked at again, stopped, and found again when the program runs again.
+//! Turns that wait for an approval: followed again, stopped, and resumed after a restart.
 
 use std::process::Command;
 
@@ -49,12 +49,12 @@ async fn who_comes_later_sees_the_question() {
     }
 }
 
-/// The app again, on the data of the one that was stopped.
+/// Restarts the server on the same data, and returns the events of the turn.
 pub async fn again(scene: Scene) -> (Scene, Vec<StreamEvent>) {
     again_after(scene, &[]).await
 }
 
-/// The same after statements changed the data in between.
+/// Like [`again`], after these statements were run in between.
 async fn again_after(scene: Scene, statements: &[&str]) -> (Scene, Vec<StreamEvent>) {
     let Scene { model, server, app, mut person, connection, chat } = scene;
     let path = format!("/api/sessions/{chat}/stream");
@@ -109,7 +109,7 @@ async fn a_question_survives_the_end_of_the_program_and_can_be_answered_afterwar
     }
 }
 
-/// Runs a statement on a database that no app has open.
+/// Runs a statement on a database that no server has open.
 fn run_sql(url: &str, statement: &str) {
     const SQLITE: &str = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute(sys.argv[2]); db.commit()";
     let mut command = if let Some(file) = url.strip_prefix("sqlite://") {
@@ -130,7 +130,7 @@ async fn a_row_that_cannot_be_read_does_not_stop_the_start() {
     for database in databases() {
         let scene = Scene::new(database, [call_of_send()]).await;
         scene.ask().await;
-        // A decision, and an entry of the journal, that only a newer version knows.
+        // A decision and a journal entry that only a newer version knows.
         let statements = [
             "UPDATE tool_approvals SET decision = 'postpone'",
             "INSERT INTO run_chunks (run_id, seq, payload) SELECT run_id, MAX(seq) + 1, 'torn' FROM run_chunks GROUP BY run_id",

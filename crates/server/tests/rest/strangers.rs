@@ -1,5 +1,5 @@
-//! Random requests of a person and of nobody, over HTTP: none shows, counts or changes a row of somebody else, none
-//! costs the server an answer, and every database answers alike.
+//! Random requests of a user and of anonymous callers, over HTTP: none reads, counts or changes a row of another
+//! user, none causes an internal error, and all databases respond alike.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -8,7 +8,7 @@ use testkit::{MockClock, TestApp, databases};
 
 use super::table::{Case, Group};
 
-/// What only the other person wrote; requests look for its beginning.
+/// Text that only the other user has; requests search for its beginning.
 const SECRET: &str = "hush-7c1f";
 
 const TABLES: [(&str, &[&str]); 3] = [
@@ -17,7 +17,7 @@ const TABLES: [(&str, &[&str]); 3] = [
     ("mcp_servers", &["id", "user_id", "name", "url", "tools", "status", "headers"]),
 ];
 
-/// Rows of both people; `$1` to `$4` are mine, `$5` to `$8` the other's.
+/// Inserts rows of both users; `$1` to `$4` belong to the caller, `$5` to `$8` to the other user.
 async fn furnish(app: &TestApp, group: &Group) {
     for (who, ids, word) in [("", ["$1", "$2", "$3", "$4"], "mine"), ("@other ", ["$5", "$6", "$7", "$8"], SECRET)] {
         let message = |id: &str| json!({ "id": id, "session_id": ids[0], "role": "user", "content": word });
@@ -37,7 +37,7 @@ async fn ask(app: &TestApp, group: &Group, request: &str, headers: &[(&str, &str
     group.answer(app, &Case::new(request, headers)).await
 }
 
-/// Everything that the other person has, as that person reads it.
+/// Returns all rows of the other user, as that user reads them.
 async fn theirs(app: &TestApp, group: &Group) -> Vec<Vec<String>> {
     let mut all = Vec::new();
     for (table, _) in TABLES {
@@ -50,7 +50,7 @@ fn pick(words: &[&'static str]) -> impl Strategy<Value = &'static str> + Clone +
     prop::sample::select(words.to_vec())
 }
 
-/// A literal of a URL.
+/// Returns literals of URLs.
 fn literal() -> impl Strategy<Value = &'static str> + Clone {
     pick(&[
         "$1",
@@ -85,7 +85,7 @@ fn literal() -> impl Strategy<Value = &'static str> + Clone {
     ])
 }
 
-/// `operator.literal`, most of them such as are served.
+/// Returns `operator.literal`, mostly with supported operators.
 fn comparison() -> impl Strategy<Value = String> + Clone {
     let operator = pick(&["eq", "neq", "gt", "gte", "lt", "lte", "like", "ilike", "isdistinct", "match", "fts", "cs"]);
     let is = pick(&["null", "not_null", "true", "unknown"]);
@@ -96,7 +96,7 @@ fn comparison() -> impl Strategy<Value = String> + Clone {
         .prop_map(|(not, rest)| format!("{not}{rest}"))
 }
 
-/// The parameters of a URL for a table.
+/// Returns query parameters for a table.
 fn query(columns: &'static [&'static str]) -> impl Strategy<Value = String> {
     let column = pick(columns);
     let test = (column.clone(), comparison());
@@ -137,7 +137,7 @@ fn body(table: &'static str) -> impl Strategy<Value = String> {
     })
 }
 
-/// A request with its `Prefer` and `Accept`.
+/// Returns requests with their `Prefer` and `Accept`.
 fn request() -> impl Strategy<Value = (String, &'static str, &'static str)> {
     let prefer = pick(&[
         "count=exact",

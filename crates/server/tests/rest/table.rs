@@ -1,12 +1,15 @@
-//! The tables of `rest/tables`: requests and the answers they must get, on every database, byte for byte.
+//! Tests in the form of tables in `rest/tables`: requests and their expected responses, on all databases, byte for
+//! byte.
 //!
 //! A table is read from top to bottom:
-//! - `== words` begins a group with two new people, `$me` and `$other`, and ids `$1` to `$9` of its own;
-//! - `[@who] METHOD path [body]` is a request of `$me`, or of `@other` or `@nobody`; `name: value` below it is a header;
-//! - `=> status range body` is the answer, the range `-` when there is no `Content-Range`, the body as it is on the wire;
-//! - `=> status range !code message | details | hint` is the answer of a refusal;
-//! - `=> name: value` is a header of the answer. `Preference-Applied`, `Location`, and a `Content-Type` other than a JSON
-//!   list's must be named, each that is named must be there.
+//! - `== words` begins a group with two new users, `$me` and `$other`, and ids `$1` to `$9` of its own;
+//! - `[@who] METHOD path [body]` is a request of `$me`, or of `@other` or `@nobody`; `name: value` below it is a
+//!   header;
+//! - `=> status range body` is the response, with `-` for the range without `Content-Range`, and the body as it is
+//!   sent;
+//! - `=> status range !code message | details | hint` is an error response;
+//! - `=> name: value` is a header of the response. `Preference-Applied`, `Location`, and a `Content-Type` other than
+//!   that of a JSON array must be listed; each listed header must be present.
 
 use std::fmt::Write as _;
 
@@ -16,7 +19,7 @@ use testkit::{Database, MockClock, Person, TestApp, databases};
 
 const LIST: &str = "application/json; charset=utf-8";
 
-/// A request and the answer it must get.
+/// A request and its expected response.
 pub(super) struct Case<'a> {
     line: usize,
     group: usize,
@@ -26,7 +29,7 @@ pub(super) struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// A request that is in no table.
+    /// Creates a request that is in no table.
     pub(super) fn new(request: &'a str, headers: &[(&'a str, &'a str)]) -> Self {
         Self { line: 0, group: 0, request, headers: headers.to_vec(), want: Vec::new() }
     }
@@ -49,7 +52,7 @@ fn parse(text: &str) -> Vec<Case<'_>> {
     cases
 }
 
-/// The people of a group, and the words that stand for their ids.
+/// The users of a group, and the words that represent their ids.
 pub(super) struct Group {
     number: usize,
     people: [Person; 2],
@@ -99,7 +102,7 @@ impl Group {
         case.headers.iter().fold(request, |request, (name, value)| request.header(*name, self.spelled(value)))
     }
 
-    /// The answer in the table's words.
+    /// Sends the request and returns the response in the form of a table.
     pub(super) async fn answer(&self, app: &TestApp, case: &Case<'_>) -> Vec<String> {
         let response = self.request(app, case).send().await.unwrap();
         let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
@@ -120,7 +123,7 @@ impl Group {
     }
 }
 
-/// A refusal as `!code message | details | hint`.
+/// Formats an error as `!code message | details | hint`.
 fn refusal(body: &str) -> Option<String> {
     let value: serde_json::Value = serde_json::from_str(body).ok()?;
     let (code, message) = (value.get("code")?.as_str()?, value.get("message")?.as_str()?);
@@ -136,7 +139,7 @@ fn refusal(body: &str) -> Option<String> {
     Some(line)
 }
 
-/// What went differently, in the table's words.
+/// Returns the differences to the table, in the form of the table.
 async fn differences(database: Database, text: &str) -> String {
     let app = TestApp::builder().database(database).clock(&MockClock::new()).start().await;
     let mut group = Group::new(&app, 0).await;

@@ -1,4 +1,5 @@
-//! Keys in the query of a connection's URL: sealed, never shown, and sent to the server that they were entered for.
+//! Secrets in the query of a connection's URL: encrypted, never shown, and sent only to the server they were entered
+//! for.
 
 use std::fs;
 
@@ -12,13 +13,13 @@ use super::{answer, refusal};
 const KEY: &str = "s3cret-7";
 const QUERY: &str = "api_key=s3cret-7&team=blue";
 
-/// A user whose connection has a key in its URL.
+/// A user whose connection has a secret in its URL.
 struct World {
     server: ScriptedMcp,
     app: TestApp,
     person: Person,
     id: String,
-    /// As it is shown.
+    /// The URL as it is shown.
     masked: String,
 }
 
@@ -36,7 +37,7 @@ impl World {
         format!("/rest/v1/mcp_servers?id=eq.{}", self.id)
     }
 
-    /// Changes the row, and gives status and code of a refusal.
+    /// Changes the row, and returns status and code of an error.
     async fn patch(&self, change: Value) -> (u16, Option<String>) {
         let answer = answer(self.person.request(Method::PATCH, &self.row()).json(&change)).await;
         (answer.status, answer.body["code"].as_str().map(str::to_owned))
@@ -46,7 +47,7 @@ impl World {
         self.person.get(&self.row()).await[0]["url"].as_str().unwrap().to_owned()
     }
 
-    /// Connects anew, and gives the query with which the server was asked.
+    /// Reconnects, and returns the query that the server received.
     async fn query_on_connect(&self) -> Option<String> {
         self.server.take_queries();
         let (_, view) = self.person.post(&format!("/api/connections/{}/refresh", self.id), &json!({})).await;
@@ -56,7 +57,7 @@ impl World {
         queries[0].clone()
     }
 
-    /// All that the user is given about the connection.
+    /// Returns everything that the API shows of the connection.
     async fn told(&self) -> String {
         let mut told = String::new();
         let paths = ["/api/connections", "/api/tools/permissions", "/api/tools/audit", "/api/account/export"];
@@ -67,7 +68,7 @@ impl World {
     }
 }
 
-/// Runs statements on the database of an app that was stopped.
+/// Runs statements on the database of a stopped server.
 async fn run(database_url: &str, statements: &str) -> String {
     const ON_SQLITE: &str = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.executescript(sys.argv[2])";
     let mut command = if let Some(file) = database_url.strip_prefix("sqlite://") {
@@ -84,7 +85,8 @@ async fn run(database_url: &str, statements: &str) -> String {
     String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
-/// Whether the database of an app that was stopped holds the key anywhere: in SQLite's files also between rows.
+/// Returns whether the database of a stopped server contains the secret anywhere, for SQLite including unused space
+/// in its files.
 async fn holds_key(folder: &tempfile::TempDir, database_url: &str) -> bool {
     if database_url.starts_with("sqlite://") {
         let files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
@@ -203,7 +205,7 @@ async fn urls_stored_before_are_sealed_at_start() {
         world.query_on_connect().await;
         assert_eq!(world.person.allow(&world.id, "send", "always").await.0, 200);
         let (folder, database_url) = world.app.stop().await;
-        // As an earlier version left it.
+        // The state that an earlier version left.
         let clear = format!("{}?{QUERY}", world.server.url);
         let tables = ["mcp_servers", "tool_permissions", "server_listings"];
         let statements = tables.map(|table| format!("UPDATE {table} SET url = '{clear}';")).join(" ");

@@ -1,4 +1,4 @@
-//! What is asked where nothing is, and what is asked when the database is gone.
+//! Unknown paths, and requests without a database.
 
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, StatusCode};

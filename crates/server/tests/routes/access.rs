@@ -1,4 +1,4 @@
-//! Every route as everybody.
+//! Every route with every kind of caller.
 
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
@@ -9,29 +9,29 @@ use super::caller::{Caller, Tokens};
 use super::examples::{Example, examples};
 use super::world::{MARKS, People, World};
 
-/// What somebody must be answered.
+/// Expected response to a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
-    /// This status.
+    /// Exactly this status.
     Status(u16),
-    /// No token or a bad one.
+    /// Rejected, because the token is missing or invalid.
     Refused,
-    /// Refused, or not there for them.
+    /// Rejected, or not found.
     Shut,
-    /// What the owner is answered, but about their own: never a refusal of the token.
+    /// The owner's response, but about the caller's own data; never a rejected token.
     AboutTheirOwn,
-    /// It is not there for them.
+    /// Not found.
     NotFound,
-    /// No row, and no refusal.
+    /// No rows and no error.
     NoRows,
-    /// They may not write that.
+    /// A rejected write.
     NotTheirs,
 }
 
-/// What an access class means for a caller.
+/// Returns what an access class means for a caller.
 fn expected(access: Access, caller: Caller, example: &Example) -> Expected {
     let good = Expected::Status(example.status);
-    // Neither a token of a person nor a public key.
+    // Neither a user's token nor a public key.
     let is_bad = Caller::BAD.contains(&caller) || matches!(caller, Caller::Malformed | Caller::Admin);
     match (access, caller) {
         (Access::Anyone, _) => good,
@@ -111,7 +111,7 @@ async fn call(world: &World, example: &Example, token: Option<&str>) -> (u16, St
     let answer = answer.unwrap_or_else(|error| panic!("{}: {error}", example.name()));
     let status = answer.status().as_u16();
     let kind = answer.headers().get(CONTENT_TYPE).map(|kind| kind.to_str().unwrap().to_owned());
-    // A stream of events has no end.
+    // An event stream has no end.
     if kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
         return (status, String::new());
     }

@@ -1,4 +1,4 @@
-//! Every route with everything that can be wrong with a request: never a fault of ours, and both databases agree.
+//! Every route with every kind of invalid request: never an internal error, and the databases agree.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::examples::{Example, examples};
 use super::spoilt::{LARGE_BODY, UNKNOWN, bodies, headers, names, queries};
 use super::world::{People, SERVICE_ROLE_KEY, World};
 
-/// Statuses by what was asked.
+/// Statuses by request.
 type Answers = BTreeMap<String, u16>;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -32,7 +32,7 @@ async fn bad_bodies(call: &Call<'_>) {
         let (status, answer) = call.send(&spoilt.name, request).await;
         let at = format!("{} with {}: {status} {answer}", call.example.name(), spoilt.name);
         let takes_a_body = call.example.body.is_some() && call.example.status < 400;
-        // The auth protocol takes null for an object without fields, and not every call of it wants one.
+        // The auth protocol accepts null for an empty object, and some of its routes need no body.
         let is_empty = spoilt.name == "null" && call.example.path.starts_with("/auth/v1/");
         if takes_a_body && spoilt.is_bad && !is_empty {
             assert!((400..500).contains(&status), "{at}");
@@ -94,14 +94,14 @@ async fn bad_headers_and_methods(call: &Call<'_>) {
     }
 }
 
-/// Whether two paths of the table have a place in common.
+/// Returns whether two paths of the table can match the same path.
 fn matches(one: &str, other: &str) -> bool {
     let varies = |part: &str| part.starts_with('{');
     one.split('/').count() == other.split('/').count()
         && one.split('/').zip(other.split('/')).all(|(a, b)| a == b || varies(a) || varies(b))
 }
 
-/// One example, to be called in many ways.
+/// An example that is sent in many variants.
 struct Call<'a> {
     world: &'a World,
     entry: &'a Entry,
@@ -110,16 +110,16 @@ struct Call<'a> {
     answers: std::sync::Mutex<Answers>,
 }
 
-/// What is done to each example.
+/// The variants of an example.
 type Work = for<'a> fn(&'a Call<'a>) -> BoxFuture<'a, ()>;
 
-/// Does the same to every example of every route on every database, and compares the statuses.
+/// Sends the same variants of every example on every database, and compares the statuses.
 async fn agree(work: Work) {
     let runs = databases().into_iter().map(|database| on(database, work));
     let answers: Vec<(Database, Answers)> = futures_util::future::join_all(runs).await;
     for (database, other) in &answers[1..] {
         for (asked, status) in &answers[0].1 {
-            // An answer may be lost, where a body was not read.
+            // A response can be lost if the server did not read the body.
             let is_same = other.get(asked).is_none_or(|theirs| theirs == status);
             assert!(is_same, "{:?} and {database:?} differ: {asked}", answers[0].0);
         }
@@ -131,7 +131,7 @@ async fn on(database: Database, work: Work) -> (Database, Answers) {
     let mut all = Answers::new();
     let mut people = People::new(&world).await;
     for entry in server::http::entries() {
-        // What the last route did may have been to end what the next one names.
+        // The last route may have deleted what the next one needs.
         if !people.are_whole().await {
             people = People::new(&world).await;
         }
@@ -151,7 +151,7 @@ impl Call<'_> {
         format!("{}{path}", self.world.app.url)
     }
 
-    /// The good request, at another path.
+    /// Returns the valid request at another path.
     fn request(&self, path: &str) -> RequestBuilder {
         let example = Example { path: path.to_owned(), ..self.example.clone() };
         example.request(self.world, Some(self.token))
@@ -162,16 +162,16 @@ impl Call<'_> {
         self.execute(what, request).await
     }
 
-    /// Whatever the answer is, it is no fault of ours and speaks the route's protocol.
+    /// Sends a request, and checks that the response is no internal error and has the form of the route's protocol.
     async fn execute(&self, what: &str, request: reqwest::Request) -> (u16, String) {
         let at = format!("{} with {what}", self.example.name());
         let is_head = request.method() == Method::HEAD;
-        // A body that nobody wants is not read, and the connection is closed on what is left of it.
+        // An unexpected body is not read, and the server closes the connection.
         let is_unwanted = request.method() == Method::GET && request.body().is_some();
         let may_be_lost = what == LARGE_BODY || is_unwanted;
         let answer = match self.world.http.execute(request).await {
             Ok(answer) => answer,
-            // Whoever has not read the answer before the connection is closed may not get it.
+            // The client may not receive the response before the connection is closed.
             Err(error) if may_be_lost && !error.is_timeout() => return (413, String::new()),
             Err(error) => panic!("{at}: {error}"),
         };
@@ -185,7 +185,7 @@ impl Call<'_> {
             Err(error) => panic!("{at}: {error}"),
         };
         assert!(status < 500, "{at}: {status} {text}");
-        // What the connection refuses has no body; every other refusal is JSON and says something.
+        // Errors of the HTTP layer have no body; all others are JSON with a message.
         let is_refusal = status >= 400 && !is_head && !(matches!(status, 400 | 414 | 431) && text.is_empty());
         if is_refusal {
             assert!(kind.starts_with("application/json"), "{at}: {status} {kind} {text}");

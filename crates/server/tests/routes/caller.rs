@@ -1,4 +1,4 @@
-//! Who calls, and with which token.
+//! Kinds of callers and their tokens.
 
 use std::time::Duration;
 
@@ -11,28 +11,28 @@ use server::auth::keys::{Keys, generate};
 
 use super::world::{People, SERVICE_ROLE_KEY, World};
 
-/// Somebody, or a token that is not good.
+/// A caller, valid or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
     Nobody,
-    /// A key that the page could carry instead of a token. It is nobody's.
+    /// The publishable key, which the web app may send in place of a token. It belongs to no user.
     PublishableKey,
-    /// No token at all.
+    /// Not a token at all.
     Malformed,
-    /// Three parts, as a token has, of nonsense.
+    /// Three parts like a token, with invalid content.
     Nonsense,
     Expired,
-    /// Signed by nobody (`alg: none`).
+    /// Without a signature (`alg: none`).
     Unsigned,
-    /// Signed with the public key as if it were a shared secret.
+    /// Signed with the public key as a shared secret.
     SharedSecret,
-    /// Signed with another key of the same name.
+    /// Signed with another key of the same id.
     ForeignKey,
-    /// Of a sign-in that has ended.
+    /// Of a session that has ended.
     Ended,
-    /// Made by this server for one of its own parts, on behalf of the owner.
+    /// An internal token of this server on behalf of the owner.
     Internal,
-    /// Somebody whose second factor is still to be sent.
+    /// A user whose second factor is not verified yet.
     HalfSignedIn,
     Admin,
     Stranger,
@@ -53,7 +53,7 @@ impl Caller {
     pub const NOBODIES: [Self; 2] = [Self::Nobody, Self::PublishableKey];
 }
 
-/// The tokens of everybody.
+/// The tokens of all callers.
 pub struct Tokens(Vec<(Caller, Option<String>)>);
 
 impl Tokens {
@@ -103,7 +103,7 @@ impl Tokens {
         ])
     }
 
-    /// Everybody; the owner comes last, because what the owner does may end what the others tried to reach.
+    /// Returns all callers. The owner is last, because the owner's requests can delete what the others need.
     pub fn all(&self) -> impl Iterator<Item = (Caller, Option<&str>)> {
         self.0.iter().map(|(caller, token)| (*caller, token.as_deref()))
     }

@@ -1,4 +1,4 @@
-//! The description of the API names every route of the table and no other.
+//! The OpenAPI document describes exactly the routes of the table.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! One good request for each route, made by the owner of what it names.
+//! A valid request for each route, made by the owner of the resource.
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder};
@@ -7,22 +7,22 @@ use server::http::route::Entry;
 
 use super::world::{PASSWORD, People, TABLES, World};
 
-/// A good request.
+/// A valid request.
 #[derive(Debug, Clone)]
 pub struct Example {
     pub method: Method,
-    /// With the query.
+    /// Path and query.
     pub path: String,
     pub body: Option<Value>,
-    /// A body that is no JSON.
+    /// A body that is not JSON.
     pub raw: Option<&'static str>,
-    /// What the owner is answered, or the administrator where only the administrator may call.
+    /// Status of the response to the owner, or to the administrator on administration routes.
     pub status: u16,
     pub headers: HeaderMap,
 }
 
 impl Example {
-    /// The request, with a token.
+    /// Returns the request with a token.
     pub fn request(&self, world: &World, token: Option<&str>) -> RequestBuilder {
         let url = format!("{}{}", world.app.url, self.path);
         let mut request = world.http.request(self.method.clone(), url).headers(self.headers.clone());
@@ -43,7 +43,7 @@ impl Example {
     }
 }
 
-/// The examples of a route; one a table where the route serves several. Fails for a route that has none.
+/// Returns the examples of a route, one per table if the route serves several. Fails for a route without any.
 pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
     let Entry { method, path, .. } = entry;
     if path == "/rest/v1/{table}" {
@@ -197,7 +197,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             (connection, Some(body), 200)
         }
         ("POST", "/api/connections/{id}/refresh" | "/api/connections/{id}/tools") => (connection, None, 200),
-        // The example's server is our own, which has tools and nothing else.
+        // The example's server is a built-in one, which has only tools.
         ("GET", "/api/connections/{id}/prompts" | "/api/connections/{id}/resources") => (connection, None, 200),
         ("POST", "/api/connections/{id}/resources/read") => (connection, Some(json!({ "uri": "demo://1" })), 422),
         ("POST", "/api/connections/{id}/resources/watch") => (connection, Some(json!({ "uri": "demo://1" })), 200),
@@ -211,7 +211,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
         }
         ("GET", "/api/attachments/{id}") => (nothing, None, 404),
         ("GET", "/api/connections/{id}/icon") => (format!("{connection}?src=https://a.example/i.png"), None, 422),
-        // The example's server is our own, which has no sign-in.
+        // The example's server is a built-in one, which needs no sign-in.
         ("POST", "/api/connections/{id}/sign-in") => (connection, None, 422),
         ("PUT", "/api/connections/{id}/sign-in") => {
             (connection, Some(json!({ "clientId": "abc", "clientSecret": "def" })), 204)
@@ -249,7 +249,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
             let body = json!({ "connectionId": people.connection, "tool": "calculate", "permission": "ask" });
             (path.clone(), Some(body), 200)
         }
-        // The example's server is our own, which has no apps and no resources.
+        // The example's server is a built-in one, which has no apps and no resources.
         ("POST", "/api/apps/open") => {
             (path.clone(), Some(json!({ "serverName": "kept-connection", "tool": "calculate" })), 422)
         }
@@ -290,7 +290,7 @@ pub fn examples(entry: &Entry, people: &People) -> Vec<Example> {
     vec![Example { method: method.clone(), path, body, raw, status, headers }]
 }
 
-/// What the administrator does, to a person whom nobody needs any more.
+/// Returns an administrator's request about a user whom no other example needs.
 fn administration(method: &Method, path: &str, people: &People) -> Example {
     let whole = path.replace("{id}", &people.owner.id).replace("{factor}", &people.factor).replace("{passkey}", "x");
     let email = format!("{}@example.com", domain::ids::fresh().simple());
@@ -299,7 +299,7 @@ fn administration(method: &Method, path: &str, people: &People) -> Example {
         ("DELETE", path) if path.contains("/passkeys/") => (None, 404),
         ("POST", "/auth/v1/admin/users") => (Some(json!({ "email": email })), 200),
         ("POST", "/auth/v1/admin/generate_link") => (Some(json!({ "type": "magiclink", "email": email })), 200),
-        // There is no mail server.
+        // No mail server is configured.
         ("POST", "/auth/v1/invite") => (Some(json!({ "email": email })), 400),
         ("PUT", _) => (Some(json!({ "app_metadata": { "seen": true } })), 200),
         _ => (None, 200),

@@ -1,25 +1,25 @@
-//! What can be wrong with a request that was good.
+//! Ways to make a valid request invalid.
 
 use serde_json::Value;
 
-/// A body to send in place of a good one.
+/// A body in place of the valid one.
 pub struct Spoilt {
     pub name: String,
     pub body: Vec<u8>,
     pub content_type: Option<&'static str>,
-    /// No call takes it as a body.
+    /// Whether every route must reject the body.
     pub is_bad: bool,
-    /// The field that is of another type than in the good body.
+    /// Name of the field that has another type than in the valid body.
     pub field: Option<String>,
 }
 
 const JSON: Option<&str> = Some("application/json");
-/// Levels of lists within lists.
+/// Levels of nested arrays.
 const DEPTH: usize = 10_000;
-/// More than any call takes, in bytes.
+/// More than any route accepts, in bytes.
 const LARGE: usize = 2 * 1024 * 1024 + 1;
 
-/// Bodies that are wrong as a whole, and, where a good one is given, wrong in one place.
+/// Returns bodies that are invalid as a whole and, for a valid one, bodies with one invalid field.
 pub fn bodies(good: Option<&Value>) -> Vec<Spoilt> {
     let mut bodies = Vec::new();
     let mut add = |name: &str, body: Vec<u8>, content_type, is_bad| {
@@ -86,7 +86,7 @@ pub fn bodies(good: Option<&Value>) -> Vec<Spoilt> {
             ("object", "{\"a\\u0000\":{\"b\":7}}"),
             ("truth", "true"),
         ] {
-            // The good body has each of its fields once, by its name in quotes.
+            // The valid body has each field once.
             let good_pair = format!("\"{field}\":{value}");
             let body = whole.replacen(&good_pair, &format!("\"{field}\":{other}"), 1);
             let differs = kind != "null" && kind != self::kind(value);
@@ -102,9 +102,9 @@ pub fn bodies(good: Option<&Value>) -> Vec<Spoilt> {
     bodies
 }
 
-/// A body of which the rest may be left unread.
+/// Name of the body of which the server may leave a part unread.
 pub const LARGE_BODY: &str = "a large one";
-/// A body with a field that nobody knows.
+/// Name of the body with an unknown field.
 pub const UNKNOWN: &str = "an unknown field";
 
 fn kind(value: &Value) -> &'static str {
@@ -118,7 +118,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Names for what varies in a path that name nothing.
+/// Returns path parameters that name nothing.
 pub fn names() -> Vec<String> {
     let mut names: Vec<String> = [
         "%00",
@@ -143,7 +143,7 @@ pub fn names() -> Vec<String> {
     names
 }
 
-/// Queries that no call takes, or takes no notice of.
+/// Returns queries that no route accepts or reads.
 pub fn queries() -> Vec<String> {
     let mut queries: Vec<String> = [
         "%00=%00",
@@ -184,7 +184,7 @@ pub fn queries() -> Vec<String> {
     queries
 }
 
-/// Headers that are wrong, too long or contradict each other.
+/// Returns headers that are invalid, too long or contradictory.
 pub fn headers() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("accept", b"\xff\xfe".to_vec()),

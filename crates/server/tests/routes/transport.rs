@@ -1,4 +1,4 @@
-//! Requests that break the rules of HTTP itself, on every route.
+//! Requests that violate HTTP itself, on every route.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use tokio::net::TcpStream;
 use super::examples::examples;
 use super::world::{People, World};
 
-/// An answer, or the end of the connection, comes within this.
+/// Maximum time until a response or the end of the connection.
 const BOUND: Duration = Duration::from_secs(20);
 
-/// The rest of a request after its first line, and whether the sender then closes.
+/// The request after its first line, and whether the client then closes its side.
 const BROKEN: [(&str, &str, bool); 9] = [
     ("a length that is no number", "Content-Length: x\r\n\r\n{}", false),
     ("a negative length", "Content-Length: -1\r\n\r\n{}", false),
@@ -51,7 +51,7 @@ async fn send(world: &World, entry: &Entry, people: &People, name: &str, rest: &
     }
     let mut first = [0; 16];
     let read = tokio::time::timeout(BOUND, stream.read(&mut first)).await;
-    // The end of the connection, be it by a reset, is an answer too.
+    // The end of the connection is valid, too, even by a reset.
     let read = read.unwrap_or_else(|_| panic!("{at}: no answer")).unwrap_or(0);
     let status = String::from_utf8_lossy(&first[..read]).into_owned();
     assert!(status.is_empty() || status.starts_with("HTTP/1.1 "), "{at}: {status}");
@@ -75,7 +75,7 @@ async fn callers_are_refused_before_their_bodies_are_read() {
         );
         stream.write_all(head.as_bytes()).await.unwrap();
         let mut status = [0; 12];
-        // A server that waits for the body cuts it off after 15 seconds.
+        // A server that waits for the body closes the connection after 15 seconds.
         let read = tokio::time::timeout(Duration::from_secs(10), stream.read_exact(&mut status)).await;
         read.unwrap_or_else(|_| panic!("{at}: no answer before the body")).unwrap();
         let status = String::from_utf8_lossy(&status).into_owned();

@@ -1,4 +1,4 @@
-//! An app with two people in it, one of whom owns things that the other may never see.
+//! A server with two users, one of whom owns things that the other must never see.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,24 +11,24 @@ use server::auth::totp::Secret;
 use tempfile::TempDir;
 use testkit::{Database, Person, ScriptedModel, Step, TestApp};
 
-/// A call that takes longer hangs.
+/// Maximum time of a request; a longer one hangs.
 const BOUND: Duration = Duration::from_secs(30);
 
 pub const PASSWORD: &str = "correct horse";
 pub const SERVICE_ROLE_KEY: &str = "the service role key of these tests";
-/// Stand in what the owner has, and in no request of these tests.
+/// Texts in the owner's data that no request of these tests contains.
 pub const MARKS: [&str; 3] = ["kept-title", "kept-message", "kept-connection"];
 pub const TABLES: [&str; 3] = ["mcp_servers", "ai_chat_sessions", "ai_chat_messages"];
 
-/// An app that signs with keys that the tests know.
+/// A server whose signing keys are known to the tests.
 pub struct World {
     pub app: TestApp,
-    /// Shows redirects instead of following them, and gives up on a call that hangs.
+    /// The client, which does not follow redirects and gives up on requests that hang.
     pub http: reqwest::Client,
     pub keys: Arc<Keys>,
-    /// The public key, as everybody can read it.
+    /// The public key as the server publishes it.
     pub jwk: Value,
-    /// Somebody with a second factor.
+    /// A user with a second factor.
     guarded: Person,
     _model: ScriptedModel,
     _files: TempDir,
@@ -57,7 +57,7 @@ impl World {
         Self { app, guarded, http: client(), keys: Arc::new(keys), jwk, _model: model, _files: files }
     }
 
-    /// An access token of somebody whose second factor is still to be sent.
+    /// Returns an access token of a user whose second factor is not verified yet.
     pub async fn half_signed_in(&self) -> String {
         self.sign_in(&self.guarded.email).await
     }
@@ -85,28 +85,28 @@ async fn guarded(app: &TestApp) -> Person {
 
 #[expect(clippy::disallowed_methods, reason = "tests talk to loopback only")]
 fn client() -> reqwest::Client {
-    // The server closes a connection of whose request it left something unread: none is used twice.
+    // The server closes a connection if it left a part of a request unread, so no connection is used twice.
     let client =
         reqwest::Client::builder().no_proxy().redirect(Policy::none()).timeout(BOUND).pool_max_idle_per_host(0);
     client.build().unwrap()
 }
 
-/// The owner with their things, and somebody else.
+/// The owner with all their data, and another user.
 pub struct People {
     pub owner: Person,
     pub stranger: Person,
     pub chat: String,
     pub message: String,
     pub connection: String,
-    /// What the owner shares of it.
+    /// The owner's share.
     pub share: String,
-    /// The owner's other sign-in.
+    /// The owner's other session.
     pub device: String,
-    /// A key of the owner's programs.
+    /// The owner's API key.
     pub key: String,
-    /// A provider of models that the owner added.
+    /// The owner's model provider.
     pub model_provider: String,
-    /// The owner's second factor, which was begun and never verified.
+    /// The owner's second factor, enrolled but never verified.
     pub factor: String,
 }
 
@@ -144,7 +144,7 @@ impl People {
         }
     }
 
-    /// The owner's row in a table.
+    /// Returns the id of the owner's row in a table.
     pub fn row(&self, table: &str) -> &str {
         match table {
             "mcp_servers" => &self.connection,
@@ -153,14 +153,14 @@ impl People {
         }
     }
 
-    /// Whether the owner is signed in and has what they had.
+    /// Returns whether the owner is signed in and still has all data.
     pub async fn are_whole(&self) -> bool {
         let answer = self.owner.request(Method::GET, "/auth/v1/user").send().await.unwrap();
         let is_signed_in = answer.status().is_success();
         is_signed_in && self.belongings().await.to_string().match_indices("kept-").count() >= MARKS.len()
     }
 
-    /// Everything that the owner has.
+    /// Returns all data of the owner.
     pub async fn belongings(&self) -> Value {
         let mut all = vec![self.owner.get("/auth/v1/user").await];
         for table in TABLES {
@@ -169,7 +169,7 @@ impl People {
         all.into()
     }
 
-    /// A sign-in of the owner's that has ended: its access token.
+    /// Returns the access token of a session of the owner that has ended.
     pub async fn ended(&self, world: &World) -> String {
         let token = world.sign_in(&self.owner.email).await;
         let sign_out = world.http.post(format!("{}/auth/v1/logout?scope=local", world.app.url)).bearer_auth(&token);

@@ -1,4 +1,4 @@
-//! What becomes of tokens with what they belong to, and where they can be read.
+//! Deletion of tokens with what they belong to, and where they are readable.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn a_connection_that_is_removed_takes_its_sign_in_along() {
         let row = format!("/rest/v1/mcp_servers?id=eq.{}", world.connection);
         world.person.request(Method::DELETE, &row).send().await.unwrap();
         until_revoked(&world).await;
-        // The same row again is a stranger to the server.
+        // A new row with the same values has no token.
         let url = format!("http://127.0.0.1:{}/mcp", world.peer.port);
         let again = json!({ "id": world.connection, "user_id": world.person.id, "name": "notes", "url": url });
         world.person.insert("mcp_servers", &again).await;

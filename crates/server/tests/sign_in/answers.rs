@@ -1,4 +1,4 @@
-//! What comes back from the authorization server, and what only looks like it.
+//! Valid and forged responses of the authorization server.
 
 use serde_json::json;
 use testkit::databases;
@@ -12,7 +12,7 @@ async fn an_answer_counts_once_soon_and_in_the_browser_that_began_it() {
         let other = world.app.person().await;
         let theirs = super::connect(&other, &world.peer).await;
 
-        // Another person's browser, with or without a sign-in of its own; the state is used up then.
+        // The browser of another user, with or without a sign-in of its own. The state is consumed then.
         let mine = Begun::by(&world.person, &world.connection).await;
         let foreign = Begun::by(&other, &theirs).await;
         let answer = mine.decide(&world, "yes").await;
@@ -21,13 +21,13 @@ async fn an_answer_counts_once_soon_and_in_the_browser_that_began_it() {
         assert_eq!(foreign.decide(&world, "yes").await.come_back(&world, None).await, "expired");
         assert_eq!(world.seen("codes").await, 0);
 
-        // Twice.
+        // A repeated callback.
         let mine = Begun::by(&world.person, &world.connection).await;
         let answer = mine.decide(&world, "yes").await;
         assert_eq!(answer.come_back(&world, Some(&mine.cookie)).await, "connected");
         assert_eq!(answer.come_back(&world, Some(&mine.cookie)).await, "expired");
 
-        // Too late, unknown, and without anything.
+        // A late, an unknown and an empty response.
         let late = Begun::by(&other, &theirs).await;
         let answer = late.decide(&world, "yes").await;
         world.clock.advance_seconds(601);
@@ -68,7 +68,7 @@ async fn two_sign_ins_can_wait_in_one_browser() {
         let first = Begun::by(&world.person, &world.connection).await;
         let later = Begun::in_browser(&world.person, second, Some(&first.cookie)).await;
         let (one, two) = (first.decide(&world, "yes").await, later.decide(&world, "yes").await);
-        // The browser has the cookie that it was given last.
+        // The browser has the newest cookie.
         assert_eq!(one.come_back(&world, Some(&later.cookie)).await, "connected");
         assert_eq!(two.come_back(&world, Some(&later.cookie)).await, "connected");
         world.app.stop().await;

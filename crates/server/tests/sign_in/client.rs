@@ -1,4 +1,4 @@
-//! Who the product is at the authorization server.
+//! The product's identity at the authorization server.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ async fn a_client_is_entered_where_none_can_be_registered() {
         assert_eq!(world.sign_in().await, "connected");
         assert_eq!(world.seen("clients").await, json!(["by-hand"]));
 
-        // A secret goes to the server that it was entered for.
+        // A secret is sent only to the server that it was entered for.
         let elsewhere = json!({ "url": format!("http://localhost:{}/mcp", world.peer.port) });
         let row = format!("/rest/v1/mcp_servers?id=eq.{}", world.connection);
         let changed = world.person.request(Method::PATCH, &row).json(&elsewhere).send().await.unwrap();

@@ -1,4 +1,4 @@
-//! A call of the assistant that needs a sign-in waits for it.
+//! A tool call of the assistant that waits for a sign-in.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use testkit::{Database, ScriptedModel, Step, databases};
 
 use super::World;
 
-/// Somebody whose assistant calls a tool for which the sign-in has ended, or gives too few rights.
+/// A user whose assistant calls a tool without a valid sign-in, or with insufficient scopes.
 struct Paused {
     world: World,
     model: ScriptedModel,
@@ -28,7 +28,7 @@ impl Paused {
         Self::ask(world, model, tool).await
     }
 
-    /// The same, when it is known already before anything is asked.
+    /// Starts the scenario with a server that is known to need a sign-in beforehand.
     async fn known(database: Database) -> Self {
         let tool = "read_notes";
         let steps = [Step::Calls(vec![(tool.into(), json!({}))]), Step::Text("There.".into())];
@@ -38,7 +38,7 @@ impl Paused {
         world.until("connected").await;
         assert!(world.person.allow(&world.connection, tool, "always").await.0.is_success());
         world.control(json!({ "forgetAccess": true, "refuseRefresh": true })).await;
-        // Nothing but the database remembers what the server offers.
+        // Only the database has the server's tools.
         let world = world.again(&model.base_url).await;
         assert_eq!(world.call(tool).await.0, StatusCode::BAD_GATEWAY);
         world.until("needs-sign-in").await;
@@ -60,7 +60,7 @@ impl Paused {
     async fn call(&self) -> Value {
         let person = &self.world.person;
         person.follow(&self.chat).await;
-        // The clock stands still, so that the order of the messages says nothing.
+        // The clock does not move, so the times do not determine the order of the messages.
         let mut messages = person.messages(&self.chat).await.into_iter();
         messages.find(|message| message["role"] == "assistant").unwrap()["tool_calls"][0].clone()
     }

@@ -1,4 +1,4 @@
-//! Tokens that end.
+//! Expiry and renewal of tokens.
 
 use futures_util::future::join_all;
 use serde_json::json;
@@ -11,7 +11,7 @@ async fn a_token_is_renewed_once_for_all_who_need_it() {
     for database in databases() {
         let world = World::signed_in(database).await;
         let mine = world.read().await;
-        // Each refresh token is good once: only the one that was stored can make the next.
+        // Each refresh token is valid once, so only the stored one can make the next.
         for round in 1..=2 {
             world.clock.advance_seconds(TOKEN_LIFETIME - 30);
             for read in join_all((0..8).map(|_| world.read())).await {
@@ -19,7 +19,7 @@ async fn a_token_is_renewed_once_for_all_who_need_it() {
             }
             assert_eq!(world.seen("renewals").await, round);
         }
-        // A server may end a token before its time.
+        // A server may revoke a token before it expires.
         world.control(json!({ "forgetAccess": true })).await;
         assert_eq!(world.read().await, mine);
         assert_eq!(world.seen("renewals").await, 3);

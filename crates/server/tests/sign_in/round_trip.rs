@@ -1,4 +1,4 @@
-//! From the first refusal to the sign-out.
+//! The whole flow, from the first 401 to the sign-out.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use super::{Begun, World, call, connect, until};
 async fn a_person_signs_in_uses_the_tools_and_signs_out() {
     for database in databases() {
         let world = World::new(database).await;
-        // The specification's envelope, with one word more.
+        // The specification's envelope, with one additional field.
         let url = format!("http://127.0.0.1:{}/mcp", world.peer.port);
         let (status, probed) = world.person.post("/functions/v1/mcp-proxy", &json!({ "url": url })).await;
         assert_eq!((status, &probed["success"], &probed["needsSignIn"]), (StatusCode::OK, &json!(false), &json!(true)));
         assert_eq!(probed["error"], "The server wants you to sign in.");
-        // With a key of one's own there is nothing to sign in to.
+        // A connection with an own authorization header has no sign-in.
         let keyed = json!({ "url": url, "headers": { "Authorization": "Bearer wrong" } });
         let (_, probed) = world.person.post("/functions/v1/mcp-proxy", &keyed).await;
         assert_eq!(probed["needsSignIn"], Value::Null);
@@ -27,7 +27,7 @@ async fn a_person_signs_in_uses_the_tools_and_signs_out() {
         assert!(!status.is_success(), "{refused}");
 
         let mut events = world.person.request(Method::GET, "/api/events").send().await.unwrap();
-        // Another look at the server does not disturb whoever is about to sign in.
+        // Reconnecting does not disturb a sign-in in progress.
         world.clock.advance_seconds(6);
         world.person.get("/api/connections").await;
         let mut told = String::new();
@@ -42,7 +42,7 @@ async fn a_person_signs_in_uses_the_tools_and_signs_out() {
             connected["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
         assert_eq!(names, ["read_notes", "erase_notes"]);
         assert!(world.read().await.starts_with("The notes of "));
-        // Open pages were told, and what is stored of the connection holds its tools.
+        // Open pages were notified, and the stored connection has its tools.
         let mut told = String::new();
         while !told.contains(r#""status":"connected""#) {
             told.push_str(&String::from_utf8_lossy(&events.chunk().await.unwrap().unwrap()));
@@ -77,7 +77,7 @@ async fn everybody_signs_in_for_themselves() {
         assert_ne!(answer["result"]["content"][0]["text"], mine.as_str());
         assert_eq!(world.read().await, mine);
 
-        // Nobody begins, ends or changes the sign-in of another.
+        // No user can begin, end or change the sign-in of another user.
         for method in [Method::POST, Method::PUT, Method::DELETE] {
             let request = other.request(method, &world.path()).json(&json!({ "clientId": "x" }));
             assert_eq!(request.send().await.unwrap().status(), StatusCode::NOT_FOUND);
@@ -95,7 +95,7 @@ async fn a_right_that_was_not_granted_is_asked_for_when_it_is_needed() {
         assert_eq!(status, StatusCode::BAD_GATEWAY, "{refused}");
         assert!(refused["error"]["message"].as_str().unwrap().contains("allow it more"), "{refused}");
         world.until("needs-sign-in").await;
-        // What was granted still goes.
+        // What was granted before still works.
         world.read().await;
 
         let begun = Begun::by(&world.person, &world.connection).await;

@@ -1,4 +1,4 @@
-//! Other words, and other answers: the branches of a chat.
+//! Edited messages and alternative answers: the branches of a chat.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ async fn switch(person: &Person, chat: &str, to: &Value) -> (u16, Value) {
     (status.as_u16(), answer)
 }
 
-/// Per fork of the present branch: which of how many stands there.
+/// Returns position and number of branches for each fork of the current branch.
 async fn shown(person: &Person, chat: &str) -> Vec<(usize, usize)> {
     let forks = person.get(&format!("/api/sessions/{chat}/branches")).await;
     let place = |fork: &Value| {
@@ -40,7 +40,7 @@ async fn branches_are_kept_and_switched_and_clients_see_one_of_them() {
         let first = ids(&person, &chat).await;
         assert_eq!(shown(&person, &chat).await, []);
 
-        // Other words from there on; the model does not hear of what was put aside.
+        // An edited message; the model does not get what was replaced.
         let edit = json!({ "insteadOf": first[2], "message": "And in autumn?" });
         assert_eq!(steer(&person, &chat, edit).await.0, 200);
         assert_eq!(said(&person, &chat).await, ["Where in spring?", "Paris.", "And in autumn?", "Lyon."]);
@@ -48,12 +48,12 @@ async fn branches_are_kept_and_switched_and_clients_see_one_of_them() {
         assert_eq!(shown(&person, &chat).await, [(2, 2)]);
         let second = ids(&person, &chat).await;
 
-        // Another answer to the first words.
+        // Another answer to the first message.
         assert_eq!(steer(&person, &chat, json!({ "insteadOf": first[1] })).await.0, 200);
         assert_eq!(said(&person, &chat).await, ["Where in spring?", "Nice."]);
         assert_eq!(shown(&person, &chat).await, [(2, 2)]);
 
-        // Back, down to what was seen last there, and from there to the first of all.
+        // Back to the branch seen last there, and from there to the first one.
         assert_eq!(switch(&person, &chat, &first[1]).await, (200, json!({ "switched": true })));
         assert_eq!(ids(&person, &chat).await, second);
         assert_eq!(shown(&person, &chat).await, [(1, 2), (2, 2)]);
@@ -99,7 +99,7 @@ async fn no_branch_is_lost_on_the_way_out_in_back_or_in_a_search() {
         assert_eq!(said(&person, &chat).await, ["Where?", "Paris."]);
         assert_eq!(shown(&person, &chat).await, [(1, 2), (1, 2)]);
 
-        // The ids are taken for somebody else; the tree comes in all the same.
+        // The ids belong to another user; the tree is imported all the same.
         let stranger = app.person().await;
         text(&stranger, Method::POST, "/api/account/import", everything).await;
         let theirs = stranger.get("/rest/v1/ai_chat_sessions?select=id").await[0]["id"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! An answer that broke off is gone on with, or wanted anew.
+//! Continuing and regenerating interrupted answers.
 
 use serde_json::json;
 use testkit::{Step, databases};
@@ -22,7 +22,7 @@ async fn an_answer_that_broke_off_goes_on_below_it() {
         assert_eq!(roles, ["system", "user", "assistant", "user"]);
         assert!(asked[3]["content"].to_string().contains("broke off"), "{asked}");
 
-        // Both pieces are one answer to the same words.
+        // Both parts are one answer to the same message.
         let rest = ids(&person, &chat).await.pop().unwrap();
         assert_eq!(steer(&person, &chat, json!({ "goesOnWith": half })).await.0, 404, "it is not the last any more");
         assert_eq!(steer(&person, &chat, json!({ "insteadOf": rest })).await.0, 200);

@@ -1,4 +1,4 @@
-//! Messages that are sent while an answer is being written.
+//! Messages that are queued during a turn.
 
 use std::time::Duration;
 
@@ -22,14 +22,14 @@ async fn change(person: &Person, method: Method, path: &str, body: Value) -> u16
     person.request(method, path).json(&body).send().await.unwrap().status().as_u16()
 }
 
-/// What waits, in order.
+/// Returns the queued messages, in order.
 async fn waiting(person: &Person, chat: &str) -> Vec<String> {
     let queue = person.get(&format!("/api/sessions/{chat}/queue")).await;
     let words = |message: &Value| message["content"].as_str().unwrap().to_owned();
     queue["messages"].as_array().unwrap().iter().map(words).collect()
 }
 
-/// Waits until this much was said.
+/// Waits until the chat has these messages.
 async fn hears(person: &Person, chat: &str, texts: &[&str]) {
     for _ in 0..1_000 {
         if said(person, chat).await == texts {
@@ -83,7 +83,7 @@ async fn what_was_reworded_is_never_sent_as_it_was() {
         let id = QueuedId::fresh();
         let waits = QueuedMessage { id, content: "old".into(), parts: Vec::new(), tools: json!([]) };
         store.insert_queued(owner, chat, &waits, 50, now).await.unwrap();
-        // Its turn has read it, and is about to begin.
+        // The message's turn has read it, and is about to start.
         assert!(store.update_queued(owner, chat, id, "new").await.unwrap());
         let mut turn = NewTurn { queued: Some(id), ..turn(owner, chat, "old", now) };
         assert_eq!(store.insert_turn(&turn, "old").await.unwrap(), None);
@@ -125,7 +125,7 @@ async fn an_error_a_stop_and_a_restart_leave_the_queue_waiting() {
         add(&person, &chat, "three").await;
         let (_, four) = add(&person, &chat, "four").await;
         let (_, two) = add(&person, &chat, "two").await;
-        // Sent at once: what is being written is stopped for it.
+        // Sent now: the running turn is interrupted.
         let now = format!("/api/sessions/{chat}/queue/{}/send", two["id"].as_str().unwrap());
         assert_eq!(change(&person, Method::POST, &now, json!({})).await, 204);
         hears(&person, &chat, &["one", "One", "two"]).await;
