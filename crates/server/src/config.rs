@@ -35,7 +35,7 @@ const IDLE: Duration = Duration::from_mins(10);
 /// Default maximum age of the last proof of identity.
 const REAUTHENTICATION_AFTER: Duration = Duration::from_mins(15);
 
-/// Settings of one process.
+/// Settings of one process. [`Source`] says where they come from.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// `CHAT_LISTEN`: the address to serve on. Default `127.0.0.1:3000`.
@@ -136,7 +136,7 @@ pub enum LocalModel {
     Off,
 }
 
-/// OAuth client of this installation at Google.
+/// OAuth client of this installation at Google, used with [`GoogleEndpoints`].
 #[derive(Debug, Clone)]
 pub struct GoogleClient {
     /// OAuth client id.
@@ -202,6 +202,7 @@ impl Config {
             .parse("CHAT_LISTEN", "an address such as 127.0.0.1:3000")?
             .unwrap_or(SocketAddr::from(([127, 0, 0, 1], 3000)));
         let site_url = source.url("CHAT_SITE_URL")?;
+        // Weak passwords are only a risk where others can try them.
         let is_reachable = !listen.ip().is_loopback() || site_url.as_ref().is_some_and(|url| !is_loopback(url));
         let config = Self {
             listen,

@@ -39,6 +39,7 @@ pub fn restrict(folder: &Path) -> Vec<String> {
                 .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir()))
                 .map(|entry| entry.path()),
         );
+        // A file may disappear meanwhile, such as a temporary file of the database.
         let Ok(mode) = fs::metadata(&path).map(|metadata| metadata.permissions().mode()) else { continue };
         if mode & SHARED_BITS == 0 {
             continue;

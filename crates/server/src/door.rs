@@ -34,7 +34,7 @@ const AHEAD: usize = 64;
 /// the reason.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A request of a client.
+/// A request of a client, answered by [`answer`].
 #[derive(Debug)]
 pub struct Question {
     /// User in whose name it is answered.
@@ -49,7 +49,7 @@ pub struct Question {
     pub with_tools: bool,
 }
 
-/// Item of an answer's stream. Nothing follows `End` or `Failed`.
+/// Item of an [answer](answer)'s stream. Nothing follows `End` or `Failed`.
 #[derive(Debug)]
 pub enum Said {
     /// Text.
@@ -130,6 +130,7 @@ pub fn answer(app: &App, question: Question, turn: Turn) -> impl Stream<Item = S
     app.tasks.spawn("door", async move {
         let talk = Talk { app: &inner, tell: &tell, cancel: cancel.clone() };
         let end = tokio::select! {
+            // The end of the client or of the server comes before a result that nobody would read.
             biased;
             () = cancel.cancelled() => return,
             () = inner.tasks.shutdown_token().cancelled() => Err(Failure::Stopping),

@@ -78,8 +78,9 @@ pub async fn keep(
     Ok(FileRef { media_type: media_type.to_owned(), filename: Some(name), id, size: bytes.len() as u64 })
 }
 
-/// Returns a user's file and the store that contains it.
+/// Returns a user's [file](StoredFile) and the store that contains it.
 pub async fn find(app: &App, owner: UserId, id: FileId) -> Result<Option<(Store, StoredFile)>, store::Error> {
+    // Temporary chats first: they are few and in memory.
     for home in app.temporary.homes(owner).into_iter().chain([app.store.clone()]) {
         if let Some(file) = home.get_file(owner, id).await? {
             return Ok(Some((home, file)));

@@ -201,10 +201,13 @@ impl Models {
         {
             return Ok(chosen);
         }
+        // Not checked: the provider is configured, and a server without a list may have the model.
         if let Some(chosen) = &self.chosen {
             return Ok(chosen.clone());
         }
         let mut why = None;
+        // One after another, in the configured order: a later provider is used only if those before it do not
+        // respond.
         for listing in &self.providers {
             match listing.names(&self.client).await {
                 Ok(names) => {
@@ -354,6 +357,7 @@ impl Models {
     pub async fn list(&self, owner: UserId) -> Result<(Option<String>, Vec<ModelView>), store::Error> {
         let asked = self.providers.iter().map(|listing| async move { (listing, listing.names(&self.client).await) });
         let mut models = Vec::new();
+        // All providers at once: the slowest one determines the time, not their sum.
         let (asked, own) = futures_util::join!(join_all(asked), self.own.list(owner));
         for (listing, names) in asked {
             let provider = &listing.provider.name;

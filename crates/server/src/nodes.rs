@@ -33,7 +33,7 @@ const PURGE: u32 = 30;
 /// their clients reload.
 const MAX_WAITING_EVENTS: usize = 1024;
 
-/// Message on the cluster bus, in addition to those of the store.
+/// Message on the cluster bus, in addition to those of the store. [`Post`] sends it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Told {
@@ -165,6 +165,7 @@ struct Keeper {
 impl Keeper {
     /// Writes a heartbeat, removes dead nodes, and takes over their turns.
     async fn round(&mut self, app: &App) -> Result<(), store::Error> {
+        // The row is gone: this node did not write its heartbeat for too long, for example because it was suspended.
         if !app.store.beat().await? {
             tracing::error!("the other nodes have taken this one for gone; its runs go on there");
             // The order matters: the turns are detached before the node registers again, or it would appear to own
@@ -218,6 +219,7 @@ async fn hear(app: App) {
 
 /// Handles messages until the connection fails.
 async fn listen(app: &App, mut listener: Listener) -> Result<(), store::Error> {
+    // Messages that were sent before the connection was established are lost, so everything is read once.
     look_afresh(app).await?;
     loop {
         match listener.next().await? {

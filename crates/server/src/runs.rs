@@ -134,7 +134,7 @@ impl AsRef<RunLog> for Run {
     }
 }
 
-/// Outcome of a turn that has ended.
+/// Outcome of a [turn](Run) that has ended.
 #[derive(Debug, Clone)]
 pub struct End {
     /// Status that the assistant's message was stored with.
@@ -145,7 +145,7 @@ pub struct End {
     pub parts: Vec<Part>,
 }
 
-/// Reason for which a turn could not begin.
+/// Reason for which a turn could not [begin](Runs::begin).
 #[derive(Debug, thiserror::Error)]
 pub enum BeginError {
     /// The chat does not exist or belongs to another user.
@@ -205,6 +205,7 @@ impl Runs {
         former: Option<NodeId>,
         limits: Limits,
     ) -> anyhow::Result<(Self, Vec<Suspended>)> {
+        // Registered before turns are claimed: a claim names this node as the new owner.
         store.enter_nodes().await?;
         if let Some(former) = former {
             store.remove_node(former).await?;
@@ -231,6 +232,7 @@ impl Runs {
     /// Fails if the database is unreachable.
     pub async fn take_over(app: &App, run: &UnfinishedRun) -> Result<(), store::Error> {
         let suspended = recovery::close_unfinished(&app.store, std::slice::from_ref(run), app.clock.now()).await?;
+        // A closed turn has ended for its user's clients; a resumed one is still in progress.
         if suspended.is_empty() {
             let ended = Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended };
             app.events.publish(run.owner, &ended);
@@ -309,6 +311,7 @@ impl Runs {
                 });
             }
         };
+        // Clients have to reload the chat: its messages are those of another branch now.
         if matches!(turn.place, Place::Instead(_)) {
             app.events.publish(owner, &Event::Branch { session_id: run.chat });
         }
@@ -340,7 +343,8 @@ impl Runs {
             .collect())
     }
 
-    /// Returns the user's turn in progress in a chat, if it runs on this node.
+    /// Returns the user's turn in progress in a chat, if it runs on this node; [`replica`](Self::replica) finds it on
+    /// another one.
     pub fn get(&self, owner: UserId, chat: ChatId) -> Option<Arc<Run>> {
         self.active().get(&(owner, chat)).cloned()
     }
@@ -368,6 +372,8 @@ impl Runs {
         for run in &runs {
             run.stop.cancel();
         }
+        // Turns of other nodes are not waited for: they end within a heartbeat, and their rows are deleted with the
+        // account.
         let ended = futures_util::future::join_all(runs.iter().map(|run| run.log.closed()));
         drop(tokio::time::timeout(LAST_WORDS, ended).await);
     }
@@ -411,7 +417,7 @@ impl Runs {
     }
 }
 
-/// Request to begin a turn.
+/// Request to [begin](Runs::begin) a turn.
 #[derive(Debug, Clone)]
 pub struct Question {
     /// Chat to answer in.

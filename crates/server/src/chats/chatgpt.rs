@@ -85,8 +85,8 @@ struct Metadata {
 /// Recipient of a message with which the assistant creates a document ("canvas").
 const DOCUMENT: &str = "canmore.create_textdoc";
 
-/// Converts a conversation to a chat with the messages of the user and the assistant. Returns `None` if its current
-/// branch has no messages.
+/// Converts a conversation to a [chat](ImportedChat) with the messages of the user and the assistant. Returns `None`
+/// if its current branch has no messages.
 ///
 /// # Errors
 ///

@@ -59,7 +59,8 @@ pub enum FileError {
     },
 }
 
-/// Chats of a validated file. They are references into its text, and each is decoded when it is needed.
+/// Chats of a file that [`FileFrame::check`] has validated. They are references into its text, and each is decoded
+/// when it is needed.
 #[derive(Debug)]
 pub struct Chats<'a> {
     rows: Vec<&'a RawValue>,
@@ -228,7 +229,7 @@ struct MessageOfFile {
     parent_id: Option<MessageId>,
 }
 
-/// Decodes and validates a chat of our export.
+/// Decodes and validates a chat of our export; see [`ChatOfFile`].
 fn own_chat(row: &RawValue) -> Result<ImportedChat, String> {
     check_shape(row)?;
     let mut json = serde_json::Deserializer::from_str(row.get());

@@ -18,7 +18,7 @@ pub fn fresh() -> anyhow::Result<String> {
     Ok(URL_SAFE_NO_PAD.encode(random_bytes::<BYTES>()?))
 }
 
-/// Returns the SHA-256 of a token, which is stored instead of the token itself.
+/// Returns the SHA-256 of a token of [`fresh`], which is stored instead of the token itself.
 pub fn hash(token: &str) -> Vec<u8> {
     digest(&SHA256, token.as_bytes()).as_ref().to_vec()
 }

@@ -7,8 +7,8 @@ use domain::message::{Part, Role};
 use domain::tool::ToolCall;
 use store::chats::StoredMessage;
 
-/// Returns the document: a heading for each message, the answers' own Markdown unchanged, and tool calls as code
-/// blocks.
+/// Returns the document: a heading for each [message](StoredMessage), the answers' own Markdown unchanged, and tool
+/// calls as code blocks.
 pub fn document(title: &str, messages: &[StoredMessage]) -> String {
     let mut text = format!("# {}\n", title.split_whitespace().collect::<Vec<_>>().join(" "));
     for message in messages {

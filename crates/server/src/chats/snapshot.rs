@@ -47,7 +47,8 @@ enum SharedPart {
     HiddenFile { media_type: String },
 }
 
-/// Returns the shared form of messages, and the ids of the files in them. Messages without shared parts are omitted.
+/// Returns the shared form of [messages](StoredMessage), and the ids of the files in them. Messages without shared
+/// parts are omitted.
 pub fn shared(messages: Vec<StoredMessage>, with: With) -> (Vec<SharedMessage>, Vec<FileId>) {
     let mut files = Vec::new();
     let shared = |message: StoredMessage| {
@@ -58,6 +59,7 @@ pub fn shared(messages: Vec<StoredMessage>, with: With) -> (Vec<SharedMessage>, 
                 let attached = parts.into_iter().filter(|part| matches!(part, Part::File(_)));
                 attached.chain([Part::Text { text: content }]).collect()
             }
+            // An answer that a client inserted has text and no parts.
             Role::Assistant if parts.is_empty() => vec![Part::Text { text: content }],
             Role::Assistant => parts,
         };

@@ -50,7 +50,7 @@ struct Kept {
     used_at: Timestamp,
 }
 
-/// Temporary chats of this process.
+/// Temporary chats of this process, each with its [`Store`].
 #[derive(Debug, Default)]
 pub struct Temporary {
     chats: Mutex<HashMap<ChatId, Kept>>,
@@ -122,6 +122,7 @@ impl Temporary {
         let run = app.runs.get(owner, chat);
         app.runs.end_here(owner, chat);
         app.tasks.spawn("temporary", async move {
+            // The turn writes its end to this store.
             if let Some(run) = run {
                 drop(tokio::time::timeout(LAST_WORDS, run.log.closed()).await);
             }

@@ -16,7 +16,7 @@ const BATCH: i64 = 64;
 /// Pause after each transaction, for other writers.
 const PAUSE: Duration = Duration::from_millis(4);
 
-/// Runs the maintenance at regular intervals until shutdown.
+/// Runs the [maintenance](round) at regular intervals until shutdown.
 pub async fn run(app: App) {
     let stopping = app.tasks.shutdown_token().clone();
     loop {
@@ -41,6 +41,7 @@ pub async fn round(app: &App) -> Result<(), store::Error> {
     app.store.purge_files(app.clock.now().plus_seconds(-WAITS)).await?;
     while !app.tasks.shutdown_token().is_cancelled() {
         let read = app.store.index_pending(None, BATCH).await?;
+        // Fewer than a full batch: nothing is left to index.
         if (read as i64) < BATCH {
             break;
         }

@@ -15,7 +15,7 @@ impl HostName {
     }
 }
 
-/// Error of a text that is not a host name.
+/// Error of a text that is not a [host name](HostName).
 #[derive(Debug, thiserror::Error)]
 #[error("not the name of a host")]
 pub struct InvalidHostName;

@@ -50,6 +50,7 @@ impl Limits {
         };
         let sockets = number("CHAT_MAX_SOCKETS", 10_000)?;
         let bodies = number("CHAT_MAX_BODIES_MIB", 256)?;
+        // 0 cannot be configured, so it means that the setting is absent.
         let bodies_each = match number("CHAT_MAX_BODIES_MIB_PER_ADDRESS", 0)? {
             0 => default_share(bodies.saturating_mul(MEBIBYTE)),
             mebibytes => mebibytes.saturating_mul(MEBIBYTE),

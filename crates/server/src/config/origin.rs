@@ -15,7 +15,7 @@ impl Origin {
     }
 }
 
-/// Error of a text that is not an origin.
+/// Error of a text that is not an [origin](Origin).
 #[derive(Debug, thiserror::Error)]
 #[error("not an origin")]
 pub struct NotAnOrigin;

@@ -46,7 +46,7 @@ const KNOWN: [Known; 3] = [
     },
 ];
 
-/// Reads the configured providers.
+/// Reads the configured [providers](Provider).
 pub(super) fn read(source: &mut Source) -> Result<Vec<Provider>, ConfigError> {
     let openai_apis = [("responses", ProviderApi::OpenAiResponses), ("chat", ProviderApi::OpenAiChat)];
     let openai_api = source.choice("CHAT_OPENAI_WIRE", &openai_apis)?;
@@ -79,6 +79,7 @@ pub(super) fn read(source: &mut Source) -> Result<Vec<Provider>, ConfigError> {
 fn ollama_base(host: &str) -> Result<Url, ConfigError> {
     let (scheme, rest) = host.split_once("://").unwrap_or(("http", host));
     let has_scheme = rest.len() < host.len();
+    // As Ollama's own client reads it: without a host it is this machine.
     let rest = if rest.starts_with(':') { format!("127.0.0.1{rest}") } else { rest.to_owned() };
     let bad = || ConfigError::Bad {
         name: "OLLAMA_HOST".to_owned(),

@@ -34,7 +34,8 @@ pub enum ConfigError {
     File(String),
 }
 
-/// Names and values of settings. The names that are read are recorded, so that unknown ones can be rejected.
+/// Names and values of settings. The names that are read are recorded, so that unknown ones can be rejected by
+/// [`Config`](super::Config).
 #[derive(Debug, Default)]
 pub struct Source {
     environment: BTreeMap<String, String>,
@@ -81,7 +82,7 @@ impl Source {
         (!value.is_empty()).then(|| value.to_owned())
     }
 
-    /// Returns a secret value.
+    /// Returns a secret value; see [`text`](Self::text).
     pub(super) fn secret(&mut self, name: &str) -> Option<SecretString> {
         self.text(name).map(SecretString::from)
     }
@@ -153,6 +154,7 @@ impl Source {
         let ours = self.environment.keys().filter(|name| name.starts_with("CHAT_"));
         for name in ours.chain(self.file.keys()) {
             if !self.asked.contains(name) {
+                // Only a near match is a plausible typo.
                 let hint = self.asked.iter().min_by_key(|known| difference(known, name)).cloned();
                 let hint = hint.filter(|known| difference(known, name) <= 4);
                 return Err(ConfigError::Unknown { name: name.clone(), hint });

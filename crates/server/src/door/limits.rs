@@ -72,6 +72,7 @@ impl Limits {
     pub fn begin(&self, key: Uuid, user: UserId) -> Result<Turn, Refused> {
         if let Some((limiter, clock)) = &self.rate {
             if self.calls.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
+                // Otherwise the limiter would keep the state of every key it has ever seen.
                 limiter.retain_recent();
             }
             limiter.check_key(&key).map_err(|refused| {

@@ -2,7 +2,7 @@
 
 use domain::model::picture_type;
 
-/// Type of a file that users can attach.
+/// Type of a file that users can attach, detected by [`of`](Self::of).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An image that browsers display and models accept, with its media type.

@@ -26,7 +26,7 @@ pub const HEAD: usize = 64 * 1024;
 /// Maximum size of a content block other than text in the beginning of a result, in bytes.
 const PIECE: usize = 2 * 1024;
 
-/// Storage of the files of one answer.
+/// Storage of the files of one answer, referred to by a [`FileRef`].
 #[derive(Debug, Clone, Copy)]
 pub struct Keeper<'a> {
     /// Application.
@@ -165,6 +165,7 @@ fn place_of_text(piece: &ToolContent) -> Option<&'static str> {
 fn head_of(mut result: ToolResult) -> ToolResult {
     let mut room = HEAD;
     let has_text = result.content.iter().any(|piece| place_of_text(piece).is_some());
+    // Without any text, the structured content is the only thing to show the beginning of.
     if let Some(value) = result.structured_content.take().filter(|_| !has_text) {
         result.content.push(json!({ "type": "text", "text": value.to_string() }));
     }
@@ -180,6 +181,7 @@ fn head_of(mut result: ToolResult) -> ToolResult {
             *text = cut.into();
         } else {
             let length = piece.to_string().len();
+            // Other content is useless when it is cut, so it is kept whole or left out.
             if length > PIECE.min(room) {
                 continue;
             }

@@ -58,7 +58,7 @@ impl Takes {
     }
 }
 
-/// Form in which a model receives a file.
+/// Form in which a model receives a file, returned by [`Sight::see`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seen {
     /// The file itself.
@@ -67,7 +67,7 @@ pub enum Seen {
     Words(String),
 }
 
-/// Loaded files of one conversation.
+/// Loaded files of one conversation, as far as the model [takes](Takes) them.
 #[derive(Debug)]
 pub struct Sight {
     takes: Takes,
@@ -100,6 +100,7 @@ impl Sight {
     ) -> Result<(), store::Error> {
         let (mut bytes, mut count) = (0, 0);
         for file in newest_first.flat_map(files_for_models) {
+            // A resumed turn loads again.
             if self.loaded().contains_key(&file.id) {
                 continue;
             }
@@ -163,6 +164,7 @@ impl Sight {
                 Seen::Words(_) => None,
             };
         }
+        // Small content stays inline; see `files::results`.
         let bytes = STANDARD.decode(base64_of(piece)?).ok()?;
         let kind = Kind::of(&bytes).filter(|kind| *kind != Kind::Text)?.media_type(None);
         self.takes.takes(kind).then(|| ModelFile { name: None, media_type: kind.to_owned(), bytes: bytes.into() })

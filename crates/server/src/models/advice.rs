@@ -4,8 +4,8 @@ use domain::model::ModelError;
 
 use super::own::is_own;
 
-/// Returns the text of a model's error with advice for the user. Problems with a key or an account are the user's to
-/// solve if the provider is their own, and the administrator's otherwise.
+/// Returns the text of a model's error with advice for the user. See [`with_advice`]. Problems with a key or an
+/// account are the user's to solve if the provider is their own, and the administrator's otherwise.
 pub fn advise(error: &ModelError, provider: &str) -> String {
     let advice = match error {
         _ if !is_own(provider) => return with_advice(error),

@@ -35,7 +35,8 @@ pub fn day_of(now: Timestamp) -> Timestamp {
     Timestamp(now.as_seconds().div_euclid(DAY) * DAY * 1_000_000)
 }
 
-/// Returns a user's usage of today and their quota, in tokens, or `None` if there is no quota.
+/// Returns a user's usage since the [start of the day](day_of) and their quota, in tokens, or `None` if there is no
+/// quota.
 pub async fn used(app: &App, user: UserId) -> Result<Option<(u64, u64)>, store::Error> {
     let Some(limit) = app.config.tokens_per_day else { return Ok(None) };
     Ok(Some((app.store.tokens_since(user, day_of(app.clock.now()), PREFIX).await?, limit.get())))

@@ -13,7 +13,7 @@ use super::weights::verify_length;
 use super::{About, BUILT_IN, ModelView};
 use crate::config::{Config, LocalModel};
 
-/// The built-in model: its engine and its weights.
+/// The built-in model: its [engine](Engine) and its weights.
 #[derive(Debug)]
 pub struct BuiltIn {
     engine: Engine,
@@ -73,6 +73,7 @@ impl BuiltIn {
                 self.path.display()
             )),
             EngineState::Failed(reason) => Some(reason),
+            // Only the length: a hash of more than a gigabyte takes too long for a list of models.
             EngineState::Idle if self.is_default => verify_length(&DEFAULT_WEIGHTS, &self.path).err(),
             _ => None,
         };

@@ -78,11 +78,12 @@ impl Catalogue {
         *self.facts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
     }
 
-    /// Reloads the administrator's file whenever it changes, until shutdown. An invalid file is logged, and the
-    /// previous content stays in use.
+    /// Reloads the administrator's file whenever it changes, until shutdown, as given to [`open`](Self::open). An
+    /// invalid file is logged, and the previous content stays in use.
     pub async fn follow(app: App) {
         let catalogue = &app.models.catalogue;
         let Some(file) = &catalogue.file else { return };
+        // Polled, because file notifications do not work on all network and container file systems.
         let mut seen = mark(file);
         loop {
             tokio::select! {

@@ -14,7 +14,7 @@ const FAILED: Duration = Duration::from_secs(5);
 /// Longest wait for a provider's response; the web app waits as long.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A provider with the cached names of its models.
+/// A [provider](Provider) with the cached names of its models.
 #[derive(Debug)]
 pub struct Listing {
     /// Provider.

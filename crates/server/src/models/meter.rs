@@ -26,8 +26,8 @@ const WRITE_AGAIN: Duration = Duration::from_secs(1);
 /// Longest wait for costs that are being recorded: an unreachable database must not delay an answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
-/// Costs of the model calls of one answer, as far as they are not recorded yet. A call's cost is added when the call
-/// ends. All clones share the same list.
+/// [Costs](Cost) of the model calls of one answer, as far as they are not recorded yet. A call's cost is added when
+/// the call ends. All clones share the same list.
 #[derive(Debug, Clone)]
 pub struct Bill {
     user: UserId,
@@ -100,7 +100,7 @@ impl Bill {
     }
 }
 
-/// Guard that records the remaining costs when it is dropped.
+/// Guard that records the remaining costs when it is dropped; see [`Bill::settling`].
 pub struct Settling<'a> {
     bill: &'a Bill,
     app: &'a App,
@@ -142,8 +142,8 @@ pub fn ask(
     futures_util::stream::once(checked).flatten().boxed()
 }
 
-/// Observer of one model call. Its cost is added when it is dropped: at the end, after an error, or when the stream
-/// is dropped.
+/// Observer of one model call. It adds to a [`Bill`]. Its cost is added when it is dropped: at the end, after an
+/// error, or when the stream is dropped.
 struct Meter {
     app: App,
     bill: Bill,

@@ -46,7 +46,7 @@ pub struct OwnProvider {
     as_of: Timestamp,
 }
 
-/// Own providers of all users.
+/// [Own providers](OwnProvider) of all users.
 #[derive(Debug)]
 pub struct OwnProviders {
     store: Store,
@@ -138,6 +138,7 @@ impl OwnProviders {
 
     /// Returns the open provider of a row, and opens it first if it is new or has changed.
     fn open(&self, owner: UserId, row: &ModelProvider) -> Result<Arc<OwnProvider>, ModelError> {
+        // The lock is not held while a provider is opened; two requests at once may both open it, which is harmless.
         let known = self.open.lock().unwrap_or_else(PoisonError::into_inner).get(&row.id).cloned();
         if let Some(known) = known.filter(|known| known.as_of == row.changed_at) {
             return Ok(known);
@@ -181,7 +182,7 @@ impl OwnProvider {
     }
 }
 
-/// List of models of a user's provider.
+/// List of models of a user's provider, returned by [`OwnProviders::list`].
 #[derive(Debug)]
 pub struct Listed {
     /// Slug: the provider part of its models' names.
@@ -194,7 +195,7 @@ pub struct Listed {
     pub provider: Option<Arc<OwnProvider>>,
 }
 
-/// Returns the slug of a new provider: its name in lowercase, made unique among `taken`.
+/// Returns the slug of a new provider: [`PREFIX`] and its name in lowercase, made unique among `taken`.
 pub fn slug_of(name: &str, taken: &[&str]) -> String {
     let mut slug = PREFIX.to_owned();
     for letter in name.chars().flat_map(char::to_lowercase).take(SLUG) {

@@ -5,7 +5,8 @@ use domain::model::Request;
 use super::{BUILT_IN, ModelId, Models};
 
 impl Models {
-    /// Returns the built-in model if it is the default of users who have chosen nothing.
+    /// Returns the [built-in model](super::ModelView::built_in) if it is the default of users who have chosen
+    /// nothing.
     pub fn built_in_by_default(&self) -> Option<ModelId> {
         let is_meant = match &self.chosen {
             Some(chosen) => chosen.provider == BUILT_IN,
@@ -25,6 +26,7 @@ impl Models {
     }
 
     /// Lets the built-in model read the common beginning of all prompts, if it has never done so and is the default.
+    /// See [`prepare`](Self::prepare).
     pub fn prepare_once(&self) {
         #[cfg(feature = "local")]
         if let (Some(built_in), Some(_)) = (&self.built_in, self.built_in_by_default()) {

@@ -18,11 +18,13 @@ pub struct Identity {
 impl Identity {
     /// Acquires the lock. Returns `None` if another process holds it, or if the file system does not support locks.
     pub fn take(folder: &Path, own: NodeId) -> Option<Self> {
+        // Not truncated when opened: the file contains the previous node's id.
         let mut file =
             OpenOptions::new().create(true).truncate(false).read(true).write(true).open(folder.join("node")).ok()?;
         file.try_lock().ok()?;
         let mut former = String::new();
         file.read_to_string(&mut former).ok()?;
+        // Written under the lock, which is released with the process, so a crash needs no cleanup.
         file.set_len(0).ok()?;
         file.rewind().ok()?;
         write!(file, "{own}").ok()?;

@@ -16,8 +16,10 @@ pub struct Others {
 }
 
 impl Others {
-    /// Evaluates the current heartbeats, and returns the nodes that are dead, each with its last heartbeat.
+    /// Evaluates the current heartbeats, and returns the nodes that are dead, which are unchanged since [`STILL`]
+    /// checks, each with its last heartbeat.
     pub fn still(&mut self, look: Vec<(NodeId, i64)>) -> Vec<(NodeId, i64)> {
+        // Nodes that are not in the current list have left, and are forgotten with the old map.
         let seen = std::mem::take(&mut self.seen);
         for (node, beat) in &look {
             let times = match seen.get(node) {

@@ -15,7 +15,7 @@ use super::transcript::Transcript;
 use crate::app::App;
 use crate::tools::answer;
 
-/// Answer that holds for an elicitation.
+/// Answer that holds for an [elicitation](store::elicitations::Elicitation).
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Reply {
     /// Action that was chosen.
@@ -86,8 +86,8 @@ impl Runs {
     }
 }
 
-/// Looks up an elicitation that a turn on another node waits for. Returns its form, if it has one, in `Some`, or
-/// `None` if no turn waits for it.
+/// Looks up an elicitation that a turn on another node waits for. Returns its [form](ElicitationForm), if it has one,
+/// in `Some`, or `None` if no turn waits for it.
 async fn asked_elsewhere(
     app: &App,
     owner: UserId,

@@ -29,8 +29,8 @@ use crate::tools::permission::{pin, place};
 use crate::tools::{BoundTool, Inquirer, SignInWish, answer};
 use platform::secret_sealing::SealError;
 
-/// Fingerprint of a tool, stored with a call that waits. The call continues after a restart only if the tool still
-/// matches.
+/// Fingerprint of a tool, stored with a call that waits as part of its [resume state](About). The call continues
+/// after a restart only if the tool still matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
     /// Connection of the tool.
@@ -75,7 +75,7 @@ impl Bound {
     }
 }
 
-/// State in which a call waits for an answer.
+/// State in which a call waits for the user's answer, in [`About`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Waits {
     /// The server holds the request open. The elicitation ends with the connection, so it does not survive a restart.
@@ -112,7 +112,7 @@ impl About {
     }
 }
 
-/// Encrypts the content of an answer for its row in the database.
+/// Encrypts the content of an answer for its row in the database; [`stored_answer`] decrypts it.
 ///
 /// # Errors
 ///
@@ -139,7 +139,7 @@ fn sealed_at(column: &str, id: ElicitationId) -> String {
     format!("elicitations/{column}/{id}")
 }
 
-/// Handler of the elicitations and sign-ins of one tool call.
+/// Handler ([`ElicitationHandler`] and [`Inquirer`]) of the elicitations and sign-ins of one tool call.
 #[derive(Clone)]
 pub struct CallAsker(Arc<Inner>);
 
@@ -175,7 +175,7 @@ struct Put {
     waits: Wants,
 }
 
-/// Kind of waiting, before the first elicitation of a round has an id.
+/// Kind of waiting, before the first elicitation of a round has an id; it becomes [`Waits`].
 enum Wants {
     InFlight,
     Suspended(Arc<SuspendedCall>),
@@ -206,7 +206,7 @@ impl CallAsker {
         self.0.waited_ms.load(Ordering::Relaxed)
     }
 
-    /// Shows an interaction and waits for the answer.
+    /// Shows an interaction with [`open`](Self::open) and waits for the answer.
     async fn put(&self, put: Put) -> ElicitationResponse {
         let inner = &*self.0;
         let began = inner.app.clock.now();
@@ -224,6 +224,7 @@ impl CallAsker {
                 None => return ElicitationResponse::Cancel,
             },
         };
+        // From here on, also when this future is dropped, the guard withdraws the interaction.
         let mut open = Open { asker: self, id, answered: false };
         let in_flight = matches!(put.waits, Wants::InFlight);
         let asked = Asked {

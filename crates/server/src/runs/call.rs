@@ -35,7 +35,7 @@ pub const LOST: &str = "The server was restarted while the call was under way. I
 const UNWRITTEN: &str =
     "The database does not answer. The answer goes on and is kept in memory until it can be stored.";
 
-/// Runner of one turn's tool calls.
+/// Runner of one [turn](Run)'s tool calls.
 pub struct Caller<'a> {
     /// Application.
     pub app: &'a App,
@@ -154,7 +154,7 @@ impl<'a> Caller<'a> {
         history::tool_result(&self.tell(record, ended).await, call.name.clone(), &self.sight)
     }
 
-    /// Resumes a call that waited for an approval when the previous process stopped.
+    /// Resumes a call that waited for an [approval](Approval) when the previous process stopped.
     pub async fn make_waiting(&self, approval: &Approval, record: ToolCall) {
         let definition = read_definition(&approval.definition);
         let descriptor = ApprovalDescriptor {
@@ -170,8 +170,8 @@ impl<'a> Caller<'a> {
         self.tell(record, ended).await;
     }
 
-    /// Ends a call that was in progress when the previous process stopped. Its outcome is unknown, and it is never
-    /// repeated.
+    /// Ends a call that was in progress when the previous process stopped. Its outcome is
+    /// [unknown](Outcome::Unknown), and it is never repeated.
     pub async fn give_up(&self, record: ToolCall) {
         let end = CallEnd::Failed { reason: LOST.to_owned(), outcome: Outcome::Unknown };
         self.tell(record, Ended::unmade(end)).await;
@@ -260,6 +260,7 @@ impl<'a> Caller<'a> {
         let arguments = match decided.and_then(|decided| decided.arguments) {
             Some(changed) => {
                 let changed_record = ToolCall { arguments: Value::Object(changed.clone()), ..record.clone() };
+                // Clients and the stored answer show the arguments that are really sent.
                 self.recorder.emit(&announcement(&changed_record));
                 changed
             }
@@ -301,7 +302,8 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// Returns the tool if it is unchanged since the user was asked, or else the reason for the model.
+    /// Returns the tool if it is unchanged, according to [`Bound`], since the user was asked, or else the reason for
+    /// the model.
     async fn still(&self, bound: &Bound) -> Result<BoundTool, String> {
         let toolset = self.toolset().await;
         let Some(tool) = toolset.find_by_id(bound.server, &bound.tool) else {
@@ -343,7 +345,8 @@ impl<'a> Caller<'a> {
         Ended::unmade(CallEnd::Failed { reason: reason.to_owned(), outcome: Outcome::Denied })
     }
 
-    /// Stores the parts of a result that are too large as files, and emits a notice if that was not possible.
+    /// Stores the parts of a result that are too large as files, with a [`Keeper`], and emits a notice if that was
+    /// not possible.
     async fn keep(&self, output: ToolResult) -> ToolResult {
         let (result, notice) = Keeper::of(self.app, self.run).keep_result(output, &self.sight).await;
         if let Some(text) = notice {
@@ -352,7 +355,7 @@ impl<'a> Caller<'a> {
         result
     }
 
-    /// Stores and publishes the outcome of a call, and returns the completed record.
+    /// Stores and publishes the [outcome](Ended) of a call, and returns the completed record.
     pub async fn tell(&self, mut record: ToolCall, ended: Ended) -> ToolCall {
         let Ended { end, duration_ms, declined } = ended;
         record.outcome = end.outcome();

@@ -54,8 +54,8 @@ async fn choices_of(
     Ok((own, defaults))
 }
 
-/// Returns the reason for which no turn could begin in a chat now, if there is one: the model is not available, or
-/// the quota is used up.
+/// Returns the [reason](ModelError) for which no turn could begin in a chat now, if there is one: the model is not
+/// available, or the quota is used up.
 pub async fn hindrance_of(
     app: &App,
     home: &Store,

@@ -13,7 +13,7 @@ pub fn add_line(lines: &mut String, seq: u64, json: &str) {
     let _ = writeln!(lines, "{seq}\t{json}");
 }
 
-/// Encodes events as a journal entry of their own, numbered from `first`.
+/// Encodes events as a [journal entry](Chunk) of their own, numbered from `first`.
 pub fn chunk_of(run: RunId, first: u64, events: &[String]) -> Chunk {
     let mut payload = String::new();
     let mut last = first;
@@ -46,7 +46,7 @@ pub struct Journal {
     pub unreadable: usize,
 }
 
-/// Decodes the journal of a turn.
+/// Decodes the journal of a turn, whose entries [`add_line`] has encoded.
 ///
 /// A line that cannot be decoded, for example one of a newer version, is logged and skipped. An event that is stored
 /// twice counts once: a write that was reported as failed may have succeeded and was repeated.

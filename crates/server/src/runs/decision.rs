@@ -100,8 +100,8 @@ impl Runs {
         Ok(outcome(decided, first))
     }
 
-    /// Approves the same tool wherever else it waits for approval, in this chat or another. An approval that cannot
-    /// be read now stays open and can still be decided on its own.
+    /// Approves ([`allow_as_well`](Self::allow_as_well)) the same tool wherever else it waits for approval, in this
+    /// chat or another. An approval that cannot be read now stays open and can still be decided on its own.
     async fn allow_the_others(&self, app: &App, owner: UserId, approval: &Approval) {
         let is_alike = |other: &&Approval| {
             (&other.url, &other.definition, &other.instructions)
@@ -144,7 +144,7 @@ fn outcome(decided: Decided, first: bool) -> Outcome {
     Outcome { decision: decided.decision, arguments: decided.arguments, first }
 }
 
-/// Maps a stored definition that cannot be decoded to a database error.
+/// Maps a stored definition that cannot be decoded to [`store::Error::Corrupt`].
 fn unreadable(error: serde_json::Error) -> DecideError {
     DecideError::Store(store::Error::Corrupt(error.to_string()))
 }

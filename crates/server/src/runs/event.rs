@@ -123,7 +123,7 @@ pub enum RunEvent {
     },
 }
 
-/// Metadata of an answer at its start.
+/// Metadata of an answer at its start, in [`RunEvent::Start`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StartMetadata {
@@ -137,7 +137,7 @@ pub struct StartMetadata {
     pub model: String,
 }
 
-/// Metadata of an answer at its end.
+/// Metadata of an answer at its end, in [`RunEvent::Finish`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct FinishMetadata {
     /// Total tokens of all model calls of the turn.
@@ -151,7 +151,7 @@ pub struct ProviderMetadata {
     pub provider: Seal,
 }
 
-/// Metadata of a tool call.
+/// Metadata of a tool call, in [`RunEvent::ToolInputStart`] and [`RunEvent::ToolInputAvailable`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolMetadata {
@@ -162,7 +162,7 @@ pub struct ToolMetadata {
     pub app: Option<String>,
 }
 
-/// Description of a tool for an approval, as its server gives it.
+/// Description of a tool for an approval ([`RunEvent::ToolApprovalRequest`]), as its server gives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalDescriptor {
@@ -262,7 +262,7 @@ pub struct ProgressData {
     pub message: Option<String>,
 }
 
-/// Status of a tool call that runs as a task at its server.
+/// Status of a tool call that runs as a [task](mcp::Task) at its server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskData {
@@ -276,8 +276,8 @@ pub struct TaskData {
 }
 
 impl RunEvent {
-    /// Returns whether the event is part of the answer and therefore written to the journal. Transient events are
-    /// not.
+    /// Returns whether the event is part of the answer and therefore written to the [journal](super::Journal).
+    /// Transient events are not.
     pub fn is_lasting(&self) -> bool {
         !matches!(
             self,

@@ -25,8 +25,8 @@ const WRITE_AGAIN: Duration = Duration::from_secs(1);
 /// Notice for subscribers while the answer cannot be stored.
 const UNSTORED: &str = "The database does not answer. The answer is complete and is stored as soon as it does.";
 
-/// Ends a turn: stores the answer and its cost, then publishes the last event. A client that loads the chat after the
-/// end of the stream finds both stored.
+/// Ends a turn: stores the answer and its cost, and then publishes the last event. A client that loads the chat after
+/// the end of the stream finds both stored.
 pub async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder, outcome: Result<Done, Break>) {
     let (status, error, last) = match outcome {
         Ok(Done { reason, usage }) => match cut_off(&reason) {
@@ -77,7 +77,8 @@ pub async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder,
 /// Events of a turn that were not written when it ended.
 type LastPieces = Option<Chunk>;
 
-/// Takes the events to store before the end of the log, for subscribers on other nodes.
+/// Takes from the [journal](super::Journal) the events to store before the end of the log, for subscribers on other
+/// nodes.
 ///
 /// Returns `None` if there are no other nodes, or if the events are incomplete. Without the end of the log, those
 /// subscribers load the stored answer.

@@ -147,8 +147,8 @@ impl Breath<'_> {
     }
 }
 
-/// Returns the result of a tool call as a message for the model. `name` is the name under which the model knows the
-/// tool.
+/// Returns the result of a tool call as a [message](ModelMessage::ToolResult) for the model. `name` is the name under
+/// which the model knows the tool.
 pub fn tool_result(call: &ToolCall, name: String, sight: &Sight) -> ModelMessage {
     let (text, is_error) = match (&call.result, &call.error) {
         (Some(result), _) => (result_text(result), result.is_error),

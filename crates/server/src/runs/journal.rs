@@ -35,8 +35,8 @@ pub struct Journal {
     inbox: Arc<Inbox>,
 }
 
-/// Buffer between the turns and the writer. Events are appended to the text of their turn, and the writer is woken
-/// for the first event of a batch, not for each.
+/// Buffer between the turns and the [`Writer`]. Events are appended to the text of their turn, and the writer is
+/// woken for the first event of a batch, not for each.
 #[derive(Debug, Default)]
 struct Inbox {
     waiting: Mutex<Waiting>,
@@ -135,7 +135,8 @@ impl Journal {
     }
 
     /// Takes the events of a turn that are not written yet, so that the caller can write them in the transaction that
-    /// ends the turn. All earlier events are in the database when this returns. Returns `None` if nothing waits.
+    /// ends the turn. All earlier events are in the database when this returns. If that transaction fails, they are
+    /// [given back](Self::give_back). Returns `None` if nothing waits.
     pub async fn take(&self, run: RunId) -> Option<Chunk> {
         let (given, taken) = oneshot::channel();
         {
@@ -160,7 +161,8 @@ impl Journal {
         self.inbox.wake.notify_one();
     }
 
-    /// Returns whether events of a turn were dropped, so that it is no longer written to the journal.
+    /// Returns whether events of a turn were dropped, so that it is no longer written to the journal and
+    /// [`flush`](Self::flush) fails.
     pub fn has_gaps(&self, run: RunId) -> bool {
         self.inbox.waiting().incomplete.contains(&run)
     }
@@ -276,6 +278,7 @@ impl Writer {
     async fn write(&self) {
         let (chunks, flushes) = {
             let mut waiting = self.inbox.waiting();
+            // First the callers that take events: these must not be written here as well.
             for (run, given) in std::mem::take(&mut waiting.takes) {
                 let taken = waiting.take_run(run);
                 waiting.bytes -= bytes(taken.as_slice());
@@ -293,6 +296,8 @@ impl Writer {
             let written = self.store.insert_chunks(&chunks).await;
             is_written = written.is_ok();
             self.inbox.is_stalled.store(!is_written, Ordering::Relaxed);
+            // Bytes count until they are written, so that a hanging database cannot let the buffer grow without
+            // bound.
             let mut waiting = self.inbox.waiting();
             if let Err(error) = written {
                 tracing::warn!(%error, runs = chunks.len(), "the journal could not be written; trying again");

@@ -128,6 +128,7 @@ impl RunLog {
         if held {
             frames.held.insert(number);
         }
+        // Under the lock of the frames, so that subscribers never see a count that decreases.
         self.head.send_modify(|head| head.frames = frames.visible());
         (number, json)
     }
@@ -151,7 +152,8 @@ impl RunLog {
         self.head.send_modify(|head| head.frames = frames.visible());
     }
 
-    /// Removes the last event, if it is withheld. No subscriber has seen it, so its number can be used again.
+    /// Removes the last event, if it is withheld by [`hold`](Self::hold). No subscriber has seen it, so its number
+    /// can be used again.
     pub fn take_back(&self, number: u64) {
         let mut frames = self.frames();
         if frames.last == number && frames.held.remove(&number) {
@@ -179,8 +181,8 @@ impl RunLog {
         Self { frames: Mutex::new(frames), head: watch::Sender::new(head), held: Arc::clone(held) }
     }
 
-    /// Disconnects the subscribers without the end of the stream: the turn continues in another process, and they
-    /// reconnect to it.
+    /// Disconnects the subscribers without the end of the stream that [`close`](Self::close) sends: the turn
+    /// continues in another process, and they reconnect to it.
     pub fn leave(&self) {
         self.head.send_modify(|head| {
             head.left = !head.closed || head.left;
@@ -198,7 +200,8 @@ impl RunLog {
         });
     }
 
-    /// Returns a cursor after event `after` (0 for the beginning), or at the beginning if there is no such event.
+    /// Returns a cursor after event `after` (0 for the beginning), or at the beginning if there is no such event, for
+    /// [`next`](Self::next).
     pub fn follow(&self, after: u64) -> Cursor {
         Cursor { next: self.frames().index_after(after), head: self.head.subscribe(), ended: false }
     }
@@ -217,6 +220,8 @@ impl RunLog {
             return None;
         }
         let next = cursor.next;
+        // Copied, so that the lock of the watch is released before the frames are locked: `push` takes them in the
+        // opposite order.
         let head = *cursor.head.wait_for(|head| head.frames > next || head.closed).await.ok()?;
         let frames = self.frames();
         let new = frames.all.get(next..head.frames).unwrap_or_default();
@@ -250,7 +255,7 @@ impl RunLog {
     }
 }
 
-/// Position of a subscriber in the log.
+/// Position of a subscriber in a [`RunLog`].
 #[derive(Debug)]
 pub struct Cursor {
     next: usize,

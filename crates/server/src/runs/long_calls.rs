@@ -74,7 +74,7 @@ impl LiveCalls {
     }
 }
 
-/// A tool call that is made, with the state that is stored to resume it.
+/// A tool call that is made, with the state that is stored as [`ToolTask`] to resume it.
 pub struct Made<'a> {
     /// The call.
     pub record: &'a ToolCall,
@@ -164,6 +164,7 @@ impl Caller<'_> {
             } else {
                 self.recorder.emit(&event);
             }
+            // Throttled. The channel holds only the newest status, so intermediate ones are skipped.
             tokio::time::sleep(NEWS).await;
         }
         std::future::pending().await

@@ -21,7 +21,7 @@ impl Runs {
     }
 
     /// Stops the turn of a deleted chat on every node. A stored command would not reach it, because the turn's row is
-    /// deleted with the chat; so it is published on the cluster bus.
+    /// deleted with the chat; so it is published on the cluster bus ([`Told::Deleted`]).
     pub fn end_deleted(&self, app: &App, owner: UserId, chat: ChatId) {
         app.post.tell(|| Told::Deleted { user: owner, chat });
         self.end_here(owner, chat);
@@ -57,9 +57,10 @@ impl Runs {
         if app.store.is_shared() { app.store.order_all(owner, &Order::Look).await } else { Ok(()) }
     }
 
-    /// Executes the stored commands to the turns of this node. Repeating it is harmless.
+    /// Executes the stored [commands](Order) to the turns of this node. Repeating it is harmless.
     pub async fn follow_orders(&self, app: &App) -> Result<(), store::Error> {
         for (id, order) in app.store.list_orders().await? {
+            // The turn may have ended meanwhile.
             let Some(run) = self.get_here(id) else { continue };
             match order {
                 Order::Stop => run.stop.cancel(),

@@ -53,7 +53,7 @@ pub struct Asked {
     pub form: Option<ElicitationForm>,
 }
 
-/// All pending interactions of a turn.
+/// All pending interactions of a [turn](super::Run).
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct AllWaiting {
     /// Tool calls that wait for approval.
@@ -89,7 +89,7 @@ struct State {
     replies: HashMap<ElicitationId, ElicitationResponse>,
 }
 
-/// Pending interactions of one turn, with their answers.
+/// Pending interactions of one [turn](super::Run), with their answers.
 #[derive(Debug)]
 pub struct Questions(watch::Sender<State>);
 
@@ -117,6 +117,7 @@ impl Questions {
     pub async fn answer(&self, question: Waiting) -> Option<Decided> {
         let id = question.approval_id;
         self.0.send_modify(|state| state.open.approvals.push(question));
+        // `wait_for` looks at the current state first, so a decision that was delivered before is not missed.
         let mut states = self.0.subscribe();
         let decided = states.wait_for(|state| state.decided.contains_key(&id)).await.ok()?.decided.get(&id).cloned();
         self.0.send_modify(|state| state.open.approvals.retain(|open| open.approval_id != id));

@@ -27,8 +27,8 @@ pub enum QueueError {
     Store(store::Error),
 }
 
-/// Begins the turn of the first queued message of a chat. The future is boxed because the end of a turn begins the
-/// next, which would make its type infinite.
+/// Begins the turn of the first queued message of a chat ([`Runs::send_next`]). The future is boxed because the end
+/// of a turn begins the next, which would make its type infinite.
 pub fn next_turn(app: App, owner: UserId, chat: ChatId) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Box::pin(async move { app.runs.send_next(&app, owner, chat).await })
 }

@@ -101,7 +101,8 @@ impl Recorder {
         })
     }
 
-    /// Returns the parts of the answer so far.
+    /// Returns the parts of the answer so far; see
+    /// [`Transcript::into_parts`](super::transcript::Transcript::into_parts).
     pub fn parts(&self) -> Vec<Part> {
         self.run.transcript().clone().into_parts()
     }

@@ -36,7 +36,8 @@ pub const INTERRUPTED: &str = "The server stopped before the answer was complete
 const INTERRUPTED_WITH_LOSS: &str =
     "The server stopped before the answer was complete, and parts of what was written could not be read.";
 
-/// A turn that waits for its user or for a task at a server, read from the database and ready to resume.
+/// A turn that waits for its user or for a task at a server, read from the database and ready to
+/// [resume](super::Runs::resume).
 #[derive(Debug)]
 pub struct Suspended {
     run: UnfinishedRun,
@@ -126,7 +127,7 @@ fn start_of(run: &UnfinishedRun) -> RunEvent {
     RunEvent::Start { message_id: run.answer, message_metadata }
 }
 
-/// Pairs each stored approval with its call, if the journal shows that it waits.
+/// Pairs each stored approval with its call, if the journal ([`Transcript::waiting`]) shows that it waits.
 fn waiting(approvals: Vec<Approval>, transcript: &Transcript) -> Vec<(Approval, ToolCall)> {
     let mut calls: Vec<(ApprovalId, ToolCall)> = transcript.waiting();
     let pair = |approval: Approval| {
@@ -169,6 +170,7 @@ pub fn resume(app: &App, suspended: Suspended) {
         overfull: CancellationToken::new(),
         end: OnceLock::new(),
     });
+    // Not subject to the limits of new turns, because it was accepted before.
     app.runs.active().insert((run.owner, run.chat), Arc::clone(&run));
     let inner = app.clone();
     app.tasks.spawn("run", async move {

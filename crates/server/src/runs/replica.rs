@@ -16,7 +16,7 @@ use crate::app::App;
 /// Interval at which the journal is read when no message on the cluster bus has arrived.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Copy of the event log of a turn on another node. It is updated while a subscriber holds it.
+/// Copy of the [event log](RunLog) of a turn on another node. It is updated while a subscriber holds it.
 #[derive(Debug, Default)]
 pub struct Replica {
     log: RunLog,
@@ -31,7 +31,7 @@ impl AsRef<RunLog> for Replica {
 /// Copies by turn, each with the notification that wakes its reader.
 type ByRun = HashMap<RunId, (Weak<Replica>, Arc<Notify>)>;
 
-/// Copies of remote logs that have subscribers on this node.
+/// [Copies](Replica) of remote logs that have subscribers on this node.
 #[derive(Debug, Default)]
 pub struct Replicas(Mutex<ByRun>);
 
@@ -71,6 +71,8 @@ impl Runs {
             return Ok(Some(replica));
         }
         let (replica, news) = (Arc::new(Replica::default()), Arc::new(Notify::new()));
+        // Weak: a copy is dropped with its last subscriber. Two requests at once may both create one; the later
+        // replaces the earlier, whose subscribers keep it.
         self.replicas.all().insert(run, (Arc::downgrade(&replica), Arc::clone(&news)));
         // Read once before it is returned: a subscriber that reconnects must find the events it has seen.
         let mut last = 0;

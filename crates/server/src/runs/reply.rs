@@ -48,7 +48,7 @@ pub struct Reply {
     pub usage: Usage,
 }
 
-/// Failure of a model call.
+/// Failure of a model call, returned by [`Reader::read`].
 #[derive(Debug)]
 pub struct Broken {
     /// Error of the provider.
@@ -123,6 +123,7 @@ impl<'a> Reader<'a> {
                 timer.as_mut().reset(end);
             }
             tokio::select! {
+                // Events first: the timer only flushes text that no event has flushed.
                 biased;
                 event = events.next() => match event {
                     Some(Ok(ModelEvent::Finish(reason))) => {
@@ -178,7 +179,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Stores and publishes a generated image. Its type is detected from its bytes; the provider's claim is ignored.
+    /// Stores and publishes a generated image. Its type is [detected](Kind::of) from its bytes; the provider's claim
+    /// is ignored.
     async fn picture(&mut self, bytes: Arc<[u8]>) {
         self.send_all();
         let kind = Kind::of(&bytes).filter(|kind| kind.is_picture()).map(|kind| kind.media_type(None));

@@ -12,7 +12,7 @@ use super::transcript::Transcript;
 use crate::app::App;
 use crate::tools::CallEnd;
 
-/// A tool call that waits for one or more elicitations.
+/// A tool call that waits for one or more elicitations, resumed by [`Caller::make_asking`].
 #[derive(Debug)]
 pub struct Asking {
     /// The call.

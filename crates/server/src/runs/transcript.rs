@@ -11,7 +11,7 @@ use super::event::{ElicitationData, ElicitationState, RunEvent};
 /// Error of a tool call that the user declined, for the model and for the stored answer.
 pub const DECLINED: &str = "The person declined this call. It was not made.";
 
-/// Parts of an answer, as of the last applied event.
+/// [Parts](Part) of an answer, as of the last applied event.
 #[derive(Debug, Clone, Default)]
 pub struct Transcript {
     parts: Vec<Slot>,
@@ -231,6 +231,7 @@ impl Transcript {
 
     /// Marks a call as ended and returns it. Returns `None` if it has ended already.
     fn settle(&mut self, id: &str) -> Option<&mut ToolCall> {
+        // Newest first: an id that a model uses twice means its latest call.
         let slot = self.parts.iter_mut().rev().find(|slot| slot.id == id && slot.open)?;
         slot.open = false;
         match &mut slot.part {

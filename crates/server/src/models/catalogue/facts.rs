@@ -91,7 +91,7 @@ impl Facts {
 }
 
 impl Price {
-    /// Returns the cost of a model call, in billionths of a US dollar.
+    /// Returns the cost of a model call with this [usage](Usage), in billionths of a US dollar.
     pub fn cost(&self, usage: Usage) -> u64 {
         let (input, output, cached) = match self.long {
             Some(long) if usage.input_tokens > long.above => (long.input, long.output, long.cached_input),

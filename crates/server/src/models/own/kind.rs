@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::config::OPENAI_HOST;
 
-/// Kind of a provider, which determines its API and its usual address.
+/// Kind of a provider, which determines its [API](ProviderApi) and its usual address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {

@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER;
 /// Size of a read, in bytes.
 const PIECE: usize = 1 << 20;
 
-/// SHA-256 of data that arrives in pieces.
+/// SHA-256 of data that arrives in pieces, for [`of_file`] and for downloads.
 pub struct Digest(Context);
 
 impl Digest {

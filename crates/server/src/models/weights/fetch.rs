@@ -36,6 +36,7 @@ pub async fn fetch(weights: &WeightFile, from: &str, folder: &Path) -> anyhow::R
     let part = folder.join(format!("{}.part", weights.file_name));
     eprintln!("{} from {}", weights.name, shown(from));
     let digest = download(weights, from, &part).await?;
+    // The partial file is removed, or the next attempt would resume a wrong one.
     if digest != weights.sha256 {
         fs::remove_file(&part).with_context(|| format!("cannot remove {}", part.display()))?;
         bail!(
@@ -46,6 +47,7 @@ pub async fn fetch(weights: &WeightFile, from: &str, folder: &Path) -> anyhow::R
             weights.sha256
         );
     }
+    // The final name appears only now, so the server never loads an incomplete file.
     fs::rename(&part, &file).with_context(|| format!("cannot move the file to {}", file.display()))?;
     eprintln!("{} is whole.", file.display());
     Ok(())
@@ -78,6 +80,7 @@ async fn download(weights: &WeightFile, from: &str, part: &Path) -> anyhow::Resu
                 weights.size
             );
         }
+        // The part from an earlier attempt is hashed first.
         digest.read(&mut File::open(part).with_context(cannot_write)?).with_context(cannot_write)?;
         let mut progress = Progress::new(done, weights.size);
         let mut body = response.bytes_stream();

@@ -31,6 +31,7 @@ impl Progress {
     pub fn tell(&mut self, done: u64) {
         let mut terminal = std::io::stderr();
         if terminal.is_terminal() {
+            // Redrawing for every chunk would slow the download down.
             let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= EVERY) || done == self.total;
             if is_due {
                 self.drawn = Some(Instant::now());
