@@ -44,6 +44,7 @@ impl JsonShape {
                     shape.depth = shape.depth.max(depth);
                 }
                 b'}' | b']' => {
+                    // Invalid text may close more than it opens.
                     depth = depth.saturating_sub(1);
                     // The first value of a list or object has no separator before it. Empty ones are counted by their
                     // parent.

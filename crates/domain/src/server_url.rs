@@ -25,6 +25,7 @@ pub fn mask_query(url: &str) -> String {
 
 /// Returns whether a URL has a masked value, so that its real query is unknown.
 pub fn has_masked_values(url: &str) -> bool {
+    // A parameter may consist of a value alone: `?***`.
     let is_masked = |parameter: &str| parameter.split_once('=').map_or(parameter, |(_, value)| value) == MASK;
     parts(url).is_some_and(|(_, query, _)| query.split('&').any(is_masked))
 }

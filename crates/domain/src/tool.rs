@@ -212,6 +212,7 @@ pub fn is_for_model(piece: &ToolContent) -> bool {
 /// Returns the text of a content block for the model, or a placeholder for what is not text.
 pub(crate) fn piece_as_text(piece: &ToolContent) -> Option<String> {
     let field = |name: &str| piece.get(name).and_then(Value::as_str);
+    // A block without a type is invalid and left out.
     match field("type")? {
         "text" => field("text").map(str::to_owned),
         "image" => Some(format!("[image, {}]", field("mimeType").unwrap_or("unknown type"))),

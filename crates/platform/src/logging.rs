@@ -27,6 +27,7 @@ pub async fn shutdown_signal() {
                 _ = terminate.recv() => {}
             }
         }
+        // Without a handler for SIGTERM, SIGINT still stops the process properly.
         Err(_) => drop(interrupt.await),
     }
     tracing::info!("stopping");

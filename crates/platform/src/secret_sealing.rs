@@ -50,6 +50,7 @@ impl SecretSealer {
     ///
     /// [`SealError::InvalidKey`] if the text is not such a key.
     pub fn from_base64(name: &str, text: &str) -> Result<Self, SealError> {
+        // The error names only the source, because an almost valid key is still a secret.
         let bad = || SealError::InvalidKey(name.to_owned());
         let bytes = STANDARD.decode(text.trim()).map_err(|_| bad())?;
         // The key chooses a random nonce per value. 96 bits suffice for some 2^32 values under one key.

@@ -102,7 +102,7 @@ impl Store {
         Ok(added == 1)
     }
 
-    /// Returns the API keys of a user, newest first.
+    /// Returns the [`ApiKey`]s of a user, newest first.
     pub async fn list_api_keys(&self, owner: UserId) -> Result<Vec<ApiKey>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, KeyRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(|row| Bearer::from(row).key).collect())

@@ -23,6 +23,7 @@ const LIST: &str =
     "SELECT id, run_id, tool_call_id, server_id, tool, url, definition, instructions, decision, arguments
     FROM tool_approvals WHERE run_id = $1 AND user_id = $2 ORDER BY id";
 
+// Approvals of turns that have ended may still be undecided. They are not listed.
 const LIST_OPEN: &str =
     "SELECT a.id, a.run_id, a.tool_call_id, a.server_id, a.tool, a.url, a.definition, a.instructions,
       a.decision, a.arguments
@@ -131,7 +132,7 @@ impl Store {
         if made == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
-    /// Returns an approval of a chat.
+    /// Returns an [`Approval`] of a chat.
     pub async fn get_approval(&self, owner: UserId, chat: ChatId, id: ApprovalId) -> Result<Option<Approval>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, ApprovalRow>(GET)
             .bind(id.0)
@@ -142,7 +143,7 @@ impl Store {
         row.map(Approval::try_from).transpose()
     }
 
-    /// Returns the approvals of a turn, in the order in which they were requested.
+    /// Returns the [`Approval`]s of a turn, in the order in which they were requested.
     pub async fn list_approvals(&self, owner: UserId, run: RunId) -> Result<Vec<Approval>, Error> {
         let rows =
             read!(self, |c| sqlx::query_as::<_, ApprovalRow>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
@@ -186,6 +187,7 @@ impl Store {
                 .execute(&mut *tx)
                 .await?
                 .rows_affected();
+            // A rule must not result from a decision that came too late.
             if changed == 1
                 && let Some(rule) = rule
             {

@@ -26,7 +26,7 @@ impl ChallengeMethod {
     }
 }
 
-/// A PKCE challenge.
+/// A PKCE challenge: what a client reveals of its verifier, see [`ChallengeMethod`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
     /// Challenge text.
@@ -71,6 +71,7 @@ struct CodeRow {
 const INSERT: &str = "INSERT INTO auth_codes (code_hash, user_id, method, challenge, challenge_method, expires_at)
     VALUES ($1, $2, $3, $4, $5, $6)";
 
+// Runs with each insert, so that no background job is needed.
 const DELETE_OLD: &str = "DELETE FROM auth_codes WHERE expires_at <= $1";
 
 const GET: &str =

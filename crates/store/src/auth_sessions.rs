@@ -40,7 +40,7 @@ pub struct AuthSession {
     pub created_at: Timestamp,
 }
 
-/// A session as its owner sees it: a device.
+/// An [`AuthSession`] as its owner sees it: a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
     /// Id of the session.
@@ -55,7 +55,7 @@ pub struct Device {
     pub used_at: Timestamp,
 }
 
-/// The properties of a session that every request checks.
+/// The properties of an [`AuthSession`] that every request checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     /// Whether the user has a verified second factor that this session did not use.
@@ -116,11 +116,14 @@ const STANDING: &str = "SELECT s.aal <> 'aal2' AND EXISTS
 const LIST: &str =
     "SELECT id, user_agent, aal, created_at, refreshed_at, used_at FROM auth_sessions WHERE user_id = $1";
 
+// Never goes backwards, although nodes may write in any order.
 const TOUCH: &str = "UPDATE auth_sessions SET used_at = $3 WHERE id = $1 AND user_id = $2 AND used_at < $3";
 
+// Compare and swap: of parallel rotations with the same token, one succeeds.
 const ADVANCE: &str = "UPDATE auth_sessions SET refresh_counter = refresh_counter + 1, refreshed_at = $4
     WHERE id = $1 AND user_id = $2 AND refresh_counter = $3";
 
+// Only the first use after a rotation changes the row.
 const CONFIRM: &str = "UPDATE auth_sessions SET confirmed_at = $3
     WHERE id = $1 AND user_id = $2 AND confirmed_at < refreshed_at AND refreshed_at <= $3";
 

@@ -112,6 +112,7 @@ pub(crate) fn begin(nodes: &[Node], place: Place, has_words: bool) -> Option<Mov
             // replaced.
             if has_words { at } else { present[..at].iter().rposition(|node| is_user(node))? + 1 }
         }
+        // Only the last message can be continued.
         (Place::GoesOn(_), Some(at)) if at + 1 == present.len() && !is_user(present[at]) && !has_words => present.len(),
         (Place::Instead(_) | Place::GoesOn(_), _) => return None,
     };
@@ -165,6 +166,7 @@ impl<'a> Tree<'a> {
             at = self.parents.get(&id).copied().flatten();
         }
         let mut at = through;
+        // The active child, or else the one that became inactive last.
         let seen = |node: &&&Node| (node.is_present(), node.aside_at, node.id);
         while let Some(child) = self.children.get(&Some(at)).and_then(|children| children.iter().max_by_key(seen)) {
             if !path.insert(child.id) {
@@ -264,7 +266,7 @@ impl Store {
         })
     }
 
-    /// Returns the messages of the active branch that have alternatives, in order.
+    /// Returns the [`Fork`]s of the active branch, in order.
     pub async fn list_forks(&self, owner: UserId, chat: ChatId) -> Result<Vec<Fork>, Error> {
         // Most chats have no branches. They are served without loading the tree.
         let aside =

@@ -123,7 +123,7 @@ pub struct Answer {
 }
 
 impl Store {
-    /// Returns a chat.
+    /// Returns a user's [`Chat`] by its id.
     pub async fn get_chat(&self, owner: UserId, chat: ChatId) -> Result<Option<Chat>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, Chat>(GET).bind(chat.0).bind(owner.0).fetch_optional(c).await)?;
         Ok(row)
@@ -137,6 +137,7 @@ impl Store {
             .bind(limit)
             .fetch_all(c)
             .await)?;
+        // The newest messages are selected, then put in chronological order.
         rows.reverse();
         Ok(rows.into_iter().map(StoredMessage::from).collect())
     }
@@ -174,6 +175,7 @@ impl Store {
             }
             if let Some(queued) = turn.queued {
                 let taken = sqlx::query(crate::queue::TAKE).bind(queued.0).bind(turn.chat.0).bind(turn.owner.0);
+                // The text is a condition, because the queued message may have been edited in the meantime.
                 if taken.bind(&content).execute(&mut *tx).await?.rows_affected() == 0 {
                     return Ok(None);
                 }
@@ -273,6 +275,7 @@ impl Store {
                 .execute(&mut *tx)
                 .await?
                 .rows_affected();
+            // The error rolls back. If another node has taken over the turn, it writes the message.
             if closed == 0 {
                 return Err(Error::NotFound);
             }

@@ -52,6 +52,7 @@ struct Guarded<DB: Database> {
 
 impl<DB: Database> Drop for Guarded<DB> {
     fn drop(&mut self) {
+        // In the pool, an open transaction would keep its locks.
         if self.is_in_transaction {
             self.connection.close_on_drop();
         }
@@ -73,6 +74,7 @@ impl<DB: Database> fmt::Debug for Connections<DB> {
 impl<DB: Database> Connections<DB> {
     /// Wraps a pool. `for_others` connections of it are acquired directly through [`Self::pool`].
     pub(crate) fn over(pool: Pool<DB>, for_others: u32) -> Self {
+        // At least one, so that a small pool still serves statements.
         let places = pool.options().get_max_connections().saturating_sub(for_others).max(1);
         let places = Arc::new(Semaphore::new(places as usize));
         let longest_wait = pool.options().get_acquire_timeout();
@@ -92,6 +94,7 @@ impl<DB: Database> Connections<DB> {
         // A permit per connection limits the wait here, so that the pool itself never has to wait.
         let place = timeout(shared.longest_wait, Arc::clone(&shared.places).acquire_owned()).await;
         let place = place.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
+        // The most recently used connection is the least likely to be broken.
         let at_hand = shared.at_hand().pop();
         let connection = match at_hand {
             Some(AtHand { connection, used }) if used.elapsed() < FRESH => Some(connection),

@@ -12,6 +12,7 @@ const GET: &str = "SELECT secret FROM credentials WHERE user_id = $1 AND provide
 const SET: &str = "INSERT INTO credentials (user_id, provider, secret, updated_at) VALUES ($1, $2, $3, $4)
     ON CONFLICT (user_id, provider) DO UPDATE SET secret = excluded.secret, updated_at = excluded.updated_at";
 
+// Compares the encrypted value: of parallel token refreshes, one is stored.
 const REPLACE: &str = "UPDATE credentials SET secret = $4, updated_at = $5
     WHERE user_id = $1 AND provider = $2 AND secret = $3";
 
@@ -19,6 +20,7 @@ const DELETE: &str = "DELETE FROM credentials WHERE user_id = $1 AND provider = 
 
 const TAKE: &str = "DELETE FROM credentials WHERE user_id = $1 AND provider = $2 RETURNING secret";
 
+// Deletes expired authorizations of all users, too, so that no background job is needed.
 const DELETE_OLD_AUTHORIZATIONS: &str =
     "DELETE FROM authorizations WHERE (user_id = $1 AND provider = $2) OR expires_at <= $3";
 
@@ -28,7 +30,7 @@ const INSERT_AUTHORIZATION: &str =
 const TAKE_AUTHORIZATION: &str =
     "DELETE FROM authorizations WHERE state = $1 AND provider = $2 RETURNING user_id, secret, expires_at";
 
-/// A pending authorization.
+/// A pending authorization, see [`Store::insert_authorization`].
 #[derive(Debug, Clone)]
 pub struct Authorization {
     /// User who started it.
@@ -48,7 +50,7 @@ pub(crate) struct TakenRow {
 }
 
 impl TakenRow {
-    /// Returns the authorization unless it has expired.
+    /// Returns the [`Authorization`] unless it has expired.
     pub(crate) fn valid_at(self, now: Timestamp) -> Option<Authorization> {
         let Self { user_id, secret, expires_at } = self;
         let taken = Authorization { owner: UserId(user_id), secret, expires_at: Timestamp(expires_at) };

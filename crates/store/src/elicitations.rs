@@ -43,7 +43,7 @@ pub struct Elicitation {
     pub answered: Option<Answered>,
 }
 
-/// A user's response to an elicitation.
+/// A user's response to an [`Elicitation`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answered {
     /// Action of the user.
@@ -102,7 +102,7 @@ impl Store {
         if made == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
-    /// Returns an elicitation of a chat.
+    /// Returns an [`Elicitation`] of a chat.
     pub async fn get_elicitation(
         &self,
         owner: UserId,

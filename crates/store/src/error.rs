@@ -42,6 +42,7 @@ pub(crate) fn is_outage(error: &sqlx::Error) -> bool {
             // An extended code of SQLite has the primary code in its lowest byte.
             _ => code.parse::<u32>().is_ok_and(|code| SQLITE.contains(&(code & 0xff))),
         }),
+        // These include a full pool, for which a retry may succeed as well.
         sqlx::Error::Io(_)
         | sqlx::Error::Tls(_)
         | sqlx::Error::PoolTimedOut
@@ -56,6 +57,7 @@ impl From<sqlx::Error> for Error {
         match &error {
             sqlx::Error::RowNotFound => Self::NotFound,
             sqlx::Error::Database(database) if database.is_unique_violation() => {
+                // SQLite has no name for the constraint. Its message lists the columns.
                 Self::Conflict(database.constraint().unwrap_or_else(|| database.message()).to_owned())
             }
             _ => Self::Database(error),

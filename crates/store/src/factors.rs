@@ -75,6 +75,7 @@ pub struct Challenge {
 const LIST: &str = "SELECT id, friendly_name, status, last_challenged_at, created_at, updated_at
     FROM mfa_factors WHERE user_id = $1 ORDER BY created_at, id";
 
+// A factor with a recent challenge is still being set up.
 const DELETE_ABANDONED: &str = "DELETE FROM mfa_factors
     WHERE user_id = $1 AND status = 'unverified' AND created_at < $2
       AND NOT EXISTS (SELECT 1 FROM mfa_challenges c WHERE c.factor_id = mfa_factors.id AND c.created_at >= $2)";
@@ -119,11 +120,12 @@ const DELETE_UNVERIFIED: &str = "DELETE FROM mfa_factors WHERE user_id = $1 AND 
 
 const DELETE: &str = "DELETE FROM mfa_factors WHERE id = $1 AND user_id = $2";
 
+// `factor_id` is not a foreign key, so that sessions have to be lowered explicitly.
 const LOWER: &str = "UPDATE auth_sessions SET aal = 'aal1', factor_id = NULL
     WHERE user_id = $1 AND factor_id = $2 RETURNING id, amr";
 
 impl Store {
-    /// Returns the factors of a user, oldest first.
+    /// Returns the [`Factor`]s of a user, oldest first.
     pub async fn list_factors(&self, owner: UserId) -> Result<Vec<Factor>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, FactorRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(Factor::from).collect())
@@ -206,7 +208,7 @@ impl Store {
         })
     }
 
-    /// Returns a challenge of a factor.
+    /// Returns a [`Challenge`] of a factor.
     pub async fn get_challenge(
         &self,
         owner: UserId,
@@ -226,7 +228,7 @@ impl Store {
         }))
     }
 
-    /// Deletes a challenge.
+    /// Deletes a [`Challenge`] of a user.
     pub async fn delete_challenge(&self, owner: UserId, challenge: ChallengeId) -> Result<(), Error> {
         write!(self, |c| sqlx::query(DELETE_CHALLENGE).bind(challenge.0).bind(owner.0).execute(c).await.map(|_| ()))?;
         Ok(())
@@ -251,6 +253,7 @@ impl Store {
             let used =
                 sqlx::query(USE_STEP).bind(factor.0).bind(owner.0).bind(step).bind(now.0).execute(&mut *tx).await?;
             let answered = sqlx::query(ANSWER).bind(challenge.0).bind(factor.0).bind(now.0).execute(&mut *tx).await?;
+            // The error rolls back both updates: a step must not be used up without a challenge.
             if used.rows_affected() == 0 || answered.rows_affected() == 0 {
                 return Err(Error::NotFound);
             }
@@ -259,6 +262,7 @@ impl Store {
             raised.amr.0.retain(|proof| proof.method != TOTP);
             raised.amr.0.insert(0, AuthMethod { method: TOTP.to_owned(), timestamp: now.as_seconds() });
             sqlx::query(SET_AMR).bind(session.0).bind(owner.0).bind(&raised.amr).execute(&mut *tx).await?;
+            // A session without the second factor may belong to someone who knows only the password.
             sqlx::query(DELETE_LOWER_SESSIONS).bind(owner.0).execute(&mut *tx).await?;
             sqlx::query(DELETE_UNVERIFIED).bind(owner.0).execute(&mut *tx).await?;
             Ok(raised)

@@ -52,6 +52,7 @@ impl From<FileRow> for StoredFile {
 
 const SUM: &str = "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM files WHERE user_id = $1";
 
+// `(1 = 0)` is false in the type that either database uses for booleans.
 pub(crate) const INSERT: &str = "INSERT INTO files (id, user_id, session_id, media_type, name, size, loose, created_at)
     VALUES ($1, $2, NULL, $3, $4, $5, (1 = 0), $6) ON CONFLICT (id) DO NOTHING";
 
@@ -77,6 +78,7 @@ const LIST: &str = "SELECT id, session_id, media_type, name, size FROM files
 
 const DELETE_WAITING: &str = "DELETE FROM files WHERE id = $1 AND user_id = $2 AND session_id IS NULL";
 
+// A file is served under the same conditions as the share itself.
 const GET_SHARED: &str = "SELECT f.id, f.session_id, f.media_type, f.name, f.size FROM files f
     JOIN file_uses u ON u.file_id = f.id
     JOIN chat_shares h ON h.id = u.holder_id AND h.user_id = f.user_id
@@ -84,6 +86,7 @@ const GET_SHARED: &str = "SELECT f.id, f.session_id, f.media_type, f.name, f.siz
     JOIN users p ON p.id = h.user_id AND p.deleted_at IS NULL
     WHERE f.id = $1 AND h.token_hash = $2";
 
+// Runs only after `GET_SHARED` has checked the conditions.
 const GET_SHARED_BYTES: &str = "SELECT b.bytes FROM file_bytes b JOIN file_uses u ON u.file_id = b.file_id
     JOIN chat_shares h ON h.id = u.holder_id WHERE b.file_id = $1 AND h.token_hash = $2";
 
@@ -109,6 +112,7 @@ const TIE: &str = "UPDATE files SET loose = (1 = 0) WHERE loose AND (
 macro_rules! hold_files {
     ($tx:ident, $owner:expr, $chat:expr, $holder:expr, $files:expr) => {
         for file in $files {
+            // Has no effect on a file that already belongs to a chat.
             let give = sqlx::query(crate::files::GIVE).bind(file.0).bind($owner.0).bind($chat.0);
             give.execute(&mut *$tx).await?;
             let hold = sqlx::query(crate::files::USE).bind(file.0).bind($owner.0).bind($chat.0).bind($holder);
@@ -188,6 +192,7 @@ impl Store {
                 .bind(now.0)
                 .execute(&mut *tx)
                 .await?;
+            // The id may belong to another user. Its file must not be overwritten or assigned.
             if inserted.rows_affected() == 0 {
                 return Err(Error::Conflict("the id of another file".to_owned()));
             }
@@ -204,7 +209,7 @@ impl Store {
         })
     }
 
-    /// Returns the metadata of a file.
+    /// Returns the metadata of a file as a [`StoredFile`].
     pub async fn get_file(&self, owner: UserId, id: FileId) -> Result<Option<StoredFile>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, FileRow>(GET).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
         Ok(row.map(StoredFile::from))
@@ -257,6 +262,7 @@ impl Store {
     pub async fn purge_files(&self, before: Timestamp) -> Result<(), Error> {
         transaction!(self, |tx| {
             sqlx::query(PURGE_WAITING).bind(before.0).execute(&mut *tx).await?;
+            // In this order: what is left of the candidates is in use, or its chat has a running turn.
             for statement in [PURGE_LOOSE, TIE] {
                 sqlx::query(statement).execute(&mut *tx).await?;
             }

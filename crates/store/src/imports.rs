@@ -34,7 +34,7 @@ pub struct ImportedChat {
     pub files: Vec<ImportedFile>,
 }
 
-/// A file of a chat to import.
+/// A file of an [`ImportedChat`].
 #[derive(Debug, Clone)]
 pub struct ImportedFile {
     /// Metadata, with the id in the export.
@@ -43,7 +43,7 @@ pub struct ImportedFile {
     pub bytes: Vec<u8>,
 }
 
-/// A message to import.
+/// A message of an [`ImportedChat`].
 #[derive(Debug, Clone)]
 pub struct ImportedMessage {
     /// Id in the export.
@@ -97,6 +97,7 @@ impl Store {
         let title = without_nul(chat.title.clone());
         transaction!(self, |tx| {
             let own = sqlx::query_scalar::<_, i64>(IS_OWN).bind(chat.id.0).bind(owner.0).fetch_one(&mut *tx).await?;
+            // Importing the same export twice must not duplicate chats.
             if own > 0 {
                 return Ok(false);
             }
@@ -168,6 +169,7 @@ impl Store {
                         .bind(message.created_at.0)
                         .bind(owner.0)
                         .bind(parent)
+                        // The export has no time for this. Any time marks the message as inactive.
                         .bind(message.aside.map(|_| now.0))
                         .execute(&mut *tx)
                         .await?;
@@ -177,6 +179,7 @@ impl Store {
                     message_id = MessageId::fresh();
                     renamed.insert(message.id, message_id);
                 }
+                // Without files there is nothing to assign, so that the parts need not be parsed.
                 if let Some(parts) = parts.filter(|_| !chat.files.is_empty()) {
                     let parts: Vec<Part> =
                         serde_json::from_str(&parts).map_err(|error| Error::Corrupt(error.to_string()))?;

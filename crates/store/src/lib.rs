@@ -128,6 +128,7 @@ impl Store {
     pub async fn close(&self) {
         match &self.db {
             Db::Sqlite { read, write, checkpoints } => {
+                // The writer is the last one: SQLite writes a final checkpoint when the last connection closes.
                 read.close().await;
                 if let Some(checkpoints) = checkpoints {
                     checkpoints.close().await;

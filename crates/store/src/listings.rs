@@ -76,7 +76,7 @@ impl Store {
         Ok(rows.into_iter().map(Listing::from).collect())
     }
 
-    /// Returns the last listing of a connection.
+    /// Returns the last [`Listing`] of a connection.
     pub async fn get_listing(&self, owner: UserId, server: ServerId) -> Result<Option<Listing>, Error> {
         let row =
             read!(self, |c| sqlx::query_as::<_, ListingRow>(GET).bind(server.0).bind(owner.0).fetch_optional(c).await)?;

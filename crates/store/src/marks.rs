@@ -38,6 +38,7 @@ const LIST: &str = "SELECT k.session_id, k.pinned_at, k.archived_at FROM chat_ma
 
 const GET: &str = "SELECT session_id, pinned_at, archived_at FROM chat_marks WHERE user_id = $1 AND session_id = $2";
 
+// The row also holds the chat's model and settings, which stay unchanged.
 pub(crate) const SET: &str = "INSERT INTO chat_marks (user_id, session_id, pinned_at, archived_at)
     SELECT user_id, id, $3, $4 FROM ai_chat_sessions WHERE user_id = $1 AND id = $2
     ON CONFLICT (user_id, session_id) DO UPDATE SET pinned_at = excluded.pinned_at, archived_at = excluded.archived_at";

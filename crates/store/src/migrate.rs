@@ -22,6 +22,7 @@ pub(crate) async fn sqlite(pool: &SqlitePool, path: &Path) -> Result<(), OpenErr
     let mut connection =
         pool.acquire().await.map_err(|error| OpenError::File { path: path.to_owned(), reason: error.to_string() })?;
     let applied = applied(&mut *connection).await?;
+    // The pool has a single connection, which the migrator needs next.
     drop(connection);
     refuse_newer(&SQLITE, &applied)?;
     let newest = applied.iter().max().copied();

@@ -105,7 +105,7 @@ impl Store {
         Ok(added == 1)
     }
 
-    /// Returns the providers of a user, oldest first.
+    /// Returns the [`ModelProvider`]s of a user, oldest first.
     pub async fn list_model_providers(&self, owner: UserId) -> Result<Vec<ModelProvider>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, ProviderRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(ModelProvider::from).collect())

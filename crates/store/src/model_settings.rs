@@ -22,12 +22,14 @@ const GET: &str = "SELECT k.settings FROM chat_marks k
 
 /// Selects the choices for a chat and the defaults in one query.
 const GET_CHOICES: &str =
+    // Starts from the user, so that the defaults are found even without a choice for the chat.
     "SELECT k.model, k.settings, d.model AS default_model, d.settings AS default_settings FROM users u
     LEFT JOIN ai_chat_sessions s ON s.user_id = u.id AND s.id = $2
     LEFT JOIN chat_marks k ON k.user_id = u.id AND k.session_id = s.id
     LEFT JOIN model_defaults d ON d.user_id = u.id
     WHERE u.id = $1";
 
+// The row also holds the chat's marks and model, which stay unchanged.
 pub(crate) const SET: &str = "INSERT INTO chat_marks (user_id, session_id, settings)
     SELECT user_id, id, $3 FROM ai_chat_sessions WHERE user_id = $1 AND id = $2
     ON CONFLICT (user_id, session_id) DO UPDATE SET settings = excluded.settings";

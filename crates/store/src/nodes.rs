@@ -84,6 +84,7 @@ impl Store {
     /// Claims every turn without a living node and returns them, oldest first. Not limited to one owner.
     pub async fn claim_runs(&self) -> Result<Vec<UnfinishedRun>, Error> {
         let mut rows = write!(self, |c| sqlx::query_as::<_, RunRow>(CLAIM).bind(self.node.0).fetch_all(c).await)?;
+        // `RETURNING` has no order. Ids are UUIDs of version 7, which sort by time.
         rows.sort_by_key(|row| row.id);
         Ok(rows.into_iter().map(UnfinishedRun::from).collect())
     }

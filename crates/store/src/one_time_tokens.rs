@@ -44,7 +44,7 @@ impl TokenKind {
     }
 }
 
-/// A stored one-time token.
+/// A stored one-time token, see [`TokenKind`] for its use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OneTimeToken {
     /// Id of this token; a replacement has another one.
@@ -103,6 +103,7 @@ impl TryFrom<TokenRow> for OneTimeToken {
     }
 }
 
+// A new code starts with all its attempts.
 pub(crate) const REPLACE: &str = "INSERT INTO one_time_tokens
       (id, user_id, kind, email, link_hash, code_hash, tries, challenge, challenge_method, expires_at, from_sign_up)
     VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10)

@@ -99,6 +99,7 @@ async fn open_postgres(url: &str) -> Result<Store, OpenError> {
         .map_err(|_| OpenError::BadUrl("it should look like postgres://user:password@host:5432/database".to_owned()))?
         .application_name("ai-chat-mcp");
     let starting =
+        // Two, because the migrator opens a connection of its own while the applied versions are read on the first.
         PgPoolOptions::new().max_connections(2).acquire_timeout(CONNECT_TIMEOUT).connect_with(options.clone()).await;
     let starting = match starting {
         Ok(pool) => pool,
@@ -124,6 +125,7 @@ async fn open_postgres(url: &str) -> Result<Store, OpenError> {
         .after_connect(|connection, _| {
             Box::pin(async move { sqlx::query(LOCK_TIMEOUT).execute(connection).await.map(|_| ()) })
         })
+        // Connections open on first use. The migrations have shown that the server is reachable.
         .connect_lazy_with(options);
     Ok(Store {
         db: Db::Postgres(Connections::over(pool, LISTENERS)),
@@ -163,11 +165,14 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
         .filename(&path)
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
+        // With a write-ahead log, `NORMAL` may lose the last commits in a power failure but never damages the file.
         .synchronous(SqliteSynchronous::Normal)
+        // SQLite enforces foreign keys only on request.
         .foreign_keys(true)
         .busy_timeout(BUSY_TIMEOUT)
         .pragma("temp_store", "MEMORY")
         .pragma("cache_size", PAGES_IN_MEMORY)
+        // 64 MiB: the log shrinks to this size after a burst of writes.
         .pragma("journal_size_limit", "67108864")
         .pragma("wal_autocheckpoint", checkpoints::LATEST);
     let write = one_connection(options.clone()).await.map_err(|error| refusal(&path, &error))?;
@@ -178,6 +183,7 @@ async fn open_sqlite(url: &str) -> Result<Store, OpenError> {
         .max_connections(READERS)
         .acquire_timeout(CONNECT_TIMEOUT)
         .test_before_acquire(false)
+        // A reader cannot take the write lock by mistake.
         .connect_with(options.read_only(true))
         .await
         .map_err(|error| refusal(&path, &error))?;

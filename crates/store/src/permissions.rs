@@ -9,6 +9,8 @@ use uuid::Uuid;
 use crate::dispatch::{read, transaction, write};
 use crate::{Error, Store};
 
+// `INSERT … SELECT` inserts nothing if the connection does not belong to the user. Many statements of this crate are of
+// this form: the check and the write are one step.
 pub(crate) const UPSERT: &str = "INSERT INTO tool_permissions
       (server_id, tool, user_id, permission, url, definition_hash, definition, updated_at)
     SELECT id, $3, user_id, $4, $5, $6, $7, $8 FROM mcp_servers WHERE id = $1 AND user_id = $2
@@ -34,6 +36,7 @@ const LIST: &str = "SELECT p.server_id, p.tool, p.permission, p.url, p.definitio
 const INSERT_AUDIT: &str = "INSERT INTO tool_audit (id, user_id, server_name, tool, allowed_by, outcome, created_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7)";
 
+// Pages continue after an id, not after an offset, so that new entries do not shift them.
 const LIST_AUDIT: &str = "SELECT id, server_name, tool, allowed_by, outcome, created_at FROM tool_audit
     WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
 
@@ -71,7 +74,7 @@ macro_rules! make_rule {
 
 pub(crate) use make_rule;
 
-/// A text that a user has approved, with its hash.
+/// A text that a user has approved, with its hash. Part of a [`Rule`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
     /// SHA-256 hash of `text`, hexadecimal.
@@ -171,7 +174,7 @@ impl TryFrom<AuditRow> for AuditEntry {
 }
 
 impl Store {
-    /// Returns the user's rule for a tool.
+    /// Returns the user's [`Rule`] for a tool.
     pub async fn get_permission(&self, owner: UserId, server: ServerId, tool: &str) -> Result<Option<Rule>, Error> {
         let tool = without_nul(tool.to_owned());
         let row = read!(self, |c| sqlx::query_as::<_, RuleRow>(GET)
@@ -183,9 +186,10 @@ impl Store {
         row.map(Rule::try_from).transpose()
     }
 
-    /// Returns all rules of a user.
+    /// Returns all [`Rule`]s of a user.
     pub async fn list_permissions(&self, owner: UserId) -> Result<Vec<Rule>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, RuleRow>(LIST).bind(owner.0).fetch_all(c).await)?;
+        // An unreadable rule is an error here: without it, the default permission would apply.
         rows.into_iter().map(Rule::try_from).collect()
     }
 

@@ -63,6 +63,7 @@ impl Presence {
     }
 
     fn tell(&self, is_away: bool) {
+        // Receivers are notified of changes only.
         self.is_away.send_if_modified(|known| std::mem::replace(known, is_away) != is_away);
     }
 }
@@ -114,6 +115,7 @@ impl Store {
         loop {
             self.presence.suspicion.notified().await;
             while let Err(error) = may_write(write).await {
+                // Any other error shows that the file can be accessed.
                 if !error.is_doubtful() {
                     break;
                 }

@@ -73,6 +73,7 @@ impl Store {
         let content = without_nul(message.content.clone());
         transaction!(self, |tx| {
             let queued = sqlx::query_scalar::<_, i64>(COUNT).bind(chat.0).bind(owner.0).fetch_one(&mut *tx).await?;
+            // On PostgreSQL, parallel requests may exceed the limit slightly. It only protects against abuse.
             if queued >= MOST {
                 return Err(Error::Conflict(format!("{MOST} messages that wait")));
             }
@@ -98,7 +99,7 @@ impl Store {
         })
     }
 
-    /// Returns the queued messages of a chat, in the order in which they will be sent.
+    /// Returns the [`QueuedMessage`]s of a chat, in the order in which they will be sent.
     pub async fn list_queued(&self, owner: UserId, chat: ChatId) -> Result<Vec<QueuedMessage>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, Row>(LIST).bind(chat.0).bind(owner.0).fetch_all(c).await)?;
         let message = |row: Row| QueuedMessage {

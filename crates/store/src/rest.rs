@@ -45,7 +45,7 @@ pub use table::{Column, Default, Kind, Table};
 /// Maximum number of rows per response and per request body.
 pub const MAX_ROWS: usize = 1_000;
 
-/// The result of a read.
+/// The result of [`Store::rest_read`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// Rows, each a JSON object.
@@ -72,6 +72,7 @@ impl Store {
         let shape = Shape::new(table, Some(&query.select), &query.order)?;
         let limit = query.limit.unwrap_or(u64::MAX).min(MAX_ROWS as u64);
         let caller = owner.unwrap_or(UserId(Uuid::nil()));
+        // Built for an anonymous caller, too, so that errors in the query are reported.
         let page = Statement::page(self.dialect(), caller, table, query, shape.columns.clone(), limit)?;
         if owner.is_none() {
             return Ok(Page { rows: Vec::new(), total: query.count.then_some(0) });
@@ -240,6 +241,7 @@ async fn guard_sessions<'a>(
     owner: UserId,
     values: impl Iterator<Item = &'a (&'static Column, Cell)>,
 ) -> Result<(), Error> {
+    // Many messages of one body usually name the same chat, which is checked once.
     let sessions: HashSet<&Cell> =
         values.filter(|(column, _)| column.name == "session_id").map(|(_, session)| session).collect();
     for session in sessions {

@@ -46,6 +46,7 @@ static INSERT_CHUNKS: LazyLock<String> = LazyLock::new(|| {
 const PURGE_ORDERS: &str = "DELETE FROM run_orders
     WHERE run_id IN (SELECT r.id FROM runs r WHERE r.status <> 'running' AND r.ended_at < $1)";
 
+// Starts from the journals, which are few, not from all turns that ever ran.
 const PURGE_CHUNKS: &str = "DELETE FROM run_chunks WHERE run_id IN (SELECT DISTINCT c.run_id FROM run_chunks c
     JOIN runs r ON r.id = c.run_id WHERE r.status <> 'running' AND r.ended_at < $1)";
 
@@ -78,7 +79,7 @@ const LIST_ORDERS: &str = "SELECT o.run_id, o.what FROM run_orders o JOIN runs r
 const LIST_CHUNKS: &str = "SELECT c.payload FROM run_chunks c JOIN runs r ON r.id = c.run_id
     WHERE c.run_id = $1 AND r.user_id = $2 ORDER BY c.seq";
 
-/// A turn without an end in the database.
+/// A turn without an end in the database, see [`Store::claim_runs`].
 #[derive(Debug, Clone)]
 pub struct UnfinishedRun {
     /// The turn.
@@ -187,6 +188,7 @@ impl Store {
     /// that another node has taken over, are dropped.
     pub async fn insert_chunks(&self, chunks: &[Chunk]) -> Result<(), Error> {
         transaction!(self, |tx| {
+            // One transaction for all turns: each commit waits for the disk.
             for some in chunks.chunks(ROWS) {
                 let mut insert = sqlx::query(INSERT_CHUNKS.as_str()).bind(self.node.0);
                 for row in 0..ROWS {

@@ -62,7 +62,7 @@ pub struct MessageHit {
     pub snippet: Marked,
 }
 
-/// The results of a search, newest first.
+/// The results of [`Store::search`], newest first.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     /// Chats whose titles match; on the first page only.
@@ -97,8 +97,10 @@ macro_rules! pending {
 
 /// Stores the words of texts on SQLite. `$1` is a JSON list of pairs: entry number and words.
 const READ_SQLITE: [&str; 3] = [
+    // A full-text table of SQLite has no upsert.
     "DELETE FROM search_words WHERE rowid IN (SELECT value ->> 0 FROM json_each($1))",
     "INSERT INTO search_words (rowid, words) SELECT value ->> 0, value ->> 1 FROM json_each($1)",
+    // In the transaction that read the texts, so that a later change marks them as pending again.
     "UPDATE search_entries SET pending = 0 WHERE number IN (SELECT value ->> 0 FROM json_each($1))",
 ];
 
@@ -136,6 +138,7 @@ impl Store {
     pub async fn search(&self, owner: UserId, typed: &str, before: Option<i64>) -> Result<Found, Error> {
         let Some(question) = Question::parse(typed) else { return Ok(Found::default()) };
         let pending = read!(self, |c| sqlx::query_scalar::<_, i64>(ANY_PENDING).bind(owner.0).fetch_optional(c).await)?;
+        // Texts that changed since the last run of the background job must be found as well.
         if pending.is_some() {
             self.index_pending(Some(owner), FRESH).await?;
         }
@@ -163,6 +166,7 @@ impl Store {
                 break;
             }
         }
+        // Candidates come in the order of entries, not of the last message in each chat.
         hits.sort_by_key(|hit| std::cmp::Reverse(hit.updated_at));
         hits.truncate(TITLES);
         Ok(hits)

@@ -12,6 +12,7 @@ use crate::{Error, Store};
 const LIST: &str = "SELECT server_id, issuer, secret FROM server_credentials
     WHERE user_id = $1 AND server_id = $2 ORDER BY number DESC";
 
+// `number` orders the credentials of a connection by the time of storage, independently of clocks.
 const SET: &str = "INSERT INTO server_credentials (user_id, server_id, issuer, secret, number) VALUES ($1, $2, $3, $4,
         (SELECT COALESCE(MAX(number), 0) + 1 FROM server_credentials WHERE user_id = $1 AND server_id = $2))
     ON CONFLICT (user_id, server_id, issuer) DO UPDATE SET secret = excluded.secret, number = excluded.number";
@@ -20,6 +21,7 @@ const DELETE: &str = "DELETE FROM server_credentials WHERE user_id = $1 AND serv
 
 const TAKE_ALL: &str = "DELETE FROM server_credentials WHERE user_id = $1 RETURNING server_id, issuer, secret";
 
+// Credentials have no foreign key to their connection, because they must be revoked when it is deleted.
 const TAKE_ORPHANS: &str = "DELETE FROM server_credentials WHERE user_id = $1
     AND NOT EXISTS (SELECT 1 FROM mcp_servers WHERE id = server_credentials.server_id AND user_id = $1)
     RETURNING server_id, issuer, secret";
@@ -41,6 +43,7 @@ const LOCK: &str = "INSERT INTO server_locks (user_id, server_id, holder, expire
 
 const UNLOCK: &str = "DELETE FROM server_locks WHERE user_id = $1 AND server_id = $2 AND holder = $3";
 
+// Sign-ins to MCP servers share the table with other authorizations, see `provider`.
 const TAKE_SIGN_IN: &str = "DELETE FROM authorizations WHERE state = $1 AND provider LIKE 'mcp/%'
     RETURNING user_id, secret, expires_at";
 

@@ -115,14 +115,14 @@ impl From<ServerRow> for Server {
 }
 
 impl Store {
-    /// Returns a connection.
+    /// Returns a user's [`Server`] connection by its id.
     pub async fn get_server(&self, owner: UserId, id: ServerId) -> Result<Option<Server>, Error> {
         let row =
             read!(self, |c| sqlx::query_as::<_, ServerRow>(GET).bind(id.0).bind(owner.0).fetch_optional(c).await)?;
         Ok(row.map(Server::from))
     }
 
-    /// Returns all connections of a user, oldest first.
+    /// Returns the [`Server`] connections of a user, oldest first.
     pub async fn list_servers(&self, owner: UserId) -> Result<Vec<Server>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, ServerRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         Ok(rows.into_iter().map(Server::from).collect())
@@ -198,6 +198,7 @@ impl Store {
         change: &Change,
         now: Timestamp,
     ) -> Result<(), Error> {
+        // The old list is compared as text, which is safe because all lists come from this function or the schema.
         let as_json = |names: &[String]| serde_json::Value::from(names).to_string();
         transaction!(self, |tx| {
             if let Some(name) = &change.name {
@@ -218,6 +219,7 @@ impl Store {
     }
 }
 
+// An error rolls back the other changes of the same request.
 fn one(rows: u64) -> Result<(), Error> {
     if rows == 1 { Ok(()) } else { Err(Error::NotFound) }
 }

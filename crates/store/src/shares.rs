@@ -44,7 +44,7 @@ pub struct Share {
     pub created_at: Timestamp,
 }
 
-/// A share as a visitor with the link sees it.
+/// A [`Share`] as a visitor with the link sees it.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// Title of the chat at the time of sharing.
@@ -74,10 +74,12 @@ struct SnapshotRow {
 
 const COUNT: &str = "SELECT COUNT(*) FROM chat_shares WHERE user_id = $1";
 
+// The title is copied by the statement, so that it is that of the same moment.
 const INSERT: &str =
     "INSERT INTO chat_shares (id, token_hash, user_id, session_id, title, messages, count, tools, created_at)
     SELECT $1, $2, user_id, id, title, $5, $6, $7, $8 FROM ai_chat_sessions WHERE id = $3 AND user_id = $4";
 
+// Shares of a deleted chat are hidden but not deleted, because the chat can be restored.
 const LIST: &str = "SELECT h.id, h.session_id, h.title, h.count, h.tools, h.created_at FROM chat_shares h
     JOIN ai_chat_sessions s ON s.id = h.session_id AND s.user_id = h.user_id
     WHERE h.user_id = $1 ORDER BY h.id DESC";
@@ -124,7 +126,7 @@ impl Store {
         })
     }
 
-    /// Returns the shares of a user, newest first.
+    /// Returns the [`Share`]s of a user, newest first.
     pub async fn list_shares(&self, owner: UserId) -> Result<Vec<Share>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, ShareRow>(LIST).bind(owner.0).fetch_all(c).await)?;
         let share = |row: ShareRow| Share {

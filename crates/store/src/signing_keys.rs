@@ -20,7 +20,7 @@ const INSERT: &str = "INSERT INTO signing_keys (number, private_key, created_at)
     ON CONFLICT (number) DO NOTHING";
 
 impl Store {
-    /// Returns all keys, newest first. The newest one signs.
+    /// Returns all [`SealedKey`]s, newest first. The newest one signs.
     pub async fn list_signing_keys(&self) -> Result<Vec<SealedKey>, Error> {
         Ok(read!(self, |c| sqlx::query_as::<_, SealedKey>(LIST).fetch_all(c).await)?)
     }

@@ -34,6 +34,7 @@ impl Store {
         let failed = |reason: &dyn std::fmt::Display| OpenError::Migration(reason.to_string());
         let options = SqliteConnectOptions::from_str("sqlite::memory:")
             .map_err(|error| failed(&error))?
+            // Neither a journal nor a temporary table may reach the disk.
             .journal_mode(SqliteJournalMode::Memory)
             .foreign_keys(true)
             .pragma("temp_store", "MEMORY")

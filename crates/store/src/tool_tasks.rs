@@ -107,7 +107,7 @@ impl Store {
         if made == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
-    /// Returns the tasks of a turn, oldest first.
+    /// Returns the [`ToolTask`]s of a turn, oldest first.
     pub async fn list_tool_tasks(&self, owner: UserId, run: RunId) -> Result<Vec<ToolTask>, Error> {
         let rows = read!(self, |c| sqlx::query_as::<_, TaskRow>(LIST).bind(run.0).bind(owner.0).fetch_all(c).await)?;
         Ok(readable("tool_tasks", rows, |row| format!("{run}/{}", row.tool_call_id)))

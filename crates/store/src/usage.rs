@@ -34,7 +34,7 @@ pub struct Cost {
     pub nanos: Option<u64>,
 }
 
-/// The total cost of several model calls.
+/// The total [`Cost`] of several model calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Total {
@@ -51,7 +51,7 @@ pub struct Total {
     pub unpriced_calls: u64,
 }
 
-/// The total of the calls of one model on one day.
+/// The [`Total`] of the calls of one model on one day.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DayTotal {
     /// Day, in days since 1970 (UTC).
@@ -103,6 +103,7 @@ impl From<TotalRow> for Total {
 }
 
 pub(crate) const INSERT: &str =
+    // A retry has the same call id and no effect, so that nothing is counted twice.
     "INSERT INTO model_usage (id, user_id, session_id, message_id, model, input_tokens, output_tokens,
       cached_input_tokens, is_estimate, created_at, cost_nanos)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
@@ -161,6 +162,7 @@ const BY_DAY: &str = sums!(
     "created_at >= $2 AND created_at < $3 GROUP BY 1, model ORDER BY 1, model"
 );
 
+// Cached input tokens are part of the input tokens.
 const TOKENS: &str = "SELECT CAST(COALESCE(SUM(input_tokens + output_tokens), 0) AS BIGINT) FROM model_usage
     WHERE user_id = $1 AND created_at >= $2 AND model NOT LIKE $3";
 
@@ -171,7 +173,7 @@ impl Store {
         Ok(())
     }
 
-    /// Returns the total cost of a chat.
+    /// Returns the [`Total`] cost of a chat.
     pub async fn cost_of_chat(&self, owner: UserId, chat: ChatId) -> Result<Total, Error> {
         let row =
             read!(self, |c| sqlx::query_as::<_, TotalRow>(OF_CHAT).bind(owner.0).bind(chat.0).fetch_one(c).await)?;

@@ -30,7 +30,7 @@ impl EmailHalf {
     }
 }
 
-/// A user account.
+/// A user account (a row of `users`), with its second [factors](Factor).
 #[derive(Debug, Clone, PartialEq)]
 pub struct User {
     /// Its id.
@@ -163,6 +163,7 @@ pub(crate) struct UserRow {
 
 impl From<UserRow> for User {
     fn from(row: UserRow) -> Self {
+        // An unknown word counts as no confirmation, so that both addresses have to confirm again.
         let half = |word: &str| [EmailHalf::Current, EmailHalf::New].into_iter().find(|half| half.word() == word);
         Self {
             id: UserId(row.id),
@@ -208,12 +209,14 @@ const GET_BY_EMAIL: &str =
       last_sign_in_at, is_anonymous, user_metadata, app_metadata, identity_id, deleted_at, created_at, updated_at
     FROM users WHERE email = $1";
 
+// `updated_at` is the version: the update has no effect if the account was changed since it was read.
 const UPDATE: &str = "UPDATE users SET email = $2, password_hash = $3, email_confirmed_at = $4,
       confirmation_sent_at = $5, is_anonymous = $6, user_metadata = $7, app_metadata = $8, updated_at = $9,
       recovery_sent_at = $10, new_email = $11, email_change_sent_at = $12, email_change_confirmed = $13,
       reauthentication_sent_at = $14, invited_at = $15, banned_until = $16
     WHERE id = $1 AND updated_at = $17";
 
+// Foreign keys with `ON DELETE CASCADE` delete everything else of the account.
 const DELETE: &str = "DELETE FROM users WHERE id = $1";
 
 /// Locks an account within a transaction, so that parallel requests cannot pass a check of a limit together.
@@ -276,7 +279,7 @@ impl Store {
         })
     }
 
-    /// Returns an account with its factors.
+    /// Returns an account with its [`User::factors`].
     pub async fn get_user(&self, user: UserId) -> Result<Option<User>, Error> {
         let row = read!(self, |c| sqlx::query_as::<_, UserRow>(GET).bind(user.0).fetch_optional(c).await)?;
         self.with_factors(row).await
@@ -333,6 +336,7 @@ impl Store {
                 .execute(&mut *tx)
                 .await?;
             if written.rows_affected() == 0 {
+                // An error, because only an error rolls back the spent token. It is translated below.
                 return Err(Error::NotFound);
             }
             if let Some(keep) = along.keep {

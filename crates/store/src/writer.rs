@@ -87,6 +87,7 @@ impl Writer {
         }
         match tokio::time::timeout(PATIENCE, turn).await {
             Ok(Ok(turn)) => turn,
+            // The task that processes the queue has ended without a result, for instance with the runtime.
             Ok(Err(_)) => Err(sqlx::Error::PoolClosed),
             Err(_) => Err(sqlx::Error::PoolTimedOut),
         }
@@ -175,6 +176,7 @@ impl Service {
             match connection {
                 Ok(connection) => {
                     idle = together(connection, places).await;
+                    // Wakes the checkpoints.
                     self.writer.committed.notify_one();
                 }
                 Err(error) => refuse(places, error),
@@ -198,6 +200,7 @@ impl Service {
 
 /// Runs transactions one after the other and commits them together. Returns the connection if it is still usable.
 async fn together(mut connection: Lent<Sqlite>, places: Vec<Place>) -> Option<Lent<Sqlite>> {
+    // Another program may hold the lock. All waiting transactions fail together, not each after its own timeout.
     if let Err(error) = run(&mut connection, BEGIN).await {
         refuse(places, error);
         return clean(connection).await;
@@ -231,6 +234,7 @@ async fn together(mut connection: Lent<Sqlite>, places: Vec<Place>) -> Option<Le
     }
     let connection = if result.is_ok() { Some(connection) } else { clean(connection).await };
     let error = result.err();
+    // Callers learn the result only now: their changes are durable together or not at all.
     for end in ends {
         drop(end.send(error.as_ref().map_or(Ok(()), |error| Err(copy_of(error)))));
     }

@@ -161,6 +161,7 @@ impl<'a> Reader<'a> {
         let sign = if self.eat('-') { -1 } else { i64::from(self.eat('+')) };
         let first = self.digits();
         let (hours, rest) = match first.len() {
+            // A number without a sign is not an offset.
             _ if sign == 0 => return Err(NotATimestamp::Syntax),
             1 | 2 => (first, ""),
             // Without colons the last two or four digits are the minutes, or the minutes and seconds.
@@ -185,6 +186,7 @@ fn number(digits: &str) -> Result<i64, NotATimestamp> {
 
 /// Parses a fraction of a second into microseconds. PostgreSQL rounds in floating point, half to even.
 fn micros(digits: &str) -> Result<i64, NotATimestamp> {
+    // The zero at the end makes an empty fraction valid, as in PostgreSQL.
     let fraction: f64 = format!("0.{digits}0").parse().map_err(|_| NotATimestamp::Syntax)?;
     #[expect(clippy::cast_possible_truncation, reason = "it is at most a million")]
     Ok((fraction * 1e6).round_ties_even() as i64)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-/// A `select` list.
+/// A `select` list of columns, see [`Item`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Select {
     /// Items in order. An empty list means `*`.
@@ -54,7 +54,7 @@ pub enum Test {
     Is(Is),
 }
 
-/// A comparison operator.
+/// A comparison operator, see [`Test::Compare`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// `=`.
@@ -73,7 +73,7 @@ pub enum Comparison {
     Distinct,
 }
 
-/// The right side of `is`.
+/// The right side of [`Test::Is`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Is {
     /// `null`.
@@ -84,7 +84,7 @@ pub enum Is {
     Boolean(&'static str),
 }
 
-/// A term of `order`.
+/// A term of [`Query::order`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     /// Name of the column.
@@ -95,7 +95,7 @@ pub struct Order {
     pub nulls_first: Option<bool>,
 }
 
-/// A read request.
+/// A read request, the input of [`Store::rest_read`](crate::Store::rest_read).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
     /// Columns to return.
@@ -115,7 +115,7 @@ pub struct Query {
 /// An object of a request body. Values stay unparsed, so that numbers and the order of keys are preserved.
 pub type Record = BTreeMap<String, Box<RawValue>>;
 
-/// A request body with rows to write.
+/// A request body with rows to write. Each [`Record`] is a row.
 #[derive(Debug, Default)]
 pub struct Body {
     /// Objects.

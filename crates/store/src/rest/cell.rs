@@ -46,6 +46,7 @@ impl Cell {
                 Self::Uuid(Some(uuid(text).ok_or_else(bad)?))
             }
             Kind::Text => Self::Text(Some(text.to_owned())),
+            // Parsed here, not by the database, so that both accept the same forms.
             Kind::Time => Self::Time(Some(text.parse::<Timestamp>().map_err(|why| bad_time(why, text))?.0)),
             Kind::JsonList | Kind::Sealed => return Err(Fault::no_operator(kind, "=")),
         })

@@ -65,6 +65,7 @@ impl Statement {
                 }
                 let values =
                     literals.iter().map(|text| Cell::from_literal(column.kind, text)).collect::<Result<Vec<_>, _>>()?;
+                // PostgreSQL has no empty `IN` list.
                 if values.is_empty() {
                     self.push("1 = 0");
                     return Ok(());

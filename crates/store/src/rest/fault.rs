@@ -24,14 +24,14 @@ impl Fault {
         Self { code, message: message.into(), details: None, hint: None }
     }
 
-    /// Adds details.
+    /// Adds details: the facts behind the message.
     #[must_use]
     pub fn details(mut self, details: impl Into<Cow<'static, str>>) -> Self {
         self.details = Some(details.into());
         self
     }
 
-    /// Adds a hint.
+    /// Adds a hint: a way to avoid the error.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.hint = Some(hint.into());

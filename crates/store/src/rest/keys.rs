@@ -165,6 +165,7 @@ async fn own(
     values: &[(&'static Column, Cell)],
     key: Key,
 ) -> Result<Option<Uuid>, Error> {
+    // Rows of other users are not searched, so that a conflict with them is not revealed here.
     let statement = Statement::own_row(work.dialect(), owner, table, &key_of(values, key));
     Ok(ids(&work.fetch(&statement, 1).await?).first().copied())
 }

@@ -17,7 +17,7 @@ enum Piece {
     Exactly(char),
 }
 
-/// A parsed pattern.
+/// A parsed pattern, independent of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pieces: Vec<Piece>,
@@ -54,6 +54,7 @@ impl Pattern {
                 Piece::One => glob.push('?'),
                 Piece::Exactly(c) => match self.class(*c) {
                     Some(class) => bracket(&mut glob, class),
+                    // `GLOB` has no escape character. A class of one character has the same effect.
                     None if matches!(c, '*' | '?' | '[') => bracket(&mut glob, &[*c]),
                     None => glob.push(*c),
                 },
@@ -90,6 +91,7 @@ impl Pattern {
             match piece {
                 Piece::Many => regex.push_str(".*"),
                 Piece::One => regex.push('.'),
+                // A backslash before punctuation always means the character itself.
                 Piece::Exactly(c) if c.is_ascii_punctuation() => regex.extend(['\\', *c]),
                 Piece::Exactly(c) => match self.class(*c) {
                     Some(class) => bracket(&mut regex, class),

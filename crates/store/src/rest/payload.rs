@@ -16,7 +16,7 @@ pub(crate) type Row = Vec<(&'static Column, Cell)>;
 
 /// Encrypts the secrets of a user's connections. Functions return `None` if the encryption fails.
 pub trait ConnectionSealer: Send + Sync {
-    /// Encrypts HTTP headers.
+    /// Encrypts the HTTP headers of a connection, by name.
     fn seal_headers(&self, headers: &BTreeMap<String, String>) -> Option<Vec<u8>>;
     /// Encrypts the query of a URL. It can be decrypted only together with the masked form of that URL.
     fn seal_url_query(&self, masked: &str, query: &str) -> Option<Vec<u8>>;
@@ -41,6 +41,7 @@ impl std::fmt::Debug for Writer<'_> {
 
 /// Returns the columns that a body writes.
 pub(crate) fn columns(table: Table, body: &Body) -> Result<Vec<&'static Column>, Fault> {
+    // Without a list of columns, the first object determines them, as in PostgREST.
     let Some(names) = &body.columns else {
         let Some(first) = body.records.first() else { return Ok(Vec::new()) };
         if !body.records.iter().all(|record| record.keys().eq(first.keys())) {

@@ -38,6 +38,7 @@ macro_rules! fetch {
         let mut stream = query.fetch($connection);
         let mut rows: Vec<Vec<Cell>> = Vec::new();
         while let Some(row) = stream.try_next().await? {
+            // Counted while streaming, so that a large result never occupies memory.
             if rows.len() == $most {
                 let message = format!("more than {} rows would be returned", $most);
                 return Err(Fault::new("54000", message)

@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 
-/// A table of the data API.
+/// A table of the data API, with its [`Column`]s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Table {
     /// Connections to MCP servers.

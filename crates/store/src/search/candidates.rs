@@ -215,6 +215,7 @@ impl Store {
             Db::Postgres(connections) => {
                 let mut window = Some(NEWEST);
                 while let Some(texts) = window {
+                    // Scans a growing number of the newest texts, and uses the index only if that finds too few.
                     let newest = query!(POSTGRES_NEWEST_TITLES).bind(texts);
                     let newest = self.presence.attend(lent!(connections, |c| newest.fetch_all(c).await)).await?;
                     if newest.len() as i64 == BATCH {
@@ -243,6 +244,7 @@ impl Store {
         let Place { owner, before } = at;
         let rows = read!(self, |c| {
             let newest = sqlx::query_as::<_, MessageRow>(SQLITE_NEWEST).bind(owner.0).bind(before);
+            // The statement shares its parameters with those that search by words; the empty one is `$4`.
             newest.bind(LOOKED_AT).bind("").bind(SEARCHED).fetch_all(c).await
         })?;
         Ok(Candidates::of(rows, LOOKED_AT))
@@ -260,6 +262,7 @@ impl Store {
             Db::Postgres(connections) => {
                 let mut window = Some(NEWEST);
                 while let Some(texts) = window {
+                    // As for titles: the newest texts first, then the index.
                     let newest = query!(POSTGRES_NEWEST_MESSAGES).bind(texts);
                     let newest = self.presence.attend(lent!(connections, |c| newest.fetch_all(c).await)).await?;
                     if newest.len() as i64 == BATCH {

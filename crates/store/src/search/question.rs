@@ -129,6 +129,7 @@ fn span(words: &[Word]) -> (usize, usize) {
 impl Term {
     fn conditions(&self) -> Vec<Condition> {
         let condition = |(index, word): (usize, &Word)| match self.words.get(index + 1) {
+            // Two adjacent characters are indexed as one term, which is far more selective.
             Some(next) if word.alone && next.alone => Condition { text: pair(word, next), open: false },
             next => {
                 let text = cut(&word.text);
