@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn branches_come_and_go_and_are_as_they_were() {
-        // 1 2 3 4, then 3 was worded anew as 5 with the answer 6, then the answer 2 was wanted anew: 8.
+        // 1 2 3 4; then 3 was edited, which gave 5 with the response 6; then the response 2 was regenerated: 8.
         let mut nodes = vec![
             present(1),
             aside(2, Some(1), 20),
