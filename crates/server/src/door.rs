@@ -49,7 +49,7 @@ pub struct Question {
     pub with_tools: bool,
 }
 
-/// Item of an [answer](answer)'s stream. Nothing follows `End` or `Failed`.
+/// Item of the stream that [`answer`] returns. Nothing follows `End` or `Failed`.
 #[derive(Debug)]
 pub enum Said {
     /// Text.

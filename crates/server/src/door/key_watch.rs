@@ -21,7 +21,7 @@ type KnownKeys = Option<HashSet<ApiKeyId>>;
 pub struct KeyWatch(Mutex<HashMap<UserId, watch::Sender<KnownKeys>>>);
 
 impl KeyWatch {
-    /// Waits until an API key of a user is revoked, with one [`check`] per user.
+    /// Waits until an API key of a user is revoked; all answers of a user share one check.
     pub async fn ended(app: &App, user: UserId, key: ApiKeyId) {
         let mut keys = app.key_watch.follow(app, user);
         while keys.changed().await.is_ok() {

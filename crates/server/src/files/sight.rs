@@ -100,7 +100,7 @@ impl Sight {
     ) -> Result<(), store::Error> {
         let (mut bytes, mut count) = (0, 0);
         for file in newest_first.flat_map(files_for_models) {
-            // A resumed turn loads again.
+            // A resumed turn may have added files of tool results before.
             if self.loaded().contains_key(&file.id) {
                 continue;
             }
