@@ -48,8 +48,8 @@ impl Default for ClientSettings {
 
 /// Client for model providers. Cheap to clone.
 ///
-/// It trusts base URLs and may reach private networks, so it must never be given a URL from a user, unless it was created
-/// with [`Client::with_http_client`].
+/// It trusts base URLs and may reach private networks, so it must never be given a URL from a user, unless it was
+/// created with [`Client::with_http_client`].
 #[derive(Debug, Clone, Default)]
 pub struct Client {
     http: Arc<HttpTransport>,
@@ -74,8 +74,8 @@ impl Client {
 
     /// Sends the request and streams the response.
     ///
-    /// Nothing is sent before the stream is polled. Dropping the stream closes the connection, which is how a response is
-    /// cancelled. The stream ends after [`ModelEvent::Finish`] or after the first error.
+    /// Nothing is sent before the stream is polled. Dropping the stream closes the connection, which is how a
+    /// response is cancelled. The stream ends after [`ModelEvent::Finish`] or after the first error.
     pub fn stream(
         &self,
         provider: &Provider,

@@ -39,7 +39,8 @@ fn redact_message(mut message: String, key: Option<&SecretString>, request: Opti
         message = message.replace(key, "[key]");
     }
     for text in request.iter().flat_map(|request| texts_of(request)) {
-        // The first line is enough: a provider that quotes a text begins with its beginning, often with line breaks escaped.
+        // The first line is enough: a provider that quotes a text begins with its beginning, often with line breaks
+        // escaped.
         let sample = cut_to(text.lines().next().unwrap_or_default(), MAX_SAMPLE_BYTES).trim();
         if sample.len() >= MIN_SAMPLE_BYTES
             && let Some(at) = message.find(sample)

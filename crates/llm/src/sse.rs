@@ -1,10 +1,10 @@
 //! Parser for server-sent events.
 //!
-//! It accepts what real servers send: every kind of line end, fields without a colon, and a last event without its empty
-//! line. It rejects only events larger than [`MAX_EVENT_BYTES`].
+//! It accepts what real servers send: every kind of line end, fields without a colon, and a last event without its
+//! empty line. It rejects only events larger than [`MAX_EVENT_BYTES`].
 //!
-//! The parser is pushed instead of polled, because decoders do no I/O, and it knows the `error:` field of llama.cpp, which
-//! the `sse-stream` crate drops.
+//! The parser is pushed instead of polled, because decoders do no I/O, and it knows the `error:` field of llama.cpp,
+//! which the `sse-stream` crate drops.
 
 use domain::model::ModelError;
 

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Maximum number of model evaluations; a name takes three or four. Names that are not scored completely by then count with
-/// the score of their beginning.
+/// Maximum number of model evaluations; a name takes three or four. Names that are not scored completely by then
+/// count with the score of their beginning.
 const MAX_EVALUATIONS: usize = 20;
 
 /// The beginning of a name, with its score.
@@ -29,11 +29,11 @@ impl PartialOrd for PartialName {
     }
 }
 
-/// Returns the indexes and log-probabilities of at most `max_count` of `names` (each a list of tokens), the most likely
-/// first. `next` returns the log-probability of every token after the given tokens.
+/// Returns the indexes and log-probabilities of at most `max_count` of `names` (each a list of tokens), the most
+/// likely first. `next` returns the log-probability of every token after the given tokens.
 ///
-/// Names compete with everything that the model could write, not only with each other: if none fits, all are unlikely. A name
-/// that is a prefix of another one counts with the probability that the model stops after it.
+/// Names compete with everything that the model could write, not only with each other: if none fits, all are
+/// unlikely. A name that is a prefix of another one counts with the probability that the model stops after it.
 ///
 /// The search is best-first, so the model is evaluated only for beginnings that can still win.
 pub(crate) fn rank_names<E>(

@@ -1,8 +1,8 @@
 //! Adaptation to other programs on the CPU.
 //!
 //! The library's threads synchronize at the end of every matrix product, some two hundred times per token. If another
-//! program uses one of two cores, most of that time is waiting for the scheduler, so that two threads are slower than one
-//! (6 and 12 tokens per second; 23 without the other program).
+//! program uses one of two cores, most of that time is waiting for the scheduler, so that two threads are slower than
+//! one (6 and 12 tokens per second; 23 without the other program).
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -35,10 +35,11 @@ impl CpuContention {
         Self { other_threads: AtomicU32::new(0), spare_cores: spare }
     }
 
-    /// Runs `work` with all threads, or with one thread while other programs use the CPU. `work` receives a function to call
-    /// from time to time, which samples the number of runnable threads.
+    /// Runs `work` with all threads, or with one thread while other programs use the CPU. `work` receives a function
+    /// to call from time to time, which samples the number of runnable threads.
     pub(crate) fn compute<T: Send>(&self, work: impl FnOnce(&dyn Fn()) -> Result<T> + Send) -> Result<T> {
         let Some(spare) = self.spare_cores else { return work(&|| {}) };
+        // Half a thread of tolerance against noise in the samples.
         if self.average() > spare + 0.5 {
             on_one_thread(|| work(&|| self.sample(1.0)))
         } else {
@@ -50,7 +51,8 @@ impl CpuContention {
         f32::from_bits(self.other_threads.load(Ordering::Relaxed))
     }
 
-    /// Samples the number of runnable threads without the `own` ones of this program.
+    /// Samples the number of runnable threads without the `own` ones of this program into the
+    /// [average](Self::average).
     fn sample(&self, own: f32) {
         let Some(running) =
             fs::read_to_string("/proc/loadavg").ok().and_then(|loadavg| parse_runnable_threads(&loadavg))

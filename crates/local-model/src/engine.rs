@@ -83,11 +83,12 @@ impl Engine {
         Ok(Self { worker, path, stop: CancellationToken::new() })
     }
 
-    /// Sends a request and streams the response: statuses while the request waits and is read, then one part (text or one
-    /// tool call), then the usage and the end.
+    /// Sends a request and streams the response: statuses while the request waits and is read, then one part (text or
+    /// one tool call), then the usage and the end.
     ///
-    /// `user` takes turns with the other users. After `cancel` the stream ends at once, without [`ModelEvent::Finish`], and
-    /// the thread takes the next request within a second; dropping the stream does the same.
+    /// `user` takes turns with the other users. After `cancel` the stream ends at once, without
+    /// [`ModelEvent::Finish`], and the thread takes the next request within a second; dropping the stream does the
+    /// same.
     pub fn stream(
         &self,
         request: Request,
@@ -95,21 +96,22 @@ impl Engine {
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
         let (sender, mut receiver) = unbounded_channel();
+        // Unbounded, because the worker thread must not block on a slow reader; a response is small.
         let sink = OutputSink::new(sender, cancel.clone(), self.stop.clone());
         self.worker.submit(user, InferenceJob { request, sink });
         poll_fn(move |context| receiver.poll_recv(context)).take_until(cancel.cancelled_owned()).boxed()
     }
 
-    /// Reads the prompt prefix of requests with these instructions and tools while the engine is idle, so that the first
-    /// response begins sooner. Does nothing without weights.
+    /// Reads the prompt prefix of requests with these instructions and tools while the engine is idle, so that the
+    /// first response begins sooner. Does nothing without weights.
     pub fn prepare(&self, request: Request) {
         if self.path.is_file() {
             self.worker.submit_background(Request { messages: Vec::new(), ..request });
         }
     }
 
-    /// Reads the prefixes that all prompts share while the engine is idle and stores them beside the weights, unless they
-    /// are stored already. It takes half a minute that the first response would otherwise wait for.
+    /// Reads the prefixes that all prompts share while the engine is idle and stores them beside the weights, unless
+    /// they are stored already. It takes half a minute that the first response would otherwise wait for.
     pub fn prepare_once(&self) {
         if self.path.is_file() && prefix_files::has_missing_files(&self.path) {
             self.worker.submit_background(Request::default());

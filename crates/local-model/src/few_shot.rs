@@ -1,8 +1,8 @@
 //! Few-shot prompts that decide whether a message needs a tool, and which.
 //!
-//! A small model that is prompted for tool calls calls a tool for a greeting, or answers from memory what only a tool can
-//! know. As the next line of a table of examples it decides well. The tables do not depend on the user, so they are read once
-//! per list of tools.
+//! A small model that is prompted for tool calls calls a tool for a greeting, or answers from memory what only a tool
+//! can know. As the next line of a table of examples it decides well. The tables do not depend on the user, so they
+//! are read once per list of tools.
 
 use std::fmt::Write as _;
 
@@ -88,8 +88,8 @@ fn push_example(request: &str, tool: &str, table: &mut String) {
     let _ = write!(table, "Request: {request}\nTool: {tool}\n\n");
 }
 
-/// Returns the text before the tools of every table, up to the end of a word, so that the following text does not change its
-/// tokens.
+/// Returns the text before the tools of every table, up to the end of a word, so that the following text does not
+/// change its tokens.
 fn table_introduction() -> String {
     let mut table = "Each request is done by a tool or by none. Small talk, common knowledge, advice and writing need \
                      none.\n\n"

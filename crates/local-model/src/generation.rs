@@ -47,6 +47,7 @@ impl Generation<'_> {
         let started = Instant::now();
         let cached = self.cache.tokens().len();
         let head = prompt.head.get(cached..).unwrap_or_default();
+        // The cache may reach into the tail.
         let tail = &prompt.tail[cached.saturating_sub(prompt.head.len())..];
         self.read_with_status(head, |done, total| {
             if reads_tools { ModelStatus::ReadingTools { done, total } } else { ModelStatus::Reading { done, total } }
@@ -85,8 +86,8 @@ impl Generation<'_> {
         })
     }
 
-    /// Ranks `names` by the probability that the model writes each next; see [`rank_names`]. The cache may contain some of
-    /// their tokens afterwards.
+    /// Ranks `names` by the probability that the model writes each next; see [`rank_names`]. The cache may contain
+    /// some of their tokens afterwards.
     pub(crate) fn rank(&mut self, names: &[Vec<u32>], max_count: usize) -> Result<Vec<(usize, f32)>, InferenceError> {
         let start = self.cache.tokens().len();
         let first = log_probabilities(&self.logits);
@@ -136,6 +137,7 @@ impl Generation<'_> {
                 break FinishReason::Length;
             }
             self.read(&[token])?;
+            // Masked, or text could contain control tokens that a client takes for structure.
             for token in self.suppressed_tokens {
                 self.logits[*token as usize] = f32::NEG_INFINITY;
             }
@@ -145,7 +147,8 @@ impl Generation<'_> {
         self.finish(reason)
     }
 
-    /// Writes a tool call within the grammar. `sources` is the text that its arguments can come from.
+    /// Writes a tool call within the grammar of a [matcher](llguidance::Matcher). `sources` is the text that its
+    /// arguments can come from.
     pub(crate) fn write_call(
         &mut self,
         mut matcher: llguidance::Matcher,
@@ -171,6 +174,7 @@ impl Generation<'_> {
             next = next.filter(|token| !self.tokenizer.stop_tokens().contains(token));
         }
         let bytes: Vec<u8> = written.iter().flat_map(|token| self.tokenizer.bytes(*token)).copied().collect();
+        // For example, the token limit was reached within the arguments.
         let Some(call) = parse_call(&String::from_utf8_lossy(&bytes)) else {
             return Err(InferenceError::internal("the tool call is incomplete"));
         };

@@ -52,10 +52,11 @@ impl GrammarCompiler {
         Ok(Self { factory })
     }
 
-    /// Returns a matcher for one call of one of `tools` (at least one), with arguments that fit its schema. If a schema cannot be
-    /// compiled, any object is accepted for that tool.
+    /// Returns a matcher for one call of one of `tools` (at least one), with arguments that fit its schema. If a
+    /// schema cannot be compiled, any object is accepted for that tool.
     pub(crate) fn compile_call(&self, tools: &[&ToolSpec]) -> Result<Matcher, String> {
         let mut schemas: Vec<Value> = tools.iter().map(|tool| arguments_schema(&tool.input_schema)).collect();
+        // Usually all schemas compile; only otherwise is each one tried alone to find the bad ones.
         if let Ok(matcher) = self.compile(&call_grammar(tools, &schemas)) {
             return Ok(matcher);
         }
@@ -88,7 +89,8 @@ impl GrammarCompiler {
     }
 }
 
-/// Returns the grammar of a call in the three forms that models write: the trained one, a code fence, and a bare object.
+/// Returns the grammar of a call in the three forms that models write: the trained one, a code fence, and a bare
+/// object.
 fn call_grammar(tools: &[&ToolSpec], schemas: &[Value]) -> String {
     let mut grammar =
         String::from("start: \"<tool_call>\\n\" call \"\\n</tool_call>\" | \"```json\\n\" call \"\\n```\" | call\n");

@@ -1,8 +1,8 @@
 //! Filter for prompt injections: sentences in tool results that instruct the assistant.
 //!
-//! A small model follows the last instruction in its prompt, whoever wrote it. As the next line of a table of examples it
-//! classifies sentences well, and those addressed to an assistant are removed from what it answers from. The user still sees
-//! the whole result beside the response.
+//! A small model follows the last instruction in its prompt, whoever wrote it. As the next line of a table of
+//! examples it classifies sentences well, and those addressed to an assistant are removed from what it answers from.
+//! The user still sees the whole result beside the response.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -104,7 +104,8 @@ impl<'a> InjectionFilter<'a> {
         Self { texts, sentences }
     }
 
-    /// Returns the sentences to classify. Sentences that differ only in digits, such as lines of a log, are classified once.
+    /// Returns the sentences to classify. Sentences that differ only in digits, such as lines of a log, are
+    /// classified once.
     pub(crate) fn sentences_to_classify(&self) -> Vec<&'a str> {
         let mut seen = HashSet::new();
         let sentences = self.sentences.iter().map(|(place, range)| &self.texts[*place][range.clone()]);

@@ -22,8 +22,8 @@ pub(crate) fn output_schema(format: &ResponseFormat) -> Option<Value> {
     }
 }
 
-/// Adds the response format to the instructions; `None` for free text. With a grammar alone, a small model writes well-formed
-/// JSON without the requested content.
+/// Adds the response format to the instructions; `None` for free text. With a grammar alone, a small model writes
+/// well-formed JSON without the requested content.
 pub(crate) fn with_schema_in_instructions(request: &Request) -> Option<Request> {
     let note = match &request.response_format {
         ResponseFormat::Text => return None,

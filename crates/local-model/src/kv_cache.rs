@@ -4,12 +4,12 @@ use candle_core::{DType, Device, Result, Tensor};
 
 use crate::model_config::ModelConfig;
 
-/// Maximum number of cached prompts: those that all requests share, some users' tool lists, some tools that were called or
-/// compared, and the prefixes for text. Each cached token takes about 57 kB with the default weights.
+/// Maximum number of cached prompts: those that all requests share, some users' tool lists, some tools that were
+/// called or compared, and the prefixes for text. Each cached token takes about 57 kB with the default weights.
 const MAX_SLOTS: usize = 12;
 
-/// Maximum number of tokens of all cached prompts, about 900 MB with the default weights: two conversations of the maximum
-/// context length.
+/// Maximum number of tokens of all cached prompts, about 900 MB with the default weights: two conversations of the
+/// maximum context length.
 const MAX_TOTAL_TOKENS: usize = 16_384;
 
 /// Minimum length of a common prefix that is copied from another prompt, in tokens; shorter ones are faster to read.
@@ -21,7 +21,8 @@ const CAPACITY_STEP_TOKENS: usize = 512;
 /// Keys and values of the tokens read so far, in every layer. Truncation only drops positions.
 #[derive(Debug)]
 pub(crate) struct KvCache {
-    /// Keys and values of each layer, of shape `[kv_heads, capacity, head_dim]`, so that those of a head are contiguous.
+    /// Keys and values of each layer, of shape `[kv_heads, capacity, head_dim]`, so that those of a head are
+    /// contiguous.
     layers: Vec<(Tensor, Tensor)>,
     tokens: Vec<u32>,
     /// Number of tokens for which memory is allocated.
@@ -42,6 +43,7 @@ impl KvCache {
         if len <= self.capacity {
             return Ok(());
         }
+        // In steps, because every growth copies the whole cache.
         let (capacity, read) = (len.next_multiple_of(CAPACITY_STEP_TOKENS), self.tokens.len());
         let grow = |old: &mut Tensor| -> Result<()> {
             let (heads, _, size) = old.dims3()?;
@@ -75,7 +77,8 @@ impl KvCache {
         self.restore(&other.tokens[..len], &other.layers)
     }
 
-    /// Returns the keys and values of each layer for `count` tokens from `start` on, of shape `[kv_heads, count, head_dim]`.
+    /// Returns the keys and values of each layer for `count` tokens from `start` on, of shape `[kv_heads, count,
+    /// head_dim]`.
     pub(crate) fn layers(&self, start: usize, count: usize) -> Result<Vec<(Tensor, Tensor)>> {
         let part = |all: &Tensor| all.narrow(1, start, count)?.contiguous();
         self.layers.iter().map(|(keys, values)| Ok((part(keys)?, part(values)?))).collect()
@@ -87,8 +90,8 @@ impl KvCache {
         self.append(tokens, layers)
     }
 
-    /// Appends `tokens` with the keys and values of each layer, which may contain further positions. Fails without a change of
-    /// the tokens when the shapes differ.
+    /// Appends `tokens` with the keys and values of each layer, which may contain further positions. Fails without a
+    /// change of the tokens when the shapes differ.
     pub(crate) fn append(&mut self, tokens: &[u32], layers: &[(Tensor, Tensor)]) -> Result<()> {
         let (start, count) = (self.tokens.len(), tokens.len());
         self.reserve(start + count)?;
@@ -99,12 +102,13 @@ impl KvCache {
             copy_positions(keys, start, kept_keys, count)?;
             copy_positions(values, start, kept_values, count)?;
         }
+        // Last, so that after an error the cache still describes only complete positions.
         self.tokens.extend_from_slice(tokens);
         Ok(())
     }
 
-    /// Appends the keys and values of new tokens (`[1, count, kv_heads, head_dim]`) in one layer, and returns all of that layer
-    /// (`[kv_heads, length, head_dim]`). The tokens are added by [`Self::advance`].
+    /// Appends the keys and values of new tokens (`[1, count, kv_heads, head_dim]`) in one layer, and returns all of
+    /// that layer (`[kv_heads, length, head_dim]`). The tokens are added by [`Self::advance`].
     pub(crate) fn extend_layer(&self, layer: usize, keys: &Tensor, values: &Tensor) -> Result<(Tensor, Tensor)> {
         let (all_keys, all_values) = &self.layers[layer];
         let (start, added) = (self.tokens.len(), keys.dim(1)?);
@@ -125,7 +129,7 @@ fn copy_positions(to: &Tensor, start: usize, from: &Tensor, count: usize) -> Res
     to.slice_set(&from.narrow(1, 0, count)?.contiguous()?, 1, start)
 }
 
-/// Least-recently-used caches of prompts.
+/// Least-recently-used caches of prompts, at most [`MAX_SLOTS`].
 #[derive(Debug)]
 pub(crate) struct CacheSlots {
     /// Ordered by last use, the latest at the end.
@@ -157,7 +161,7 @@ impl CacheSlots {
         self.caches.push(cache);
     }
 
-    /// Evicts the least recently used caches until `needed` more tokens fit.
+    /// Evicts the least recently used caches until `needed` more tokens fitwithin [`MAX_TOTAL_TOKENS`].
     fn evict_for(&mut self, needed: usize) {
         while !self.caches.is_empty()
             && needed + self.caches.iter().map(|cache| cache.capacity).sum::<usize>() > MAX_TOTAL_TOKENS
@@ -168,15 +172,16 @@ impl CacheSlots {
 
     /// Returns a cache for the prompt `head` followed by `tail`, truncated to their common prefix.
     ///
-    /// It is the cache that starts with `head` (or with a part of it, after a cancelled read), or else a new one or the least
-    /// recently used one, with a copy of the longest prefix of `head` in another cache. The last token of the prompt is never
-    /// cached, because reading it yields the logits of the first token of the response.
+    /// It is the cache that starts with `head` (or with a part of it, after a cancelled read), or else a new one or
+    /// the least recently used one, with a copy of the longest prefix of `head` in another cache. The last token of
+    /// the prompt is never cached, because reading it yields the logits of the first token of the response.
     pub(crate) fn for_prompt(
         &mut self,
         head: &[u32],
         tail: &[u32],
         fresh: impl FnOnce() -> Result<KvCache>,
     ) -> Result<&mut KvCache> {
+        // A cancelled read leaves a part of `head`, which is worth continuing.
         let belongs = |read: &[u32]| read.starts_with(head) || (!read.is_empty() && head.starts_with(read));
         let matching = self.caches.iter().enumerate().filter(|(_, cache)| belongs(cache.tokens()));
         let found = matching
@@ -190,6 +195,7 @@ impl CacheSlots {
         self.evict_for((head.len() + tail.len()).max(cache.capacity));
         if found.is_none() {
             let in_common = |other: &KvCache| common_prefix_len(other.tokens(), head.iter());
+            // Copying positions is much faster than computing them.
             let like = self.caches.iter().max_by_key(|other| in_common(other));
             if let Some(like) = like.filter(|like| in_common(like) >= MIN_COPIED_TOKENS.max(in_common(&cache))) {
                 cache.copy_from(like, in_common(like))?;

@@ -1,8 +1,8 @@
 //! The built-in model: a small language model on this machine's CPU, behind the same events as the model providers.
 //!
-//! [`Engine`] runs one worker thread. A request waits in a fair queue, is turned into a prompt, and is answered with text or
-//! with one tool call that a grammar keeps well formed. A request that ends with tool results is answered from them, or
-//! with one more call. Prompts, the decision for a tool and all caches are private to this crate.
+//! [`Engine`] runs one worker thread. A request waits in a fair queue, is turned into a prompt, and is answered with
+//! text or with one tool call that a grammar keeps well formed. A request that ends with tool results is answered
+//! from them, or with one more call. Prompts, the decision for a tool and all caches are private to this crate.
 
 mod attention;
 mod candidate_scoring;

@@ -8,8 +8,8 @@ use candle_core::{D, Device, Module, Result, Tensor};
 
 use crate::weight_release::ReleasableWeights;
 
-/// A matrix of weights with its bias, in two layouts where that is faster: repacked into tiles for several tokens, and the
-/// original one for a single token.
+/// A matrix of weights with its bias, in two layouts where that is faster: repacked into tiles for several tokens,
+/// and the original one for a single token.
 #[derive(Debug)]
 pub(crate) struct LinearLayer {
     /// Repacked weights for several rows.
@@ -51,8 +51,8 @@ impl LinearLayer {
     }
 }
 
-/// Matrices with the same input, fused as far as their formats allow: each product quantises its input and synchronizes all
-/// threads at its end, so fewer products are faster.
+/// Matrices with the same input, fused as far as their formats allow: each product quantises its input and
+/// synchronizes all threads at its end, so fewer products are faster.
 #[derive(Debug)]
 pub(crate) struct FusedLinear {
     /// Fused layers, with the height of each matrix in them.
@@ -123,8 +123,9 @@ impl fmt::Debug for RowWeights {
     }
 }
 
-/// Returns whether one row is multiplied faster with the original weights than with tiles: 4.5 instead of 6 bits per weight,
-/// for kernels that wait for memory. Measured on two cores of an AMD EPYC: 47 instead of 29 billion weights per second.
+/// Returns whether one row is multiplied faster with the original weights than with tiles: 4.5 instead of 6 bits per
+/// weight, for kernels that wait for memory. Measured on two cores of an AMD EPYC: 47 instead of 29 billion weights
+/// per second.
 fn is_faster_for_one_row(dtype: GgmlDType) -> bool {
     cfg!(target_arch = "x86_64") && dtype == GgmlDType::Q4K
 }

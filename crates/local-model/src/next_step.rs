@@ -1,5 +1,5 @@
-//! Decision for another tool call after one has run: a request may take several steps, such as a search and then a use of what
-//! it found.
+//! Decision for another tool call after one has run: a request may take several steps, such as a search and then a
+//! use of what it found.
 
 use std::fmt::{Display, Write as _};
 
@@ -17,8 +17,8 @@ use crate::tool_call::ParsedCall;
 /// Maximum number of tool calls per message.
 pub(crate) const MAX_CALLS_PER_MESSAGE: usize = 3;
 
-/// Minimum log-odds of "yes" for a request that may take several steps. Tuned with 18 requests of two steps and 45 of one
-/// step.
+/// Minimum log-odds of "yes" for a request that may take several steps. Tuned with 18 requests of two steps and 45 of
+/// one step.
 const MIN_SEVERAL_STEPS_SCORE: f32 = 0.0;
 
 /// Minimum log-odds for another step: the sum of the scores for several steps and for another tool. Tuned with the same
@@ -131,7 +131,8 @@ pub(crate) fn may_take_several_steps(several: f32) -> bool {
     several >= MIN_SEVERAL_STEPS_SCORE
 }
 
-/// Returns whether another tool is needed after a number of steps. The score for several steps is no evidence for a third one.
+/// Returns whether another tool is needed after a number of steps. The score for several steps is no evidence for a
+/// third one.
 pub(crate) fn needs_next_step(several: f32, needed: f32, steps: usize) -> bool {
     tracing::debug!(several, needed, steps, "decided whether another tool is needed");
     let sum = if steps == 1 { several + needed } else { needed };

@@ -1,4 +1,5 @@
-//! Inference pipeline of a loaded model: decides between a tool call and text, generates it, and answers from tool results.
+//! Inference pipeline of a loaded model: decides between a tool call and text, generates it, and answers from tool
+//! results.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -57,6 +58,7 @@ impl InferencePipeline {
             std::io::ErrorKind::NotFound => LoadError::Missing(path.to_owned()),
             _ => LoadError::Read { path: path.to_owned(), error },
         })?;
+        // Checked before loading: otherwise the kernel kills a process, and not always this one.
         check_memory(file.metadata().map_or(0, |data| data.len()))?;
         let mut reader = BufReader::new(file);
         let content = Content::read(&mut reader)?;
@@ -89,6 +91,7 @@ impl RequestHandler for InferencePipeline {
         let extended = json_output::with_schema_in_instructions(request);
         let request = extended.as_ref().unwrap_or(request);
         let question = UserRequest::from_request(request)?;
+        // The message has been answered by a tool; the question is no longer whether one is needed.
         if question.has_results() {
             return self.answer_or_call_again(&question, request, out);
         }
@@ -110,6 +113,7 @@ impl RequestHandler for InferencePipeline {
     }
 
     fn prepare(&mut self, request: &Request, out: &OutputSink) -> Result<(), InferenceError> {
+        // The user's tools first: background work is interrupted by the next request, which needs them most.
         self.read_prefix(few_shot::tool_table(&self.tokenizer, &request.tools), true, out)?;
         let prefixes: Vec<Vec<u32>> = self.prefix_files.prefixes().map(<[u32]>::to_vec).collect();
         for (index, prefix) in prefixes.into_iter().enumerate() {
@@ -133,7 +137,7 @@ impl RequestHandler for InferencePipeline {
 }
 
 impl InferencePipeline {
-    /// Reads a prompt prefix, unless it is cached.
+    /// Reads a prompt prefix, unless it is cachedin [`CacheSlots`].
     fn read_prefix(&mut self, head: Vec<u32>, reads_tools: bool, out: &OutputSink) -> Result<(), InferenceError> {
         self.load_stored_prefix(&head)?;
         if self.slots.find(&head).is_none() {
@@ -142,7 +146,7 @@ impl InferencePipeline {
         Ok(())
     }
 
-    /// Loads the stored prefix that a prompt starts with, unless it is cached.
+    /// Loads the stored prefix ([`PrefixFiles`]) that a prompt starts with, unless it is cached.
     fn load_stored_prefix(&mut self, head: &[u32]) -> Result<(), InferenceError> {
         let Some((index, prefix)) = self.prefix_files.find_prefix(head) else { return Ok(()) };
         if self.slots.find(prefix).is_none()
@@ -155,7 +159,7 @@ impl InferencePipeline {
 }
 
 impl InferencePipeline {
-    /// Decides whether a message needs a tool, and which tools are candidates.
+    /// Decides whether a message needs a tool, and which tools are candidates, by [`DecisionScores`].
     fn decide<'a>(
         &mut self,
         question: &UserRequest<'a>,
@@ -163,12 +167,14 @@ impl InferencePipeline {
         out: &OutputSink,
     ) -> Result<(ResponseKind, Vec<&'a ToolSpec>), InferenceError> {
         let tools = question.tools();
+        // Without tools there is nothing to decide, which saves two prompts.
         if tools.is_empty() {
             return Ok((ResponseKind::Text, Vec::new()));
         }
         let named = find_named_tools(question.message, tools);
         let is_named = !named.is_empty();
         let considered = if is_named { named } else { (0..tools.len()).collect() };
+        // The tool, "no tool" and "about the tools" are scored by one prompt, so that their scores are comparable.
         let names: Vec<_> =
             considered.iter().map(|index| few_shot::tool_name_tokens(&self.tokenizer, &tools[*index].name)).collect();
         let [none, about] =
@@ -181,6 +187,8 @@ impl InferencePipeline {
         let [none, about] = generation.first_token_scores([&none, &about]);
         *usage += generation.usage;
 
+        // A second question, without the list of tools: whether the message needs anything from outside. Once a small
+        // model has read a list of tools, it tends to name one for any message.
         let need = self.score_yes_over_no(&few_shot::external_need_prompt(&self.tokenizer, question), usage, out)?;
 
         let tool = ranked.first().map_or(f32::NEG_INFINITY, |(_, likelihood)| *likelihood);
@@ -189,8 +197,8 @@ impl InferencePipeline {
         Ok((scores.response_kind(), candidates(&ranked).map(|index| &tools[considered[index]]).collect()))
     }
 
-    /// Reduces several candidates to the one that the model selects by one-line summaries, if it selects one clearly. Reading
-    /// all their schemas would take three times as long, and those after the first are not cached.
+    /// Reduces several candidates to the one that the model selects by one-line summaries, if it selects one clearly.
+    /// Reading all their schemas would take three times as long, and those after the first are not cached.
     fn narrow_candidates<'a>(
         &mut self,
         question: &UserRequest<'a>,
@@ -226,6 +234,7 @@ impl InferencePipeline {
             let sources = [&[question.message.to_owned()], results.as_slice()].concat().join("\n");
             let call = generation.write_call(matcher, request, &sources)?;
             generation.usage += usage;
+            // A repeated call would loop, so the answer is written from the results so far.
             if !question.calls().iter().any(|earlier| next_step::is_repeated_call(earlier, &call)) {
                 return generation.emit_call(call);
             }
@@ -235,7 +244,7 @@ impl InferencePipeline {
         self.write_answer(&prompt, request, usage, &TimeGuard::from_results(question.results()), out)
     }
 
-    /// Writes the text of the answer in the response format of the request.
+    /// Writes the text of the answer in the response format of the request, or JSON by [`json_output`].
     fn write_answer(
         &mut self,
         prompt: &Prompt,
@@ -254,7 +263,7 @@ impl InferencePipeline {
         }
     }
 
-    /// Returns the candidates for another tool call; none when the request is done.
+    /// Returns the candidates for another tool call; none when the request is done according to [`next_step`].
     fn select_next_tools<'a>(
         &mut self,
         question: &UserRequest<'a>,
@@ -262,6 +271,7 @@ impl InferencePipeline {
         usage: &mut Usage,
         out: &OutputSink,
     ) -> Result<Vec<&'a ToolSpec>, InferenceError> {
+        // The prompts of the decision send no status: the user would see them as repeated reading of the message.
         let (tools, quiet) = (question.tools(), out.without_events());
         let Some(steps) =
             question.steps(results).filter(|steps| steps.len() < next_step::MAX_CALLS_PER_MESSAGE && !tools.is_empty())
@@ -306,7 +316,8 @@ impl InferencePipeline {
         Ok(yes - no)
     }
 
-    /// Returns the results without sentences addressed to an assistant, and sends a notice if any were removed.
+    /// Returns the results without sentences addressed to an assistant, which [`injection_filter`] finds, and sends a
+    /// notice if any were removed.
     fn filter_results(
         &mut self,
         filter: InjectionFilter<'_>,
@@ -335,7 +346,7 @@ impl InferencePipeline {
         Ok(results)
     }
 
-    /// Reads the part of a prompt that is not cached, and returns the generation that continues it.
+    /// Reads the part of a prompt that is not cached, and returns the [`Generation`] that continues it.
     fn start<'a>(
         &'a mut self,
         prompt: &Prompt,
@@ -368,6 +379,7 @@ impl InferencePipeline {
         if let Some(first) = tools.first() {
             read = self.read_schema(&before_tools, first, out)?;
             self.read_prefix(before_tools.clone(), false, out)?;
+            // Appending the cached schema to the prefix is cheaper than reading it again.
             if self.slots.find(&[before_tools.as_slice(), first].concat()).is_none()
                 && let Some(cache) = self.slots.find_mut(&before_tools)
             {
@@ -382,7 +394,8 @@ impl InferencePipeline {
         Ok(generation)
     }
 
-    /// Reads a tool after the tokens `before`, unless it is cached, and returns the number of tokens read.
+    /// Reads a tool after the tokens `before`, unless it is in the [`SchemaCache`], and returns the number of tokens
+    /// read.
     fn read_schema(&mut self, before: &[u32], tool: &[u32], out: &OutputSink) -> Result<u64, InferenceError> {
         if self.schemas.touch(before, tool) {
             return Ok(0);
@@ -415,7 +428,8 @@ impl InferencePipeline {
     }
 }
 
-/// Returns the first ranked tools; for a message with a URL, tools that accept one are preferred.
+/// Returns the first ranked tools; for a message with a URL, tools that accept one are preferred; at most
+/// [`MAX_CANDIDATES`].
 fn top_candidates(
     mut ranked: Vec<(usize, f32)>,
     has_url: bool,
@@ -428,8 +442,8 @@ fn top_candidates(
     ranked
 }
 
-/// Memory of a loaded model as a fraction of its file size: original and repacked weights, and caches. Measured: 2.2 with a
-/// list of 14 tools; the rest is a reserve.
+/// Memory of a loaded model as a fraction of its file size: original and repacked weights, and caches. Measured: 2.2
+/// with a list of 14 tools; the rest is a reserve.
 const MEMORY_PER_FILE_SIZE: (u64, u64) = (25, 10);
 
 /// Fails when there is not enough memory for a weight file of this size, on systems that report free memory.

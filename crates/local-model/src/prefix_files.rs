@@ -1,6 +1,7 @@
 //! Files with the prompt prefixes that all requests share.
 //!
-//! They are read once per weight file and stored beside it, because reading them again after every load takes half a minute.
+//! They are read once per weight file and stored beside it, because reading them again after every load takes half a
+//! minute.
 
 use std::collections::HashMap;
 use std::fs;
@@ -36,8 +37,8 @@ fn prefix_folder(weights: &Path) -> PathBuf {
 #[derive(Debug)]
 pub(crate) struct PrefixFiles {
     folder: PathBuf,
-    /// Identity of the weight file: [`FORMAT_VERSION`], its size in bytes and its modification time in nanoseconds since
-    /// 1970.
+    /// Identity of the weight file: [`FORMAT_VERSION`], its size in bytes and its modification time in nanoseconds
+    /// since 1970.
     weights_identity: Vec<i64>,
     /// Tokens of each prefix, and whether its file exists.
     prefixes: Vec<(Vec<u32>, bool)>,
@@ -47,6 +48,7 @@ impl PrefixFiles {
     /// Returns the prefix files beside a weight file.
     pub(crate) fn for_weights(weights: &Path, tokenizer: &Tokenizer) -> Self {
         let metadata = weights.metadata().ok();
+        // Size and time instead of a checksum, which takes seconds for a gigabyte.
         let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok());
         let weights_identity = vec![
             FORMAT_VERSION,
@@ -83,13 +85,15 @@ impl PrefixFiles {
         Some(cache)
     }
 
-    /// Stores a prefix from `cache`, unless its file exists. After a failed write, the prefix is read again by the next process.
+    /// Stores a prefix from `cache`, unless its file exists. After a failed write, the prefix is read again by the
+    /// next process.
     pub(crate) fn store(&mut self, index: usize, cache: &KvCache) {
         let (folder, identity) = (&self.folder, &self.weights_identity);
         let Some((tokens, is_stored)) = self.prefixes.get_mut(index).filter(|(_, is_stored)| !is_stored) else {
             return;
         };
         *is_stored = true;
+        // Marked as stored before: a full or read-only disk is not tried again for every request.
         if let Err(error) = write_file(&file_path(folder, index), identity, tokens, cache) {
             tracing::info!(folder = %folder.display(), %error, "failed to store a prompt prefix of the built-in model");
         }
@@ -104,7 +108,7 @@ fn tensor_names(layer: usize) -> [String; 2] {
     [format!("keys.{layer}"), format!("values.{layer}")]
 }
 
-/// Writes a prefix, with the identity of the weights and its tokens.
+/// Writes a prefix, with the identity of the weights and its tokens, for [`read_file`].
 fn write_file(path: &Path, identity: &[i64], tokens: &[u32], cache: &KvCache) -> Result<()> {
     let on_cpu = &Device::Cpu;
     let mut tensors = HashMap::from([

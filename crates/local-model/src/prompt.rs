@@ -1,8 +1,8 @@
 //! Prompts for a conversation.
 //!
-//! One kind of prompt contains the candidate tools and asks for a call. The others contain no tools and ask for text, or for an
-//! answer from tool results, which a small model does much better separately. Each begins with a prefix that stays the same
-//! from turn to turn, so that it is read once.
+//! One kind of prompt contains the candidate tools and asks for a call. The others contain no tools and ask for text,
+//! or for an answer from tool results, which a small model does much better separately. Each begins with a prefix
+//! that stays the same from turn to turn, so that it is read once.
 
 use std::fmt::Write as _;
 
@@ -77,8 +77,8 @@ impl<'a> UserRequest<'a> {
         self.since.iter().flat_map(of).collect()
     }
 
-    /// Returns the tool calls since the user's last message with their filtered results in `shown`; `None` when the last one
-    /// failed, which another call would not resolve.
+    /// Returns the tool calls since the user's last message with their filtered results in `shown`; `None` when the
+    /// last one failed, which another call would not resolve.
     pub(crate) fn steps<'s>(&self, shown: &'s [String]) -> Option<Vec<(&'a ModelCall, &'s str)>> {
         let results: Vec<_> = self
             .since
@@ -132,7 +132,8 @@ impl<'a> UserRequest<'a> {
         CallPrompt::new(tokenizer, self.request, tools.iter().copied(), tail.open_assistant_turn())
     }
 
-    /// Builds the prompt for one more call of one of `tools`, after the earlier calls with their filtered results in `shown`.
+    /// Builds the prompt for one more call of one of `tools`, after the earlier calls with their filtered results in
+    /// `shown`.
     pub(crate) fn next_call_prompt(&self, tokenizer: &Tokenizer, tools: &[&ToolSpec], shown: &[String]) -> CallPrompt {
         let mut tail = close_tool_list(tokenizer);
         tail.push_turn("user", self.message);
@@ -163,8 +164,8 @@ impl<'a> UserRequest<'a> {
     fn push_conversation(&self, tail: &mut ChatMlBuilder<'_>, with_calls: bool) {
         let mut after_result = false;
         for message in recent_messages(self.earlier) {
-            // The answer to a tool result only repeats the result; a model that sees it continues with text of the same kind
-            // where it should call a tool again.
+            // The answer to a tool result only repeats the result; a model that sees it continues with text of the
+            // same kind where it should call a tool again.
             if !(with_calls
                 && after_result
                 && matches!(message, ModelMessage::Assistant { calls, .. } if calls.is_empty()))

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 /// Maximum number of background items; the oldest is dropped for a new one.
 const MAX_BACKGROUND_ITEMS: usize = 8;
 
-/// Queue with many producers and one consumer.
+/// Queue with many producers and one consumer; [`Self::take`] serves the users in turn.
 #[derive(Debug)]
 pub(crate) struct FairQueue<T> {
     inner: Mutex<Inner<T>>,
@@ -65,17 +65,20 @@ impl<T> FairQueue<T> {
             Some((_, items)) => items.push_back(item),
             None => inner.users.push_back((user, VecDeque::from([item]))),
         }
+        // Under the lock, so that background work that is taken at the same moment sees it.
         inner.interrupt.cancel();
         self.changed.notify_one();
         Ok(())
     }
 
-    /// Adds an item for when no user waits, unless an equal one is queued already.
+    /// Adds an item for when no user waits, unless an equal one is queued already; at most [`MAX_BACKGROUND_ITEMS`]
+    /// wait.
     pub(crate) fn push_background(&self, item: T, is_same: impl Fn(&T, &T) -> bool) {
         let mut inner = self.lock();
         if inner.is_closed || inner.background.iter().any(|other| is_same(other, &item)) {
             return;
         }
+        // The newest are the most likely to be needed.
         if inner.background.len() == MAX_BACKGROUND_ITEMS {
             inner.background.pop_front();
         }
@@ -88,8 +91,8 @@ impl<T> FairQueue<T> {
         self.lock().interrupt.clone()
     }
 
-    /// Takes the next item, and waits for one for at most `timeout` (`None`: without limit). Its user moves to the end of
-    /// the queue. Until the next call, the item counts as in progress.
+    /// Takes the next item, and waits for one for at most `timeout` (`None`: without limit). Its user moves to the
+    /// end of the queue. Until the next call, the item counts as in progress.
     pub(crate) fn take(&self, timeout: Option<Duration>) -> QueueItem<T> {
         let mut inner = self.lock();
         inner.is_busy = false;
@@ -107,6 +110,7 @@ impl<T> FairQueue<T> {
                 return QueueItem::Requested(item);
             }
             if let Some(item) = inner.background.pop_front() {
+                // The previous token is cancelled for good.
                 inner.interrupt = CancellationToken::new();
                 return QueueItem::Background(item);
             }
@@ -116,14 +120,15 @@ impl<T> FairQueue<T> {
             };
             let (woken, waited) = self.changed.wait_timeout(inner, timeout).unwrap_or_else(PoisonError::into_inner);
             inner = woken;
+            // An item may have arrived between the timeout and the lock.
             if waited.timed_out() && inner.users.is_empty() && inner.background.is_empty() && !inner.is_closed {
                 return QueueItem::TimedOut;
             }
         }
     }
 
-    /// Removes the items that are not `is_wanted` any more, and calls `report` for every other one with the number of items
-    /// before it, including the one in progress.
+    /// Removes the items that are not `is_wanted` any more, and calls `report` for every other one with the number of
+    /// items before it, including the one in progress.
     pub(crate) fn review(&self, is_wanted: impl Fn(&T) -> bool, mut report: impl FnMut(&T, u32)) {
         let mut inner = self.lock();
         for (_, items) in &mut inner.users {

@@ -59,6 +59,7 @@ impl ModelProcess {
         let (Some(requests), Some(stdout)) = (process.stdin.take(), process.stdout.take()) else {
             return Err(start_error(std::io::ErrorKind::BrokenPipe.into()));
         };
+        // A thread reads the pipe, because blocking reads cannot be combined with the check for cancellation.
         let (sender, receiver) = sync_channel(MAX_PENDING_RESPONSES);
         let reader = std::thread::Builder::new().name("built-in-model-reader".to_owned());
         let reader_started = reader.spawn(move || {
@@ -68,6 +69,7 @@ impl ModelProcess {
                 }
             }
         });
+        // Owned before the next step that can fail, so that the process is killed in that case.
         let mut process = Self { process, requests, responses: receiver, grace_period: CANCEL_GRACE_PERIOD };
         reader_started.map_err(start_error)?;
         loop {
@@ -85,11 +87,13 @@ impl ModelProcess {
         }
     }
 
-    /// Sends a request and forwards the events of its response until it is complete.
+    /// Sends a request and forwards the events of its response, checked by [`ResponseValidator`], until it is
+    /// complete.
     fn run_request(&mut self, request: &IpcRequest, out: &OutputSink) -> Result<(), InferenceError> {
         if write_message(&mut self.requests, request).is_err() {
             return Err(self.end_unusable());
         }
+        // The subprocess parses untrusted weights and texts, so its responses are checked like any other input.
         let mut validator = ResponseValidator::default();
         let mut cancelled_at: Option<Instant> = None;
         loop {

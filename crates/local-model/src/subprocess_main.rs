@@ -18,8 +18,8 @@ use crate::worker::RequestHandler;
 /// Priority for the kernel's out-of-memory killer, from -1000 to 1000: this process is killed long before the program.
 const OOM_SCORE_ADJUSTMENT: &str = "800";
 
-/// Verifies and loads the weight file, then reads requests from standard input and writes responses to standard output until
-/// the input ends.
+/// Verifies and loads the weight file, then reads requests from standard input and writes responses to standard
+/// output until the input ends.
 ///
 /// # Errors
 /// Returns an error when the pipe breaks; every other failure is sent as a response.

@@ -48,6 +48,7 @@ impl Tokenizer {
     pub(crate) fn from_metadata(metadata: &Metadata) -> Result<Self, LoadError> {
         let model = metadata_text(metadata, "tokenizer.ggml.model")?;
         let pre_tokenizer_name = metadata_text(metadata, "tokenizer.ggml.pre").unwrap_or("default");
+        // "gpt2" is the name of byte-level byte-pair encoding in GGUF files.
         if model != "gpt2" {
             return Err(LoadError::Tokenizer(model.to_owned()));
         }
@@ -55,6 +56,7 @@ impl Tokenizer {
         let tokens = read_strings(metadata, "tokenizer.ggml.tokens")?;
         let kinds = read_token_kinds(metadata, tokens.len())?;
         let find = |name: &str| tokens.iter().position(|token| *token == name).map(|id| id as u32);
+        // All prompts are in ChatML; a model that was not trained with it would answer nonsense.
         let (Some(turn_start), Some(turn_end)) = (find("<|im_start|>"), find("<|im_end|>")) else {
             return Err(LoadError::Tokenizer(format!("{pre_tokenizer_name}, without the control tokens of ChatML")));
         };
@@ -86,7 +88,7 @@ impl Tokenizer {
         Ok(Self { bpe, bytes, kinds, markers, turn_start, turn_end, stops })
     }
 
-    /// Encodes untrusted text.
+    /// Encodes untrusted text, in which markers stay text; see [`Self::encode_marked`].
     pub(crate) fn encode(&self, text: &str) -> Vec<u32> {
         // Byte-level encoding has a token for every byte, so it cannot fail.
         self.bpe.encode_fast(text, false).map(|encoding| encoding.get_ids().to_vec()).unwrap_or_default()
@@ -98,6 +100,7 @@ impl Tokenizer {
             .markers
             .iter()
             .filter_map(|(marker, id)| text.find(marker.as_str()).map(|at| (at, marker.len(), *id)))
+            // The longest marker at the first position, because one can be the prefix of another.
             .min_by_key(|(at, len, _)| (*at, std::cmp::Reverse(*len)));
         let Some((at, len, id)) = next else { return self.encode(text) };
         let mut tokens = self.encode(&text[..at]);
@@ -197,6 +200,7 @@ impl TextDecoder {
         for chunk in self.pending.utf8_chunks() {
             text.push_str(chunk.valid());
             used += chunk.valid().len();
+            // An incomplete character at the end may be completed by the next token.
             let at_end = used + chunk.invalid().len() == self.pending.len();
             if chunk.invalid().is_empty()
                 || (at_end && chunk.invalid().len() < 4 && is_incomplete_character(chunk.invalid()))

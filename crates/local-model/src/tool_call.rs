@@ -12,8 +12,8 @@ pub(crate) struct ParsedCall {
 
 /// Parses the call in the model's output, after any opening.
 ///
-/// A truncated call keeps its name and its incomplete arguments: completing them by a guess would run a tool with half a
-/// text.
+/// A truncated call keeps its name and its incomplete arguments: completing them by a guess would run a tool with
+/// half a text.
 pub(crate) fn parse_call(written: &str) -> Option<ParsedCall> {
     let object = &written[written.find('{')?..];
     if let Some(Ok(value)) = serde_json::Deserializer::from_str(object).into_iter::<Value>().next() {
@@ -55,11 +55,11 @@ fn restore_in_value(value: &mut Value, message_words: &[&str]) {
     }
 }
 
-/// Drops optional arguments that `message` does not ask for: a small model often fills every field, and an invented limit,
-/// order or filter changes the result.
+/// Drops optional arguments that `message` does not ask for: a small model often fills every field, and an invented
+/// limit, order or filter changes the result.
 ///
-/// Dropped are numbers that are not mentioned, choices of which neither the value nor the field is mentioned, and texts that
-/// repeat a required argument.
+/// Dropped are numbers that are not mentioned, choices of which neither the value nor the field is mentioned, and
+/// texts that repeat a required argument.
 pub(crate) fn drop_unrequested_arguments(arguments: &str, schema: &Value, message: &str) -> String {
     let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(arguments) else { return arguments.to_owned() };
     let required: Vec<&str> =

@@ -31,8 +31,8 @@ pub(crate) enum ResponseKind {
     AboutTools,
 }
 
-/// Weight of [`DecisionScores::need`] beside the tool scores. Tuned with 183 messages and eight lists of 14 tools, like the two
-/// minimum scores.
+/// Weight of [`DecisionScores::need`] beside the tool scores. Tuned with 183 messages and eight lists of 14 tools,
+/// like the two minimum scores.
 const NEED_WEIGHT: f32 = 2.0;
 
 /// Minimum score for a tool call.

@@ -14,8 +14,8 @@ const MAX_SUMMARY_DESCRIPTION_BYTES: usize = 120;
 
 /// Text before every tool list, up to the end of a line, so that the following text does not change its tokens.
 ///
-/// It differs from the training data only in the order: there the list comes before the instructions for calls, which would
-/// have to be read again with each list.
+/// It differs from the training data only in the order: there the list comes before the instructions for calls, which
+/// would have to be read again with each list.
 pub(crate) const BEFORE_LIST: &str = "# Tools\n\nYou may call one or more functions to assist with the user query.\n\nFor each function call, return a json \
      object with function name and arguments within <tool_call></tool_call> XML tags:\n<tool_call>\n{\"name\": \
      <function-name>, \"arguments\": <args-json-object>}\n</tool_call>\n\nYou are provided with function signatures \

@@ -15,12 +15,12 @@ use crate::kv_cache::KvCache;
 use crate::linear::{FusedLinear, LinearLayer, WeightAndBias};
 use crate::model_config::{ModelConfig, RotaryPairing};
 
-/// Maximum context length in tokens. The default weights support four times as many, but 7,500 take more than two minutes on
-/// two cores.
+/// Maximum context length in tokens. The default weights support four times as many, but 7,500 take more than two
+/// minutes on two cores.
 const MAX_CONTEXT_TOKENS: usize = 8192;
 
-/// Number of tokens per forward pass. From 32 on, the matrix kernels of some CPUs repack the weights once more, which takes more
-/// memory than the file.
+/// Number of tokens per forward pass. From 32 on, the matrix kernels of some CPUs repack the weights once more, which
+/// takes more memory than the file.
 const TOKENS_PER_PASS: usize = 28;
 
 /// Number of layers between two samples of [`CpuContention`].
@@ -40,7 +40,7 @@ pub(crate) struct TransformerModel {
     contention: CpuContention,
 }
 
-/// Weights of one layer.
+/// Weights of one layerof a [`TransformerModel`].
 #[derive(Debug)]
 struct TransformerLayer {
     attention_norm: Tensor,
@@ -118,6 +118,7 @@ impl TransformerModel {
         let output = if loader.has_tensor("output.weight") {
             loader.load_quantised("output.weight")?
         } else {
+            // Small models share the embedding and output matrices.
             embedding.clone()
         };
         let total = config.layers as u32;
@@ -146,7 +147,8 @@ impl TransformerModel {
         KvCache::new(&self.config)
     }
 
-    /// Reads `tokens` (at least one) after those in `cache`, and returns the state of the last one for [`Self::logits`].
+    /// Reads `tokens` (at least one) after those in `cache`, and returns the state of the last one for
+    /// [`Self::logits`].
     pub(crate) fn read(&self, tokens: &[u32], cache: &mut KvCache) -> Result<Tensor> {
         let mut last = None;
         for rows in tokens.chunks(TOKENS_PER_PASS) {
@@ -172,6 +174,7 @@ impl TransformerModel {
                 sample();
             }
         }
+        // After all layers: a pass that fails leaves no half-read tokens.
         cache.advance(tokens);
         Ok(x)
     }

@@ -1,5 +1,5 @@
-//! Quantised weights whose bytes can be freed once the kernels have repacked them. Otherwise every weight would be in memory
-//! twice.
+//! Quantised weights whose bytes can be freed once the kernels have repacked them. Otherwise every weight would be in
+//! memory twice.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

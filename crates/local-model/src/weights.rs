@@ -63,8 +63,8 @@ pub fn find_default_weights(data_dir: &Path, cache_dir: &Path) -> Option<PathBuf
     DEFAULT_WEIGHTS.find(data_dir, cache_dir)
 }
 
-/// Returns the model family of a weight file by its header, or a message for users that says why the built-in engine cannot
-/// run it and what to do.
+/// Returns the model family of a weight file by its header, or a message for users that says why the built-in engine
+/// cannot run it and what to do.
 pub fn inspect_weights(path: &Path) -> Result<String, String> {
     let family = || -> Result<String, LoadError> {
         let file = std::fs::File::open(path).map_err(|error| LoadError::Read { path: path.to_owned(), error })?;

@@ -12,7 +12,7 @@ use crate::error::InferenceError;
 use crate::output_sink::OutputSink;
 use crate::queue::{FairQueue, QueueItem};
 
-/// Loaded model that answers requests.
+/// Loaded model that answers requestsfor an [`InferenceWorker`].
 pub(crate) trait RequestHandler {
     /// Answers one request and sends its events to `out`.
     fn answer(&mut self, request: &Request, out: &OutputSink) -> Result<(), InferenceError>;
@@ -21,7 +21,7 @@ pub(crate) trait RequestHandler {
     fn prepare(&mut self, request: &Request, out: &OutputSink) -> Result<(), InferenceError>;
 }
 
-/// A request and the sink for its response.
+/// A request and the sink for its response; an item of the [`FairQueue`].
 #[derive(Debug)]
 pub(crate) struct InferenceJob {
     pub request: Request,
@@ -78,6 +78,7 @@ impl InferenceWorker {
                 QueueItem::Closed => break,
             };
             self.report_positions();
+            // Cancelled while it waited; loading the model for it would be wasted.
             if !job.sink.is_wanted() {
                 continue;
             }
@@ -89,7 +90,8 @@ impl InferenceWorker {
                     empty => {
                         self.set_state(EngineState::Loading);
                         job.sink.send(ModelEvent::Status(ModelStatus::Loading { done: 0, total: 0 }))?;
-                        // A request that arrives during background work needs the model too, so loading is not interrupted.
+                        // A request that arrives during background work needs the model too, so loading is not
+                        // interrupted.
                         let discard = OutputSink::discard();
                         empty.insert(load(if is_background { &discard } else { &job.sink })?)
                     }
@@ -106,10 +108,12 @@ impl InferenceWorker {
                 Ok(Err(InferenceError::Cancelled)) => {
                     loaded = model;
                     if is_background {
+                        // It was interrupted by a request, so the rest is done later.
                         self.submit_background(job.request);
                     }
                 }
                 Ok(Err(InferenceError::Failed(error))) => {
+                    // Without a model, loading failed; otherwise only this request did.
                     if model.is_none() {
                         tracing::warn!(%error, "failed to load the built-in model");
                         self.set_state(EngineState::Failed(error.to_string()));
@@ -128,6 +132,7 @@ impl InferenceWorker {
                     job.sink.fail(ModelError::Unavailable(error.to_owned()));
                 }
             }
+            // Loading was cancelled.
             if loaded.is_none() && self.state() == EngineState::Loading {
                 self.set_state(EngineState::Idle);
             }

@@ -57,9 +57,10 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Error::Timeout`] after [`ConnectionLimits::connect_timeout`], [`Error::Cancelled`], or the error of the attempt
-    /// that says most about the server.
+    /// [`Error::Timeout`] after [`ConnectionLimits::connect_timeout`], [`Error::Cancelled`], or the error of the
+    /// attempt that says most about the server.
     pub async fn connect(&self, target: ConnectionTarget, cancel: &CancellationToken) -> Result<Connection, Error> {
+        // Checked before the first attempt, so that a forbidden address is reported as such and not as unreachable.
         self.http.policy().check_url(&target.url)?;
         let limit = self.limits.connect_timeout;
         tokio::select! {
@@ -82,6 +83,7 @@ impl Client {
 
     async fn negotiate(&self, target: &ConnectionTarget) -> Result<Connection, Error> {
         let known = self.protocols.get(&target.url);
+        // For a known legacy server the discovery is skipped, because it would fail anyway.
         if known == Some(ProtocolFamily::Legacy) {
             match self.attempt(target, ClientLifecycleMode::Initialize).await {
                 Err(AttemptError { error, .. }) if may_have_been_upgraded(&error) => {
@@ -97,6 +99,7 @@ impl Client {
             outcome => outcome,
         };
         let connection = connection.map_err(|attempt| attempt.error)?;
+        // Only after success: the protocol of a failed attempt is a guess.
         self.protocols.insert(&target.url, connection.info().protocol);
         Ok(connection)
     }
@@ -111,6 +114,7 @@ impl Client {
         }
         let errors = TransportErrorSlot::default();
         let abandon = CancellationToken::new();
+        // Also when this future is dropped: the library would otherwise keep waiting for the handshake.
         let abandon_unless_connected = abandon.clone().drop_guard();
         let transport = streamable_http::new_transport(&self.http, target, self.limits, errors.clone(), abandon)?;
         let first = match self.handshake(transport, mode, url, TransportKind::StreamableHttp, errors).await {
@@ -173,8 +177,8 @@ impl From<Error> for AttemptError {
     }
 }
 
-/// Returns whether a failed discovery shows a legacy server. Some answer unknown requests with an empty result, and some
-/// that know discovery name legacy revisions only.
+/// Returns whether a failed discovery shows a legacy server. Some answer unknown requests with an empty result, and
+/// some that know discovery name legacy revisions only.
 fn speaks_legacy(error: &ClientInitializeError) -> bool {
     match error {
         ClientInitializeError::ExpectedInitResult(Some(result)) => !matches!(result, ServerResult::InitializeResult(_)),

@@ -84,6 +84,7 @@ impl Connection {
             ended: CancellationToken::new(),
             task_tools: TaskToolNames::default(),
         };
+        // A guard instead of a call at the end: the connection counts as ended even if the task panics or is aborted.
         let ended = session.ended.clone().drop_guard();
         session.background.spawn(async move {
             let _ended = ended;
@@ -191,6 +192,7 @@ impl Connection {
     ///
     /// The [`Error`] that shows that the server is gone.
     pub async fn probe(&self) -> Result<(), Error> {
+        // Each family has one request that every server answers and that has no effect.
         let request = match self.0.session.protocol {
             ProtocolFamily::Modern => ClientRequest::DiscoverRequest(DiscoverRequest::new(DiscoverRequestParams {})),
             ProtocolFamily::Legacy => ClientRequest::PingRequest(PingRequest::default()),
@@ -266,6 +268,7 @@ async fn follow_tool_list_stream(peer: Peer<RoleClient>, tools_changed: Arc<watc
         match peer.listen(filter.clone()).await {
             Ok(mut subscription) => {
                 (wait, was_subscribed) = (min_wait, true);
+                // Changes during the interruption were not reported.
                 if may_have_missed {
                     tools_changed.send_modify(|count| *count += 1);
                 }

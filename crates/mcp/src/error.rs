@@ -1,4 +1,4 @@
-//! What can go wrong with a server, in words for people.
+//! Errors of MCP servers and of tool calls, with texts for users.
 
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use domain::tool::Outcome;
 use crate::net::PolicyViolation;
 use crate::oauth::AuthChallenge;
 
-/// Server texts in errors are cut to this many characters.
+/// Maximum length of a server's text in an error, in characters.
 const QUOTE: usize = 300;
 
-/// Why a server could not be reached, understood or used. Each text tells what the server did and reads on from its
-/// name. No text holds a header value, and none holds the address.
+/// Failure to reach, understand or use a server. Each text is a predicate that follows the server's name. No text
+/// contains a header value or the address.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// The policy does not permit the address.
@@ -34,16 +34,16 @@ pub enum Error {
     /// A header that was to be sent cannot be sent.
     #[error("cannot be asked: {0}")]
     Header(String),
-    /// HTTP 401: somebody has to sign in, or again.
+    /// HTTP 401: the user has to sign in, or to sign in again.
     #[error("answered 401: it wants sign-in")]
     Unauthorized {
-        /// What it said about signing in.
+        /// Sign-in requirements that the server sent.
         challenge: AuthChallenge,
     },
-    /// HTTP 403 with `insufficient_scope`: somebody has to sign in again and allow more.
+    /// HTTP 403 with `insufficient_scope`: the user has to sign in again and grant more scopes.
     #[error("answered 403: it wants rights that were not granted to it yet")]
     InsufficientScope {
-        /// What it wants to be allowed.
+        /// Scopes that the server requires.
         challenge: AuthChallenge,
     },
     /// HTTP 403.
@@ -111,7 +111,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// A stable name of the kind, for interfaces and statistics.
+    /// Returns a stable name of the kind of error, for the API and for statistics.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::TooComplex => "too-complex",
@@ -142,8 +142,8 @@ impl Error {
         }
     }
 
-    /// What the server wants from a person before it goes on, if that is what went wrong: to be given to
-    /// [`OAuth::start`](crate::oauth::OAuth::start).
+    /// Returns the sign-in requirements of the server, if a sign-in can solve the problem. They are the input of
+    /// [`OAuthClient::start_sign_in`](crate::oauth::OAuthClient::start_sign_in).
     pub fn challenge(&self) -> Option<&AuthChallenge> {
         match self {
             Self::Unauthorized { challenge } | Self::InsufficientScope { challenge } => Some(challenge),
@@ -151,7 +151,8 @@ impl Error {
         }
     }
 
-    /// Whether the same may succeed later, because the server or the way to it is only away for the moment.
+    /// Returns whether the same request may succeed later, because the server or the network is only temporarily
+    /// unavailable.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::NameNotFound
@@ -161,22 +162,24 @@ impl Error {
             | Self::Renewal(_)
             | Self::Timeout(_)
             | Self::Closed => true,
+            // 404 as well: a server that is being deployed may be missing behind its gateway for a moment.
             Self::Status { status } => matches!(status, 404 | 408 | 429 | 500..=599),
             _ => false,
         }
     }
 
-    /// Whether nobody is there, as far as can be told from here.
+    /// Returns whether the server appears to be down.
     pub(crate) fn is_unreachable(&self) -> bool {
         match self {
             Self::NameNotFound | Self::ConnectionRefused | Self::Unreachable(_) => true,
-            // What stands before the server does not reach it.
+            // A gateway answers, but cannot reach the server behind it.
             Self::Status { status } => matches!(status, 502..=504),
             _ => false,
         }
     }
 
-    /// Whether the request certainly did nothing: it was not sent, or it was turned away at the door.
+    /// Returns whether the request certainly had no effect: it was not sent, or it was rejected before it was
+    /// executed.
     fn was_not_executed(&self) -> bool {
         match self {
             Self::Blocked(_)
@@ -208,9 +211,10 @@ impl Error {
         }
     }
 
+    /// Converts an I/O error, or returns the [`Error`] that it wraps.
     pub(crate) fn from_io(error: &std::io::Error) -> Self {
         use std::io::ErrorKind as Kind;
-        // What is wrapped here says more than the wrapping, and may be wrapped twice.
+        // The wrapped error is more precise than its wrapper, and can be wrapped twice.
         let inner = error.get_ref();
         if let Some(error) = inner.and_then(|inner| inner.downcast_ref::<Self>()) {
             return error.clone();
@@ -230,6 +234,7 @@ impl Error {
         }
     }
 
+    /// Converts a TLS error to [`Error::Tls`] with a reason for the user.
     pub(crate) fn from_tls(error: &rustls::Error) -> Self {
         use rustls::{CertificateError as Certificate, Error as Tls};
         let why = match error {
@@ -248,11 +253,12 @@ impl Error {
         Self::Tls(why.to_owned())
     }
 
+    /// Converts an error of the HTTP client, by the innermost cause that is known.
     pub(crate) fn from_http(error: &reqwest::Error) -> Self {
         if error.is_connect() && error.is_timeout() {
             return Self::Unreachable("it did not accept the connection in time".to_owned());
         }
-        // What went wrong stands at the bottom of the chain; what HTTP made of it stands above.
+        // The cause is at the bottom of the chain, below the HTTP library's own errors.
         let mut found = None;
         let mut source: Option<&(dyn StdError + 'static)> = error.source();
         while let Some(cause) = source {
@@ -262,14 +268,14 @@ impl Error {
             if let Some(error) = cause.downcast_ref::<std::io::Error>() {
                 found = Some(Self::from_io(error));
             }
-            // The HTTP library tells its own errors apart by their text only.
+            // The HTTP library distinguishes its own errors only by their text.
             if cause.to_string().starts_with("invalid HTTP") {
                 found = Some(Self::NotMcp("it does not speak HTTP".to_owned()));
             }
             source = cause.source();
         }
         match found {
-            // A connection that breaks before there is one was never there for the request.
+            // A connection that breaks while it is established never carried the request.
             Some(Self::Closed) | None if error.is_connect() => {
                 Self::Unreachable("the connection broke at once".to_owned())
             }
@@ -279,18 +285,19 @@ impl Error {
         }
     }
 
+    /// Creates [`Error::Server`] with the server's text made safe for display.
     pub(crate) fn server(code: i32, message: &str) -> Self {
         Self::Server { code: code.into(), message: sanitize_text(message) }
     }
 }
 
-/// Why a tool call has no result.
+/// Failure of a tool call.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CallError {
     /// The call did not reach the tool: it was not sent, or the server turned it away. Trying again is safe.
     #[error("{0}")]
     NotSent(Error),
-    /// The call was sent, and nobody knows whether the tool ran.
+    /// The call was sent, and whether the tool ran is unknown.
     #[error("{0}")]
     Unknown(Error),
     /// The server answered the call with an error instead of a result.
@@ -310,7 +317,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// What the server wants from a person before it makes the call; see [`Error::challenge`].
+    /// Returns the sign-in requirements of the server; see [`Error::challenge`].
     pub fn challenge(&self) -> Option<&AuthChallenge> {
         match self {
             Self::NotSent(error) | Self::Unknown(error) | Self::Ended(error) => error.challenge(),
@@ -318,7 +325,7 @@ impl CallError {
         }
     }
 
-    /// What to store about the call.
+    /// Returns the outcome to store for the call.
     pub fn outcome(&self) -> Outcome {
         match self {
             Self::NotSent(_) | Self::Server { .. } => Outcome::Error,
@@ -340,7 +347,8 @@ impl From<Error> for CallError {
     }
 }
 
-/// A server's own words, made fit for one line: nothing in them is invisible, and they are not long.
+/// Returns a server's text in a form that is safe to display: one line, of limited length, without invisible
+/// characters.
 pub(crate) fn sanitize_text(text: &str) -> String {
     let mut end = text.char_indices().map(|(at, _)| at);
     let (cut, dots) = end.nth(QUOTE).map_or((text, ""), |end| (&text[..end], "…"));
@@ -348,15 +356,18 @@ pub(crate) fn sanitize_text(text: &str) -> String {
     format!("{}{dots}", show_invisible(&line))
 }
 
+/// Returns the name of an HTTP status with a leading space, or nothing.
 fn status_word(status: u16) -> String {
     let word = http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
     word.map(|word| format!(" {word}")).unwrap_or_default()
 }
 
+/// Formats a duration in seconds or milliseconds.
 fn seconds(time: Duration) -> String {
     if time.subsec_millis() == 0 { format!("{} s", time.as_secs()) } else { format!("{} ms", time.as_millis()) }
 }
 
+/// Formats a size in MiB or bytes.
 fn size(bytes: usize) -> String {
     const MIB: usize = 1024 * 1024;
     if bytes >= MIB { format!("{} MiB", bytes / MIB) } else { format!("{bytes} bytes") }

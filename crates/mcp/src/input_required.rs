@@ -50,6 +50,7 @@ impl Answer {
             },
             other => return Ok(Self::Complete(Box::new(other))),
         };
+        // Opaque to clients; it is returned unchanged with the input.
         let state = match raw.remove("requestState") {
             Some(Value::String(state)) => Some(state),
             _ => None,
@@ -101,6 +102,7 @@ pub(crate) async fn request_until_complete(
     request: impl Fn(Option<String>) -> ClientRequest,
 ) -> Result<Value, Error> {
     let mut state = None;
+    // Bounded, because a faulty server may ask for a repetition forever.
     for _ in 0..MAX_ROUNDS {
         let result = session.request(request(state.take())).await?;
         match Answer::parse(result)? {
@@ -178,12 +180,14 @@ impl SuspendedCall {
         let mut responses = BTreeMap::new();
         let state = match &self.required {
             RequiredInput::Responses { elicitations, state } => {
+                // One after another: a user cannot answer several dialogs at once.
                 for (key, params) in elicitations {
                     responses.insert(key.clone(), self.response_to(recipient, params).await);
                 }
                 state.clone()
             }
             RequiredInput::Visits { visits, .. } => {
+                // The server rejects the call until all visits are made, so the first refusal ends it.
                 for params in visits {
                     let Ok(visit) = UrlElicitation::parse(params) else { return Err(self.refusal()) };
                     let response = self.request_visit(recipient, params, visit).await;

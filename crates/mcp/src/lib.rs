@@ -1,8 +1,8 @@
 //! Client for MCP servers.
 //!
-//! [`Client::connect`] takes the address of a server and finds out what it speaks: streamable HTTP of the modern revision
-//! (2026-07-28) or of the older ones, HTTP+SSE (2024-11-05), or WebSocket. The resulting [`Connection`] is the same for
-//! all of them.
+//! [`Client::connect`] takes the address of a server and finds out what it speaks: streamable HTTP of the modern
+//! revision (2026-07-28) or of the older ones, HTTP+SSE (2024-11-05), or WebSocket. The resulting [`Connection`] is
+//! the same for all of them.
 //!
 //! Servers are untrusted: [`net`] decides which addresses can be reached at all, and every wait, message and list is
 //! bounded ([`ConnectionLimits`]). Error texts are written for users and contain neither header values nor addresses.

@@ -1,9 +1,9 @@
 //! OAuth sign-in to MCP servers (2025-11-25 and later, "Authorization").
 //!
 //! [`OAuthClient`] discovers the authorization server of an MCP server, signs a user in, stores the credentials and
-//! renews them. A sign-in has two halves with a browser between them: [`OAuthClient::start_sign_in`] returns the address
-//! to open and a [`PendingSignIn`] to store (sealed, for this user, until the callback); [`OAuthClient::complete_sign_in`]
-//! takes the callback. After that the [`TokenSource`] of the connection, given to a
+//! renews them. A sign-in has two halves with a browser between them: [`OAuthClient::start_sign_in`] returns the
+//! address to open and a [`PendingSignIn`] to store (sealed, for this user, until the callback);
+//! [`OAuthClient::complete_sign_in`] takes the callback. After that the [`TokenSource`] of the connection, given to a
 //! [`ConnectionTarget`](crate::ConnectionTarget), adds the access token to every request.
 //!
 //! If a sign-in is needed, or more scopes, connections and calls fail with an error that has an [`AuthChallenge`]

@@ -114,7 +114,7 @@ impl PendingRequest {
         }
     }
 
-    /// Sets the reason that the server is told if the request is dropped from now on.
+    /// Sets the reason that is sent to the server if the request is dropped from now on.
     pub(crate) fn set_cancel_reason(&mut self, reason: &'static str) {
         self.cancel_reason = reason;
     }

@@ -15,7 +15,8 @@ pub struct ConnectionTarget {
 }
 
 impl ConnectionTarget {
-    /// Creates a target without headers. `ws` and `wss` mean WebSocket; for `http` and `https` the transport is negotiated.
+    /// Creates a target without headers. `ws` and `wss` mean WebSocket; for `http` and `https` the transport is
+    /// negotiated.
     pub fn new(mut url: Url) -> Self {
         url.set_fragment(None);
         Self { url, headers: HeaderMap::new(), token_source: None }

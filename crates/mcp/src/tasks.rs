@@ -1,8 +1,8 @@
 //! Tool calls that run as tasks at the server: started once, then polled until they end.
 //!
-//! There are two protocols. In the extension `io.modelcontextprotocol/tasks` the server may answer any call with a task,
-//! and `tasks/get` returns everything. In 2025-11-25 the client asks for a task, for tools that declare support, and
-//! fetches the result with `tasks/result`, over which the server also sends its elicitations.
+//! There are two protocols. In the extension `io.modelcontextprotocol/tasks` the server may answer any call with a
+//! task, and `tasks/get` returns everything. In 2025-11-25 the client asks for a task, for tools that declare
+//! support, and fetches the result with `tasks/result`, over which the server also sends its elicitations.
 
 use std::fmt;
 use std::time::Duration;

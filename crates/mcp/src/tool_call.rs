@@ -66,8 +66,8 @@ pub(crate) async fn call_tool(
                 }
             }
             Err(RoundError::VisitsRequired(required)) => required,
-            // Headers mirror parameters as the tool list says (2026-07-28). A mismatch means that the server has another
-            // list by now and did not run the call.
+            // Headers mirror parameters as the tool list says (2026-07-28). A mismatch means that the server has
+            // another list by now and did not run the call.
             Err(RoundError::Call(CallError::Server { code, .. }))
                 if code == i64::from(ErrorCode::HEADER_MISMATCH.0) && !relisted =>
             {

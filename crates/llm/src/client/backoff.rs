@@ -6,7 +6,7 @@ use reqwest::header::HeaderMap;
 
 use crate::client::ClientSettings;
 
-/// Retry state of one request.
+/// Retry state of one request, within the limits of [`ClientSettings`].
 #[derive(Debug, Default)]
 pub(super) struct RetryBackoff {
     retries: u32,
@@ -22,6 +22,7 @@ impl RetryBackoff {
         if self.retries == settings.max_retries {
             return None;
         }
+        // The exponent is limited, because a shift by more than the width of the type panics.
         let span = settings.initial_backoff.saturating_mul(1 << self.retries.min(16));
         let delay = retry_after.unwrap_or_default() + span.mul_f64(rand::random::<f64>());
         self.retries += 1;
@@ -30,8 +31,8 @@ impl RetryBackoff {
     }
 }
 
-/// Parses the wait that a provider asks for in `retry-after-ms`, or in `retry-after` in seconds. Dates are not parsed: no
-/// model provider sends one.
+/// Parses the wait that a provider asks for in `retry-after-ms`, or in `retry-after` in seconds. Dates are not
+/// parsed: no model provider sends one.
 pub(super) fn parse_retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let seconds =

@@ -27,7 +27,7 @@ const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 /// Maximum size of a model list in bytes.
 const MAX_MODEL_LIST_BYTES: usize = 8 * 1024 * 1024;
 
-/// A failed attempt to get a response.
+/// A failed attempt to get a response, as [`HttpTransport`] returns it.
 #[derive(Debug)]
 pub(super) struct RequestFailure {
     pub error: ModelError,
@@ -80,7 +80,7 @@ impl HttpTransport {
         learned.get(&(provider.name.clone(), model.to_owned())).copied().unwrap_or_default()
     }
 
-    /// Stores the adjustments with which a model accepted a request.
+    /// Stores the adjustments with which a model accepted a request, for [`Self::adjustments_for`].
     pub fn store_adjustments(&self, provider: &Provider, model: &str, adjustments: RequestAdjustments) {
         let mut learned = self.learned_adjustments.lock().unwrap_or_else(PoisonError::into_inner);
         learned.insert((provider.name.clone(), model.to_owned()), adjustments);
@@ -135,6 +135,7 @@ impl HttpTransport {
                     let message = "the key contains characters that cannot be sent".to_owned();
                     RequestFailure::permanent(ModelError::Unauthorized(message))
                 })?;
+            // Keeps the key out of debug output of the HTTP library.
             value.set_sensitive(true);
             request = request.header(headers.key_name, value);
         }
@@ -156,6 +157,7 @@ impl HttpTransport {
         error_body.retry_after = retry_after.or(error_body.retry_after);
         let retry_after = error_body.retry_after;
         let error = error_body.into_model_error(status.as_u16());
+        // The status alone is not enough: some providers answer 429 when the account has no money left.
         let is_transient = matches!(status.as_u16(), 429 | 500 | 502 | 503 | 504 | 529)
             && matches!(error, ModelError::RateLimited { .. } | ModelError::Provider(_));
         Err(RequestFailure { error, is_transient, retry_after })
@@ -174,7 +176,8 @@ impl HttpTransport {
         }
     }
 
-    /// Returns the next chunk of a body if it has arrived already, without waiting for it.
+    /// Returns the next chunk of a body if it has arrived already, without waiting for it as [`Self::next_chunk`]
+    /// does.
     pub async fn buffered_chunk(
         &self,
         response: &mut Response,
@@ -212,8 +215,8 @@ impl HttpTransport {
 
 /// Creates the client for base URLs that the administrator configured.
 ///
-/// HTTP/1.1 only: every response has its own connection, so none waits for a host's limit on parallel HTTP/2 streams, and
-/// closing the connection cancels the response.
+/// HTTP/1.1 only: every response has its own connection, so none waits for a host's limit on parallel HTTP/2 streams,
+/// and closing the connection cancels the response.
 #[expect(clippy::disallowed_methods, reason = "this is the client for an administrator's URLs")]
 fn trusted_client(settings: &ClientSettings) -> reqwest::ClientBuilder {
     reqwest::Client::builder()

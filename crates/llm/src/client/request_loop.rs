@@ -17,8 +17,8 @@ use crate::providers::files::{self, FileRefusal};
 use crate::providers::{Provider, RequestAdjustments, StreamDecoder, StreamProgress, drops_parameters};
 use crate::redaction::redact_error;
 
-/// Multiple of the idle timeout that a stream may send only keep-alives: some gateways send them while they wait for the
-/// host behind them, and some never stop.
+/// Multiple of the idle timeout that a stream may send only keep-alives: some gateways send them while they wait for
+/// the host behind them, and some never stop.
 const MAX_IDLE_TIMEOUTS_WITHOUT_EVENT: u32 = 5;
 /// Notice for the user about a model without tools.
 const NO_TOOLS_NOTICE: &str = "This model does not support tools, so it answers without them.";
@@ -32,7 +32,7 @@ const FINISH_TIMEOUT: Duration = Duration::from_secs(5);
 /// Number of events after which a batch is returned although more bytes have arrived.
 const MAX_BATCH_EVENTS: usize = 256;
 
-/// State machine of one request and its response.
+/// State machine of one request and its response, polled by [`Self::next_event`].
 pub(super) struct RequestLoop {
     http: Arc<HttpTransport>,
     provider: Provider,
@@ -61,7 +61,7 @@ enum State {
     Done,
 }
 
-/// A response that is being read.
+/// A response that is being read, in [`State::Read`].
 struct OpenResponse {
     response: Response,
     decoder: StreamDecoder,
@@ -130,6 +130,7 @@ impl RequestLoop {
             if let Some(event) = self.pending.pop_front() {
                 return Some(Ok(event));
             }
+            // `Done` is left behind while a step runs: a stream that is dropped and polled again sends nothing.
             self.state = match std::mem::replace(&mut self.state, State::Done) {
                 State::Send => self.send().await.unwrap_or_else(|failure| self.retry_or_fail(failure)),
                 State::Backoff(delay) => {
@@ -151,11 +152,13 @@ impl RequestLoop {
     async fn send(&mut self) -> Result<State, RequestFailure> {
         let api = self.provider.api;
         loop {
+            // Encoded again for each attempt, because the adjustments may have changed.
             let encoded = api.encode(&self.request, self.adjustments).map_err(RequestFailure::permanent)?;
             match self.http.post(&self.provider, &encoded.path, encoded.body.into()).await {
                 Ok(mut response) => {
                     // The headers would hold the buffer they were read into until the response ends.
                     *response.headers_mut() = HeaderMap::new();
+                    // Learned only now: an adjustment counts once the model has accepted it.
                     if self.adjustments != self.http.adjustments_for(&self.provider, &self.request.model) {
                         self.http.store_adjustments(&self.provider, &self.request.model, self.adjustments);
                     }
@@ -181,6 +184,7 @@ impl RequestLoop {
                     let (ModelError::Refused(refusal) | ModelError::Provider(refusal)) = &failure.error else {
                         return Err(failure);
                     };
+                    // A fault of the server is no refusal, except for files.
                     let is_refused = matches!(failure.error, ModelError::Refused(_));
                     match files::classify_file_refusal(refusal, self.adjustments, &self.request) {
                         Some(FileRefusal::Unsupported(adjustments)) => self.adjustments = adjustments,
@@ -205,13 +209,14 @@ impl RequestLoop {
         self.request = files::replace_all_files(&self.request);
     }
 
-    /// Reads everything that has arrived of a response, or waits for its next chunk.
+    /// Reads everything that has arrived of a response, or waits for its next chunk at a tick of its [`ReadTicker`].
     async fn read(&mut self, mut open: Box<OpenResponse>) -> Result<State, RequestFailure> {
         if std::mem::take(&mut open.is_drained) {
             open.ticker.wait_for_tick().await;
         }
         let idle_timeout = self.http.settings.idle_timeout;
         let is_finished = open.decoder.progress() == StreamProgress::Finished;
+        // Some gateways leave the connection open after the last event.
         let timeout = if is_finished { idle_timeout.min(FINISH_TIMEOUT) } else { idle_timeout };
         let mut chunk = self.http.next_chunk(&mut open.response, timeout).await;
         let mut events = Vec::new();
@@ -241,8 +246,9 @@ impl RequestLoop {
         }
     }
 
-    /// Returns the state after a failed attempt.
+    /// Returns the state after a failed attempt: [`State::Backoff`] or [`State::Failed`].
     fn retry_or_fail(&mut self, failure: RequestFailure) -> State {
+        // Once events were returned, a retry would repeat them.
         if self.has_begun || !failure.is_transient {
             return State::Failed(failure.error);
         }

@@ -1,8 +1,8 @@
 //! Shared read ticks for streaming responses.
 //!
-//! A model writes a token every few milliseconds. Reading, storing and sending each one separately costs more than the
-//! token itself, most of it for waking up. So responses are read at ticks that many of them share, and everything received
-//! since the last tick is processed together. See `docs/adr/0022-shared-read-ticks.md`.
+//! A model writes a token every few milliseconds. Reading, storing and sending each one separately costs more than
+//! the token itself, most of it for waking up. So responses are read at ticks that many of them share, and everything
+//! received since the last tick is processed together. See `docs/adr/0022-shared-read-ticks.md`.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,8 +19,8 @@ const SLOWDOWN_THRESHOLDS: [usize; 2] = [64, 600];
 /// Minimum number of responses that share a tick: the fewer there are, the more each wake-up costs.
 const MIN_GROUP_SIZE: usize = 32;
 
-/// Maximum number of groups that the responses of one interval are spread over. If all were read at the same moment, new
-/// requests would wait for many milliseconds.
+/// Maximum number of groups that the responses of one interval are spread over. If all were read at the same moment,
+/// new requests would wait for many milliseconds.
 const MAX_GROUPS: usize = 4;
 
 /// Time after the start of a response in which it is read without ticks. Users wait for the beginning, and short
@@ -69,7 +69,7 @@ impl Drop for ReadTicker {
     }
 }
 
-/// Returns the interval between two reads of a response, for a number of open responses.
+/// Returns the interval between two reads of a response, for a number of open responses; see [`SLOWDOWN_THRESHOLDS`].
 fn tick_interval(open: usize) -> Duration {
     SLOWDOWN_THRESHOLDS
         .into_iter()
@@ -77,7 +77,7 @@ fn tick_interval(open: usize) -> Duration {
         .fold(TICK_INTERVAL, |interval, _| interval + TICK_INTERVAL)
 }
 
-/// Returns the number of groups that the open responses are spread over.
+/// Returns the number of groups that the open responses are spread over; see [`MAX_GROUPS`].
 fn group_count(open: usize) -> usize {
     (open / MIN_GROUP_SIZE).clamp(1, MAX_GROUPS)
 }
@@ -87,6 +87,7 @@ fn time_to_next_tick(elapsed: Duration, interval: Duration, sequence: usize, gro
     let interval = interval.as_nanos();
     // Each group has its own offset into the interval.
     let offset = interval * (sequence % groups) as u128 / groups as u128;
+    // The interval is added so that the difference cannot be negative.
     let since_tick = (elapsed.as_nanos() + interval - offset) % interval;
     Duration::from_nanos(u64::try_from(interval - since_tick).unwrap_or_default())
 }
@@ -97,8 +98,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Responses of one group wake up at the same moments, whenever they begin to wait, and none waits for longer than
-        /// the interval.
+        /// Responses of one group wake up at the same moments, whenever they begin to wait, and none waits for longer
+        /// than the interval.
         #[test]
         fn ticks_are_shared_by_a_group(
             elapsed in 0_u64..u64::MAX / 2,

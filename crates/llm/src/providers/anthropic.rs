@@ -1,7 +1,7 @@
 //! Anthropic's messages API, as Anthropic and its imitators really implement it.
 //!
-//! Content blocks are identified by their index. The signature of a reasoning block, or its encrypted form, is kept as a
-//! [`Seal`], because the model refuses to continue after a tool call without it.
+//! Content blocks are identified by their index. The signature of a reasoning block, or its encrypted form, is kept
+//! as a [`Seal`], because the model refuses to continue after a tool call without it.
 
 mod encode;
 mod event;
@@ -63,7 +63,7 @@ impl AnthropicDecoder {
         Self { model: request.model.clone(), parts: PartTracker::new(request), ..Self::default() }
     }
 
-    /// Starts the part of a content block.
+    /// Starts the part of a content block, which [`Self::end_block`] ends.
     fn start_block(&mut self, index: u64, block: &ContentBlock<'_>, out: &mut Vec<ModelEvent>) {
         // Some imitators never end a block and give the next one the same index.
         self.end_block(index, out);
@@ -133,10 +133,11 @@ impl AnthropicDecoder {
         }
     }
 
-    /// Ends a content block: sends its signature, and arguments that came only at its start.
+    /// Ends a content block: sends its signature as a [`Seal`], and arguments that came only at its start.
     fn end_block(&mut self, index: u64, out: &mut Vec<ModelEvent>) {
         let Some(position) = self.open_blocks.iter().position(|open| open.index == index) else { return };
         let open = self.open_blocks.remove(position);
+        // An empty object says nothing; it is the placeholder before the deltas of a call.
         if open.arguments != "{}" {
             self.parts.append(open.part, open.arguments, out);
         }
@@ -258,10 +259,12 @@ impl crate::providers::EventDecoder for AnthropicDecoder {
             }
         }
         self.send_usage(out);
+        // Imitators that end the stream properly but give no reason have finished.
         let default = if self.closed { FinishReason::Stop } else { FinishReason::Truncated };
         let reason = self.reason.take().unwrap_or(default);
         let has_calls = self.parts.has_calls();
         out.push(ModelEvent::Finish(match reason {
+            // Imitators report a plain end after tool calls, and tool calls where there are none.
             FinishReason::Stop | FinishReason::Other(_) if has_calls => FinishReason::ToolCalls,
             FinishReason::ToolCalls if !has_calls => FinishReason::Stop,
             reason => reason,

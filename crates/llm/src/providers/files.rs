@@ -93,7 +93,8 @@ pub(crate) fn omitted_files_notice(request: &Request, adjustments: RequestAdjust
 /// Cause of a refusal that is about files.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum FileRefusal {
-    /// The model, or its server, does not support such files, or not in this place: later requests need the adjustments.
+    /// The model, or its server, does not support such files, or not in this place: later requests need the
+    /// adjustments.
     Unsupported(RequestAdjustments),
     /// One of the files of this request cannot be used.
     InvalidFile,
@@ -185,8 +186,8 @@ impl GeneratedPictures {
 
     /// Decodes a picture in base64.
     ///
-    /// Returns `None` for anything else, and for a picture that was returned before: some servers repeat at the end what
-    /// they have streamed.
+    /// Returns `None` for anything else, and for a picture that was returned before: some servers repeat at the end
+    /// what they have streamed.
     pub fn decode_base64(&mut self, base64: &str) -> Option<GeneratedPicture> {
         // Servers differ in whether they pad base64.
         const LENIENT_BASE64: GeneralPurpose = GeneralPurpose::new(

@@ -1,8 +1,8 @@
 //! Gemini's API, as Google really implements it.
 //!
-//! A stream is a sequence of whole responses, each with further parts; a tool call arrives in one piece. A signature belongs
-//! to the part that carries it (a call, a text or a picture) and must be sent back with that part. It is kept as a [`Seal`]
-//! on a reasoning part before it, which identifies a picture by its content hash.
+//! A stream is a sequence of whole responses, each with further parts; a tool call arrives in one piece. A signature
+//! belongs to the part that carries it (a call, a text or a picture) and must be sent back with that part. It is kept
+//! as a [`Seal`] on a reasoning part before it, which identifies a picture by its content hash.
 
 mod encode;
 mod event;

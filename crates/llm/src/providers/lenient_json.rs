@@ -1,7 +1,7 @@
 //! Lenient access to JSON fields.
 //!
-//! Fields stay raw until they are needed. So a field of an unexpected type counts as missing instead of failing the whole
-//! event, and text is not copied before it becomes a model event.
+//! Fields stay raw until they are needed. So a field of an unexpected type counts as missing instead of failing the
+//! whole event, and text is not copied before it becomes a model event.
 
 use std::borrow::Cow;
 use std::fmt;

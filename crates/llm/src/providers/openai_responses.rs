@@ -1,7 +1,7 @@
 //! OpenAI's responses API, as OpenAI and its imitators really implement it.
 //!
-//! Nothing is stored at the provider, so reasoning is received encrypted, kept as a [`Seal`], and sent back with the call that
-//! it led to. Items are identified by their index in the output.
+//! Nothing is stored at the provider, so reasoning is received encrypted, kept as a [`Seal`], and sent back with the
+//! call that it led to. Items are identified by their index in the output.
 
 mod encode;
 mod event;
@@ -67,7 +67,7 @@ pub struct ResponsesDecoder {
     closed: bool,
 }
 
-/// An output item that has started and not ended.
+/// An output item that has started and not ended, identified by its index; see [`ResponsesDecoder`].
 #[derive(Debug)]
 struct OpenItem {
     index: u64,
@@ -116,6 +116,7 @@ impl ResponsesDecoder {
             self.open_part(index, kind.clone(), out);
         }
         let Some(item) = self.open_items.iter_mut().find(|item| item.index == index) else { return };
+        // Sections are paragraphs; without the separator their texts would run together.
         if std::mem::replace(&mut item.section, section) != section && item.has_content {
             self.parts.append(item.part, "\n\n", out);
         }
@@ -164,6 +165,7 @@ impl ResponsesDecoder {
             let error: Value = parse_or_default(Some(error));
             return Err(ProviderErrorBody::from_json(&error).into_stream_error());
         }
+        // The final event repeats all items. They are read only if nothing was streamed.
         if self.parts.count() == 0 && self.pictures.is_empty() {
             for (index, item) in (0..).zip(outcome.output.iter().flatten()) {
                 self.end_item(index, item, out);
@@ -211,6 +213,7 @@ impl crate::providers::EventDecoder for ResponsesDecoder {
                 ProviderErrorBody::from_json(&serde_json::from_str(data).unwrap_or_default()).into_stream_error()
             );
         }
+        // A whole response, from a server that does not stream.
         if kind.is_empty() && payload.output.is_some() {
             return self.end_response(&parse_or_default(serde_json::from_str(data).ok()), out);
         }

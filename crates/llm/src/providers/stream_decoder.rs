@@ -9,7 +9,8 @@ use crate::sse::{SseEvent, SseParser};
 /// Maximum size of a response that is one JSON document, in bytes.
 const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Size up to which an event is not measured before it is parsed, in bytes: whatever it holds, it takes a few MiB at most.
+/// Size up to which an event is not measured before it is parsed, in bytes: whatever it holds, it takes a few MiB at
+/// most.
 const MAX_UNMEASURED_BYTES: usize = 64 * 1024;
 
 /// Decoder for the body of one response, which may be cut anywhere.

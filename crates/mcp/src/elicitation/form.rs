@@ -52,8 +52,8 @@ pub enum FieldKind {
         min_length: Option<u64>,
         /// Maximum length, in characters.
         max_length: Option<u64>,
-        /// Regular expression that the server checks. It is a hint: running a server's expressions would let it take any
-        /// amount of time.
+        /// Regular expression that the server checks. It is a hint: running a server's expressions would let it take
+        /// any amount of time.
         pattern: Option<String>,
     },
     /// Number.

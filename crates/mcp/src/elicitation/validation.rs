@@ -33,8 +33,8 @@ impl ElicitationForm {
         self.validate(values)
     }
 
-    /// Validates values without filling in defaults, for a form that has shown them: a user who emptied a field wants it
-    /// left out.
+    /// Validates values without filling in defaults, for a form that has shown them: a user who emptied a field wants
+    /// it left out.
     ///
     /// # Errors
     ///

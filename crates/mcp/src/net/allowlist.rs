@@ -54,7 +54,8 @@ impl FromStr for AllowlistEntry {
 }
 
 impl AllowlistEntry {
-    /// Returns whether the entry covers `host` at the resolved address `ip`. `host` is in lower case and has no final dot.
+    /// Returns whether the entry covers `host` at the resolved address `ip`. `host` is in lower case and has no final
+    /// dot.
     pub(super) fn covers(&self, host: &str, port: u16, ip: IpAddr) -> bool {
         let covers_host = match &self.host {
             AllowedHost::Network(network) => network.contains(&canonical_ip(ip)),

@@ -46,8 +46,9 @@ struct Rules {
 }
 
 impl NetworkPolicy {
-    /// Creates a policy that permits public addresses and the targets in `allow`; loopback addresses if `loopback`, for a
-    /// product that only this machine can reach; and the product's own origins, each as `host:port` with explicit port.
+    /// Creates a policy that permits public addresses and the targets in `allow`; loopback addresses if `loopback`,
+    /// for a product that only this machine can reach; and the product's own origins, each as `host:port` with
+    /// explicit port.
     pub fn new(allow: &[AllowlistEntry], loopback: bool, own_origins: Vec<String>) -> Self {
         let own_origins = own_origins.into_iter().map(|origin| origin.to_ascii_lowercase()).collect();
         let rules = Arc::new(Rules { allow: allow.to_vec(), loopback, own_origins });
@@ -59,8 +60,8 @@ impl NetworkPolicy {
         Self { resolver, ..self }
     }
 
-    /// Checks what can be checked without resolving a name: scheme, credentials and literal addresses. The URL parser has
-    /// already normalized every notation of an IPv4 address (octal, hexadecimal, short, one number).
+    /// Checks what can be checked without resolving a name: scheme, credentials and literal addresses. The URL parser
+    /// has already normalized every notation of an IPv4 address (octal, hexadecimal, short, one number).
     pub fn check_url(&self, url: &Url) -> Result<(), PolicyViolation> {
         if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") {
             return Err(PolicyViolation::Scheme);
@@ -77,8 +78,8 @@ impl NetworkPolicy {
         if self.permits(&host, port, ip) { Ok(()) } else { Err(PolicyViolation::Private) }
     }
 
-    /// Returns whether a secret may be sent to `url`: over TLS, or without it to a permitted host that is not public. On
-    /// the way to a public host everyone in between could read it.
+    /// Returns whether a secret may be sent to `url`: over TLS, or without it to a permitted host that is not public.
+    /// On the way to a public host everyone in between could read it.
     pub fn is_confidential(&self, url: &Url) -> bool {
         let Ok((host, port)) = host_and_port(url) else { return false };
         let is_internal = match url.host() {

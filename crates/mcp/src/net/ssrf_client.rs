@@ -44,9 +44,10 @@ impl GuardedHttp {
 
     /// Creates a client for the origin of `url` and no other.
     ///
-    /// The client resolves the name at each new connection, connects to permitted addresses only, and follows redirects
-    /// within the origin that keep method and body. It uses no proxy, because that would resolve the name itself. It sets
-    /// no time limit on responses, because they may be streams: the caller bounds its waits and the size.
+    /// The client resolves the name at each new connection, connects to permitted addresses only, and follows
+    /// redirects within the origin that keep method and body. It uses no proxy, because that would resolve the name
+    /// itself. It sets no time limit on responses, because they may be streams: the caller bounds its waits and the
+    /// size.
     pub fn client_for(&self, url: &Url) -> Result<reqwest::Client, Error> {
         self.policy.check_url(url)?;
         let (host, port) = host_and_port(url)?;

@@ -25,8 +25,8 @@ pub trait CredentialStore: Send + Sync + fmt::Debug {
     /// Loads all sets of an owner, the most recently saved first: that one is in use.
     fn load(&self, owner: CredentialOwner) -> BoxFuture<'_, Result<Vec<Credentials>, CredentialStoreError>>;
 
-    /// Saves a set, in place of the owner's set of the same [issuer](Credentials::issuer). It has to be durable when the
-    /// future completes, because the refresh token that it replaces is not valid any more.
+    /// Saves a set, in place of the owner's set of the same [issuer](Credentials::issuer). It has to be durable when
+    /// the future completes, because the refresh token that it replaces is not valid any more.
     fn save(&self, owner: CredentialOwner, credentials: Credentials)
     -> BoxFuture<'_, Result<(), CredentialStoreError>>;
 

@@ -20,7 +20,8 @@ pub(super) struct DiscoveredServer {
     pub(super) scopes: Vec<String>,
 }
 
-/// Finds the authorization server of the MCP server at `url`. Of several, prefers one that the owner has credentials of.
+/// Finds the authorization server of the MCP server at `url`. Of several, prefers one that the owner has credentials
+/// of.
 ///
 /// # Errors
 ///
@@ -34,6 +35,7 @@ pub(super) async fn discover(
     let Some(metadata) = fetch_resource_metadata(guard, url, challenge).await? else {
         return discover_without_metadata(guard, url).await;
     };
+    // Otherwise a malicious server could have tokens issued for another server (RFC 9728, 3.3).
     if !resource_covers(&metadata.resource, url) {
         return Err(SignInError::Resource);
     }
@@ -54,6 +56,7 @@ async fn fetch_resource_metadata(
 ) -> Result<Option<ResourceMetadata>, SignInError> {
     let named = challenge.and_then(|challenge| challenge.resource_metadata.as_deref());
     let named = named.map(|named| url.join(named).map_err(|_| SignInError::Document("its address is none")));
+    // OAuth first, then OpenID Connect, whose documents have the same fields.
     let mut urls = Vec::from_iter(named.transpose()?);
     urls.extend(well_known_urls(url, "oauth-protected-resource"));
     for document_url in urls {

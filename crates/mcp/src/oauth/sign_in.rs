@@ -111,12 +111,13 @@ impl PendingSignIn {
 }
 
 impl OAuthClient {
-    /// Starts a sign-in: discovers the authorization server and chooses the client identity. Contacts several servers, and
-    /// takes up to half a minute if they are slow.
+    /// Starts a sign-in: discovers the authorization server and chooses the client identity. Contacts several
+    /// servers, and takes up to half a minute if they are slow.
     pub async fn start_sign_in(&self, request: SignInRequest) -> Result<StartedSignIn, SignInError> {
         let (found, known) = self.discover_for(&request).await?;
         let endpoint = found.server.authorization_endpoint.clone();
         let endpoint = endpoint.ok_or(SignInError::Document("it has no page to sign in at"))?;
+        // The user's browser opens this address, so a server must not lead it to a private or a non-HTTP one.
         self.http().policy().check_browser_url(&endpoint).await?;
         found.server.check_pkce()?;
         let known = known.iter().find(|known| known.issuer == found.server.issuer);
@@ -148,6 +149,7 @@ impl OAuthClient {
         callback: SignInCallback,
     ) -> Result<(), SignInError> {
         let now = self.clock().now();
+        // Compared in constant time, because the state is a secret.
         let same = verify_slices_are_equal(callback.state.as_bytes(), pending.state.expose().as_bytes());
         if same.is_err() || pending.owner != owner {
             return Err(SignInError::State);
@@ -205,6 +207,7 @@ impl OAuthClient {
         now: Timestamp,
     ) -> Result<(), SignInError> {
         let mut obtained = request_tokens(self.http(), &credentials, grant, now).await;
+        // Some servers accept the secret in only one of the two places and do not say in which.
         if let Err(error) = &obtained
             && error.is_invalid_client()
             && let Some(client) = credentials.client.with_other_authentication()
@@ -214,6 +217,7 @@ impl OAuthClient {
         }
         match obtained {
             Ok(tokens) => {
+                // Under the lock, so that a renewal in progress does not overwrite the new tokens.
                 let _lock = self.lock_credentials(owner).await?;
                 let credentials = Credentials { tokens: Some(tokens), signed_in_at: now, ..credentials };
                 Ok(self.store().save(owner, credentials).await?)

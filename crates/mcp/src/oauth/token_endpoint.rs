@@ -113,12 +113,14 @@ fn parse_tokens(
         .refresh_token
         .filter(|token| !token.is_empty() && token.len() <= MAX_TOKEN_BYTES)
         .map(SecretString::new);
+    // Some servers send negative numbers for tokens that have expired.
     let lifetime = response.expires_in.map(|seconds| seconds.max(0));
     Ok(TokenSet {
         access: SecretString::new(response.access_token),
         // RFC 6749, 6: without a new refresh token the old one stays valid.
         refresh: new.or_else(|| refresh.cloned()),
         scopes: response.scope.as_deref().map_or_else(|| requested.to_vec(), split_scopes),
+        // A quarter of the lifetime at most, or short-lived tokens would be renewed with every request.
         renew_at: lifetime.map(|seconds| now.plus_seconds(seconds - RENEW_AHEAD_SECONDS.min(seconds / 4))),
         expires_at: lifetime.map(|seconds| now.plus_seconds(seconds)),
     })

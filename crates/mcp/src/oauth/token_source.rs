@@ -12,8 +12,8 @@ use crate::Error;
 
 /// Source of the access tokens of one owner at one server.
 ///
-/// It holds no token itself: each request loads the current one, so that a sign-in, a renewal and a sign-out take effect
-/// at once on every node.
+/// It holds no token itself: each request loads the current one, so that a sign-in, a renewal and a sign-out take
+/// effect at once on every node.
 #[derive(Debug, Clone)]
 pub struct TokenSource {
     oauth: OAuthClient,
@@ -67,8 +67,8 @@ impl TokenSource {
         Ok(sets.into_iter().next().filter(|credentials| resource_covers(&credentials.resource, &self.url)))
     }
 
-    /// Renews the token in a task of its own, which is not cancelled with its caller: the old refresh token is spent, and
-    /// the new one must not be lost.
+    /// Renews the token in a task of its own, which is not cancelled with its caller: the old refresh token is spent,
+    /// and the new one must not be lost.
     async fn renew(&self, rejected: Option<SecretString>) -> Result<Option<SecretString>, Error> {
         let source = self.clone();
         let renewal = self.oauth.renewals().spawn(async move { source.renew_locked(rejected).await });
@@ -120,8 +120,8 @@ impl OAuthClient {
         TokenSource { oauth: self.clone(), owner, url: to_http_scheme(url) }
     }
 
-    /// Signs the owner out: revokes the tokens at the authorization servers and deletes all credentials. Returns whether
-    /// all servers confirmed the revocation; some do not support it.
+    /// Signs the owner out: revokes the tokens at the authorization servers and deletes all credentials. Returns
+    /// whether all servers confirmed the revocation; some do not support it.
     pub async fn sign_out(&self, owner: CredentialOwner) -> Result<bool, SignInError> {
         let _lock = self.lock_credentials(owner).await?;
         let mut confirmed = true;

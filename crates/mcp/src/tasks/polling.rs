@@ -52,7 +52,7 @@ pub(crate) struct StartedTask {
 ///
 /// # Errors
 ///
-/// [`CallError::Cancelled`] if the caller cancels; the server is told to cancel the task, too.
+/// [`CallError::Cancelled`] if the caller cancels; the task at the server is cancelled as well.
 pub(crate) async fn wait_for_task(
     session: &Session,
     StartedTask { task, state, age }: StartedTask,

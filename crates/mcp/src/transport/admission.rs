@@ -1,5 +1,5 @@
-//! Bounds the memory of messages while they are read: of one by its shape, and of all that are read at once by a budget of the
-//! process. How long a message may be is bounded before (`ConnectionLimits::message_bytes`).
+//! Bounds the memory of messages while they are read: of one by its shape, and of all that are read at once by a
+//! budget of the process. How long a message may be is bounded before (`ConnectionLimits::message_bytes`).
 
 use domain::json_shape::JsonShape;
 use tokio::sync::{Semaphore, SemaphorePermit};

@@ -1,7 +1,7 @@
 //! Preservation of fields that the protocol library would drop.
 //!
-//! The library knows the tasks of 2026-07-28 only. What a server of 2025-11-25 declares about tasks, in its capabilities
-//! and its tools, is copied to fields that the library passes on unchanged.
+//! The library knows the tasks of 2026-07-28 only. What a server of 2025-11-25 declares about tasks, in its
+//! capabilities and its tools, is copied to fields that the library passes on unchanged.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,8 @@
 //! Rate limit on the requests of a server.
 //!
-//! The protocol library starts a task for each request of a server and keeps the response until the server reads it. A
-//! server that sends requests without end and never reads would fill the memory; behind the gate it fills its own socket.
+//! The protocol library starts a task for each request of a server and keeps the response until the server reads it.
+//! A server that sends requests without end and never reads would fill the memory; behind the gate it fills its own
+//! socket.
 
 use std::time::Duration;
 

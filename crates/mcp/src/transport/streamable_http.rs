@@ -161,6 +161,7 @@ impl RequestSender {
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
+        // The specification's signal for an expired session; the library then initializes a new one.
         if status == StatusCode::NOT_FOUND && has_session {
             return Err(Failure::SessionExpired);
         }
@@ -196,6 +197,8 @@ impl RequestSender {
         let status = response.status();
         let status_error = http_response::status_error(status, response.headers());
         let ClientJsonRpcMessage::Request(request) = message else { return Err(Failure::Client(status_error)) };
+        // These concern the user's access or the server's availability; a fallback to another protocol would hide
+        // them.
         if status.is_redirection() || matches!(status.as_u16(), 401 | 403 | 407 | 429 | 503) {
             return Err(Failure::Client(status_error));
         }
@@ -277,6 +280,7 @@ async fn parse_response_body(body: &[u8], id: &RequestId) -> Result<ServerJsonRp
     let _admission = admit(text).await?;
     let message = serde_json::from_str(&preserve_task_support(text)).map_err(|_| unreadable())?;
     match message {
+        // Compared as text: some servers return a numeric id as a string.
         ServerJsonRpcMessage::Response(response) if response.id.to_string() == id.to_string() => {
             Ok(ServerJsonRpcMessage::Response(response))
         }

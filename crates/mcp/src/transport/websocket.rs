@@ -49,8 +49,8 @@ pub(crate) struct WebSocketTransport {
 }
 
 impl WebSocketTransport {
-    /// Connects. Offers the subprotocol first, and connects again without it if the server does not accept it: servers of
-    /// both kinds exist. A rejected token is replaced once.
+    /// Connects. Offers the subprotocol first, and connects again without it if the server does not accept it:
+    /// servers of both kinds exist. A rejected token is replaced once.
     pub(crate) async fn open(
         guard: &GuardedHttp,
         target: &ConnectionTarget,
@@ -63,6 +63,7 @@ impl WebSocketTransport {
             None => None,
         };
         let mut socket = Box::pin(connect_with_or_without_subprotocol(guard, target, token.as_ref(), limit)).await;
+        // Once only: a server that rejects a fresh token will reject the next one too.
         if let (Some(source), Some(rejected), true) = (target.token_source(), &token, is_unauthorized(&socket)) {
             token = source.replace_rejected(rejected).await?;
             if token.is_some() {
@@ -71,6 +72,7 @@ impl WebSocketTransport {
         }
         let (sink, stream) = socket.map_err(|error| explain_error(&error, limit))?.split();
         let mut ping = interval_at(Instant::now() + PING_INTERVAL, PING_INTERVAL);
+        // After a suspension of the machine one ping is enough.
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Ok(Self {
             sink: Arc::new(Mutex::new(sink)),
@@ -124,6 +126,7 @@ async fn handshake(
     if subprotocol {
         request.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mcp"));
     }
+    // The limits are enforced by the library, before a message is in memory.
     let config = WebSocketConfig::default()
         .read_buffer_size(16 * 1024)
         .max_message_size(Some(limit))

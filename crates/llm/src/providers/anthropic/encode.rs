@@ -157,6 +157,7 @@ pub fn encode(request: &Request, adjustments: RequestAdjustments) -> Result<Enco
     let requested = request.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
     let max_tokens = adjustments.output_limit.map_or(requested, |limit| requested.min(limit));
     let mut tools: Vec<Tool<'_>> = request.tools.iter().map(encode_tool).collect();
+    // The breakpoint at the last tool covers all of them.
     if let Some(last) = tools.last_mut() {
         last.cache_control = Some(EPHEMERAL);
     }
@@ -275,6 +276,7 @@ fn encode_messages(request: &Request, adjustments: RequestAdjustments) -> Vec<Me
                 builder.push_blocks("user", files.iter().map(file_block).chain(text_block(text)).collect());
             }
             ModelMessage::ToolResult { call_id, name, text, is_error, files } => {
+                // Some imitators accept only text in tool results; their files follow in a user message.
                 let content = if files.is_empty() || adjustments.text_only_results {
                     builder.detached_files.extend(DetachedFiles::from_tool_result(name, call_id, files));
                     ResultContent::Text(tool_result_text(text, false))
@@ -297,6 +299,7 @@ fn encode_messages(request: &Request, adjustments: RequestAdjustments) -> Vec<Me
     }
     builder.flush_detached_files();
     let mut messages = builder.messages;
+    // Newest first, because only the last breakpoints are useful.
     let turns = messages.iter_mut().rev().filter(|message| message.role == "user").take(CACHED_USER_MESSAGES);
     for last in turns.filter_map(|message| message.content.last_mut()) {
         last.cache_control = Some(EPHEMERAL);
@@ -304,7 +307,7 @@ fn encode_messages(request: &Request, adjustments: RequestAdjustments) -> Vec<Me
     messages
 }
 
-/// Builder for messages with alternating roles.
+/// Builder for messages with alternating roles; see [`encode_messages`].
 #[derive(Default)]
 struct MessageBuilder<'a> {
     messages: Vec<Message<'a>>,
@@ -340,7 +343,8 @@ fn file_block(file: &ModelFile) -> Block<'_> {
     }
 }
 
-/// Encodes an assistant message: reasoning of this model first, then the text, then the calls with reasoning between them.
+/// Encodes an assistant message: reasoning of this model first, then the text, then the calls with reasoning between
+/// them.
 fn assistant_blocks<'a>(message: &'a ModelMessage, request: &Request, with_reasoning: bool) -> Vec<Block<'a>> {
     let ModelMessage::Assistant { thoughts, text, calls, .. } = message else { return Vec::new() };
     if text.trim().is_empty() && calls.is_empty() {

@@ -221,7 +221,7 @@ fn encode_contents(request: &Request, adjustments: RequestAdjustments) -> Vec<Co
     builder.contents
 }
 
-/// Builder for contents with alternating roles.
+/// Builder for contents with alternating roles; see [`encode_contents`].
 #[derive(Default)]
 struct ContentBuilder<'a> {
     contents: Vec<Content<'a>>,
@@ -269,7 +269,7 @@ fn picture_signature<'a>(file: &ModelFile, thoughts: &'a [Thought], request: &Re
     })
 }
 
-/// Encodes an assistant message: text, then signed pictures, then calls, each with its signature.
+/// Encodes an assistant message: text, then signed pictures, then calls, each with its signature from a [`Thought`].
 fn assistant_parts<'a>(message: &'a ModelMessage, request: &Request) -> Vec<Part<'a>> {
     let ModelMessage::Assistant { thoughts, text, calls, files } = message else { return Vec::new() };
     let own_thoughts: Vec<_> =
@@ -281,6 +281,7 @@ fn assistant_parts<'a>(message: &'a ModelMessage, request: &Request) -> Vec<Part
     let mut parts = Vec::new();
     match (text_part(text), signature(0, "text")) {
         (Some(part), signature) => parts.push(Part { thought_signature: signature, ..part }),
+        // The signature must be returned even without text, or the model loses its reasoning.
         (None, Some(signature)) => {
             parts.push(Part { text: Some(Cow::Borrowed("")), thought_signature: Some(signature), ..Part::default() });
         }

@@ -85,7 +85,8 @@ pub(super) struct FunctionCall<'a> {
     pub args: RawField<'a>,
 }
 
-/// Parses the token counts; missing ones are 0. This API counts reasoning separately; [`Usage::output_tokens`] includes it.
+/// Parses the token counts; missing ones are 0. This API counts reasoning separately; [`Usage::output_tokens`]
+/// includes it.
 pub(super) fn parse_usage(raw: RawField<'_>) -> Usage {
     #[derive(Default, Deserialize)]
     struct TokenCounts<'a> {

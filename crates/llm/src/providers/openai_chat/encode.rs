@@ -186,8 +186,8 @@ pub(crate) fn adjust_after_refusal(refusal: &str, current: RequestAdjustments) -
     }
 }
 
-/// Encodes the conversation. Only user messages can contain files, so files of tool results and pictures of the model are
-/// sent with the next user message, after all results of the step.
+/// Encodes the conversation. Only user messages can contain files, so files of tool results and pictures of the model
+/// are sent with the next user message, after all results of the step.
 fn encode_messages(request: &Request) -> Vec<Message<'_>> {
     let mut messages = Vec::new();
     let mut detached_files: Vec<DetachedFiles<'_>> = Vec::new();

@@ -1,9 +1,9 @@
 //! Assembly of tool calls from their deltas.
 //!
-//! In this API, `index` identifies the call of a delta. In practice servers send index 0 for every call, no index, no id, a
-//! new id with every delta, or the name with every delta. So a delta without a name always continues the call of its index
-//! (or of its id, or the last call). A delta with a name starts a call if its id differs or, without ids, if the name
-//! differs or the arguments so far are complete.
+//! In this API, `index` identifies the call of a delta. In practice servers send index 0 for every call, no index, no
+//! id, a new id with every delta, or the name with every delta. So a delta without a name always continues the call
+//! of its index (or of its id, or the last call). A delta with a name starts a call if its id differs or, without
+//! ids, if the name differs or the arguments so far are complete.
 
 use std::collections::HashSet;
 
@@ -74,8 +74,8 @@ impl ToolCallAssembler {
         }
     }
 
-    /// Ends all calls. A call that has arguments but no name is emitted without one, so that the model learns of it; a call
-    /// with neither is dropped.
+    /// Ends all calls. A call that has arguments but no name is emitted without one, so that the model learns of it;
+    /// a call with neither is dropped.
     pub fn finish(&mut self, part_count: &mut u32, out: &mut Vec<ModelEvent>) {
         self.calls.retain(|call| call.part.is_some() || !call.buffered_arguments.is_empty());
         for call in &mut self.calls {

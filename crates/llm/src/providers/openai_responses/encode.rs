@@ -153,8 +153,8 @@ fn tool_choice(request: &Request) -> Option<Value> {
     }
 }
 
-/// Returns the adjustments to retry with after a refusal: less reasoning. Summaries require a verified organization, and
-/// models without reasoning refuse its parameters.
+/// Returns the adjustments to retry with after a refusal: less reasoning. Summaries require a verified organization,
+/// and models without reasoning refuse its parameters.
 pub(crate) fn adjust_after_refusal(refusal: &str, current: RequestAdjustments) -> Option<RequestAdjustments> {
     let refusal = refusal.to_ascii_lowercase();
     let reasoning = current.reasoning.fallback()?;
@@ -222,8 +222,8 @@ impl<'a> InputBuilder<'a> {
         }
     }
 
-    /// Appends an assistant message: reasoning of this model first, then the text, then the calls with reasoning between
-    /// them.
+    /// Appends an assistant message: reasoning of this model first, then the text, then the calls with reasoning
+    /// between them.
     fn push_assistant_items(&mut self, message: &'a ModelMessage) {
         let ModelMessage::Assistant { thoughts, text, calls, .. } = message else { return };
         if text.is_empty() && calls.is_empty() {

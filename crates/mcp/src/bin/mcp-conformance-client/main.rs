@@ -103,7 +103,7 @@ async fn use_tools(connection: &Connection, browser: &Browser) -> Outcome<()> {
     Ok(())
 }
 
-/// The client that the scenario registered by hand, if it did.
+/// Returns the client that the scenario has registered manually, if any.
 fn registered_client() -> Option<RegisteredClient> {
     let context = context();
     let text = |name: &str| context.get(name).and_then(Value::as_str);
@@ -150,7 +150,7 @@ impl ElicitationHandler for Person {
     }
 }
 
-/// What the scenario gives to the client.
+/// Returns the input of the scenario.
 fn context() -> Map<String, Value> {
     setting("MCP_CONFORMANCE_CONTEXT").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
