@@ -23,6 +23,7 @@ pub fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
         return Ok(());
     }
     let mut page = node::script(&workspace.web(), "bench")?;
+    // The web app is measured with the server's own headers and compression.
     page.env("CHAT_BINARY", workspace.dist_binary());
     step("page figures", || run_shown(&mut page))
 }

@@ -60,6 +60,7 @@ pub fn bench(workspace: &Workspace) -> Outcome {
             Ok(())
         })?;
         for (name, field) in [("prefill, tokens/s", "prefill"), ("decode, tokens/s", "decode"), ("memory, MB", "mb")] {
+            // The first engine of each round is llama.cpp.
             let most = |of: usize| rounds.iter().map(|round| number(&round[of], field)).fold(f64::NAN, f64::max);
             let (theirs, ours) = (most(0), most(1));
             table.push(format!("| {words} words: {name} | {theirs:.1} | {ours:.1} | {:.2}x |", ours / theirs));

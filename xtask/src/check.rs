@@ -13,7 +13,7 @@ const CLIPPY: [&str; 6] = ["clippy", "--workspace", "--all-targets", "--", "-D",
 /// A check: its name and its function.
 pub type Check = (&'static str, fn(&Workspace) -> Outcome);
 
-/// All checks, the cheapest first.
+/// Each [`Check`], the cheapest first.
 pub const CHECKS: [Check; 4] = [
     ("format", |workspace| shown(&mut workspace.cargo(&["fmt", "--all", "--check"]), "run `cargo fmt --all`")),
     ("lints", |workspace| shown(&mut workspace.cargo(&CLIPPY), "mend what is named above")),

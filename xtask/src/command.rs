@@ -43,7 +43,7 @@ pub fn run_quiet(command: &mut Command) -> Outcome<String> {
     Err(Failure::new(format!("`{}` failed: see above", shown(command))))
 }
 
-/// Runs a program, prints its output line by line, and returns it.
+/// Runs a program, prints its output line by line, and returns it as [`Ended`].
 pub fn run_kept(command: &mut Command) -> Outcome<Ended> {
     let mut child = spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
@@ -73,7 +73,7 @@ fn keep_lines(pipe: impl Read, kept: &Mutex<String>) {
     }
 }
 
-/// Starts a program. A missing program has a clear message.
+/// Starts a program. The [`Failure`] of a missing program says so.
 pub fn spawn(command: &mut Command) -> Outcome<Child> {
     command.spawn().map_err(|error| cannot_start(command, &error))
 }
@@ -83,6 +83,7 @@ pub fn end(child: &mut Child, signal: &str) {
     if child.try_wait().is_ok_and(|status| status.is_some()) {
         return;
     }
+    // Through the `kill` program, since the standard library can only send SIGKILL.
     let asked = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();
     let started = Instant::now();
     while asked.is_ok() && started.elapsed() < PATIENCE {
@@ -91,6 +92,7 @@ pub fn end(child: &mut Child, signal: &str) {
         }
         sleep(Duration::from_millis(20));
     }
+    // The child may have ended in the meantime, so errors mean nothing here.
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -134,7 +136,7 @@ pub fn forget_cargo(command: &mut Command) {
     }
 }
 
-/// Returns the error of a program that did not start.
+/// Returns the [`Failure`] of a program that did not start.
 fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
     let name = command.get_program().to_string_lossy();
     if error.kind() == std::io::ErrorKind::NotFound {

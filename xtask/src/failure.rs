@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug)]
 pub struct Failure(String);
 
-/// Result of every function that can fail.
+/// Result of every function that can fail, with a [`Failure`] as its error.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {

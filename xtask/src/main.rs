@@ -82,7 +82,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a command. Only `test` has an exit code of its own.
+/// Runs a command in the [`Workspace`]. Only `test` has an exit code of its own.
 fn dispatch(command: &str, rest: &[String]) -> Outcome<ExitCode> {
     let workspace = Workspace::find()?;
     let outcome = match command {

@@ -29,6 +29,7 @@ pub fn script(folder: &Path, script: &str) -> Outcome<Command> {
         return Err(Failure::new(format!("{} has no script `{script}`: add it", file.display())));
     }
     let mut npm = npm(folder)?;
+    // Silent, so that npm's own lines are not taken for the script's output.
     npm.args(["run", "--silent", script]);
     Ok(npm)
 }

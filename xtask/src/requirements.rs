@@ -34,7 +34,7 @@ fn brings_node() -> bool {
     cfg!(target_os = "linux") && ["x86_64", "aarch64"].contains(&env::consts::ARCH)
 }
 
-/// Checks that a program has at least a version.
+/// Checks that a program has at least a [`Version`].
 fn require(name: &str, program: &str, minimum: Version) -> Outcome {
     let advice = format!(
         "install Node.js 24 with its npm (nodejs.org, or your system's packages); {name} {}.{} is the oldest that works",
@@ -59,7 +59,7 @@ fn installed_version(program: &Path) -> Outcome<String> {
     Ok(output.trim().trim_start_matches('v').to_owned())
 }
 
-/// Parses the first two numbers of a version such as "24.21.0".
+/// Parses a [`Version`] from a text such as "24.21.0".
 fn parse_version(text: &str) -> Option<Version> {
     let mut numbers = text.split('.').map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??))

@@ -14,6 +14,7 @@ use crate::{requirements, web, weights};
 /// Builds everything, downloads the model's weights at the same time, and replaces this process by the server.
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Outcome {
     requirements::check()?;
+    // Compiling and downloading use different resources, so they run at the same time.
     let built = thread::scope(|scope| {
         let weights = scope.spawn(fetch_weights);
         let built = build(workspace);

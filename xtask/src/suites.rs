@@ -9,36 +9,42 @@ pub struct Count {
     pub failed: u32,
 }
 
-/// Counts the tests in a runner's output; `None` if it has no summary. Supports cargo-nextest, `cargo test`, vitest,
-/// `node --test`, MCP's conformance suite, and a plain "3 passed, 1 failed".
+/// Returns the [`Count`] of a runner's output; `None` if it has no summary. Supports cargo-nextest, `cargo test`,
+/// vitest, `node --test`, MCP's conformance suite, and a plain "3 passed, 1 failed".
 pub fn count(output: &str) -> Option<Count> {
     let plain = without_colours(output);
     let lines = || plain.lines().map(str::trim);
     let last = |start: &str| lines().rev().find_map(|line| line.strip_prefix(start).map(str::to_owned));
 
+    // cargo-nextest.
     if let Some(line) = last("Summary [") {
         let failed = ["failed", "timed out", "exec failed"].iter().filter_map(|word| before(&line, word)).sum();
         return Some(Count { passed: before(&line, "passed").unwrap_or(0), failed });
     }
+    // `cargo test`, which prints one line per test binary.
     let results = || lines().filter_map(|line| line.strip_prefix("test result: "));
     if results().next().is_some() {
         let sum = |word| results().filter_map(|line| before(line, word)).sum();
         return Some(Count { passed: sum("passed"), failed: sum("failed") });
     }
+    // vitest.
     if let Some(line) = last("Tests  ") {
         // A test file that cannot be loaded has no tests, but it is a failure.
         let files = last("Test Files  ").and_then(|line| before(&line, "failed")).unwrap_or(0);
         let failed = before(&line, "failed").unwrap_or(0).max(files);
         return Some(Count { passed: before(&line, "passed").unwrap_or(0), failed });
     }
+    // MCP's conformance suite.
     if lines().any(|line| line == "=== SUITE SUMMARY ===" || line == "Test Results:") {
         return Some(conformance(&plain));
     }
+    // `node --test`.
     let closing =
         |word: &str| ["# ", "ℹ "].iter().find_map(|mark| last(&format!("{mark}{word} "))?.parse::<u32>().ok());
     if let Some(passed) = closing("pass") {
         return Some(Count { passed, failed: closing("fail").unwrap_or(0) + closing("cancelled").unwrap_or(0) });
     }
+    // Any runner that ends with a plain "3 passed, 1 failed".
     lines().rev().find_map(|line| {
         let (passed, failed) = line.split_once(", ")?;
         let number = |text: &str, word: &str| text.strip_suffix(word)?.trim().parse().ok();
@@ -71,7 +77,7 @@ fn before(line: &str, word: &str) -> Option<u32> {
     line.split([',', '|', ':', ';', '.', '(']).find_map(|part| part.trim().strip_suffix(word)?.trim_end().parse().ok())
 }
 
-/// Removes terminal colours.
+/// Removes the escape sequences of terminal colours.
 fn without_colours(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars();

@@ -28,6 +28,7 @@ fn find_or_install(package: &str, purpose: &str, find: impl Fn() -> Option<PathB
     if find_program("apt-get").is_none() {
         return Err(Failure::new(format!("{purpose} is missing: install it (on Debian the package `{package}`)")));
     }
+    // Containers often run as root and have no sudo.
     let sudo: &[&str] = if is_root() {
         &[]
     } else if may_sudo() {

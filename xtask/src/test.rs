@@ -26,7 +26,7 @@ const PEERS: &str = "crates/mcp/tests/peers";
 /// Folder of the test that compares the running server with its OpenAPI document.
 const API: &str = "crates/server/tests/openapi";
 
-/// The selected suites.
+/// The suites that a run includes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Only {
     Everything,
@@ -40,7 +40,7 @@ enum Only {
 }
 
 impl Only {
-    /// Parses the command's arguments.
+    /// Parses the command's arguments to the selected suites ([`Only`]).
     fn read(arguments: &[String]) -> Outcome<Self> {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         match words.as_slice() {
@@ -62,7 +62,7 @@ impl Only {
     }
 }
 
-/// Runs the suites. The last printed line is "N passed, N failed".
+/// Runs the suites and prints a [`Report`], whose last line is "N passed, N failed".
 pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     let only = Only::read(arguments)?;
     requirements::check()?;
@@ -127,6 +127,7 @@ pub fn test(workspace: &Workspace, arguments: &[String]) -> Outcome<ExitCode> {
     if only.wants(Only::EndToEnd) {
         report.add(suite("browser journeys", || journeys(workspace).map(with_database)));
     }
+    // The server stops before the report is printed.
     drop(database);
     Ok(report.close())
 }

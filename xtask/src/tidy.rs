@@ -30,7 +30,7 @@ struct Source {
 /// A rule, which returns its findings.
 type Rule = fn(&[Source]) -> Vec<String>;
 
-/// Applies all rules.
+/// Applies each [`Rule`].
 ///
 /// # Errors
 ///
@@ -50,6 +50,7 @@ pub fn tidy(workspace: &Workspace) -> Outcome {
         test_modules::check,
     ];
     let mut findings: Vec<String> = rules.iter().flat_map(|rule| rule(&files)).collect();
+    // Not a rule over files: it needs what Cargo has resolved.
     findings.extend(dependencies::check(workspace)?);
     if findings.is_empty() {
         return Ok(());
@@ -58,7 +59,7 @@ pub fn tidy(workspace: &Workspace) -> Outcome {
     Err(Failure::new(format!("{number} findings against the rules of the house, mend them:\n  {list}")))
 }
 
-/// Reads all text files of the repository.
+/// Reads each text file of the repository as a [`Source`].
 fn sources(workspace: &Workspace) -> Outcome<Vec<Source>> {
     let mut git = Command::new("git");
     // The repository can belong to another user than the one who runs the check.

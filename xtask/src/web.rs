@@ -24,6 +24,7 @@ pub fn build(workspace: &Workspace) -> Outcome {
     let stamp = workspace.notes().join("ui-build");
     let sources = fingerprint(&web)?;
     let built = fs::read_to_string(&stamp).is_ok_and(|built| built == sources);
+    // The note alone is not enough, since the output can have been deleted.
     if built && web.join("dist/index.html").is_file() {
         nothing_to_do("UI build", "the sources have not changed");
         return Ok(());

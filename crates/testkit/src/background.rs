@@ -26,6 +26,7 @@ impl Background {
         // Like real model servers, so that a chunk is not delayed until the previous one is acknowledged.
         let listener = axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true)));
         #[expect(clippy::disallowed_methods, reason = "it ends when the guard is dropped")]
+        // The handle is not needed: the token ends the task.
         drop(tokio::spawn(async move {
             tokio::select! {
                 _ = axum::serve(listener, routes) => {}

@@ -49,6 +49,7 @@ fn create_postgres() -> String {
         Some(query) => format!("{}/{database}?{query}", &base[..path]),
         None => format!("{}/{database}", &base[..path]),
     };
+    // Through `psql`, so that this crate needs no SQL library.
     let made = Command::new("psql")
         .args([&url("postgres"), "--quiet", "--no-psqlrc", "-c", &format!("CREATE DATABASE {name}")])
         .output()

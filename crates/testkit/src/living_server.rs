@@ -99,7 +99,7 @@ impl LivingMcp {
         self.script.lock().unwrap().structured = Some(value);
     }
 
-    /// Starts a failure, or ends it with `None`.
+    /// Starts a failure ([`Trouble`]), or ends it with `None`.
     pub fn trouble(&self, trouble: Option<Trouble>) {
         self.script.lock().unwrap().trouble = trouble;
     }
@@ -149,6 +149,7 @@ async fn listen(State(script): State<Arc<Mutex<Script>>>) -> Response {
     if trouble == Some(Trouble::Down) {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
+    // The stream ends with the server; until then each change is one notification.
     let changes = futures_util::stream::unfold(changes, async |mut changes| {
         changes.recv().await.ok().map(|()| (Ok::<_, std::io::Error>(CHANGED), changes))
     });
@@ -160,6 +161,7 @@ async fn listen(State(script): State<Arc<Mutex<Script>>>) -> Response {
 /// Serves a JSON-RPC request.
 async fn answer(State(script): State<Arc<Mutex<Script>>>, headers: HeaderMap, body: Bytes) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap();
+    // Headers are stored before the failure is simulated, so that tests see failed requests, too.
     let trouble = {
         let mut script = script.lock().unwrap();
         script.headers = headers;
@@ -189,7 +191,7 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, headers: HeaderMap, bo
 }
 
 impl Script {
-    /// Returns the result of a request; `None` for unknown methods.
+    /// Returns the result of a request; `None` for unknown methods and for [`Trouble::NoList`].
     fn answer(&mut self, request: &Value) -> Option<Value> {
         let params = &request["params"];
         match request["method"].as_str().unwrap() {

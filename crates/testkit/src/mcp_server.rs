@@ -90,7 +90,7 @@ impl ScriptedMcp {
         Self::with(Script { tools: complete(tools), is_modern: true, ..Script::default() }).await
     }
 
-    /// Starts a server with this state.
+    /// Starts a server with this [`Script`].
     async fn with(script: Script) -> Self {
         let script = Arc::new(Mutex::new(script));
         let routes = Router::new().route("/mcp", post(answer)).with_state(Arc::clone(&script));
@@ -98,7 +98,7 @@ impl ScriptedMcp {
         Self { url: format!("{}/mcp", server.origin), script, _server: server }
     }
 
-    /// Replaces the tools.
+    /// Replaces the tools, without notifying clients.
     pub fn change(&self, tools: impl IntoIterator<Item = Value>) {
         self.script.lock().unwrap().tools = complete(tools);
     }
@@ -159,7 +159,7 @@ impl ScriptedMcp {
         self.script.lock().unwrap().capabilities.clone()
     }
 
-    /// Sets the responses to the next tool calls. Later calls get the default result.
+    /// Sets a [`CallAnswer`] for each of the next tool calls. Later calls get the default result.
     pub fn answer(&self, answers: impl IntoIterator<Item = CallAnswer>) {
         self.script.lock().unwrap().answers.extend(answers);
     }
@@ -253,6 +253,7 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, RawQuery(query): RawQu
         if script.away {
             return StatusCode::SERVICE_UNAVAILABLE.into_response();
         }
+        // Counted after the check for an outage: tests count the requests that were answered.
         *script.requests.entry(method.to_owned()).or_default() += 1;
         let answer = match method {
             "server/discover" if script.is_modern => Some(CallAnswer::Result(json!({
@@ -277,11 +278,13 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, RawQuery(query): RawQu
             "tools/list" => Some(CallAnswer::Result(json!({ "tools": script.tools }))),
             "tools/call" => {
                 script.calls.push(params.clone());
+                // The client asked for a task, so the call returns before its result exists.
                 if params["task"].is_object() {
                     let id = format!("task-{}", script.calls.len());
                     script.tasks.begun.push(id.clone());
                     Some(CallAnswer::Result(json!({ "task": script.tasks.state(&id) })))
                 } else {
+                    // In this order: the prepared responses, the rule, the default.
                     let answer = script.answers.pop_front();
                     let answer = answer.or_else(|| script.rule.as_ref().and_then(|rule| rule(params)));
                     Some(answer.unwrap_or_else(|| CallAnswer::Result(done(params["name"].as_str().unwrap()))))
@@ -303,11 +306,13 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, RawQuery(query): RawQu
         Some(CallAnswer::Ask(params)) => ask(&script, id, &params),
         Some(CallAnswer::Error(code, message, data)) => refuse(&id, code, message, &data),
         Some(CallAnswer::Result(mut result)) => {
+            // A test may return another result type, such as a request for input.
             if script.lock().unwrap().is_modern && result.get("resultType").is_none() {
                 result["resultType"] = "complete".into();
             }
             axum::Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
         }
+        // As real servers do, an unknown task is reported as invalid parameters.
         None if method.starts_with("tasks/") => refuse(&id, -32602, "Method not found", &Value::Null),
         None => refuse(&id, -32601, "Method not found", &Value::Null),
     }
@@ -322,6 +327,7 @@ fn refuse(id: &Value, code: i64, message: &str, data: &Value) -> Response {
 /// Responds with a stream of the elicitation and, after the client's response, the result.
 fn ask(script: &Mutex<Script>, id: Value, params: &Value) -> Response {
     let (give, take) = oneshot::channel();
+    // The client's response refers to this id.
     let question = format!("question-{}", domain::ids::fresh().simple());
     script.lock().unwrap().asked.insert(question.clone(), give);
     let frame = |message: &Value| Ok::<_, std::convert::Infallible>(format!("event: message\ndata: {message}\n\n"));

@@ -105,17 +105,17 @@ impl ScriptedModel {
         Self { base_url: format!("{origin}/v1"), origin, script, _server: server }
     }
 
-    /// Adds a step for the next request without one.
+    /// Adds a [`Step`] for the next request without one.
     pub fn push(&self, step: Step) {
         self.script.lock().unwrap().steps.push_back(step);
     }
 
-    /// Sets the step for requests without one; otherwise they fail with 500.
+    /// Sets the [`Step`] for requests without one; otherwise they fail with 500.
     pub fn always(&self, step: Step) {
         self.answer_by(move |_| step.clone());
     }
 
-    /// Sets a rule for requests without a step.
+    /// Sets a rule for requests without a [`Step`].
     pub fn answer_by(&self, rule: impl Fn(&Value) -> Step + Send + 'static) {
         self.script.lock().unwrap().fallback = Some(Box::new(rule));
     }
@@ -180,24 +180,27 @@ const COST: Cost = Cost { input: 120, cached: 20, output: 10 };
 /// Encoder of an API: writes output as events, and the regular end if it is complete.
 type Frames = fn(&[Said], bool) -> Vec<String>;
 
-/// Returns the route of an API.
+/// Returns the route of an API, whose encoder are these [`Frames`].
 fn speak(frames: Frames) -> MethodRouter<Arc<Mutex<Script>>> {
     post(move |State(script): State<Arc<Mutex<Script>>>, head: HeaderMap, body: Bytes| {
         ready(answer(&script, &head, &body, frames))
     })
 }
 
-/// Responds to a request with the next step.
+/// Responds to a request with the next [`Step`].
 fn answer(script: &Mutex<Script>, head: &HeaderMap, body: &Bytes, frames: Frames) -> Response {
     let (step, open) = {
         let mut script = script.lock().unwrap();
         let request: Value = serde_json::from_slice(body).unwrap();
+        // Each provider's API has another header for the key.
         let key = ["authorization", "x-api-key", "x-goog-api-key"].iter().find_map(|name| head.get(*name));
         script.keys.push(key.map_or_else(String::new, |key| key.to_str().unwrap().to_owned()));
+        // A request takes one step; the rule applies when no step is left.
         let step = script.steps.pop_front().or_else(|| script.fallback.as_ref().map(|rule| rule(&request)));
         script.requests.push(request);
         (step, Arc::clone(&script.open))
     };
+    // An unexpected request fails visibly instead of getting a default text.
     let step = step.unwrap_or_else(|| Step::Status(500, "the script is at its end".into()));
     if let Step::TooOften(seconds) = step {
         let body = json!({ "error": { "message": "too many requests" } });
@@ -216,13 +219,14 @@ fn answer(script: &Mutex<Script>, head: &HeaderMap, body: &Bytes, frames: Frames
         }
         frame
     });
+    // A stream without an end stays open until the client disconnects.
     let tail = if end == End::Never { stream::pending().boxed() } else { stream::empty().boxed() };
     // The counter is a reference count, so each frame refers to it to keep it until the stream is dropped.
     let frames = frames.chain(tail).map(move |frame| Ok::<_, std::convert::Infallible>((open.as_ref(), frame).1));
     ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(frames)).into_response()
 }
 
-/// Returns a step's output, pause and end, or status and message of an error.
+/// Returns output ([`Said`]), pause and end of a [`Step`], or status and message of an error.
 fn spoken(step: Step) -> Result<(Vec<Said>, Duration, End), (u16, String)> {
     Ok(match step {
         Step::Status(status, message) => return Err((status, message)),
@@ -255,7 +259,7 @@ fn spoken(step: Step) -> Result<(Vec<Said>, Duration, End), (u16, String)> {
     })
 }
 
-/// Splits text into chunks of output.
+/// Splits text into chunks of output ([`Said::Text`]).
 fn pieces(text: &str) -> Vec<Said> {
     cut(text, 7).into_iter().map(Said::Text).collect()
 }
@@ -266,7 +270,7 @@ fn cut(text: &str, letters: usize) -> Vec<String> {
     all.chunks(letters).map(|piece| piece.iter().collect()).collect()
 }
 
-/// Formats an event.
+/// Formats a server-sent event.
 fn frame(data: &Value) -> String {
     format!("data: {data}\n\n")
 }

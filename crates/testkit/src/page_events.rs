@@ -13,7 +13,7 @@ pub struct PageEvents {
 }
 
 impl PageEvents {
-    /// Opens the stream of a user.
+    /// Opens the stream of a user ([`Person`]).
     pub async fn open(person: &Person) -> Self {
         let stream = person.request(Method::GET, "/api/events").send().await.unwrap();
         assert!(stream.status().is_success(), "{}", stream.status());
@@ -26,6 +26,7 @@ impl PageEvents {
             while let Some((block, rest)) = self.unread.split_once("\n\n") {
                 let data = block.lines().find_map(|line| line.strip_prefix("data: "));
                 let event: Option<Value> = data.map(|data| serde_json::from_str(data).unwrap());
+                // Copied, since the rest borrows from the text that it replaces.
                 let rest = rest.to_owned();
                 self.unread = rest;
                 if let Some(event) = event.filter(&is_wanted) {

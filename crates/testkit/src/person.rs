@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{StreamEvent, TestApp, events_of};
 
-/// A signed-in user.
+/// A signed-in user of a [`TestApp`] or of a server elsewhere.
 #[derive(Debug, Clone)]
 pub struct Person {
     /// The user's id.
@@ -28,6 +28,7 @@ impl Person {
 
     /// Like [`sign_up`](Self::sign_up), on the server at the origin `url`, which has no trailing slash.
     pub async fn sign_up_at(url: &str, http: &reqwest::Client) -> Self {
+        // Unique, so that tests can share a server.
         let email = format!("{}@example.com", domain::ids::fresh().simple());
         Self::enter("signup", email, url, http).await
     }
@@ -120,7 +121,7 @@ impl Person {
         self.post(&format!("/api/sessions/{chat}/approvals/{}", approval.as_str().unwrap()), body).await
     }
 
-    /// Returns the events of a chat's running turn from its start to its end.
+    /// Returns the events of a chat's running turn, each as a [`StreamEvent`], from its start to its end.
     pub async fn follow(&self, chat: &str) -> Vec<StreamEvent> {
         let answer = self.request(Method::GET, &format!("/api/sessions/{chat}/stream")).send().await.unwrap();
         events_of(&answer.text().await.unwrap())
@@ -162,7 +163,7 @@ impl Person {
             .unwrap()
     }
 
-    /// Sends a message and returns the events of the turn.
+    /// Sends a message and returns the events of the turn, each as a [`StreamEvent`].
     pub async fn ask_for_events(&self, chat: &str, message: &str, tools: Value) -> Vec<StreamEvent> {
         events_of(&self.ask_streaming(chat, message, tools).await.text().await.unwrap())
     }
@@ -171,5 +172,6 @@ impl Person {
 /// Parses a response's body; an empty one is `null`.
 async fn json_of(answer: Response) -> Value {
     let text = answer.text().await.unwrap();
+    // A response such as 204 has no body.
     if text.is_empty() { Value::Null } else { serde_json::from_str(&text).expect("the answer is JSON") }
 }

@@ -18,7 +18,7 @@ impl StreamEvent {
     }
 }
 
-/// Returns the events of a stream without its comments.
+/// Returns each [`StreamEvent`] of a stream; comments are left out.
 pub fn events_of(text: &str) -> Vec<StreamEvent> {
     let line = |block: &str, name: &str| block.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned));
     text.split("\n\n")

@@ -75,7 +75,7 @@ struct User {
 }
 
 impl User {
-    /// Returns the user if this process runs as root.
+    /// Returns the [`User`] if this process runs as root.
     fn find() -> Outcome<Option<Self>> {
         if !is_root() {
             return Ok(None);
@@ -86,13 +86,14 @@ impl User {
     }
 }
 
-/// Creates and starts a cluster in `folder`.
+/// Creates a cluster in `folder` and starts it as a [`Postgres`].
 fn start_in(folder: &Path, programs: &Path, user: Option<&User>) -> Outcome<Postgres> {
     let data = folder.join("data");
     let mut initdb = Command::new(programs.join("initdb"));
     initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync", "--pgdata"]);
     run_quiet(as_user(initdb.arg(&data), folder, user))?;
 
+    // The log is also how the end of the start is recognised.
     let log = folder.join("log");
     let output = fs::File::create(&log).context(format!("cannot write {}", log.display()))?;
     let errors = output.try_clone().context("cannot share the log")?;
@@ -139,7 +140,7 @@ fn dying_with_us(program: &Path) -> Command {
     }
 }
 
-/// Makes a command run as `user` in `folder`.
+/// Makes a command run in `folder`, as the [`User`] if there is one.
 fn as_user<'a>(command: &'a mut Command, folder: &Path, user: Option<&User>) -> &'a mut Command {
     if let Some(user) = user {
         command.uid(user.id).gid(user.group);
@@ -154,6 +155,7 @@ fn make_folder(folder: &Path, user: Option<&User>) -> std::io::Result<()> {
         fs::remove_dir_all(folder)?;
     }
     fs::create_dir(folder)?;
+    // The folder is in a directory that all users can read, and the server has no password.
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
     user.map_or(Ok(()), |user| chown(folder, Some(user.id), Some(user.group)))
 }

@@ -27,6 +27,7 @@ pub fn ensure(requirements: &Path) -> Outcome<PathBuf> {
         nothing_to_do(NAME, "the pinned versions are there");
         return Ok(python);
     }
+    // Debian's Python lacks `venv` without this package.
     let system = find_or_install(
         "python3-venv",
         "Python 3 with venv, which checks the API's description and measures llama.cpp,",
@@ -37,6 +38,7 @@ pub fn ensure(requirements: &Path) -> Outcome<PathBuf> {
         let mut pip = Command::new(&python);
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]);
         run_quiet(pip.arg(requirements))?;
+        // Written last, so that an interrupted installation is repeated.
         fs::write(folder.join(STAMP), "").context(format!("cannot write to {}", folder.display()))
     })?;
     Ok(python)

@@ -24,7 +24,7 @@ pub struct Suite {
 #[derive(Default)]
 pub struct Report(Vec<Suite>);
 
-/// Runs a check, which counts as one test.
+/// Runs a check as a [`Suite`] of one test.
 pub fn check(name: &str, work: impl FnOnce() -> Outcome) -> Suite {
     let started = Instant::now();
     let reason = step(name, work).err().map(|failure| failure.to_string());
@@ -37,7 +37,7 @@ pub fn suite(name: &str, prepare: impl FnOnce() -> Outcome<Command>) -> Suite {
     suite_of(name, || Ok(vec![prepare()?]))
 }
 
-/// Runs several test runners as one suite, whatever fails in between.
+/// Runs several test runners as one [`Suite`], whatever fails in between.
 pub fn suite_of(name: &str, prepare: impl FnOnce() -> Outcome<Vec<Command>>) -> Suite {
     let started = Instant::now();
     let mut count = Count { passed: 0, failed: 0 };
@@ -68,6 +68,7 @@ fn judge(success: bool, output: &str) -> (Count, Option<String>) {
     if success && count.failed == 0 && count.passed > 0 {
         return (count, None);
     }
+    // A runner that crashes reports no failed test, but the suite must not pass.
     count.failed = count.failed.max(1);
     let reason = if success && counted.is_none_or(|count| count.failed == 0) {
         "the runner ended well and told of no test".to_owned()
@@ -78,7 +79,7 @@ fn judge(success: bool, output: &str) -> (Count, Option<String>) {
 }
 
 impl Report {
-    /// Adds the result of a suite.
+    /// Adds the result of a [`Suite`].
     pub fn add(&mut self, suite: Suite) {
         self.0.push(suite);
     }
@@ -91,7 +92,7 @@ impl Report {
         }
     }
 
-    /// Adds a failed step.
+    /// Adds a step that failed as a [`Suite`].
     fn failed(&mut self, name: &str, failure: Failure, took: Duration) {
         let count = Count { passed: 0, failed: 1 };
         self.add(Suite { name: name.to_owned(), count, took, reason: Some(failure.to_string()) });

@@ -15,7 +15,7 @@ pub enum RustTests {
     AllBut(&'static str),
 }
 
-/// Returns the command that runs the tests of one crate, or of all others. nextest builds both at once.
+/// Returns the command that runs these [`RustTests`]. nextest builds both at once.
 pub fn rust_tests(workspace: &Workspace, which: RustTests) -> Command {
     if find_program("cargo-nextest").is_some() {
         let filter = match which {

@@ -23,6 +23,7 @@ const MACHINE: &str = "a path of one machine works on no other: write it relativ
 const HOST: &str = "which registry serves a package is the user's setting, not the project's";
 
 pub fn check(files: &[Source]) -> Vec<String> {
+    // Cargo writes the registry's URL into its lock file whatever registry is used.
     files.iter().filter(|file| file.path != "Cargo.lock").flat_map(check_file).collect()
 }
 

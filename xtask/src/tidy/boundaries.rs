@@ -44,6 +44,7 @@ pub fn words(files: &[Source]) -> Vec<String> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.is_within("crates") && file.is(&["rs", "toml"])) {
         for (number, line) in file.lines() {
+            // Comments may mention what code may not use.
             let code = line.split("//").next().unwrap_or_default();
             for (word, folders, why) in WORDS {
                 if says(code, word) && !folders.iter().any(|folder| file.is_within(folder)) {
@@ -69,6 +70,7 @@ pub fn crates(files: &[Source]) -> Vec<String> {
         // The rule for manifests reports unreadable ones.
         let Ok(manifest) = Manifest::read(&file.text) else { continue };
         let name = manifest.package_name();
+        // A new crate must be given its place here before it can be used.
         let Some((_, always, in_tests)) = KNOWS.iter().find(|(known, ..)| *known == name) else {
             findings.push(format!("{}: `{name}` has no place in the house yet: add it to KNOWS", file.path));
             continue;
@@ -96,7 +98,7 @@ fn says(code: &str, word: &str) -> bool {
     })
 }
 
-/// Returns whether a file is in one of the modules below the HTTP layer.
+/// Returns whether a file is in a module of [`BEHIND_THE_DOOR`], below the HTTP layer.
 fn is_behind_the_door(path: &str) -> bool {
     path.strip_prefix("crates/server/src/").is_some_and(|rest| {
         BEHIND_THE_DOOR.iter().any(|part| rest.strip_prefix(part).is_some_and(|rest| rest.starts_with(['/', '.'])))

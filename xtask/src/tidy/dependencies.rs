@@ -49,7 +49,7 @@ pub fn check(workspace: &Workspace) -> Outcome<Vec<String>> {
     Ok([licences(&packages), banned(&packages), several(&packages)].concat())
 }
 
-/// Parses the output of `cargo tree`.
+/// Parses each [`Package`] from the output of `cargo tree`.
 fn read(tree: &str) -> Vec<Package> {
     let line = |line: &str| {
         let (package, licence) = line.split_once('|')?;
@@ -61,6 +61,7 @@ fn read(tree: &str) -> Vec<Package> {
     };
     let mut packages: Vec<Package> = tree.lines().filter_map(line).collect();
     packages.sort();
+    // The tree repeats packages; equal versions are the same package.
     packages.dedup();
     packages
 }

@@ -35,7 +35,7 @@ pub struct Dependency<'a> {
 }
 
 impl Manifest {
-    /// Parses a manifest.
+    /// Parses the text of a [`Manifest`].
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Manifest {
         self.package.get("name").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns all dependencies, including those for some platforms only.
+    /// Returns each [`Dependency`], including those for some platforms only.
     pub fn dependencies(&self) -> Vec<Dependency<'_>> {
         let mut sections =
             vec![(&self.dependencies, false), (&self.dev_dependencies, true), (&self.build_dependencies, false)];

@@ -30,7 +30,7 @@ impl<'de> Deserialize<'de> for Messages {
     }
 }
 
-/// Parser that rejects repeated keys.
+/// Parser of [`Messages`] that rejects repeated keys.
 struct MessagesVisitor;
 
 impl<'de> Visitor<'de> for MessagesVisitor {

@@ -71,6 +71,7 @@ pub struct ProofBody {
 /// Lists the ways in which the user can reauthenticate, the easiest first (`GET /api/account/reauthentication`).
 pub async fn proof_methods(State(app): State<App>, caller: SignedIn) -> Result<Json<Value>, ApiError> {
     let user = app.store.get_user(caller.user).await?.ok_or(ApiError::Unauthorized)?;
+    // Which ways exist depends on the account and on whether the server can send emails.
     let methods = app.auth.proof_methods(&app, &user);
     Ok(Json(json!({ "methods": methods, "hasPassword": user.password_hash.is_some() })))
 }
@@ -122,6 +123,7 @@ pub async fn delete(
     caller: SignedIn,
     JsonBody(body): JsonBody<Delete>,
 ) -> Result<StatusCode, ApiError> {
+    // A stolen session alone must not be enough to delete an account.
     require_recent_proof(&app, &caller).await?;
     app.auth.delete_account(&app, caller.user, &body.email).await.map_err(|error| match error {
         DeleteError::AnotherAddress => ApiError::Unprocessable { code: "email_mismatch", message: error.to_string() },

@@ -71,6 +71,7 @@ pub async fn create(
     }
     let mut scopes = body.scopes;
     scopes.dedup();
+    // Without this scope a key could do nothing.
     if !scopes.contains(&Scope::Chat) {
         return Err(ApiError::BadRequest("scopes must hold chat; tools may stand beside it".into()));
     }

@@ -42,6 +42,7 @@ pub async fn open(
     // The policies are sealed into the URL, so the sandbox route needs neither a token nor a lookup.
     let address = format!("/sandbox/{}", page.frame.seal(&app.secrets)?);
     let mut csp = serde_json::to_value(&page.frame).unwrap_or_default();
+    // The features are in `permissions` already, in the form that MCP Apps defines.
     if let Some(csp) = csp.as_object_mut() {
         csp.remove("features");
     }

@@ -37,6 +37,7 @@ pub async fn serve(State(app): State<App>, method: Method, uri: Uri, headers: He
     if !reads && !is_call(path) {
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response();
     }
+    // `index.html` is served by `page`, which fills in the settings.
     if !matches!(path, "" | "index.html")
         // A compressed variant is served under the plain name only, with the right `Content-Encoding`.
         && !COMPRESSED.iter().any(|(ending, _)| path.ends_with(ending))
@@ -44,6 +45,7 @@ pub async fn serve(State(app): State<App>, method: Method, uri: Uri, headers: He
     {
         return file_response(path, &file, &headers);
     }
+    // A missing asset must not become a page: the browser would take HTML for a script.
     if is_call(path) || path.starts_with("assets/") {
         return ApiError::NotFound("file").into_response();
     }
@@ -76,6 +78,7 @@ fn page(app: &App) -> Response {
     });
     let html = match html.split_once(BOOT_SLOT) {
         Some((before, after)) => {
+            // Whatever the build put between the tags is replaced.
             let rest = after.split_once("</script>").map_or(after, |(_, rest)| rest);
             format!("{before}{BOOT_SLOT}{boot}</script>{rest}")
         }
@@ -92,6 +95,7 @@ fn page(app: &App) -> Response {
 fn file_response(path: &str, file: &EmbeddedFile, request: &HeaderMap) -> Response {
     let tag = etag(file);
     let cache = if path.starts_with("assets/") { FOREVER } else { ASK_AGAIN };
+    // All variants share one tag, and caches tell them apart by `Vary`.
     let unchanged = request.get(header::IF_NONE_MATCH).is_some_and(|seen| *seen == tag);
     let (body, encoding) = if unchanged { (Body::empty(), None) } else { best(path, file, request) };
     let mut response = (if unchanged { StatusCode::NOT_MODIFIED } else { StatusCode::OK }, body).into_response();

@@ -76,6 +76,7 @@ pub fn text(bytes: &[u8]) -> Result<&str, BodyError> {
 pub fn read_value<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, BodyError> {
     let not_json = |error: serde_json::Error| BodyError::NotJson(error.to_string());
     let mut json = serde_json::Deserializer::from_str(text);
+    // The path of the wrong field is part of the message, which a plain serde error lacks.
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let place = error.path().to_string();
         let error = error.into_inner();

@@ -17,8 +17,9 @@ impl BrowserCookie {
     /// Returns a `Set-Cookie` header value that lasts for `seconds`; zero deletes the cookie.
     pub fn set(&self, app: &App, value: &str, seconds: i64) -> String {
         let Self { name, path } = self;
-        // `Lax`, not `Strict`: the flow ends with a navigation that comes from another site.
+        // Over plain HTTP browsers would not store a `Secure` cookie.
         let secure = if app.site_url.scheme() == "https" { "; Secure" } else { "" };
+        // `Lax`, not `Strict`: the flow ends with a navigation that comes from another site.
         format!("{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
     }
 

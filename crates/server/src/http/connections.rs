@@ -19,7 +19,7 @@ pub async fn list(State(app): State<App>, caller: SignedIn) -> Result<Json<Value
     Ok(Json(json!({ "connections": connections })))
 }
 
-/// Returns one connection with its details: tools, server information and health.
+/// Returns one connection with its server's instructions and the names of its headers.
 pub async fn show(
     State(app): State<App>,
     caller: SignedIn,
@@ -66,7 +66,7 @@ pub async fn list_again(
     Ok(Json(app.tools.list_again(&app, caller.user, &server).await))
 }
 
-/// Returns the caller's connection of this id.
+/// Returns the caller's connection of this id, as a stored [`Server`].
 ///
 /// # Errors
 ///

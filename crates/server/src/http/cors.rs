@@ -45,6 +45,7 @@ async fn share(State(origins): State<Arc<[Origin]>>, request: Request, next: Nex
     if !PATHS.iter().any(|path| request.uri().path().starts_with(path)) {
         return next.run(request).await;
     }
+    // Requests of other origins are served, too, but without the headers the browser withholds the response.
     let origin = request.headers().get(header::ORIGIN).cloned();
     let known = origin.filter(|given| origins.iter().any(|origin| given == origin.as_str()));
     let asks =

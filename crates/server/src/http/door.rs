@@ -39,7 +39,7 @@ const WITH_TOOLS: &str = ":tools";
 /// Name of the model that is the default in the web app.
 const DEFAULT: &str = "default";
 
-/// Returns the routes below `/v1`, whose errors are [`Refusal`]s.
+/// Returns the routes below `/v1`, with errors in OpenAI's shape.
 pub fn section() -> Section {
     let routes = [
         get("/models", SignedIn, models),

@@ -21,6 +21,7 @@ pub async fn follow(State(app): State<App>, caller: SignedIn) -> Result<Response
     // Read after subscribing: a turn that changes in between is reported by an event.
     let turns = app.runs.list_running(&app, caller.user).await?;
     let stopping = app.tasks.shutdown_token().clone();
+    // A first comment, so that the client sees the connection as open at once.
     let hello = iter::once(Bytes::from_static(b": hello\n\n"));
     let hello = hello.chain(turns.iter().filter_map(Event::to_json).map(|turn| frame_of(&turn)));
     let hello = stream::iter(hello.collect::<Vec<_>>());

@@ -58,7 +58,7 @@ pub async fn everything(State(app): State<App>, caller: SignedIn) -> Result<Resp
     stream_of(app, caller.user, head, Step::Connections(Cursor::default())).await
 }
 
-/// Returns a user's model provider as JSON. The key is left out.
+/// Returns a [`ModelProvider`] as JSON. The key is left out.
 fn provider_row(provider: &ModelProvider) -> String {
     let ModelProvider { id, slug, name, kind, base_url, secret, created_at, .. } = provider;
     let has_key = secret.is_some();
@@ -111,7 +111,7 @@ fn file_headers(kind: &str, name: &str, ending: &str, now: Timestamp) -> [(heade
     ]
 }
 
-/// Streams `head` and then the document from `first` on.
+/// Streams `head`, and then the document from the [`Step`] `first` on.
 async fn stream_of(app: App, owner: UserId, head: String, first: Step) -> Result<Response, ApiError> {
     let marks = app.store.list_marks(owner).await?.into_iter().map(|(chat, marks)| (chat.to_string(), marks));
     let marks: HashMap<String, Marks> = marks.collect();
@@ -131,6 +131,7 @@ async fn stream_of(app: App, owner: UserId, head: String, first: Step) -> Result
             }
         }
     });
+    // The head is complete before the response begins, so its errors still have a status.
     let body = stream::once(async { Ok(Bytes::from(head)) }).chain(pieces);
     Ok((headers, Body::from_stream(body)).into_response())
 }
@@ -219,6 +220,7 @@ impl Writer {
                 String::new()
             }
             Step::OneChat(chat) => {
+                // The same query as for all chats, so that the row has the same columns.
                 let by_id = Filter::Test("id".to_owned(), Test::Compare(Comparison::Equal, chat.to_string()));
                 let query = Query { filters: vec![by_id], ..Query::default() };
                 let page = self.app.store.rest_read(Some(self.owner), Table::Sessions, &query).await?;
@@ -308,7 +310,7 @@ impl Writer {
     }
 }
 
-/// Returns a message of another branch in the columns of the rest API, with its parent.
+/// Returns an [`AsideMessage`] in the columns of the rest API, with its parent.
 fn branch_row(row: &AsideMessage) -> serde_json::Result<String> {
     #[derive(Serialize)]
     struct Written<'a> {
@@ -339,7 +341,7 @@ fn branch_row(row: &AsideMessage) -> serde_json::Result<String> {
     })
 }
 
-/// Returns the position of the last row.
+/// Returns the position ([`Row`]) of the last row.
 fn last_of(rows: &[String]) -> serde_json::Result<Option<Row>> {
     rows.last().map(|row| serde_json::from_str(row)).transpose()
 }

@@ -131,14 +131,15 @@ pub fn place(app: &App, user: UserId) -> Result<Place, ApiError> {
     })
 }
 
-/// Builds the response for a file, never as a type that a browser would run. The permit is released when the last
-/// chunk was handed to the connection.
+/// Builds the response for a file, never as a type that a browser would run. The permit (a [`Place`]) is released
+/// when the last chunk was handed to the connection.
 pub fn served(file: &FileRef, bytes: Vec<u8>, place: Place) -> Response {
     let is_drawn = DRAWN.contains(&file.media_type.as_str());
     let kind = match file.media_type.as_str() {
         kind if is_drawn || kind == "application/pdf" || kind.starts_with("audio/") => kind.to_owned(),
-        // HTML and SVG are text, too: they are downloaded and sandboxed by [`POLICY`].
+        // HTML and SVG were stored as `text/plain`, so that a browser never renders them.
         _ if file.is_text() => format!("{}; charset=utf-8", file.media_type),
+        // Everything else is served as bytes, so that the browser does not guess a type.
         _ => "application/octet-stream".to_owned(),
     };
     let kind = HeaderValue::from_str(&kind).unwrap_or(HeaderValue::from_static("application/octet-stream"));
@@ -152,6 +153,7 @@ pub fn served(file: &FileRef, bytes: Vec<u8>, place: Place) -> Response {
         (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600")),
         (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
     ];
+    // In chunks, so that the permit is held until the client has taken most of the file.
     let pieces = stream::unfold((Bytes::from(bytes), place), |(mut rest, place)| async move {
         let piece = rest.split_to(rest.len().min(PIECE));
         (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), (rest, place)))

@@ -106,7 +106,7 @@ pub fn wants_stream(headers: &HeaderMap) -> bool {
     accepted.into_iter().any(|value| value.to_ascii_lowercase().contains("text/event-stream"))
 }
 
-/// Validates the request and starts the turn.
+/// Validates the request and starts the turn, which a [`Run`] represents.
 async fn begin(app: &App, caller: &SignedIn, body: AiChat) -> Result<Arc<Run>, ApiError> {
     let question = check_question(app, caller, body).await?;
     app.runs.begin(app, caller.user, question).await.map_err(|error| match error {
@@ -131,7 +131,7 @@ fn message_exists() -> ApiError {
     ApiError::Conflict { code: "message_exists", message: BeginError::MessageExists.to_string() }
 }
 
-/// Rejects a message that is blank or longer than [`MESSAGE`].
+/// Rejects a message that is blank, or longer than 200,000 characters.
 pub fn check_message(message: &str) -> Result<(), ApiError> {
     if message.trim().is_empty() {
         return Err(ApiError::BadRequest("message is blank".into()));
@@ -162,6 +162,7 @@ pub async fn check_question(app: &App, caller: &SignedIn, body: AiChat) -> Resul
     {
         return Err(message_exists());
     }
+    // Regenerating and continuing an answer need no new text.
     if body.message.is_some() || place == Place::End {
         check_message(body.message.as_deref().unwrap_or_default())?;
     }
@@ -244,9 +245,11 @@ fn waits(run: &Run, waiting: &AllWaiting) -> Response {
 
 /// Responds with a completed turn as JSON, or with the error of a failed one.
 fn whole(run: &Run) -> Response {
+    // The log is closed only after the end is set, so a missing end is an internal error.
     let Some(end) = run.end.get() else {
         return refusal(&ApiError::Internal(anyhow::anyhow!("a run closed without an end")));
     };
+    // A stopped turn is a success, since its user wanted it.
     if matches!(end.status, MessageStatus::Failed | MessageStatus::Interrupted) {
         let message = end.error.clone().unwrap_or_default();
         return refusal(&ApiError::Upstream { code: "model_failed", message });

@@ -53,6 +53,7 @@ pub async fn link(State(app): State<App>, who: SignedIn) -> Result<Response, Api
 pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(returned): Query<Returned>) -> Response {
     let browser = COOKIE.read(&headers).unwrap_or_default();
     let state = returned.state.as_deref().unwrap_or_default();
+    // The cookie must be that of the browser that began, whatever `state` says.
     let ended = google_drive::complete(&app, state, returned.code.as_deref(), browser).await;
     let outcome = match ended {
         Ok(()) => "linked",

@@ -136,6 +136,7 @@ pub async fn restore(State(app): State<App>, caller: SignedIn, Named(chat): Name
     if app.store.get_chat(caller.user, id).await?.is_some() {
         return Ok(StatusCode::NO_CONTENT);
     }
+    // Chats deleted earlier may be purged at any moment, so they are not restored half.
     let since = app.clock.now().plus_seconds(-UNDO);
     app.store.restore_chat(caller.user, id, since).await.map_err(|error| match error {
         store::Error::Conflict(_) => ApiError::Conflict {

@@ -28,6 +28,7 @@ pub async fn import(State(app): State<App>, caller: SignedIn, body: Body) -> Res
     let text = body::text(&bytes).map_err(refuse)?;
     let frame: FileFrame = body::read_value(text).map_err(refuse)?;
     let chats = frame.check(text).map_err(|error| ApiError::BadRequest(error.to_string()))?;
+    // The whole file is valid by now, so an import stops only at the quota or at a fault of the server.
     let (mut imported, mut skipped, mut messages) = (0, 0, 0);
     for chat in chats {
         check_room(&app, &caller, &chat, imported).await?;

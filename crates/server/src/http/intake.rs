@@ -49,6 +49,7 @@ pub async fn bound(State(intake): State<Intake>, request: Request, next: Next) -
     let address = address_of_request(request.extensions(), request.headers(), &intake.trusted_proxies);
     let refused = Arc::new(OnceLock::new());
     let (head, body) = request.into_parts();
+    // The permit is empty at first and grows with the received bytes.
     let body = BoundedBody::new(body, intake.held.reserve(subscriber_of(address)), Arc::clone(&refused));
     let response = next.run(Request::from_parts(head, Body::new(body))).await;
     match refused.get() {

@@ -51,6 +51,7 @@ async fn answer(server: OwnServer, app: App, request: Request) -> Response {
 
 /// Checks origin, caller and content type before the body is read, and then runs the method.
 async fn respond(server: OwnServer, app: &App, parts: &Parts, body: Body) -> Result<Response, Refusal> {
+    // In this order: each check is cheaper than the next, and none reads the body.
     origin::check(app, parts)?;
     let caller = if server.needs_sign_in() { Some(caller::identify(app, parts).await?) } else { None };
     if !is_json(parts) {

@@ -82,6 +82,7 @@ pub async fn create(
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let (name, key) = (name(body.name)?, body.key.map(key).transpose()?.flatten());
     let entered = body.base_url.filter(|text| !text.trim().is_empty());
+    // The provider's public address, for kinds that have one.
     let entered = entered.or_else(|| body.kind.usual_address().map(str::to_owned));
     let entered = entered.ok_or_else(|| ApiError::BadRequest("baseUrl is needed for this kind".into()))?;
     let base_url = address(&app, body.kind, &entered, key.is_some())?;
@@ -116,6 +117,7 @@ pub async fn change(
     JsonBody(body): JsonBody<Changes>,
 ) -> Result<Json<Value>, ApiError> {
     let mut provider = own(&app, &caller, &id).await?;
+    // Compared when the change is stored, so that a concurrent change is not overwritten.
     let as_of = provider.changed_at;
     if let Some(new) = body.name {
         provider.name = name(new)?;
@@ -125,6 +127,7 @@ pub async fn change(
     if let Some(new) = body.base_url {
         let kind = Kind::from_word(&provider.kind).unwrap_or(Kind::Compatible);
         let new = address(&app, kind, &new, has_key)?;
+        // Only the origin counts, since another path belongs to the same server.
         let moves = provider.base_url.parse::<Url>().map_or(true, |old| old.origin() != new.origin());
         if moves && entered.is_none() && provider.secret.is_some() {
             let message = "the key was entered for another server; enter it again for this one".to_owned();
@@ -153,6 +156,7 @@ pub async fn remove(State(app): State<App>, caller: SignedIn, Named(id): Named) 
     if !app.store.delete_model_provider(caller.user, id).await? {
         return Err(ApiError::NotFound("provider"));
     }
+    // Drops the cached client, which still has the key.
     app.models.own.forget(id);
     Ok(StatusCode::NO_CONTENT)
 }
@@ -167,7 +171,7 @@ pub async fn test(State(app): State<App>, caller: SignedIn, Named(id): Named) ->
     }))
 }
 
-/// Returns the caller's provider of this id, or 404.
+/// Returns the caller's [`ModelProvider`] of this id, or 404.
 async fn own(app: &App, caller: &SignedIn, id: &str) -> Result<ModelProvider, ApiError> {
     let found = app.store.get_model_provider(caller.user, read_id(id)?).await?;
     found.ok_or(ApiError::NotFound("provider"))

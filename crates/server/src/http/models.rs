@@ -42,6 +42,7 @@ pub async fn mark(
         let model = known(&app, &caller, &model).await?.to_string();
         app.store.add_favourite_model(caller.user, &model, FAVOURITES, app.clock.now()).await?;
     } else {
+        // PostgreSQL rejects NUL in texts, and a name with it was never stored.
         app.store.remove_favourite_model(caller.user, &domain::text::without_nul(model)).await?;
     }
     Ok(Json(json!({ "favourites": app.store.list_favourite_models(caller.user).await? })))

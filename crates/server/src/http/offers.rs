@@ -54,7 +54,7 @@ pub struct Address {
     uri: String,
 }
 
-/// Reads a resource.
+/// Reads a resource of the connection.
 pub async fn read(
     State(app): State<App>,
     caller: SignedIn,
@@ -78,7 +78,7 @@ pub async fn watch(
     Ok(Json(json!({ "watching": watching })))
 }
 
-/// Ends the subscription.
+/// Ends the subscription to a resource.
 pub async fn unwatch(
     State(app): State<App>,
     caller: SignedIn,

@@ -25,6 +25,7 @@ use crate::runs::{QueueError, choice};
 pub async fn list(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
     let (chat, home) = own_home(&app, &caller, &chat).await?;
     let waiting = home.list_queued(caller.user, chat).await?;
+    // The reason needs further queries, and matters only if a message is queued.
     let hindrance =
         if waiting.is_empty() { None } else { choice::hindrance_of(&app, &home, caller.user, chat).await? };
     let messages: Vec<Value> = waiting
@@ -58,6 +59,7 @@ pub async fn add(
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let (chat, _) = own_home(&app, &caller, &chat).await?;
     let question = check_question(&app, &caller, body).await?;
+    // A queued message is sent after the current turn, so it can only be appended.
     if question.chat != chat || question.place != Place::End {
         return Err(ApiError::BadRequest("what waits is sent at the end of this chat".into()));
     }
@@ -122,6 +124,7 @@ fn still(app: &App, caller: &SignedIn, chat: ChatId, waited: bool) -> Result<Sta
     if !waited {
         return Err(ApiError::NotFound("queued message"));
     }
+    // Other tabs and devices show the queue, too.
     app.events.publish(caller.user, &Event::Queue { session_id: chat });
     Ok(StatusCode::NO_CONTENT)
 }

@@ -134,6 +134,7 @@ async fn table(
 async fn caller(app: &App, parts: &Parts) -> Result<Option<UserId>, Refusal> {
     let Some(token) = bearer(parts) else { return Ok(None) };
     let count = token.split('.').count();
+    // A JWT has three parts, so a key of another form cannot be taken for one.
     if token.starts_with("sb_publishable_") || (count != 3 && public_key(parts) == Some(token)) {
         return Ok(None);
     }
@@ -202,7 +203,7 @@ async fn answer(app: &App, asked: Asked, parts: &Parts, body: axum::body::Body) 
     }
 }
 
-/// Reads rows.
+/// Reads rows (`GET` and `HEAD`).
 async fn page(app: &App, asked: Asked) -> Result<Response, Refusal> {
     let Asked { parameters, .. } = asked;
     refuse("columns", parameters.columns.is_some())?;
@@ -218,6 +219,7 @@ async fn page(app: &App, asked: Asked) -> Result<Response, Refusal> {
     };
     let home = home_of(app, asked.caller, asked.table, &query.filters);
     let page = home.rest_read(asked.caller, asked.table, &query).await?;
+    // A single object requires exactly one row.
     if asked.form == Form::Object && page.rows.len() != 1 {
         return Err(Fault::not_single(page.rows.len()).into());
     }
@@ -268,7 +270,7 @@ async fn insert(app: &App, asked: Asked, records: body::Records) -> Result<Respo
     Ok(asked.reply(status, range, location, written.rows).into_response())
 }
 
-/// Updates rows.
+/// Updates the rows that match the filters.
 async fn update(app: &App, asked: Asked, records: body::Records) -> Result<Response, Refusal> {
     let writer = asked.writer()?;
     asked.refuse_unfiltered("UPDATE")?;
@@ -298,6 +300,7 @@ async fn delete(app: &App, asked: Asked) -> Result<Response, Refusal> {
     let written = app.store.rest_delete(writer, app.clock.now(), asked.table, filters, &outcome).await?;
     if asked.table == Table::Sessions {
         for id in &written.ids {
+            // Their turns would write to a chat that no longer exists.
             app.runs.end_deleted(app, writer, ChatId(*id));
         }
     }
@@ -394,6 +397,7 @@ fn changed(app: &App, user: UserId, table: Table, ids: &[Uuid]) {
             });
         }
         Table::Sessions => {
+            // One event for several chats: clients then reload the list.
             let session_id = match ids {
                 [id] => Some(ChatId(*id)),
                 _ => None,

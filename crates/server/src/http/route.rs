@@ -106,6 +106,7 @@ impl Section {
         let root = self.routes.iter().find(|route| route.path == "/").map(|route| route.answer.clone());
         let routes =
             self.routes.into_iter().fold(Router::new(), |router, route| router.route(route.path, route.answer));
+        // Before nesting, so that the layers also apply to the section's 404 and 405 responses.
         let routes = (self.dress)(routes);
         if self.prefix.is_empty() {
             return router.merge(routes);

@@ -83,6 +83,7 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(BUFFER);
     let sockets = Sockets::new(within_open_files(app.config.limits.sockets));
+    // A rejection needs a socket and a task as well, so their number is limited, too.
     let farewells = Arc::new(Semaphore::new(TURNED_AWAY));
     let graceful = GracefulShutdown::new();
     let hang_up = CancellationToken::new();
@@ -100,12 +101,14 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
             () = &mut stop => break,
         };
         let is_proxy = app.config.trusted_proxies.iter().any(|proxy| proxy.covers(peer.ip()));
+        // Rejected rather than left in the listen queue, where a client would wait without any response.
         let Some(place) = sockets.take(peer.ip(), is_proxy) else {
             if let Ok(farewell) = Arc::clone(&farewells).try_acquire_owned() {
                 app.tasks.spawn("farewell", turn_away(stream, farewell));
             }
             continue;
         };
+        // Nagle's algorithm would delay small events.
         if let Err(error) = stream.set_nodelay(true).and_then(|()| patience::bound_silence(&stream, READ_TIMEOUT)) {
             tracing::debug!(%error, "an option of a connection was refused");
         }
@@ -117,6 +120,7 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
         });
         let connection = builder.serve_connection(TokioIo::new(Patient::new(stream, READ_TIMEOUT)), answer);
         let connection = graceful.watch(connection);
+        // Cancelled after the drain, to drop the connections that are still open.
         let hung_up = hang_up.clone();
         app.tasks.spawn("connection", async move {
             let _place = place;
@@ -173,6 +177,7 @@ impl Sockets {
     /// Acquires the permits of one connection, or returns `None` if a limit is reached. A trusted proxy carries the
     /// connections of many addresses, so only the total limit applies to it.
     fn take(&self, peer: IpAddr, is_proxy: bool) -> Option<(OwnedSemaphorePermit, Option<Place<IpAddr>>)> {
+        // The address limit comes first: an address at its limit must not consume the total.
         let own = if is_proxy { None } else { Some(self.by_address.take(subscriber_of(peer)).ok()?) };
         Some((Arc::clone(&self.all).try_acquire_owned().ok()?, own))
     }

@@ -41,6 +41,7 @@ pub async fn stream(
     Query(After { after, run: wanted }): Query<After>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    // An `EventSource` sends the header by itself when it reconnects; the query is for other clients.
     let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok()).map(str::to_owned).or(after);
     let seen = match seen.as_deref().filter(|seen| !seen.is_empty()) {
         None => 0,
@@ -49,7 +50,9 @@ pub async fn stream(
     // An empty id is what an EventSource sends before its first event, so it counts as none.
     let (chat, _) = own_home(&app, &caller, &chat).await?;
     let place = sse::place(&app, caller.user)?;
+    // A turn of this node: its event log is in memory.
     if let Some(run) = app.runs.get(caller.user, chat) {
+        // A client that resumes another turn would misread the event ids of this one.
         let is_other = wanted.is_some_and(|wanted| wanted != run.id);
         return Ok(if is_other { StatusCode::NO_CONTENT.into_response() } else { stream_of(run, seen, place) });
     }
@@ -84,6 +87,7 @@ pub async fn switch_branch(
     JsonBody(to): JsonBody<Through>,
 ) -> Result<Json<Value>, ApiError> {
     let (chat, home) = own_home(&app, &caller, &chat).await?;
+    // Stored per chat, so every device of the user shows the same branch.
     let switched = home.switch_branch(caller.user, chat, to.message_id, app.clock.now()).await;
     let switched = switched.map_err(|error| match error {
         store::Error::NotFound => ApiError::NotFound("message"),

@@ -65,6 +65,7 @@ pub async fn create(
         return Err(ApiError::Unprocessable { code: "nothing_to_share", message });
     }
     let json = serde_json::to_string(&shared).map_err(|error| ApiError::Internal(error.into()))?;
+    // The limit applies to the encoded form, which is what the database stores.
     if json.len() > SIZE {
         let message = format!("a chat that is shared has at most {} MiB", SIZE / (1024 * 1024));
         return Err(ApiError::Unprocessable { code: "too_large", message });
@@ -88,6 +89,7 @@ pub async fn create(
         let message = format!("{SHARES} chats are shared already; stop sharing one of them first");
         return Err(ApiError::Conflict { code: "too_many_shares", message });
     }
+    // The link opens the web app, which loads the snapshot.
     let mut url = app.site_url.clone();
     url.set_path("/");
     url.query_pairs_mut().clear().append_pair("share", &token);

@@ -61,6 +61,7 @@ pub async fn callback(State(app): State<App>, headers: HeaderMap, Query(answer):
             "failed"
         }
     };
+    // The cookie stays, since other sign-ins in this browser may be in progress.
     Redirect::to(&format!("/?tab=servers&sign-in={outcome}")).into_response()
 }
 
@@ -73,6 +74,7 @@ pub async fn enter_client(
 ) -> Result<StatusCode, ApiError> {
     let server = own_server(&app, &caller, &id).await?;
     let client_id = client.client_id.trim();
+    // An empty field of the form means a public client.
     let secret = client.client_secret.filter(|secret| !secret.is_empty());
     if client_id.is_empty() {
         return Err(ApiError::BadRequest("clientId is blank".into()));

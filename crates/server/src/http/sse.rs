@@ -40,6 +40,7 @@ pub fn place(app: &App, user: UserId) -> Result<Place, ApiError> {
 /// Builds an event stream response. It ends when `frames` ends; `place` (the permit) is held until then.
 pub fn response(frames: impl Stream<Item = Bytes> + Send + 'static, place: impl Send + 'static) -> Response {
     let frames = kept_alive(frames, KEEP_ALIVE).map(move |frame| {
+        // Captures the permit, so that it is released when the stream is dropped.
         let _held = &place;
         Ok::<_, std::convert::Infallible>(frame)
     });

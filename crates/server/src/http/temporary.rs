@@ -33,6 +33,7 @@ pub async fn look(State(app): State<App>, caller: SignedIn, Named(chat): Named) 
 /// Deletes a temporary chat with all of its messages (`DELETE /api/temporary-chats/{id}`).
 pub async fn close(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<StatusCode, ApiError> {
     let chat: ChatId = chat.parse().map_err(|_| ApiError::NotFound("session"))?;
+    // Closing also stops a running turn and releases the chat's memory.
     let there = app.temporary.close(&app, caller.user, chat);
     if there { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("session")) }
 }

@@ -96,7 +96,7 @@ fn in_words(told: Told) -> Value {
     }
 }
 
-/// Resolves the requested tool, and rejects one that the user has denied.
+/// Resolves the requested [`BoundTool`], and rejects one that the user has denied.
 async fn allowed_tool(app: &App, user: UserId, body: &ToolRun) -> Result<BoundTool, ApiError> {
     let servers = app.tools.servers(app, user).await?;
     let wanted = [Wanted { name: body.name.clone(), server_name: Some(body.server_name.clone()) }];
@@ -128,6 +128,7 @@ async fn call(
 ) -> Result<Value, ApiError> {
     let audited = Audited::new(app, user, &body.server_name, &body.name, AllowedBy::Form);
     let began = app.clock.now();
+    // Nothing cancels a manual call except dropping its future.
     let watcher = Watcher { asker: Some(asker), ..Watcher::of_end(CancellationToken::new()) };
     let end = app.tools.call(app, user, tool, body.arguments, watcher).await;
     audited.end(end.outcome());

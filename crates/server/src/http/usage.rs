@@ -102,8 +102,10 @@ pub async fn by_day(
         return Err(ApiError::BadRequest(format!("days must be 1 to {MOST_DAYS}")));
     }
     let today = allowance::day_of(app.clock.now());
+    // The range includes today, hence one day less.
     let from = today.plus_seconds(-(days - 1) * DAY);
     let rows = app.store.costs_by_day(caller.user, from, today.plus_seconds(DAY)).await?;
+    // Counted by its own rules: calls with the user's own keys are not limited.
     let limit = allowance::used(&app, caller.user).await?;
     Ok(Json(UsageView {
         from: date(from),

@@ -43,7 +43,7 @@ impl Message {
     }
 }
 
-/// Encodes output as events.
+/// Encodes output ([`Said`]) as events.
 pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
     let mut message = Message::default();
     // Anthropic counts cached tokens separately from `input_tokens`.

@@ -7,7 +7,7 @@ use super::{COST, Said, frame};
 /// Output tokens of reasoning, which this API counts separately.
 const THOUGHT: u64 = 2;
 
-/// Encodes output as events.
+/// Encodes output ([`Said`]) as events.
 pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
     let mut frames = Vec::new();
     let mut signature = None;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{COST, Said, cut, frame};
 
-/// Encodes output as events. Signatures do not exist in this API.
+/// Encodes output ([`Said`]) as events. Signatures do not exist in this API.
 pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
     let mut chunks = Vec::new();
     let mut calls = 0;
@@ -41,7 +41,7 @@ pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
     frames
 }
 
-/// Returns a chunk.
+/// Returns a chunk of the completion.
 fn delta(delta: &Value, finish: Option<&str>) -> Value {
     json!({
         "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted",

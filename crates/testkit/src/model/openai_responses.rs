@@ -46,7 +46,7 @@ impl Response {
     }
 }
 
-/// Encodes output as events.
+/// Encodes output ([`Said`]) as events.
 pub(super) fn frames(said: &[Said], is_whole: bool) -> Vec<String> {
     let mut response = Response::default();
     response.event("response.created", json!({ "response": { "id": "resp_1", "status": "in_progress" } }));

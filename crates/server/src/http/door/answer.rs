@@ -58,6 +58,7 @@ pub async fn whole(said: impl Stream<Item = Said>, shape: Shape) -> Result<Respo
                     arguments.push_str(&text);
                 }
             }
+            // A stream without its end is incomplete, and clients must not take it for a whole answer.
             Some(Said::End(FinishReason::Truncated, _)) | None => return Err(broken_off()),
             Some(Said::End(reason, usage)) => break (reason, usage),
             Some(Said::Failed(failure)) => return Err(failure.into()),
@@ -100,6 +101,7 @@ pub async fn stream(
     place: Place,
 ) -> Result<Response, Refusal> {
     let said = begun(said).await?;
+    // As in OpenAI's API, the first chunk has the role and no text.
     let opening = frame(&shape.chunk(&json!({ "role": "assistant", "content": "" }), None));
     let rest = said.flat_map(move |said| stream::iter(frames(said, &shape, tells_usage)));
     Ok(sse::response_until(stream::iter([opening]).chain(rest), stopping, place))

@@ -51,6 +51,7 @@ impl FromRequestParts<App> for Caller {
             });
         }
         let SignedIn { user, .. } = SignedIn::from_request_parts(parts, app).await?;
+        // The web app has all rights of its user.
         Ok(Self { user, key: user.0, own_key: None, scopes: vec![Scope::Chat, Scope::Tools] })
     }
 }

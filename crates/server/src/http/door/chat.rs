@@ -108,8 +108,7 @@ impl ChatBody {
         });
         let (tools, tool_choice) = functions::read(own, choice, with_tools)?;
         let (system, messages, given) = conversation(self.messages)?;
-        // `max_tokens` is the deprecated name. Zero would be a completion without content, and some clients send it
-        // for "no limit".
+        // `max_tokens` is the deprecated name. Zero counts as no limit, since an answer without content would be useless.
         let max_tokens = self.max_completion_tokens.or(self.max_tokens).filter(|most| *most > 0);
         let form = Form {
             streams: self.stream.unwrap_or(false),
@@ -140,6 +139,7 @@ fn conversation(messages: Vec<Message>) -> Result<(String, Vec<ModelMessage>, Al
     let mut names: HashMap<String, String> = HashMap::new();
     for Message { role, content, tool_calls, tool_call_id } in messages {
         let (text, given) = body::words(content, "messages", Piece::text)?;
+        // Providers accept files in messages of these roles only.
         if matches!(role.as_str(), "user" | "tool") {
             all_given.add(said.len(), given);
         } else {

@@ -72,6 +72,7 @@ impl AllGiven {
                 None => fetch(app, &url, room).await.map_err(|why| Refusal::bad(field, why))?,
             };
             room = room.checked_sub(bytes.len()).ok_or_else(|| Refusal::bad(field, too_much()))?;
+            // The declared type is not used, since clients often state a wrong one.
             let kind = Kind::of(&bytes).ok_or_else(|| {
                 Refusal::bad(field, "a file is a PNG, JPEG, WebP or GIF picture, a PDF document or a text")
             })?;

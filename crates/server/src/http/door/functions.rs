@@ -21,7 +21,7 @@ pub struct Function {
     pub parameters: Value,
 }
 
-/// Value of `tool_choice`.
+/// Value of `tool_choice` in either API.
 #[derive(Debug)]
 pub enum Choice {
     /// `auto`, `none` or `required`.

@@ -50,8 +50,8 @@ struct NamedSchema {
     strict: Option<bool>,
 }
 
-/// Validates the sampling parameters. Values out of range are rejected here, so that the client is told rather than
-/// the provider blamed.
+/// Validates the sampling parameters. Values out of range are rejected here: the fault is the
+/// client's, not the provider's.
 pub fn read(temperature: Option<f64>, top_p: Option<f64>, effort: Option<Effort>) -> Result<Parameters, Refusal> {
     if temperature.is_some_and(|temperature| !settings::is_temperature(temperature)) {
         return Err(Refusal::bad("temperature", format!("temperature is 0 to {}", settings::HOTTEST)));

@@ -160,7 +160,7 @@ struct Conversation {
 }
 
 impl Conversation {
-    /// Adds an item.
+    /// Adds an [`Item`] of the request.
     fn add(&mut self, item: Item) -> Result<(), Refusal> {
         match item.r#type.as_deref() {
             None | Some("message") => {

@@ -34,6 +34,7 @@ impl Message {
             return Err(Refusal::invalid_request("a message is one JSON object; batches are not taken"));
         };
         let id = message.remove("id");
+        // A null id would be a notification in older JSON-RPC, which MCP forbids.
         let is_id = match &id {
             None | Some(Value::String(_)) => true,
             Some(Value::Number(number)) => number.is_i64() || number.is_u64(),

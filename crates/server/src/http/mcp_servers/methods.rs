@@ -15,7 +15,7 @@ use crate::app::App;
 /// Time for which a client may cache a result, in milliseconds. The tools change only with the version of the server.
 const TIME_TO_LIVE: u64 = 3_600_000;
 
-/// Runs a method and returns its result as a JSON-RPC response.
+/// Runs the method of a [`Request`] and returns its result as a JSON-RPC response.
 pub async fn run(
     server: OwnServer,
     app: &App,
@@ -52,6 +52,7 @@ fn initialize(server: OwnServer, params: &Map<String, Value>) -> Result<Value, R
     let Some(asked) = params.get("protocolVersion").and_then(Value::as_str) else {
         return Err(Refusal::invalid_params("initialize says which protocolVersion it wants"));
     };
+    // As the protocol demands, an unknown version is answered with the newest known one.
     let version = LEGACY.into_iter().find(|known| *known == asked).unwrap_or(LEGACY[0]);
     Ok(json!({
         "protocolVersion": version,

@@ -73,6 +73,7 @@ impl OwnServer {
         match self {
             Self::Toolbox => toolbox::call(name, arguments, app.clock.now()),
             Self::GoogleDrive => {
+                // Checked first: an unknown tool is an error of the request, whoever calls.
                 let is_known = self.tools().iter().any(|tool| tool.name == name);
                 let caller = caller.filter(|_| is_known)?;
                 Some(google_drive::call(app, caller, name, arguments).await)

@@ -49,6 +49,7 @@ pub fn era(headers: &HeaderMap, request: &Request) -> Result<Era, Refusal> {
                 "MCP-Protocol-Version is {header}, and {VERSION_KEY} in _meta is {said}"
             )));
         }
+        // Older clients may send the metadata without the header.
         (Some(said), None) if LEGACY.contains(&said) => said,
         (Some(_), None) => return Err(Refusal::header_mismatch("MCP-Protocol-Version is missing")),
         // The method exists in the modern family only, so the metadata is missing.
@@ -91,6 +92,7 @@ fn mirror(headers: &HeaderMap, name: &str, body: Option<&str>) -> Result<(), Ref
     let decoded = if name == "Mcp-Name" { decoded(&said) } else { Some(said) };
     match (decoded, body) {
         (Some(said), Some(body)) if said == body => Ok(()),
+        // A name that the body lacks is reported by the method itself.
         (Some(_), None) => Ok(()),
         _ => Err(Refusal::header_mismatch(&format!("{name} does not say what the body says"))),
     }

@@ -21,6 +21,7 @@ const CONNECTION: usize = 16 * 1024 * 1024;
 
 /// Reads the rows to write to `table`.
 pub(super) async fn read(parts: &Parts, body: Body, table: Table) -> Result<Records, Refusal> {
+    // As in PostgREST, a missing content type means JSON.
     if let Some(kind) = parts.headers.get(header::CONTENT_TYPE) {
         let kind = String::from_utf8_lossy(kind.as_bytes());
         let name = kind.split(';').next().unwrap_or_default().trim();

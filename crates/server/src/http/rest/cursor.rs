@@ -130,6 +130,7 @@ impl<'a> Cursor<'a> {
 
     /// Builds PostgREST's message for a syntax error at the current position.
     pub(super) fn fault(&self, details: &str) -> Fault {
+        // PostgREST counts columns in characters, from one.
         let column = self.before + self.text[..self.at].chars().count() + 1;
         let message = format!("\"failed to parse {} ({})\" (line 1, column {column})", self.what, self.text);
         let found = match self.rest().chars().next() {

@@ -87,6 +87,7 @@ fn term(cursor: &mut Cursor<'_>, depth: usize) -> Result<Filter, Fault> {
 /// Parses `[not.]operator.value`.
 fn comparison(column: String, cursor: &mut Cursor<'_>, ends: Ends) -> Result<Filter, Fault> {
     let negated = cursor.eat("not.");
+    // Read on a copy, so that an error points to the beginning of the operator.
     let mut ahead = cursor.clone();
     let operator = ahead.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
     let compare = |comparison| move |literal| Test::Compare(comparison, literal);
@@ -175,6 +176,7 @@ fn values(cursor: &mut Cursor<'_>) -> Result<Vec<String>, Fault> {
 
 /// Reads the operand of `is`.
 fn is(cursor: &mut Cursor<'_>, ends: Ends) -> Result<Test, Fault> {
+    // Errors point to the beginning of the word.
     let before = cursor.clone();
     let word = if ends == Ends::Term { bare(cursor) } else { value(cursor, ends) };
     Ok(Test::Is(match word.trim_end().to_ascii_lowercase().as_str() {

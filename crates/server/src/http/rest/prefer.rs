@@ -49,6 +49,7 @@ impl Preferences {
                 }
             }
         }
+        // Unknown preferences are ignored unless the client requests strict handling.
         if preferences.strict == Some(true) && !invalid.is_empty() {
             return Err(Fault::new("PGRST122", "Invalid preferences given with handling=strict")
                 .details(format!("Invalid preferences: {}", invalid.join(", "))));
@@ -73,6 +74,7 @@ impl Preferences {
             ("missing", "null") => first(&mut self.missing_is_default, false),
             ("handling", "strict") => first(&mut self.strict, true),
             ("handling", "lenient") => first(&mut self.strict, false),
+            // Every request commits, so this preference is met anyway.
             ("tx", "commit") => {}
             ("tx" | "timezone", _) => return Err(Fault::unsupported(format!("the preference {name}"))),
             ("max-affected", number) => match number.parse() {

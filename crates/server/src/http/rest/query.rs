@@ -68,6 +68,7 @@ fn once<T>(key: &str, slot: &mut Option<T>, value: T) -> Result<(), Fault> {
 
 /// Parses a number of rows.
 fn number(what: &str, text: &str) -> Result<u64, Fault> {
+    // Negative numbers have an error of their own in PostgREST.
     match text.parse::<i64>() {
         Ok(number) => u64::try_from(number).map_err(|_| {
             Fault::new("PGRST103", "Requested range not satisfiable")

@@ -89,6 +89,7 @@ impl IntoResponse for Refusal {
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(OUTAGE_RETRY));
         }
+        // RFC 6750: the challenge names an invalid token, but says nothing about a missing one.
         let challenge = match *code {
             "PGRST301" | "PGRST303" => {
                 HeaderValue::try_from(format!("Bearer error=\"invalid_token\", error_description=\"{message}\"")).ok()

@@ -46,6 +46,7 @@ fn list<'a, T>(
 /// Parses an item of a select list.
 fn item(table: Table, cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
     cursor.spaces();
+    // `...table` would spread an embedded table.
     if cursor.eat("...") {
         return Err(no_relationship(table, &cursor.name()?));
     }
@@ -65,6 +66,7 @@ fn item(table: Table, cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
     if cursor.looks_at("->") {
         return Err(Fault::unsupported("paths into JSON"));
     }
+    // `column.sum()` and the like, and `count()`.
     let aggregate = ["sum", "avg", "count", "max", "min"].iter().any(|word| {
         let mut ahead = cursor.clone();
         ahead.eat(".") && ahead.eat(word) && ahead.looks_at("()")

@@ -42,6 +42,7 @@ async fn on(history: &History, somebody: &Somebody) {
     for call in CALLS_OF_THE_PAGE {
         let (process, _) = Process::start(None, *database, url, folder, &[]).await;
         let person = Person::sign_in_at(&somebody.email, &process.url, &testkit::http_client()).await;
+        // One request before the measurement, so that it does not include the sign-in.
         person.get("/api/sessions/marks").await;
         let Some(path) = path(&person, somebody, call).await else { continue };
         let mut times = Vec::with_capacity(CALLS);
@@ -117,7 +118,7 @@ const CALLS_OF_THE_PAGE: &[Call] = &[
 ];
 
 impl Call {
-    /// Returns the name of the call in the table.
+    /// Returns the name of the call in the printed table.
     fn name(self) -> String {
         match self {
             Self::List => "list (1,000 at most)".to_owned(),
@@ -131,7 +132,7 @@ impl Call {
     }
 }
 
-/// Returns the path of a call; `None` if the user has too few chats or results for it.
+/// Returns the path of a [`Call`]; `None` if the user has too few chats or results for it.
 async fn path(person: &Person, somebody: &Somebody, call: &Call) -> Option<String> {
     let list = format!("/rest/v1/ai_chat_sessions?select=*&user_id=eq.{}&order=updated_at.desc", person.id);
     let (what, page) = match call {

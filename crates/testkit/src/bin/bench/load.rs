@@ -82,11 +82,12 @@ impl Figures {
     }
 }
 
-/// Sends the requests, reads the streams to their ends, and measures the process that serves them.
+/// Sends the requests, reads the streams to their ends, and measures the [`Process`] that serves them.
 pub async fn load(process: &Process, requests: Vec<RequestBuilder>, words: Words, arrival: Arrival) -> Figures {
     let count = requests.len();
     let (gap, unmeasured) = match arrival {
         Arrival::Burst(_) => (Duration::ZERO, 0),
+        // One stream begins each time another one ends.
         Arrival::Steady(open) => (words.life() / open as u32, open),
     };
     let commits_before = process.commits();
@@ -101,9 +102,11 @@ pub async fn load(process: &Process, requests: Vec<RequestBuilder>, words: Words
         process.rss()
     };
     let (results, rss) = tokio::join!(join_all(streams), middle);
+    // After all streams have ended, so that storing them counts, too.
     let cpu = process.cpu() - before;
     let commits = process.commits().zip(commits_before).map(|(after, before)| after - before);
     let mut first_word: Vec<f64> = results.iter().skip(unmeasured).map(|(first, _)| *first).collect();
+    // The quantiles need sorted times.
     first_word.sort_by(f64::total_cmp);
     let whole = results.iter().filter(|(_, whole)| *whole).count();
     let cpu_per_1000 = cpu * 1000.0 / (count * words.count) as f64 * 1000.0;
@@ -131,7 +134,7 @@ async fn stream(request: RequestBuilder, count: usize) -> (f64, bool) {
     (first.unwrap_or_default().as_secs_f64() * 1000.0, words == count)
 }
 
-/// Returns requests to the relay.
+/// Returns requests that ask the relay for these [`Words`].
 pub fn for_relay(http: &reqwest::Client, relay: &Process, words: Words, count: usize) -> Vec<RequestBuilder> {
     let message = json!({ "role": "user", "content": words.question() });
     let body = json!({ "model": "scripted", "stream": true, "messages": [message] });
@@ -142,7 +145,7 @@ pub fn for_relay(http: &reqwest::Client, relay: &Process, words: Words, count: u
 pub struct People(Vec<Person>);
 
 impl People {
-    /// Creates enough users for `open` simultaneous streams.
+    /// Signs up enough users ([`Person`]) for `open` simultaneous streams.
     pub async fn for_streams(http: &reqwest::Client, program: &Process, open: usize) -> Self {
         let mut people = Vec::new();
         for _ in 0..open.div_ceil(STREAMS_PER_PERSON) {

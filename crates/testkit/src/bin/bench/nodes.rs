@@ -48,6 +48,7 @@ pub async fn measure() {
         Process::node(Some(&model.url), Database::Postgres, &database, &folder, &settings).await.0
     };
     let (driver, other) = (node().await, node().await);
+    // Starting the nodes must not count as load at rest.
     tokio::time::sleep(COUNTED).await;
     let before = count(&database);
     let began = Instant::now();
@@ -69,6 +70,7 @@ pub async fn measure() {
 /// Measures one load and prints its row.
 async fn row(database: &str, driver: &Process, other: &Process, (turns, viewers): (usize, usize), idle: f64) {
     let asked = asked(driver, other, turns).await;
+    // Signing up must not count as part of the turns.
     tokio::time::sleep(COUNTED).await;
     let (before, cpu, began) = (count(database), [driver.cpu(), other.cpu()], Instant::now());
     let told = join_all(asked.into_iter().map(|asked| turn(asked, viewers)));
@@ -87,6 +89,7 @@ async fn row(database: &str, driver: &Process, other: &Process, (turns, viewers)
         0 => String::new(),
         all => format!("{:.0}", behind[((all - 1) as f64 * share).round() as usize]),
     };
+    // The heartbeats of both nodes during the measurement are not part of the turns' cost.
     let at_rest = idle * began.elapsed().as_secs_f64();
     println!(
         "| {turns} | {viewers} | {:.2} | {:.2} | {:.0} | {:.0} | {:.1} | {:.1} | {:.2} | {} | {} | {}/{} |",
@@ -104,7 +107,8 @@ async fn row(database: &str, driver: &Process, other: &Process, (turns, viewers)
     );
 }
 
-/// Returns for each turn the request that starts it in a new chat, and the request that follows it at the other node.
+/// Returns the requests of each turn ([`Asked`]): one that starts it in a new chat, and one that follows it at the
+/// other node.
 async fn asked(driver: &Process, other: &Process, turns: usize) -> Vec<Asked> {
     let http = testkit::http_client();
     let mut asked = Vec::new();
@@ -144,12 +148,13 @@ async fn turn(asked: Asked, viewers: usize) -> (Vec<f64>, usize) {
     (others.iter().flat_map(behind).collect(), whole)
 }
 
-/// Reads a stream. Returns the times of its events, and whether it ended regularly.
+/// Reads a stream. Returns the times of its events ([`Seen`]), and whether it ended regularly.
 async fn read(mut answer: reqwest::Response) -> (Seen, bool) {
     let (mut seen, mut rest, mut is_whole) = (Seen::new(), String::new(), false);
     while let Ok(Some(piece)) = answer.chunk().await {
         let now = Instant::now();
         rest.push_str(&String::from_utf8_lossy(&piece));
+        // Only complete events are parsed; the rest waits for the next chunk.
         let Some(end) = rest.rfind("\n\n") else { continue };
         let whole: String = rest.drain(..end + 2).collect();
         let ids = whole.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok());
@@ -159,7 +164,7 @@ async fn read(mut answer: reqwest::Response) -> (Seen, bool) {
     (seen, is_whole)
 }
 
-/// Returns the current statistics.
+/// Returns the current statistics as [`Counts`].
 fn count(database: &str) -> Counts {
     let [transactions, pieces] = ask(
         database,

@@ -19,7 +19,7 @@ const AFTER: Duration = Duration::from_mins(1);
 /// Ratio to the memory at rest below which memory counts as released.
 const NEAR: f64 = 1.2;
 
-/// Prints a table.
+/// Prints the memory at each stage.
 pub async fn measure() {
     let folder = tempfile::TempDir::new().unwrap();
     let model = Process::role(&["model"]);
@@ -28,6 +28,7 @@ pub async fn measure() {
     let http = testkit::http_client();
     let people = People::for_streams(&http, &program, STREAMS).await;
     let requests = people.ask(&SLOW.question(), STREAMS).await;
+    // Hashing passwords took memory, which is released by then.
     tokio::time::sleep(Duration::from_secs(5)).await;
     let before = program.rss();
     // Afterwards, code and connections that any use brings into memory are there.
@@ -36,6 +37,7 @@ pub async fn measure() {
     tokio::time::sleep(AFTER).await;
     let at_rest = program.rss();
     let figures = load(&program, requests, SLOW, Arrival::Burst(STREAMS)).await;
+    // Closes idle connections, whose buffers would count.
     drop(http);
     let ended = Instant::now();
     let mut after = program.rss();

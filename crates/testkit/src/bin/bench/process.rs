@@ -94,6 +94,8 @@ impl Process {
     /// Returns the processor time so far, in seconds.
     pub fn cpu(&self) -> f64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        // The process name in parentheses can contain spaces, so the fields are counted after it: `utime` and
+        // `stime`.
         let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
         let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
         // USER_HZ is 100 on all Linux systems.

@@ -13,7 +13,7 @@ const WORDS: usize = 10_000;
 /// Number of times that the stream is resumed.
 const TIMES: usize = 50;
 
-/// Prints the times.
+/// Prints the median and the maximum time.
 pub async fn measure() {
     let folder = tempfile::TempDir::new().unwrap();
     let model = Process::role(&["model"]);

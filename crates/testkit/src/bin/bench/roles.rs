@@ -17,8 +17,8 @@ pub async fn model() {
     std::future::pending::<()>().await;
 }
 
-/// Parses a message: `words COUNT MILLISECONDS` for paced words, or `hang COUNT` for words at once in a stream that
-/// does not end.
+/// Parses a message to a [`Step`]: `words COUNT MILLISECONDS` for paced words, or `hang COUNT` for words at once in a
+/// stream that does not end.
 fn answer(question: &str) -> Step {
     let mut words = question.split(' ');
     let kind = words.next();

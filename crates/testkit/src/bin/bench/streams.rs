@@ -25,7 +25,7 @@ const UNPACED: Arrival = Arrival::Burst(100);
 /// Number of streams that follow each other when a number of them is kept open.
 const LIVES: usize = 3;
 
-/// Prints all tables.
+/// Prints a table for each kind of database.
 pub async fn compare() {
     let folder = tempfile::TempDir::new().unwrap();
     idle(&folder).await;
@@ -43,6 +43,7 @@ pub async fn compare() {
             let stream_seconds = figures.streams as f64 * PACED.life().as_secs_f64();
             commits.extend(figures.commits.map(|count| (arrival, count as f64 / stream_seconds)));
         }
+        // Without pauses the processor is the limit, which the paced streams do not show.
         both.measure(AT_ONCE, UNPACED).await;
         for (arrival, per_second) in commits {
             println!("\n{arrival:?}: {per_second:.2} commits per stream-second");
@@ -60,7 +61,7 @@ struct Both<'a> {
 }
 
 impl Both<'_> {
-    /// Measures both, prints three rows, and returns the results of the server.
+    /// Measures both, prints three rows, and returns the [`Figures`] of the server.
     async fn measure(&self, words: Words, arrival: Arrival) -> Figures {
         let (open, count) = match arrival {
             Arrival::Burst(count) => (count, count),
@@ -97,6 +98,7 @@ async fn idle(folder: &tempfile::TempDir) {
         tokio::time::sleep(Duration::from_millis(500)).await;
         rss = process.rss();
     }
+    // For the median.
     starts.sort_by(f64::total_cmp);
     println!("start to ready, new data folder, median of 5: {:.0} ms; idle RSS: {rss:.0} MB", starts[2]);
 }

@@ -23,7 +23,7 @@ const FEW: usize = 10;
 /// Number of tools of a very large server.
 const MANY: usize = 10_000;
 
-/// Prints all tables.
+/// Prints the results of all parts of the benchmark.
 pub async fn compare() {
     let folder = tempfile::TempDir::new().unwrap();
     let model = ScriptedModel::start([]).await;
@@ -71,7 +71,7 @@ impl Times {
         Self(times)
     }
 
-    /// Returns a quantile.
+    /// Returns the quantile `share`.
     fn at(&self, share: f64) -> f64 {
         self.0[((self.0.len() - 1) as f64 * share).round() as usize]
     }
@@ -160,6 +160,7 @@ impl Bench {
         let rule = json!({ "connectionId": id, "tool": "tool-0", "permission": "always" });
         self.json(&who, Method::PUT, "/api/tools/permissions", &rule).await;
         let asked = |methods: [&str; 3]| methods.map(|method| server.requests(method));
+        // Later calls must not open connections or list tools; the difference shows it.
         let before = asked(["initialize", "server/discover", "tools/list"]);
         let (mut with, mut without, mut first) = (Vec::new(), Vec::new(), None);
         for _ in 0..TURNS {
@@ -168,6 +169,7 @@ impl Bench {
             let time = self.turn(&who).await;
             first.get_or_insert(time);
             with.push(time);
+            // The same number of model calls, but without a call of the MCP server.
             self.model.push(Step::Calls(vec![("nobody".to_owned(), json!({}))]));
             self.model.push(Step::Text("Done.".to_owned()));
             without.push(self.turn(&who).await);
@@ -197,7 +199,7 @@ impl Bench {
         self.ask(who, json!([{ "name": "tool-0", "serverName": "one" }])).await
     }
 
-    /// Runs a turn with these tools and returns its duration.
+    /// Runs a turn with these tools and returns its duration in milliseconds.
     async fn ask(&self, who: &Person, tools: Value) -> f64 {
         let chat = who.new_chat().await;
         let question = json!({ "message": "Look it up", "sessionId": chat, "tools": tools });
@@ -229,6 +231,7 @@ impl Bench {
             self.json(who, Method::PATCH, &path, &json!({ "url": server.url })).await;
         }
         let began = Instant::now();
+        // In waves, like users who open the web app one after the other.
         for wave in rows.chunks(20) {
             join_all(wave.iter().map(|(who, id)| self.refresh(who, id))).await;
         }
@@ -269,6 +272,7 @@ impl Bench {
         let grown = self.program.rss() - before;
         let (page, size) = timed(Method::GET, "/api/connections", Value::Null).await;
         let (permissions, _) = timed(Method::GET, "/api/tools/permissions", Value::Null).await;
+        // The first call pays for what later ones find ready, so it is not measured.
         self.run(&who, "many").await;
         let mut calls = Vec::new();
         for _ in 0..100 {

@@ -48,7 +48,7 @@ impl Tally {
         self.faults.push(fault);
     }
 
-    /// Counts an event.
+    /// Counts an event of a kind.
     pub fn count(&mut self, what: &'static str) {
         *self.done.entry(what).or_default() += 1;
     }
@@ -93,7 +93,7 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// Acts until the server is no longer killed, and finishes the last turn. Returns the results.
+    /// Acts until the server is no longer killed, and finishes the last turn. Returns the results as a [`Tally`].
     pub async fn live(mut self) -> Tally {
         while !self.life.borrow().calm {
             if self.chat.id.is_empty() || self.dice.u8(0..6) == 0 {
@@ -117,13 +117,13 @@ impl<'a> Actor<'a> {
         self.tries.clear();
     }
 
-    /// Returns a plan that was never sent before.
+    /// Returns a [`Plan`] that was never sent before.
     pub fn fresh_plan(&mut self) -> Plan {
         self.next_turn += 1;
         Plan::random(self.next_turn, &mut self.dice)
     }
 
-    /// Chooses the next action.
+    /// Chooses the next action, as a [`Wish`].
     fn wish(&mut self) -> Wish {
         let ends = self.chat.present.len().checked_sub(1);
         let broke_off = ends.filter(|at| {
@@ -166,13 +166,13 @@ impl<'a> Actor<'a> {
         (!is_whole).then(|| Wish::GoOn(self.chat.present[at].clone(), plan, attempt))
     }
 
-    /// Returns the plan of the message that an answer belongs to.
+    /// Returns the [`Plan`] of the message that an answer belongs to.
     fn plan_at(&self, at: usize) -> Option<Plan> {
         let question = self.chat.present(self.chat.question_of(at)?)?;
         Plan::read(question.row["content"].as_str()?)
     }
 
-    /// Runs an episode: sends a message, follows the chat until it is at rest, and checks the result.
+    /// Runs an [`Episode`]: sends a message, follows the chat until it is at rest, and checks the result.
     async fn episode(&mut self) {
         let wish = self.wish();
         let (plan, attempt) = wish.plan();
@@ -201,6 +201,7 @@ impl<'a> Actor<'a> {
                 episode.faults.push(format!("the message was refused: {status} {said}"));
                 None
             }
+            // The connection broke: the message may be stored or not.
             Err(_) => {
                 episode.taken = Some(Asked::Perhaps);
                 None
@@ -226,6 +227,7 @@ impl<'a> Actor<'a> {
             self.wait_until_up().await;
             let Ok(answer) = request(&self.person).send().await else { continue };
             let status = answer.status();
+            // A server that is killed breaks the connection; an error status is always a fault.
             if status.is_server_error() {
                 self.tally.fault(format!("the server answered {status}"));
                 return None;
@@ -250,6 +252,7 @@ impl<'a> Actor<'a> {
     pub async fn wait_until_up(&mut self) {
         // The sender belongs to the task that kills the server, which outlives all users.
         drop(self.life.wait_for(|life| life.up).await);
+        // Requests may still fail for a moment, and an immediate retry would spin.
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }

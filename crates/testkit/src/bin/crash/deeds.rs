@@ -40,8 +40,9 @@ impl Actor<'_> {
         Instant::now() + Duration::from_millis(self.dice.u64(0..most))
     }
 
-    /// Plans the response to an interaction, unless there is one already.
+    /// Plans the response to an interaction ([`Waiting`]), unless there is one already.
     pub fn think_about(&mut self, waiting: Waiting, episode: &mut Episode) {
+        // An interaction keeps its id across restarts, so a second id for the same call is a repetition.
         let first = episode.asked.entry(waiting.token.clone()).or_insert_with(|| waiting.id.clone());
         if *first != waiting.id {
             episode.faults.push(format!("repeated: {waiting:?} was asked before as {first}"));
@@ -56,10 +57,11 @@ impl Actor<'_> {
         episode.plan(self.in_time(most), Deed::Answer(waiting, said));
     }
 
-    /// Runs an action. It is repeated if its response was lost and a repetition is safe.
+    /// Runs a [`Deed`]. It is repeated if its response was lost and a repetition is safe.
     pub async fn act(&mut self, deed: Deed, episode: &mut Episode) {
         let again = match &deed {
             Deed::Stop => {
+                // Counted before the request, which can take effect although its response is lost.
                 episode.stops += 1;
                 self.send(Method::POST, "stop", &json!({})).await.is_none()
             }
@@ -101,6 +103,7 @@ impl Actor<'_> {
         let Some((status, held)) = self.send(Method::POST, &path, &body).await else { return true };
         match held[field].as_str() {
             Some(word) => {
+                // The response has the decision that was accepted, which may be an earlier one.
                 let yes = word == "once" || word == "accept";
                 if before.is_none() && yes != said.yes {
                     episode.faults.push(format!("{token} was answered by nobody: {held}"));
@@ -127,6 +130,7 @@ impl Actor<'_> {
             None => None,
         };
         let index = episode.queued.len();
+        // Without its id a message cannot be changed.
         if id.is_some() {
             let deed = match self.dice.u8(0..6) {
                 0 => Some(Deed::Reword(index, self.fresh_plan())),

@@ -23,7 +23,7 @@ pub enum Wish {
 }
 
 impl Wish {
-    /// Returns the plan to be answered, and the number of the attempt.
+    /// Returns the [`Plan`] to be answered, and the number of the attempt.
     pub fn plan(&self) -> (&Plan, u64) {
         match self {
             Self::Ask(plan) | Self::Edit(_, plan) => (plan, 0),
@@ -131,7 +131,7 @@ impl Episode {
         }
     }
 
-    /// Plans an action.
+    /// Plans a [`Deed`] for a time.
     pub fn plan(&mut self, at: Instant, deed: Deed) {
         self.deeds.push((at, deed));
         self.deeds.sort_by_key(|(at, _)| *at);

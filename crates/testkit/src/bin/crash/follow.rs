@@ -43,6 +43,7 @@ impl Actor<'_> {
                 Some(open) => format!("{base}?after={}&run={}", open.last, open.run),
                 None => base,
             };
+            // The server was killed again.
             let Ok(answer) = self.person.request(Method::GET, &path).send().await else {
                 quiet_since = Instant::now();
                 continue;
@@ -72,6 +73,7 @@ impl Actor<'_> {
     /// Returns whether no turn runs and no message is queued. A queued message that is not sent automatically is sent
     /// manually.
     async fn rests(&mut self, quiet_since: Instant, episode: &mut Episode) -> bool {
+        // Responses and stops are useless without a running turn.
         episode.deeds.retain(|(_, deed)| !deed.needs_answer());
         if let Some((_, deed)) = episode.deeds.pop() {
             self.act(deed, episode).await;
@@ -87,6 +89,7 @@ impl Actor<'_> {
             let stream = self.person.request(Method::GET, &path).send().await;
             return stream.is_ok_and(|answer| answer.status() == StatusCode::NO_CONTENT);
         };
+        // The server sends the next message by itself only after a regular end that no kill followed.
         let goes_by_itself = episode.heard.last_end() == Some("done") && self.kills() == episode.ended_after;
         let quiet = quiet_since.elapsed();
         if quiet < LULL || goes_by_itself && quiet < PATIENCE {

@@ -30,7 +30,7 @@ impl Front {
         Self { port, serving }
     }
 
-    /// Returns the origin.
+    /// Returns the origin that clients call.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }

@@ -49,7 +49,7 @@ impl Heard {
         }
     }
 
-    /// Applies a chunk of a stream and returns the interactions in it.
+    /// Applies a chunk of a stream and returns each new interaction ([`Waiting`]) in it.
     pub fn take(&mut self, piece: &[u8]) -> Vec<Waiting> {
         // Only complete events are parsed; the rest waits for the next chunk.
         self.rest.push_str(&String::from_utf8_lossy(piece));
@@ -72,7 +72,7 @@ impl Heard {
         asked
     }
 
-    /// Returns the pending interactions of the current answer.
+    /// Returns each pending interaction ([`Waiting`]) of the current answer.
     pub fn waiting(&self) -> Vec<Waiting> {
         self.open().map(|witness| witness.waiting.values().cloned().collect()).unwrap_or_default()
     }

@@ -20,7 +20,7 @@ struct Stored {
 }
 
 impl Actor<'_> {
-    /// Returns what is missing of the answers to a message, of which the last one is at index `at`.
+    /// Returns what is missing ([`Expected`]) of the answers to a message, of which the last one is at index `at`.
     pub fn rest_of(&self, plan: &Plan, attempt: u64, at: usize) -> Expected {
         let from = self.chat.question_of(at).unwrap_or_default();
         let answers: Vec<&Value> = (from + 1..=at).filter_map(|at| Some(&self.chat.present(at)?.row)).collect();
@@ -53,10 +53,12 @@ impl Actor<'_> {
             *self.tally.ended.entry("not taken".to_owned()).or_default() += 1;
             let (plan, attempt) = episode.wish.plan();
             let expected = self.expected(&episode.wish, plan, attempt);
+            // Without the message none of its tools may have run.
             if expected.calls.iter().any(|(_, token)| self.servers.ran(token).begun > 0) {
                 faults.push("a tool ran for a message that is not there".to_owned());
             }
         }
+        // Each new message is either a known plan or an answer to the one before it.
         let order = self.answers(&episode, (&fresh, has_begun), &kills, &mut faults);
         queue_held(&episode, &order, &mut faults);
         let attempt = episode.wish.plan().1;
@@ -95,7 +97,7 @@ impl Actor<'_> {
         if has_begun { (at, true) } else { (all, false) }
     }
 
-    /// Returns what the answer to the first action must contain.
+    /// Returns what the answer to the first action ([`Wish`]) must contain.
     fn expected(&self, wish: &Wish, plan: &Plan, attempt: u64) -> Expected {
         match wish {
             Wish::GoOn(id, ..) => {
@@ -157,6 +159,7 @@ impl Actor<'_> {
         if expected.is_some() && !fresh.is_empty() {
             faults.push("lost: the last message has no answer".to_owned());
         }
+        // A requested stop can come too late, so there may be fewer stopped answers than requests.
         if stopped > episode.stops {
             faults.push(format!("{stopped} answers were stopped, {} were to be", episode.stops));
         }
@@ -167,7 +170,7 @@ impl Actor<'_> {
         order
     }
 
-    /// Loads the messages from the export, and compares them with the rest API.
+    /// Loads the messages from the export ([`Stored`]), and compares them with the rest API.
     async fn stored(&mut self) -> Option<Stored> {
         let path = format!("/api/sessions/{}/export?format=json", self.chat.id);
         let file = loop {

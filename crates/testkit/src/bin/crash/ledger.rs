@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
-/// A known message.
+/// A message that the user knows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known {
     /// The stored row.
@@ -15,7 +15,7 @@ pub struct Known {
     pub attempt: u64,
 }
 
-/// A known chat.
+/// A chat as its user knows it.
 #[derive(Debug, Default)]
 pub struct Chat {
     /// Id; empty before the first chat.
@@ -30,7 +30,7 @@ pub struct Chat {
 const LASTS: [&str; 4] = ["role", "content", "status", "tool_calls"];
 
 impl Chat {
-    /// Returns a message of the current branch.
+    /// Returns the [`Known`] message at an index of the current branch.
     pub fn present(&self, at: usize) -> Option<&Known> {
         self.known.get(self.present.get(at)?)
     }
@@ -76,6 +76,7 @@ impl Chat {
                 None => {}
             }
         }
+        // Every known message must be on some branch.
         let lost = self.known.keys().filter(|id| !seen.contains(*id));
         faults.extend(lost.map(|id| format!("lost: message {id} is gone")));
         faults

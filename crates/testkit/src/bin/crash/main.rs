@@ -49,7 +49,7 @@ const PROGRESS: usize = 100;
 /// seconds.
 const AWAY: Duration = Duration::from_secs(10);
 
-/// Command line arguments.
+/// Command line arguments of the crash test.
 struct Wanted {
     binary: PathBuf,
     kills: usize,
@@ -87,13 +87,16 @@ impl Wanted {
 async fn main() -> ExitCode {
     let wanted = Wanted::read();
     let mut databases = databases();
+    // Only PostgreSQL can be shared by several nodes.
     if wanted.nodes > 1 {
         databases.retain(|database| *database == Database::Postgres);
     }
     let programs = databases.len() * wanted.programs;
     println!("seed {}", wanted.seed);
     let began = Instant::now();
+    // The kills are divided evenly among the servers.
     let share = |index: usize| wanted.kills * index / programs;
+    // Each server has a seed of its own, derived from the one that is printed.
     let haunted = (0..programs).map(|index| {
         let seed = wanted.seed.wrapping_add(index as u64);
         haunt(&wanted, databases[index % databases.len()], share(index + 1) - share(index), seed)
@@ -116,7 +119,7 @@ async fn main() -> ExitCode {
     if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs one server with its users and kills it `kills` times.
+/// Runs one server with its users and kills it `kills` times. Returns the [`Tally`] of all users.
 async fn haunt(wanted: &Wanted, database: Database, kills: usize, seed: u64) -> Tally {
     let mut dice = fastrand::Rng::with_seed(seed);
     let model = ScriptedModel::start([]).await;
@@ -134,6 +137,7 @@ async fn haunt(wanted: &Wanted, database: Database, kills: usize, seed: u64) -> 
         let tools = servers.introduce(&person).await;
         let own = fastrand::Rng::with_seed(dice.u64(..));
         let (attempts, life) = (attempts.clone(), program.life());
+        // The ranges of turn ids must not overlap, since they identify tool calls.
         actors.push(Actor::new((person, tools), &servers, attempts, life, own, index * 1_000_000).live());
     }
     let killer = async {
@@ -142,6 +146,7 @@ async fn haunt(wanted: &Wanted, database: Database, kills: usize, seed: u64) -> 
                 println!("{database:?}: {killed} of {kills} kills of this program");
             }
             tokio::time::sleep(Duration::from_millis(dice.u64(30..wanted.life))).await;
+            // A run of hours must not store every request.
             model.forget_requests();
             let node = dice.usize(0..program.nodes());
             program.kill(node);

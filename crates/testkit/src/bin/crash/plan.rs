@@ -98,7 +98,7 @@ impl Plan {
         Some(Self { turn: plan["turn"].as_u64()?, rounds })
     }
 
-    /// Returns the text of the message.
+    /// Returns the text of the message, which [`Plan::read`] parses.
     pub fn question(&self) -> String {
         let round = |round: &Round| match round {
             Round::Says(words) => json!(words),
@@ -107,7 +107,7 @@ impl Plan {
         json!({ "turn": self.turn, "rounds": self.rounds.iter().map(round).collect::<Vec<_>>() }).to_string()
     }
 
-    /// Returns the content of a complete answer.
+    /// Returns the content of a complete answer as [`Expected`].
     pub fn whole(&self, attempt: u64) -> Expected {
         self.rest(attempt, "", |_| false)
     }
@@ -127,6 +127,7 @@ impl Plan {
             match round {
                 Round::Says(words) => {
                     let whole = words_of(self.turn, attempt, index, *words as u64);
+                    // A continued answer begins where the interrupted one ended.
                     whole.strip_prefix(said).unwrap_or(&whole).clone_into(&mut expected.words);
                 }
                 Round::Calls(tools) if made.is_none_or(|made| index > made) => {
@@ -139,8 +140,8 @@ impl Plan {
     }
 }
 
-/// Returns the model's behaviour: the last user message is a plan, and the messages after it show which steps are
-/// done.
+/// Returns the model's behaviour as a [`Step`]: the last user message is a plan, and the messages after it show which
+/// steps are done.
 pub fn step(attempts: &Attempts, request: &Value) -> Step {
     let messages = request["messages"].as_array().unwrap();
     let plan_of = |message: &Value| {

@@ -123,6 +123,7 @@ impl Program {
             assert!(began.elapsed() < PATIENCE, "the program does not start");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+        // Users that wait for the server continue from here.
         self.life.send_modify(|life| life.up = true);
     }
 

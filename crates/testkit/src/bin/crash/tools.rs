@@ -37,13 +37,14 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// Starts the servers.
+    /// Starts both MCP servers.
     pub async fn start() -> Self {
         let tool = |name: &str| {
             let schema = json!({ "type": "object", "properties": { "token": { "type": "string" } } });
             json!({ "name": name, "description": "Takes a token.", "inputSchema": schema })
         };
         let ran: Arc<Mutex<HashMap<String, Ran>>> = Arc::default();
+        // Two servers of different protocol versions, since each version has its own way to request input.
         let tools = ScriptedMcp::modern([tool(ALLOWED), tool(ASKS), tool(FORM)]).await;
         let holding = ScriptedMcp::start([tool(HELD)]).await;
         for server in [&tools, &holding] {
@@ -64,12 +65,12 @@ impl Servers {
         json!([{ "name": ALLOWED }, { "name": ASKS }, { "name": FORM }, { "name": HELD }])
     }
 
-    /// Returns the record of a call.
+    /// Returns the record ([`Ran`]) of the calls with a token.
     pub fn ran(&self, token: &str) -> Ran {
         lock(&self.ran).get(token).cloned().unwrap_or_default()
     }
 
-    /// Describes each call that ran twice.
+    /// Describes each call that ran twice, from its record ([`Ran`]).
     pub fn repeated(&self) -> Vec<String> {
         let ran = lock(&self.ran);
         let twice = ran.iter().filter(|(_, ran)| ran.begun > 1 || ran.gone_on > 1);

@@ -54,6 +54,7 @@ impl Verdict<'_> {
             "done" => {}
             "stopped" if self.may_be_stopped => {}
             "interrupted" if !self.kills.is_empty() => {
+                // An interruption must not lose an interaction that survives restarts.
                 let waits = self.witness.waiting.values().find(|waiting| {
                     waiting.kind != Kind::Form { held: true } && !self.said.contains_key(&waiting.token)
                 });
@@ -64,6 +65,7 @@ impl Verdict<'_> {
             _ => faults.push(format!("it ended as {status:?} (the person was told {told:?})")),
         }
         if let Some(told) = told
+            // The end that the user received must be the stored one.
             && told != status
         {
             faults.push(format!("the person was told {told:?}, and it is kept as {status:?}"));
@@ -81,6 +83,7 @@ impl Verdict<'_> {
         if !whole.starts_with(self.witness.said()) {
             faults.push(format!("the person read {:?}, which does not begin {whole:?}", self.witness.said()));
         }
+        // The journal is written in batches, so the last moments before a kill may be missing.
         let settled = self.witness.settled_letters(self.kills);
         if content.len() < settled {
             faults.push(format!("lost: {settled} letters were read in time, {} are kept", content.len()));
@@ -121,6 +124,7 @@ impl Verdict<'_> {
 
     /// Returns whether a stored outcome is possible, given what happened to the call.
     fn fits(&self, tool: &str, outcome: Option<&str>, ran: &Ran, status: &str) -> bool {
+        // A resumable call ends only after it was resumed with the input.
         let ended = if tool == FORM { ran.gone_on } else { ran.begun };
         match outcome {
             Some("done") => ended == 1,

@@ -40,7 +40,7 @@ impl Heard {
     }
 }
 
-/// A pending interaction.
+/// An interaction that waits for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// Id of the interaction.
@@ -86,7 +86,7 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Applies an event. Returns the interaction if it begins one.
+    /// Applies an event. Returns the interaction ([`Waiting`]) if it begins one.
     pub fn hear(&mut self, id: Option<u64>, data: &Value) -> Option<Waiting> {
         if data["type"] == "start" {
             // The turn is replayed from its start, so events that were received before and lost in a crash no longer
@@ -96,6 +96,7 @@ impl Witness {
             *self = Self { run, faults, kills_before, ..Self::default() };
         }
         if let Some(id) = id {
+            // Event ids only increase, also after a resumed stream.
             if id <= self.last {
                 self.faults.push(format!("event {id} came after event {}", self.last));
             }
@@ -104,6 +105,7 @@ impl Witness {
         let text = |name: &str| data[name].as_str().unwrap_or_default().to_owned();
         match data["type"].as_str().unwrap_or("[DONE]") {
             "text-start" => {
+                // The texts of several steps are stored with a blank line in between.
                 if self.parts > 0 {
                     self.said.push_str("\n\n");
                 }

@@ -226,6 +226,7 @@ impl Answer {
 
     /// Appends arguments to the call with this index. Calls may be streamed in parallel.
     fn argue(&mut self, index: u32, text: &str) -> Vec<Bytes> {
+        // The index counts calls only, not all items.
         let is_call = |item: &Item| matches!(item.kind, Kind::Call { .. });
         let mut calls = (0..self.items.len()).filter(|at| is_call(&self.items[*at]));
         let Some(at) = usize::try_from(index).ok().and_then(|index| calls.nth(index)) else { return Vec::new() };
@@ -234,10 +235,11 @@ impl Answer {
         vec![self.event("response.function_call_arguments.delta", data)]
     }
 
-    /// Opens an item.
+    /// Opens an [`Item`] of this kind.
     fn open(&mut self, kind: Kind) -> Vec<Bytes> {
         let item = Item::new(kind);
         let at = self.items.len();
+        // The first event has no parts; they follow in events of their own.
         let added = json!({ "output_index": at, "item": item.view(false) });
         let mut events = vec![self.event("response.output_item.added", added)];
         if let Some(part) = item.part() {
@@ -298,6 +300,7 @@ pub async fn whole(said: impl Stream<Item = Said>, mut answer: Answer) -> Result
             Some(Said::End(FinishReason::Truncated, _)) | None => return Err(broken_off()),
             Some(Said::Failed(failure)) => return Err(failure.into()),
             Some(Said::End(reason, usage)) => {
+                // Closed without events, which this response does not have.
                 answer.items.iter_mut().for_each(|item| item.is_open = false);
                 return Ok(Json(answer.ended(&reason, usage).1).into_response());
             }

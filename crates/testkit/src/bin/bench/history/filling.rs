@@ -45,7 +45,7 @@ pub struct Somebody {
 }
 
 impl History {
-    /// Returns the history that an earlier run left in the folder, or creates one.
+    /// Returns the [`History`] that an earlier run left in the folder, or creates one.
     pub async fn of(database: Database, chats: usize, folder: &Path) -> Self {
         let note = folder.join(format!("{database:?}-{chats}.json"));
         if let Some(kept) =
@@ -106,7 +106,9 @@ impl History {
         let read = began.elapsed().checked_sub(filled).unwrap_or_default();
         eprintln!("{database:?}: filled in {filled:.1?}, words read in {read:.1?} more");
         let mut people = Vec::new();
+        // One user of each group, in the order in which they were created.
         for owner in [0, 1, 1 + FEW_PEOPLE] {
+            // A stable sort: the chats of this owner come first, in the order of their creation.
             made.sort_by_key(|(whose, _)| *whose != owner);
             let of_owner = made.iter().filter(|(whose, _)| *whose == owner).count();
             let (person, chats) = &owners[owner];
@@ -126,6 +128,7 @@ fn in_disorder(owners: &[(Person, usize)]) -> Vec<(usize, std::ops::Range<usize>
         .flat_map(|(owner, (_, share))| (0..*share).step_by(CHATS).map(move |at| (owner, at..(at + CHATS).min(*share))))
         .collect();
     let mut chance = Chance::new(0);
+    // A Fisher–Yates shuffle.
     for at in (1..pieces.len()).rev() {
         let other = usize::try_from(chance.below(at as u64 + 1)).unwrap_or(0);
         pieces.swap(at, other);
@@ -135,6 +138,7 @@ fn in_disorder(owners: &[(Person, usize)]) -> Vec<(usize, std::ops::Range<usize>
 
 /// Creates some chats of a user, and returns the id of the last one.
 async fn fill(person: &Person, chats: std::ops::Range<usize>) -> String {
+    // Derived from the user and the chats, so that all texts differ and every run has the same.
     let seed = person.id.bytes().fold(0, |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
     let mut chance = Chance::new(seed.wrapping_add(chats.start as u64));
     let mut last = String::new();

@@ -10,7 +10,7 @@ const FOREIGN: usize = 16;
 const ASKED: u64 = 30;
 const ANSWERED: u64 = 200;
 
-/// A deterministic generator of pseudo-random numbers (xorshift), so that every run has the same texts.
+/// A small generator of pseudo-random numbers (xorshift), which needs no other crate.
 pub struct Chance(u64);
 
 impl Chance {
@@ -42,7 +42,7 @@ impl Chance {
         }
     }
 
-    /// Returns a title.
+    /// Returns the title of a chat.
     pub fn title(&mut self, chat: usize) -> String {
         format!("Chat {chat} {}", self.words(4, word))
     }
