@@ -75,8 +75,8 @@ export default defineConfig({
               priority: 2,
             },
             {
-              name: "offers",
-              test: /chat\/offers\/|texts-of-offers|server-icon|icons\/(?:file-text|message-square-quote)\./u,
+              name: "mcp-context",
+              test: /chat\/mcp-context\/|texts-of-offers|server-icon|icons\/(?:file-text|message-square-quote)\./u,
               priority: 2,
             },
             {

@@ -2,7 +2,7 @@ import { jsonOrUndefined } from "@/lib/json";
 import type { FilePart } from "../stream/message";
 import { readDraft, writeDraft } from "./draft";
 
-/** A piece of a resource. */
+/** One content of a resource, as MCP defines it. */
 export interface ResourceContents {
   readonly uri: string;
   readonly mimeType?: string;
@@ -11,7 +11,7 @@ export interface ResourceContents {
   readonly blob?: string;
 }
 
-/** What is attached to a message, as it was when it was attached. */
+/** Content of an attachment at the time when it was attached. */
 export type AttachmentContent = {
   readonly id: string;
   readonly serverName: string;
@@ -26,33 +26,33 @@ export type AttachmentContent = {
     }
 );
 
-/** What stands beside a message that is being written. What it holds is kept at the server. */
-export type DraftAttachment = DraftOffer | DraftFile;
+/** Attachment of the message in the composer; its content is stored on the server. */
+export type DraftAttachment = DraftMcpAttachment | DraftFile;
 
-/** A file of the person's own, as the part of the message that it becomes. */
+/** Uploaded file, in the shape of its message part. */
 export type DraftFile = FilePart & { readonly kind: "file"; readonly name: string };
 
-/** Something of a server. */
-export interface DraftOffer {
+/** Prompt or resource of an MCP server. */
+export interface DraftMcpAttachment {
   readonly id: string;
   readonly connectionId: string;
   readonly serverName: string;
   readonly name: string;
   readonly title?: string;
   readonly kind: "resource" | "prompt";
-  /** The address, for a resource. */
+  /** Absent for a prompt. */
   readonly uri?: string;
 }
 
 const key = (chatId: string): string => `attached.${chatId}`;
 
-/** What was attached in a chat and not yet taken by the server. */
+/** Returns the attachments of a chat that were not sent yet. */
 export function readAttachments(chatId: string): readonly DraftAttachment[] {
   const stored = jsonOrUndefined(readDraft(key(chatId)));
   return Array.isArray(stored) ? (stored as DraftAttachment[]) : [];
 }
 
-/** Keeps what is attached through reloads, as the text is kept. */
+/** Stores the attachments of a chat, so that they survive a reload like the text. */
 export function writeAttachments(chatId: string, attachments: readonly DraftAttachment[]): void {
   writeDraft(key(chatId), attachments.length === 0 ? "" : JSON.stringify(attachments));
 }

@@ -17,7 +17,7 @@ import { useChatStatus } from "../use-chat-store";
 import { ModelInfo } from "./model-info";
 import { ModelNotes } from "./model-notes";
 import { QuickTools } from "./quick-tools";
-import { useOffers } from "./use-offers";
+import { useMcpContext } from "./use-mcp-context";
 import { type ComposerOptions, useComposer } from "./use-composer";
 
 /** What the rest of the chat asks of the composer. */
@@ -50,7 +50,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
   const { store, tools } = options;
   const { field, text, write, fill, submit, take, attached } = useComposer(options);
   useLayoutEffect(() => growWithText(field.current));
-  const offers = useOffers({ field, text, write, attached });
+  const mcpContext = useMcpContext({ field, text, write, attached });
   useImperativeHandle(ref, () => ({ fill, take, focus: () => field.current?.focus() }));
   const { phase } = useChatStatus(store);
   const busy = phase !== "idle";
@@ -65,7 +65,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
 
   function onKeyDown(event: KeyboardEvent<HTMLTextAreaElement>) {
     const composing = isComposing(event);
-    if (!composing && offers.onKey(event)) {
+    if (!composing && mcpContext.onKey(event)) {
       event.preventDefault();
       return;
     }
@@ -87,10 +87,10 @@ export function Composer({ ref, ...options }: ComposerProps) {
           data-composer=""
           className="relative rounded-[18px] border border-line-strong bg-surface pt-3 pr-2.5 pb-2 pl-4 short:pt-2 short:pb-1 shadow-raised transition-colors duration-150 focus-within:border-ink-3"
         >
-          {offers.host}
+          {mcpContext.host}
           <div ref={setSlot} />
           <textarea
-            {...offers.fieldProps}
+            {...mcpContext.fieldProps}
             ref={field}
             dir="auto"
             rows={1}
@@ -99,9 +99,9 @@ export function Composer({ ref, ...options }: ComposerProps) {
             placeholder={t("chat.placeholder")}
             onChange={(event) => {
               write(event.target.value);
-              offers.onWrite(isPasted(event.nativeEvent) ? "paste" : undefined);
+              mcpContext.onWrite(isPasted(event.nativeEvent) ? "paste" : undefined);
             }}
-            onSelect={() => offers.onWrite()}
+            onSelect={() => mcpContext.onWrite()}
             onKeyDown={onKeyDown}
             className="block field-sizing-content max-h-[40dvh] short:max-h-[20dvh] min-h-7 w-full resize-none bg-transparent outline-none"
           />
@@ -109,7 +109,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
             <Suspense fallback={<span className="size-[30px] touch:size-11" />}>
               <FileHost {...{ field, text, write, attached, slot }} chatId={options.chatId} />
             </Suspense>
-            {offers.buttons}
+            {mcpContext.buttons}
             {/* On a phone Stop leaves no room for its name. */}
             <span className={busy ? "max-phone:hidden" : "contents"}>
               <ModelInfo chatId={options.chatId} toolCount={tools.length} />

@@ -24,7 +24,9 @@ interface MessageRowProps {
 }
 
 /** Few messages carry something. */
-const SentAttachments = lazyPart(async () => (await import("../offers/sent-attachments")).SentAttachments);
+const SentAttachments = lazyPart(
+  async () => (await import("../mcp-context/sent-attachments")).SentAttachments,
+);
 
 /** One message. It alone is drawn again when it grows. */
 export const MessageRow = memo(({ id, store, isLast, onTurn }: MessageRowProps) => {

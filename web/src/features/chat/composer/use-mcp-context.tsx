@@ -2,31 +2,31 @@ import { type KeyboardEvent, type RefObject, Suspense, useRef, useState } from "
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { IconButton } from "@/ui/button";
-import type { OfferHostHandle } from "../offers/offer-host";
+import type { McpContextHandle } from "../mcp-context/mcp-context-host";
 import type { Attachments } from "./use-attachments";
 
-/** What servers offer is needed by those who write, and not to read. */
-const OfferHost = lazyPart(async () => (await import("../offers/offer-host")).OfferHost);
+/** Loaded when the user begins to write a message; reading a chat does not need it. */
+const McpContextHost = lazyPart(async () => (await import("../mcp-context/mcp-context-host")).McpContextHost);
 
-interface OffersOptions {
+interface McpContextOptions {
   field: RefObject<HTMLTextAreaElement | null>;
   text: string;
   write: (text: string) => void;
   attached: Attachments;
 }
 
-/** What the field says of the list that hangs over it. */
+/** ARIA state of the message field while a list of prompts or resources is open. */
 export interface ActiveOption {
   readonly listId: string;
   readonly optionId: string | undefined;
 }
 
-/** Prompts and resources of servers, put into the message by a slash, an @, or their buttons. */
-export function useOffers({ field, text, write, attached }: OffersOptions) {
+/** Adds prompts and resources of MCP servers to a message: by a slash, an @, or their buttons. */
+export function useMcpContext({ field, text, write, attached }: McpContextOptions) {
   const [wanted, setWanted] = useState<"prompt" | "resource" | "text">();
   const [active, setActive] = useState<ActiveOption>();
-  const host = useRef<OfferHostHandle>(null);
-  /** A text as it was pasted: what stands in it asks for nothing until somebody writes on. */
+  const host = useRef<McpContextHandle>(null);
+  /** Text as it was pasted. A slash or an @ in it opens no list until the user types. */
   const pasted = useRef<string>(undefined);
   const button = (kind: "prompt" | "resource", label: string, sign: string) => (
     <IconButton
@@ -34,7 +34,7 @@ export function useOffers({ field, text, write, attached }: OffersOptions) {
       label={label}
       icon={<span className="font-mono text-base">{sign}</span>}
       className="tight:hidden"
-      // The focus stays in the field, which hands its keys to the list.
+      // The focus stays in the field, which forwards its keys to the list.
       onMouseDown={(event) => event.preventDefault()}
       onClick={() => {
         field.current?.focus();
@@ -46,11 +46,11 @@ export function useOffers({ field, text, write, attached }: OffersOptions) {
   return {
     onWrite: (how?: "paste") => {
       const now = field.current?.value ?? "";
-      // Into an open list people paste what they look for.
+      // Pasting into an open list is a search.
       if (how === "paste" && !active) pasted.current = now;
       if (pasted.current !== now) pasted.current = undefined;
       const isWritten = pasted.current === undefined;
-      // Whatever asks for something begins with one of these.
+      // Every trigger begins with one of these characters.
       if (isWritten && /[/@]/u.test(now)) setWanted((before) => before ?? "text");
       host.current?.onWrite(isWritten);
     },
@@ -62,7 +62,7 @@ export function useOffers({ field, text, write, attached }: OffersOptions) {
     },
     host: (wanted ?? attached.list[0] ?? attached.reading[0]) !== undefined && (
       <Suspense>
-        <OfferHost
+        <McpContextHost
           ref={host}
           first={wanted}
           field={field}

@@ -5,51 +5,52 @@ import { cn } from "@/lib/cn";
 import { showInvisible } from "@/lib/show-invisible";
 import { type FieldIds, Input } from "@/ui/field";
 import { floatingClass, floatingPlace } from "@/ui/floating";
-import { type Blank, complete } from "./offers";
-import { t } from "./offers-text";
-import { useSettled } from "./use-settled";
+import { type CompletionTarget, loadSuggestions } from "./prompts-and-resources";
+import { t } from "./mcp-context-text";
+import { useDebouncedValue } from "./use-debounced-value";
 
-interface SuggestInputProps extends FieldIds {
+interface SuggestionInputProps extends FieldIds {
   value: string;
   onChange: (value: string) => void;
   required: boolean;
-  /** What the server is asked for proposals about. */
-  question: { connectionId: string; blank: Blank; name: string; filled: Record<string, string> };
+  /** Field for which suggestions are loaded, with the values of the other fields. */
+  question: { connectionId: string; target: CompletionTarget; name: string; filled: Record<string, string> };
 }
 
-/** How long somebody has to have stopped typing before the server is asked. */
-const quietMs = 200;
-const NONE: readonly string[] = [];
+/** Time without typing before suggestions are loaded. */
+const SUGGESTION_DEBOUNCE_MS = 200;
+const NO_SUGGESTIONS: readonly string[] = [];
 
-/** A field with the server's proposals below it. Anything else can be typed as well. */
-export function SuggestInput({ value, onChange, required, question, ...ids }: SuggestInputProps) {
+/** Text field with suggestions of the server. Any other value can be typed as well. */
+export function SuggestionInput({ value, onChange, required, question, ...ids }: SuggestionInputProps) {
   const [field, setField] = useState<HTMLInputElement | null>(null);
   const [open, setOpen] = useState(false);
-  const asked = useSettled(value, quietMs);
-  const { connectionId, blank, name, filled } = question;
+  const debounced = useDebouncedValue(value, SUGGESTION_DEBOUNCE_MS);
+  const { connectionId, target, name, filled } = question;
   const { [name]: _own, ...others } = filled;
-  const { data = NONE } = useQuery({
-    queryKey: ["completion", connectionId, JSON.stringify(blank), name, asked, JSON.stringify(others)],
-    queryFn: () => complete(connectionId, blank, name, asked, others),
+  const { data = NO_SUGGESTIONS } = useQuery({
+    queryKey: ["completion", connectionId, JSON.stringify(target), name, debounced, JSON.stringify(others)],
+    queryFn: () => loadSuggestions(connectionId, target, name, debounced, others),
     enabled: open,
   });
-  // What is typed already is no proposal.
-  const proposals = asked === value ? data.filter((proposal) => proposal !== value) : NONE;
+  // The current value is no suggestion.
+  const suggestions =
+    debounced === value ? data.filter((suggestion) => suggestion !== value) : NO_SUGGESTIONS;
 
   return (
     <Autocomplete.Root
-      items={proposals}
-      // The server says what fits.
+      items={suggestions}
+      // The server filters.
       mode="none"
       value={value}
       onValueChange={(next, { reason }) => {
-        // Escape closes the list and leaves what was typed.
+        // Escape closes the list and keeps the typed value.
         if (reason !== "escape-key") onChange(next);
       }}
-      open={open && proposals.length > 0}
+      open={open && suggestions.length > 0}
       onOpenChange={(next, details) => {
         if (details.reason === "escape-key") {
-          // The sheet around it stays.
+          // Escape must not close the surrounding sheet as well.
           details.event.preventDefault();
         }
         setOpen(next);
@@ -59,7 +60,7 @@ export function SuggestInput({ value, onChange, required, question, ...ids }: Su
         ref={setField}
         {...ids}
         required={required}
-        // The open list hides the label from assistive technology, with all else around it.
+        // The open list hides the label from assistive technology, with everything else around it.
         aria-labelledby={`${ids.id}-label`}
         aria-autocomplete="list"
         render={<Input />}
@@ -72,13 +73,13 @@ export function SuggestInput({ value, onChange, required, question, ...ids }: Su
             className={cn(floatingClass, "max-h-[min(224px,var(--available-height))] w-(--anchor-width)")}
           >
             <Autocomplete.List aria-label={t("offers.proposals")}>
-              {(proposal: string) => (
+              {(suggestion: string) => (
                 <Autocomplete.Item
-                  key={proposal}
-                  value={proposal}
+                  key={suggestion}
+                  value={suggestion}
                   className="flex cursor-default items-center rounded-md px-2.5 py-1.5 text-md wrap-anywhere data-highlighted:bg-sunken touch:min-h-11"
                 >
-                  {showInvisible(proposal)}
+                  {showInvisible(suggestion)}
                 </Autocomplete.Item>
               )}
             </Autocomplete.List>

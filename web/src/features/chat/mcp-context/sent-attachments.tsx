@@ -4,9 +4,9 @@ import { showInvisible } from "@/lib/show-invisible";
 import { FileView } from "@/components/files/file-view";
 import type { AttachmentPart, FilePart } from "../stream/message";
 import { AttachmentSheet } from "./attachment-sheet";
-import { t } from "./offers-text";
+import { t } from "./mcp-context-text";
 
-/** What went with a message. */
+/** Attachments of a sent message. */
 export function SentAttachments({ parts }: { parts: readonly (AttachmentPart | FilePart)[] }) {
   return (
     <ul aria-label={t("offers.attached")} className="flex max-w-[85%] flex-wrap justify-end gap-2">
@@ -16,14 +16,14 @@ export function SentAttachments({ parts }: { parts: readonly (AttachmentPart | F
             <FileView small file={part} />
           </li>
         ) : (
-          <Sent key={part.id} part={part} />
+          <SentAttachment key={part.id} part={part} />
         ),
       )}
     </ul>
   );
 }
 
-function Sent({ part }: { part: AttachmentPart }) {
+function SentAttachment({ part }: { part: AttachmentPart }) {
   const [open, setOpen] = useState(false);
   const { kind, name, title, serverName, uri, content } = part;
   const Symbol = kind === "prompt" ? MessageSquareQuote : FileText;

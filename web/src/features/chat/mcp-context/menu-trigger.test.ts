@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findTrigger, withoutTrigger } from "./offer-trigger";
+import { findTrigger, withoutTrigger } from "./menu-trigger";
 
 const at = (text: string) => findTrigger(text, text.length);
 

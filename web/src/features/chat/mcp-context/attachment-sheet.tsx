@@ -4,16 +4,16 @@ import { ResultServer } from "@/components/tool-result/result-server";
 import { Sheet } from "@/ui/sheet";
 import { Spinner } from "@/ui/spinner";
 import type { AttachmentContent } from "../composer/attachments";
-import { t } from "./offers-text";
+import { t } from "./mcp-context-text";
 
 interface AttachmentSheetProps {
-  /** Nothing while it is on its way. */
+  /** Undefined while it loads. */
   attachment: AttachmentContent | undefined;
   failed?: boolean;
   onClose: () => void;
 }
 
-/** What is attached, word for word, as the model gets it. */
+/** Sheet with the exact content that the model receives. */
 export function AttachmentSheet({ attachment, failed = false, onClose }: AttachmentSheetProps) {
   if (attachment === undefined)
     return (
@@ -34,7 +34,6 @@ export function AttachmentSheet({ attachment, failed = false, onClose }: Attachm
           <PromptContent {...attachment} />
         ) : (
           attachment.contents.map((resource, index) => (
-            // The pieces of an attachment never change.
             <ContentPiece key={index} piece={{ type: "resource", resource }} />
           ))
         )}
@@ -43,7 +42,7 @@ export function AttachmentSheet({ attachment, failed = false, onClose }: Attachm
   );
 }
 
-/** Whether something in it is no text. */
+/** Returns true if the attachment has binary content. */
 function holdsBytes(attachment: AttachmentContent): boolean {
   if (attachment.kind === "resource") return attachment.contents.some(({ blob }) => blob !== undefined);
   return attachment.messages.some(({ content }) => {
@@ -54,12 +53,12 @@ function holdsBytes(attachment: AttachmentContent): boolean {
 }
 
 function PromptContent({ arguments: filled, messages }: Extract<AttachmentContent, { kind: "prompt" }>) {
-  const rows = Object.entries(filled);
+  const fields = Object.entries(filled);
   return (
     <>
-      {rows.length > 0 && (
+      {fields.length > 0 && (
         <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-sm">
-          {rows.map(([name, value]) => (
+          {fields.map(([name, value]) => (
             <div key={name} className="contents">
               <dt className="text-ink-2">{name}</dt>
               <dd className="wrap-anywhere">{value}</dd>

@@ -6,20 +6,20 @@ import { showInvisible } from "@/lib/show-invisible";
 import { IconButton } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
 import { toast } from "@/ui/toast";
-import type { DraftOffer } from "../composer/attachments";
+import type { DraftMcpAttachment } from "../composer/attachments";
 import { AttachmentSheet } from "./attachment-sheet";
-import { attach, loadAttachment, unwatchResource, watchResource } from "./offers";
-import { t } from "./offers-text";
+import { createAttachment, loadAttachment, unwatchResource, watchResource } from "./prompts-and-resources";
+import { t } from "./mcp-context-text";
 
 interface AttachmentChipsProps {
-  attachments: readonly DraftOffer[];
-  /** What is still being read. */
+  attachments: readonly DraftMcpAttachment[];
+  /** Names of the attachments that are still loading. */
   reading: readonly string[];
   onRemove: (id: string) => void;
-  onReplace: (id: string, attachment: DraftOffer) => void;
+  onReplace: (id: string, attachment: DraftMcpAttachment) => void;
 }
 
-/** What goes with the message being written. Each can be looked at, and taken away. */
+/** Attachments of the message in the composer. Each can be opened and removed. */
 export function AttachmentChips({ attachments, reading, onRemove, onReplace }: AttachmentChipsProps) {
   return (
     <ul aria-label={t("offers.attached")} className="mb-2 flex flex-wrap gap-2">
@@ -32,7 +32,7 @@ export function AttachmentChips({ attachments, reading, onRemove, onReplace }: A
         />
       ))}
       {reading.map((name, index) => (
-        // Whoever is read first leaves first, and looks like the others.
+        // The first to load is the first to leave, and all rows look alike.
         <li
           key={index}
           className="flex min-h-9 max-w-full items-center gap-2 rounded-md border border-line px-3 text-sm text-ink-2 touch:min-h-11"
@@ -48,18 +48,20 @@ export function AttachmentChips({ attachments, reading, onRemove, onReplace }: A
 }
 
 interface ChipProps {
-  attachment: DraftOffer;
+  attachment: DraftMcpAttachment;
   onRemove: () => void;
-  onReplace: (attachment: DraftOffer) => void;
+  onReplace: (attachment: DraftMcpAttachment) => void;
 }
 
 function Chip({ attachment, onRemove, onReplace }: ChipProps) {
   const { id, connectionId, kind, serverName, name, title, uri } = attachment;
   const [open, setOpen] = useState(false);
-  const [changed, setChanged] = useChanges(connectionId, uri);
+  const [changed, setChanged] = useResourceChanged(connectionId, uri);
   const refresh = useMutation({
     mutationFn: () =>
-      attach(connectionId, { resource: { uri: uri ?? "", name, ...(title !== undefined && { title }) } }),
+      createAttachment(connectionId, {
+        resource: { uri: uri ?? "", name, ...(title !== undefined && { title }) },
+      }),
     onSuccess: (next) => {
       setChanged(false);
       onReplace(next);
@@ -99,13 +101,13 @@ function Chip({ attachment, onRemove, onReplace }: ChipProps) {
         </span>
       )}
       <IconButton size="sm" label={t("offers.remove", { name: shown })} icon={<X />} onClick={remove} />
-      {open && <WaitingSheet id={id} onClose={() => setOpen(false)} />}
+      {open && <DraftAttachmentSheet id={id} onClose={() => setOpen(false)} />}
     </li>
   );
 }
 
-/** What an attachment holds; it is kept at the server. */
-function WaitingSheet({ id, onClose }: { id: string; onClose: () => void }) {
+/** Sheet with the content of an attachment, which is stored on the server. */
+function DraftAttachmentSheet({ id, onClose }: { id: string; onClose: () => void }) {
   const { data, error } = useQuery({
     queryKey: ["attachment", id],
     queryFn: () => loadAttachment(id),
@@ -114,19 +116,19 @@ function WaitingSheet({ id, onClose }: { id: string; onClose: () => void }) {
   return <AttachmentSheet attachment={data} failed={error !== null} onClose={onClose} />;
 }
 
-/** The server listens for fifteen minutes after it was last asked to. */
-const renewMs = 10 * 60_000;
+/** Watch again before the server's 15 minutes per watch request are over. */
+const WATCH_RENEWAL_MS = 10 * 60_000;
 
-/** Whether a resource has changed since it was attached. */
-function useChanges(connectionId: string, uri: string | undefined) {
+/** Returns true once a resource has changed since it was attached. */
+function useResourceChanged(connectionId: string, uri: string | undefined) {
   const state = useState(false);
   const [, setChanged] = state;
   useEffect(() => {
     if (uri === undefined) return;
-    // Without the server's news it simply stays as it was.
+    // Without a watch the attachment just shows no changes.
     const watch = () => void watchResource(connectionId, uri).catch(() => undefined);
     watch();
-    const timer = setInterval(watch, renewMs);
+    const timer = setInterval(watch, WATCH_RENEWAL_MS);
     const leave = subscribeEvents((event) => {
       if (event.type === "resource-changed" && event.connectionId === connectionId && event.uri === uri)
         setChanged(true);

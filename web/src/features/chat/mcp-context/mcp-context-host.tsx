@@ -9,28 +9,28 @@ import {
 } from "react";
 import { toast } from "@/ui/toast";
 import type { Attachments } from "../composer/use-attachments";
-import type { ActiveOption } from "../composer/use-offers";
+import type { ActiveOption } from "../composer/use-mcp-context";
 import { AttachmentChips } from "./attachment-chips";
-import { FillIn, hasBlanks, wishFor } from "./fill-in";
-import { nameOf } from "./offer-list";
-import { OfferMenu, type OfferMenuHandle } from "./offer-menu";
-import { findTrigger, type Trigger, withoutTrigger } from "./offer-trigger";
-import { attach, type Offer } from "./offers";
-import { t } from "./offers-text";
+import { ArgumentForm, needsArguments, attachRequestFor } from "./argument-form";
+import { displayNameOf } from "./mcp-context-list";
+import { McpContextMenu, type McpContextMenuHandle } from "./mcp-context-menu";
+import { findTrigger, type Trigger, withoutTrigger } from "./menu-trigger";
+import { createAttachment, type PromptOrResource } from "./prompts-and-resources";
+import { t } from "./mcp-context-text";
 
-/** What the field tells of what happens in it. */
-export interface OfferHostHandle {
-  /** Its text or its cursor changed. What was not written by hand asks for nothing. */
-  readonly onWrite: (byHand: boolean) => void;
-  /** Whether a list used the key, so that the field must not. */
+/** Calls of the message field into the host. */
+export interface McpContextHandle {
+  /** Reports that the text or the cursor changed. Text that was not typed, such as pasted text, opens no list. */
+  readonly onWrite: (isTyped: boolean) => void;
+  /** Returns true if the list handled the key; the field must then ignore it. */
   readonly onKey: (event: KeyboardEvent) => boolean;
-  /** A button asks for a list, or for none if it is open already. */
+  /** Opens the list of a kind, or closes it if it is open. */
   readonly browse: (kind: Trigger["kind"]) => void;
 }
 
-interface OfferHostProps {
-  ref: Ref<OfferHostHandle>;
-  /** What it was loaded for. */
+interface McpContextHostProps {
+  ref: Ref<McpContextHandle>;
+  /** The reason for loading the host: a button, or a text with a trigger. */
   first: Trigger["kind"] | "text" | undefined;
   field: RefObject<HTMLTextAreaElement | null>;
   text: string;
@@ -40,22 +40,31 @@ interface OfferHostProps {
   onActive: (active: ActiveOption | undefined) => void;
 }
 
-/** What the server takes with one message. */
-const MOST = 16;
+/** Limit of the server. */
+const MAX_ATTACHMENTS_PER_MESSAGE = 16;
 
-/** What belongs to a message beside its words: the list to choose from, the form to fill in, and what is attached. */
-export function OfferHost({ ref, first, field, text, write, attached, active, onActive }: OfferHostProps) {
-  /** Opened by a button: then nothing that is typed belongs to it. */
+/** Everything of a message except its text: the list to choose from, the form for arguments, and the attachments. */
+export function McpContextHost({
+  ref,
+  first,
+  field,
+  text,
+  write,
+  attached,
+  active,
+  onActive,
+}: McpContextHostProps) {
+  /** Kind of the list that a button opened; typed text does not filter it. */
   const [browsing, setBrowsing] = useState(first === "text" ? undefined : first);
   const [trigger, setTrigger] = useState(() => (first === "text" ? triggerIn(field.current) : undefined));
-  /** Where somebody has closed the list to write on. */
+  /** Position of the trigger whose list the user closed with Escape. */
   const dismissed = useRef<number>(undefined);
-  const [filling, setFilling] = useState<Offer>();
-  const menu = useRef<OfferMenuHandle>(null);
+  const [incomplete, setIncomplete] = useState<PromptOrResource>();
+  const menu = useRef<McpContextMenuHandle>(null);
   const lastText = useRef(text);
   const kind = browsing ?? trigger?.kind;
-  // Files stand for themselves, also those on their way, which have no name here.
-  const offers = attached.list.filter((one) => one.kind !== "file");
+  // Files have chips of their own, also while they upload; those have no name here.
+  const serverAttachments = attached.list.filter((one) => one.kind !== "file");
   const reading = attached.reading.filter((name) => name !== "");
 
   function close(): void {
@@ -64,8 +73,8 @@ export function OfferHost({ ref, first, field, text, write, attached, active, on
   }
 
   useImperativeHandle(ref, () => ({
-    onWrite: (byHand) => {
-      const found = byHand ? triggerIn(field.current) : undefined;
+    onWrite: (isTyped) => {
+      const found = isTyped ? triggerIn(field.current) : undefined;
       if (!found) dismissed.current = undefined;
       setTrigger(found?.start === dismissed.current ? undefined : found);
       const now = field.current?.value ?? "";
@@ -80,7 +89,7 @@ export function OfferHost({ ref, first, field, text, write, attached, active, on
     },
   }));
 
-  // The list goes with the focus, unless that went into the list itself.
+  // The list closes with the blur of the field, unless the focus moved into the list.
   useEffect(() => {
     const area = field.current;
     const onBlur = ({ relatedTarget }: FocusEvent) => {
@@ -92,20 +101,20 @@ export function OfferHost({ ref, first, field, text, write, attached, active, on
     return () => area?.removeEventListener("blur", onBlur);
   }, [field, active]);
 
-  function pick(offer: Offer): void {
+  function pick(item: PromptOrResource): void {
     if (browsing === undefined && trigger) write(withoutTrigger(text, trigger));
     close();
     field.current?.focus();
-    if (attached.list.length + attached.reading.length >= MOST)
-      toast({ title: t("offers.tooMany", { n: MOST }), tone: "warn" });
-    else if (hasBlanks(offer)) setFilling(offer);
-    else readNow(offer, attached);
+    if (attached.list.length + attached.reading.length >= MAX_ATTACHMENTS_PER_MESSAGE)
+      toast({ title: t("offers.tooMany", { n: MAX_ATTACHMENTS_PER_MESSAGE }), tone: "warn" });
+    else if (needsArguments(item)) setIncomplete(item);
+    else attachDirectly(item, attached);
   }
 
   return (
     <>
       {kind !== undefined && (
-        <OfferMenu
+        <McpContextMenu
           key={kind}
           ref={menu}
           kind={kind}
@@ -118,9 +127,9 @@ export function OfferHost({ ref, first, field, text, write, attached, active, on
           }}
         />
       )}
-      {(offers.length > 0 || reading.length > 0) && (
+      {(serverAttachments.length > 0 || reading.length > 0) && (
         <AttachmentChips
-          attachments={offers}
+          attachments={serverAttachments}
           reading={reading}
           onRemove={(id) => attached.change((before) => before.filter((other) => other.id !== id))}
           onReplace={(id, next) =>
@@ -128,14 +137,14 @@ export function OfferHost({ ref, first, field, text, write, attached, active, on
           }
         />
       )}
-      {filling && (
-        <FillIn
-          offer={filling}
+      {incomplete && (
+        <ArgumentForm
+          item={incomplete}
           onAttached={(attachment) => {
             attached.change((before) => [...before, attachment]);
-            setFilling(undefined);
+            setIncomplete(undefined);
           }}
-          onClose={() => setFilling(undefined)}
+          onClose={() => setIncomplete(undefined)}
         />
       )}
     </>
@@ -147,11 +156,11 @@ function triggerIn(field: HTMLTextAreaElement | null): Trigger | undefined {
   return findTrigger(field.value, field.selectionStart);
 }
 
-/** Has an offer read as it is, and attaches it. */
-function readNow(offer: Offer, { change, setReading }: Attachments): void {
-  const name = nameOf(offer);
+/** Attaches an item that takes no arguments. */
+function attachDirectly(item: PromptOrResource, { change, setReading }: Attachments): void {
+  const name = displayNameOf(item);
   setReading((before) => [...before, name]);
-  attach(offer.connectionId, wishFor(offer, {}))
+  createAttachment(item.connectionId, attachRequestFor(item, {}))
     .then(
       (attachment) => change((before) => [...before, attachment]),
       (error: unknown) => {

@@ -2,9 +2,9 @@ import { callApi, jsonBody } from "@/lib/api-client";
 import type { Connection } from "@/lib/connection";
 import { temporaryChats } from "@/lib/temporary-chats";
 import type { Icon } from "@/lib/icon";
-import type { AttachmentContent, DraftOffer } from "../composer/attachments";
+import type { AttachmentContent, DraftMcpAttachment } from "../composer/attachments";
 
-/** Something that a prompt takes; all of it is text. */
+/** Argument of a {@link Prompt}; its value is always text. */
 export interface PromptArgument {
   readonly name: string;
   readonly title?: string;
@@ -12,7 +12,7 @@ export interface PromptArgument {
   readonly required: boolean;
 }
 
-/** Messages that a server has ready. */
+/** Message template of an MCP server. */
 export interface Prompt {
   readonly name: string;
   readonly title?: string;
@@ -21,7 +21,7 @@ export interface Prompt {
   readonly icons?: readonly Icon[];
 }
 
-/** A text or a file that a server has. */
+/** Text or file that an MCP server publishes. */
 export interface Resource {
   readonly uri: string;
   readonly name: string;
@@ -32,7 +32,7 @@ export interface Resource {
   readonly icons?: readonly Icon[];
 }
 
-/** Resources that are named by filling in a pattern. */
+/** Pattern for the URIs of resources, with variables to fill in. */
 export interface ResourceTemplate {
   readonly uriTemplate: string;
   readonly name: string;
@@ -41,18 +41,18 @@ export interface ResourceTemplate {
   readonly icons?: readonly Icon[];
 }
 
-/** Something that can be put into a message, and whose it is. */
-export type Offer = { readonly connectionId: string; readonly serverName: string } & (
+/** Item that can be attached to a message, with the server it comes from. */
+export type PromptOrResource = { readonly connectionId: string; readonly serverName: string } & (
   | { readonly kind: "prompt"; readonly prompt: Prompt }
   | { readonly kind: "resource"; readonly resource: Resource }
   | { readonly kind: "template"; readonly template: ResourceTemplate }
 );
 
-/** What is filled in: an argument of a prompt, or a variable of a template. */
-export type Blank = { readonly prompt: string } | { readonly template: string };
+/** Prompt or template whose argument or variable is being filled in. */
+export type CompletionTarget = { readonly prompt: string } | { readonly template: string };
 
-/** What is wanted of a server for a message. */
-export type Wish =
+/** Request to read a resource or fill in a prompt, and to store it for a message. */
+export type AttachRequest =
   | { readonly prompt: { name: string; title?: string; arguments: Record<string, string> } }
   | { readonly resource: { uri: string; name: string; title?: string } };
 
@@ -62,63 +62,68 @@ export async function listConnections(): Promise<readonly Connection[]> {
   return (await callApi<{ connections: Connection[] }>("/api/connections")).connections;
 }
 
-/** What a server offers of one kind. */
+/** Prompts or resources of one server. */
 export interface Listing {
-  readonly offers: readonly Offer[];
-  /** The server has more than is read of it. */
+  readonly items: readonly PromptOrResource[];
+  /** Whether the server has more items than are listed. */
   readonly isCut: boolean;
 }
 
 export async function listPrompts({ id, name }: Connection): Promise<Listing> {
   const path = `${pathOf(id)}/prompts`;
   const { prompts, isCut } = await callApi<{ prompts: Prompt[]; isCut: boolean }>(path);
-  const whose = { connectionId: id, serverName: name };
-  return { offers: prompts.map((prompt) => ({ kind: "prompt", ...whose, prompt })), isCut };
+  const origin = { connectionId: id, serverName: name };
+  return { items: prompts.map((prompt) => ({ kind: "prompt", ...origin, prompt })), isCut };
 }
 
 export async function listResources({ id, name }: Connection): Promise<Listing> {
-  const whose = { connectionId: id, serverName: name };
+  const origin = { connectionId: id, serverName: name };
   const found = await callApi<{ resources: Resource[]; templates: ResourceTemplate[]; isCut: boolean }>(
     `${pathOf(id)}/resources`,
   );
-  const offers = [
-    ...found.resources.map((resource): Offer => ({ kind: "resource", ...whose, resource })),
-    ...found.templates.map((template): Offer => ({ kind: "template", ...whose, template })),
+  const items = [
+    ...found.resources.map((resource): PromptOrResource => ({ kind: "resource", ...origin, resource })),
+    ...found.templates.map((template): PromptOrResource => ({ kind: "template", ...origin, template })),
   ];
-  return { offers, isCut: found.isCut };
+  return { items, isCut: found.isCut };
 }
 
-/** Proposals for what begins with `value`. */
-export async function complete(
+/** Loads the server's suggestions for a value that begins with `value`. */
+export async function loadSuggestions(
   connectionId: string,
-  blank: Blank,
+  target: CompletionTarget,
   name: string,
   value: string,
   filled: Record<string, string>,
 ): Promise<readonly string[]> {
-  const body = jsonBody({ for: blank, name, value, filled });
+  const body = jsonBody({ for: target, name, value, filled });
   return (await callApi<{ values: string[] }>(`${pathOf(connectionId)}/completion`, body)).values;
 }
 
-/** Has a resource read or a prompt filled in, and kept for a message.
- * @throws {ApiError} when the server does not have it, fails, or gives too much */
-export async function attach(connectionId: string, wish: Wish): Promise<DraftOffer> {
+/**
+ * Reads a resource or fills in a prompt, and stores the result for a message.
+ * @throws {ApiError} if the server does not have it, fails, or returns too much
+ */
+export async function createAttachment(
+  connectionId: string,
+  request: AttachRequest,
+): Promise<DraftMcpAttachment> {
   const { id, serverName, name, title, ...content } = await callApi<AttachmentContent>(
     `${pathOf(connectionId)}/attachments`,
-    // What is attached to a chat that is not kept is not kept either.
-    jsonBody({ ...wish, sessionId: [...temporaryChats][0] }),
+    // Attachments of a temporary chat are as temporary as the chat.
+    jsonBody({ ...request, sessionId: [...temporaryChats][0] }),
   );
   const shown = { id, connectionId, serverName, name, ...(title !== undefined && { title }) };
   if (content.kind === "prompt") return { ...shown, kind: "prompt" };
   return { ...shown, kind: "resource", uri: content.uri };
 }
 
-/** What is attached, as it was then. */
+/** Loads an attachment with the content that it had when it was attached. */
 export function loadAttachment(id: string): Promise<AttachmentContent> {
   return callApi<AttachmentContent>(`/api/attachments/${encodeURIComponent(id)}`);
 }
 
-/** Has the server tell for a while when a resource changes. */
+/** Asks the server to report changes of a resource for the next 15 minutes. */
 export async function watchResource(connectionId: string, uri: string): Promise<void> {
   await callApi(`${pathOf(connectionId)}/resources/watch`, jsonBody({ uri }));
 }

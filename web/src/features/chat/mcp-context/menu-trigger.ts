@@ -1,16 +1,16 @@
-/** A place in the text being written where something of a server can be put in. */
+/** Part of the message text that opens the list of prompts or resources. */
 export interface Trigger {
   readonly kind: "prompt" | "resource";
-  /** What was typed behind the sign. */
+  /** Text typed after the trigger character. */
   readonly query: string;
-  /** Where the sign stands, and where the word behind it ends. */
+  /** Offsets of the trigger character and of the end of its word. */
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * What is being asked for at the cursor: a prompt by a slash that begins the message, a resource by an @ that begins a
- * word. A slash or an @ inside other words (a path, an address) is only a sign.
+ * Finds the trigger at the cursor: a slash at the start of the message opens prompts, an @ at the start of a word opens
+ * resources. Inside other words, such as a path or an address, both are ordinary characters.
  */
 export function findTrigger(text: string, cursor: number): Trigger | undefined {
   const before = text.slice(0, cursor);
@@ -24,7 +24,7 @@ export function findTrigger(text: string, cursor: number): Trigger | undefined {
   return { kind: "resource", query, start: cursor - query.length - 1, end };
 }
 
-/** The text without what was typed to find something, and where the cursor then is. */
+/** Returns the text without the trigger and its query. */
 export function withoutTrigger(text: string, { start, end }: Trigger): string {
   return text.slice(0, start) + text.slice(end);
 }

@@ -4,44 +4,49 @@ import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
 import { Field } from "@/ui/field";
 import { Sheet } from "@/ui/sheet";
-import type { DraftOffer } from "../composer/attachments";
-import { nameOf } from "./offer-list";
-import { attach, type Blank, type Offer, type Wish } from "./offers";
-import { t } from "./offers-text";
-import { SuggestInput } from "./suggest-input";
+import type { DraftMcpAttachment } from "../composer/attachments";
+import { displayNameOf } from "./mcp-context-list";
+import {
+  createAttachment,
+  type CompletionTarget,
+  type PromptOrResource,
+  type AttachRequest,
+} from "./prompts-and-resources";
+import { t } from "./mcp-context-text";
+import { SuggestionInput } from "./suggestion-input";
 import { expand, variablesOf } from "./uri-template";
 
-interface FillInProps {
-  offer: Offer;
-  onAttached: (attachment: DraftOffer) => void;
+interface ArgumentFormProps {
+  item: PromptOrResource;
+  onAttached: (attachment: DraftMcpAttachment) => void;
   onClose: () => void;
 }
 
-interface Row {
+interface ArgumentField {
   readonly name: string;
   readonly label: string;
   readonly hint: string | undefined;
   readonly required: boolean;
 }
 
-/** What a prompt or a template takes, with the server's proposals. */
-export function FillIn({ offer, onAttached, onClose }: FillInProps) {
+/** Form for the arguments of a prompt or the variables of a template, with suggestions of the server. */
+export function ArgumentForm({ item, onAttached, onClose }: ArgumentFormProps) {
   const formId = useId();
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
-  const rows = rowsOf(offer);
-  const blank: Blank =
-    offer.kind === "template" ? { template: offer.template.uriTemplate } : { prompt: nameOf(offer) };
+  const fields = argumentFieldsOf(item);
+  const target: CompletionTarget =
+    item.kind === "template" ? { template: item.template.uriTemplate } : { prompt: displayNameOf(item) };
   const filled = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
   const attaching = useMutation({
-    mutationFn: () => attach(offer.connectionId, wishFor(offer, filled)),
+    mutationFn: () => createAttachment(item.connectionId, attachRequestFor(item, filled)),
     onSuccess: onAttached,
   });
-  const isComplete = rows.every(({ name, required }) => !required || (values[name] ?? "").trim() !== "");
-  const about = offer.kind === "prompt" ? offer.prompt.description : aboutResource(offer);
+  const isComplete = fields.every(({ name, required }) => !required || (values[name] ?? "").trim() !== "");
+  const about = item.kind === "prompt" ? item.prompt.description : templateDescription(item);
   return (
     <Sheet
-      title={offer.kind === "prompt" ? `/${nameOf(offer)}` : nameOf(offer)}
-      subtitle={offer.serverName}
+      title={item.kind === "prompt" ? `/${displayNameOf(item)}` : displayNameOf(item)}
+      subtitle={item.serverName}
       onClose={onClose}
       footer={
         <>
@@ -67,7 +72,7 @@ export function FillIn({ offer, onAttached, onClose }: FillInProps) {
           if (isComplete && !attaching.isPending) attaching.mutate();
         }}
       >
-        {rows.map(({ name, label, hint, required }) => (
+        {fields.map(({ name, label, hint, required }) => (
           <Field
             key={name}
             label={
@@ -79,20 +84,20 @@ export function FillIn({ offer, onAttached, onClose }: FillInProps) {
             hint={hint === undefined ? undefined : showInvisible(hint)}
           >
             {(ids) => (
-              <SuggestInput
+              <SuggestionInput
                 {...ids}
                 required={required}
                 value={values[name] ?? ""}
                 onChange={(value) => setValues({ ...values, [name]: value })}
-                question={{ connectionId: offer.connectionId, blank, name, filled }}
+                question={{ connectionId: item.connectionId, target, name, filled }}
               />
             )}
           </Field>
         ))}
       </form>
-      {offer.kind === "template" && (
+      {item.kind === "template" && (
         <p className="font-mono text-sm wrap-anywhere text-ink-2">
-          {expand(offer.template.uriTemplate, filled)}
+          {expand(item.template.uriTemplate, filled)}
         </p>
       )}
       {attaching.status === "error" && (
@@ -104,32 +109,35 @@ export function FillIn({ offer, onAttached, onClose }: FillInProps) {
   );
 }
 
-/** Whether an offer has to be filled in before it can be attached. */
-export function hasBlanks(offer: Offer): boolean {
-  return rowsOf(offer).length > 0;
+/** Returns true if an item has arguments or variables to fill in before it can be attached. */
+export function needsArguments(item: PromptOrResource): boolean {
+  return argumentFieldsOf(item).length > 0;
 }
 
-/** What is wanted of the server for an offer. */
-export function wishFor(offer: Offer, values: Readonly<Record<string, string>>): Wish {
-  if (offer.kind === "prompt") {
-    const { name, title } = offer.prompt;
+/** Returns the request that attaches an item with these values. */
+export function attachRequestFor(
+  item: PromptOrResource,
+  values: Readonly<Record<string, string>>,
+): AttachRequest {
+  if (item.kind === "prompt") {
+    const { name, title } = item.prompt;
     return { prompt: { name, ...(title !== undefined && { title }), arguments: values } };
   }
-  const { name, title } = offer.kind === "resource" ? offer.resource : offer.template;
-  const uri = offer.kind === "resource" ? offer.resource.uri : expand(offer.template.uriTemplate, values);
+  const { name, title } = item.kind === "resource" ? item.resource : item.template;
+  const uri = item.kind === "resource" ? item.resource.uri : expand(item.template.uriTemplate, values);
   return { resource: { uri, name, ...(title !== undefined && { title }) } };
 }
 
-function rowsOf(offer: Offer): readonly Row[] {
-  if (offer.kind === "resource") return [];
-  if (offer.kind === "template")
-    return variablesOf(offer.template.uriTemplate).map((name) => ({
+function argumentFieldsOf(item: PromptOrResource): readonly ArgumentField[] {
+  if (item.kind === "resource") return [];
+  if (item.kind === "template")
+    return variablesOf(item.template.uriTemplate).map((name) => ({
       name,
       label: name,
       hint: undefined,
       required: false,
     }));
-  return offer.prompt.arguments.map(({ name, title, description, required }) => ({
+  return item.prompt.arguments.map(({ name, title, description, required }) => ({
     name,
     label: title ?? name,
     hint: description,
@@ -137,6 +145,6 @@ function rowsOf(offer: Offer): readonly Row[] {
   }));
 }
 
-function aboutResource(offer: Offer): string | undefined {
-  return offer.kind === "template" ? offer.template.description : undefined;
+function templateDescription(item: PromptOrResource): string | undefined {
+  return item.kind === "template" ? item.template.description : undefined;
 }

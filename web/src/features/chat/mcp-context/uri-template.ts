@@ -1,15 +1,15 @@
 /**
- * URI templates (RFC 6570), as far as texts go: all operators, prefixes and the explode mark, with one text for each
- * variable. Lists and objects cannot be typed into a field.
+ * URI templates (RFC 6570) with one text per variable: all operators, prefixes and the explode mark. Lists and objects
+ * cannot be typed into a field.
  */
 
 interface Operator {
   readonly first: string;
   readonly separator: string;
   readonly named: boolean;
-  /** What follows the name of a variable whose text is empty. */
+  /** Separator after the name of a variable whose value is empty. */
   readonly ifEmpty: string;
-  /** Whether reserved characters stay as they are. */
+  /** Whether reserved characters are not percent-encoded. */
   readonly reserved: boolean;
 }
 
@@ -27,7 +27,7 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
 const EXPRESSION = /\{([+#./;?&]?)([^{}]+)\}/gu;
 const VARIABLE = /^([^:*]+)(?::(\d{1,4})|\*)?$/u;
 
-/** The names of a template's variables, in order, each once. */
+/** Returns the names of a template's variables, in order, without duplicates. */
 export function variablesOf(template: string): readonly string[] {
   const names = [...template.matchAll(EXPRESSION)].flatMap(([, , list = ""]) =>
     list.split(",").flatMap((item) => VARIABLE.exec(item.trim())?.[1] ?? []),
@@ -35,7 +35,7 @@ export function variablesOf(template: string): readonly string[] {
   return [...new Set(names)];
 }
 
-/** The template with these texts. A variable without a text is left out, as the standard has it. */
+/** Expands a template. A variable without a value is left out, as the RFC demands. */
 export function expand(template: string, values: Readonly<Record<string, string>>): string {
   return template.replaceAll(EXPRESSION, (_whole, sign: string, list: string) => {
     const operator = OPERATORS[sign] ?? PLAIN;
@@ -54,7 +54,7 @@ function piece(item: string, operator: Operator, values: Readonly<Record<string,
   return [text === "" ? name + operator.ifEmpty : `${name}=${text}`];
 }
 
-/** Everything but letters, digits and `-._~` as bytes of UTF-8. */
+/** Percent-encodes all bytes except letters, digits and `-._~`. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll(
     /[!'()*]/gu,
@@ -62,7 +62,7 @@ function encode(text: string): string {
   );
 }
 
-/** The same, but signs that have a meaning in addresses stay, and so do bytes that are encoded already. */
+/** Percent-encodes like {@link encode}, but leaves reserved characters and existing escapes. */
 function encodeAllButReserved(text: string): string {
   return text
     .toWellFormed()

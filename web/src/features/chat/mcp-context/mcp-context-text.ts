@@ -1,5 +1,5 @@
 import texts from "../../../../messages/en.json?offers";
 import { textsFrom } from "@/lib/t";
 
-/** The texts of what servers offer beside tools. */
+/** Texts about prompts and resources of servers. */
 export const t = textsFrom(texts);

@@ -10,42 +10,42 @@ import {
 } from "react";
 import { showInvisible } from "@/lib/show-invisible";
 import { ServerIcon } from "@/ui/server-icon";
-import { addressOf, matching, nameOf, promptList, resourceList } from "./offer-list";
-import type { Offer } from "./offers";
-import { t } from "./offers-text";
+import { uriOf, findMatches, displayNameOf, promptList, resourceList } from "./mcp-context-list";
+import type { PromptOrResource } from "./prompts-and-resources";
+import { t } from "./mcp-context-text";
 
-/** How the field hands its keys to the list below it. */
-export interface OfferMenuHandle {
-  /** Whether the list used the key, so that the field must not. */
+/** Keyboard access of the field to the list. */
+export interface McpContextMenuHandle {
+  /** Returns true if the list handled the key; the field must then ignore it. */
   readonly onKey: (event: KeyboardEvent) => boolean;
 }
 
-interface OfferMenuProps {
-  ref: Ref<OfferMenuHandle>;
+interface McpContextMenuProps {
+  ref: Ref<McpContextMenuHandle>;
   kind: "prompt" | "resource";
   query: string;
-  /** Tells the field which list it controls and which option is the active one. */
+  /** Reports the list that the field controls and its active option. */
   onActive: (active: { listId: string; optionId: string | undefined } | undefined) => void;
-  onPick: (offer: Offer) => void;
+  onPick: (item: PromptOrResource) => void;
   onClose: () => void;
 }
 
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
 
-/** What servers offer for what is being typed; the focus stays in the field. */
-export function OfferMenu({ ref, kind, query, onActive, onPick, onClose }: OfferMenuProps) {
+/** List of the prompts or resources that match the typed text. The focus stays in the field. */
+export function McpContextMenu({ ref, kind, query, onActive, onPick, onClose }: McpContextMenuProps) {
   const listId = useId();
   const source = kind === "prompt" ? promptList : resourceList;
-  const { list, isLoading, failed, cut } = useSyncExternalStore(source.subscribe, source.get);
-  const found = matching(
-    list.filter((offer) => (offer.kind === "prompt") === (kind === "prompt")),
+  const { list, isLoading, failed, truncated } = useSyncExternalStore(source.subscribe, source.get);
+  const found = findMatches(
+    list.filter((item) => (item.kind === "prompt") === (kind === "prompt")),
     query,
   );
   const [chosen, setChosen] = useState({ query, index: 0 });
   const index = chosen.query === query ? Math.min(chosen.index, found.length - 1) : 0;
   const active = found[index];
   const optionId = active && `${listId}-${index}`;
-  // Words that fit nothing are only words: nothing hangs over them.
+  // A text that matches nothing is ordinary text, so no list covers it.
   const isShown = found.length > 0 || (query === "" && (isLoading || failed.length > 0 || list.length === 0));
 
   useEffect(() => {
@@ -82,30 +82,30 @@ export function OfferMenu({ ref, kind, query, onActive, onPick, onClose }: Offer
       <div
         id={listId}
         role="listbox"
-        // Who tabs here can scroll and choose as well.
+        // Keyboard users can tab into the list as well.
         tabIndex={0}
         aria-activedescendant={optionId}
         onKeyDown={(event) => onKey(event) && event.preventDefault()}
         onBlur={onClose}
-        // The focus stays where the person writes.
+        // Keep the focus in the field.
         onMouseDown={(event) => event.preventDefault()}
         aria-label={t(kind === "prompt" ? "offers.prompts" : "offers.resources")}
         className="max-h-[min(340px,45dvh)] overflow-auto overscroll-contain"
       >
-        {found.map((offer, place) => (
+        {found.map((item, place) => (
           <Option
-            key={`${offer.connectionId} ${offer.kind} ${nameOf(offer)} ${addressOf(offer)}`}
+            key={`${item.connectionId} ${item.kind} ${displayNameOf(item)} ${uriOf(item)}`}
             id={`${listId}-${place}`}
-            offer={offer}
+            item={item}
             isActive={place === index}
             onPoint={() => setChosen({ query, index: place })}
-            onPick={() => onPick(offer)}
+            onPick={() => onPick(item)}
           />
         ))}
       </div>
-      {cut.length > 0 && (
+      {truncated.length > 0 && (
         <p className="px-2.5 py-2 text-sm wrap-anywhere text-ink-2">
-          {t("offers.cut", { names: cut.join(", ") })}
+          {t("offers.cut", { names: truncated.join(", ") })}
         </p>
       )}
       {failed.length > 0 && query === "" && (
@@ -124,15 +124,15 @@ function emptyKey(kind: "prompt" | "resource", isLoading: boolean) {
 
 interface OptionProps {
   id: string;
-  offer: Offer;
+  item: PromptOrResource;
   isActive: boolean;
   onPoint: () => void;
   onPick: () => void;
 }
 
-function Option({ id, offer, isActive, onPoint, onPick }: OptionProps) {
-  const { about, icons } = detailsOf(offer);
-  const Fallback = FALLBACKS[offer.kind];
+function Option({ id, item, isActive, onPoint, onPick }: OptionProps) {
+  const { about, icons } = detailsOf(item);
+  const Fallback = FALLBACKS[item.kind];
   return (
     // Keys reach the list through the field.
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events
@@ -145,11 +145,11 @@ function Option({ id, offer, isActive, onPoint, onPick }: OptionProps) {
       onClick={onPick}
       className={`grid cursor-default grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-2.5 rounded-md px-2.5 py-2 text-md touch:min-h-11 ${isActive ? "bg-sunken" : ""}`}
     >
-      <ServerIcon connectionId={offer.connectionId} icons={icons} fallback={<Fallback />} />
+      <ServerIcon connectionId={item.connectionId} icons={icons} fallback={<Fallback />} />
       <span className="truncate font-medium">
-        {offer.kind === "prompt" ? `/${nameOf(offer)}` : showInvisible(nameOf(offer))}
+        {item.kind === "prompt" ? `/${displayNameOf(item)}` : showInvisible(displayNameOf(item))}
       </span>
-      <span className="max-w-32 truncate text-sm text-ink-2">{offer.serverName}</span>
+      <span className="max-w-32 truncate text-sm text-ink-2">{item.serverName}</span>
       {about !== "" && (
         <span className="col-start-2 col-end-4 truncate text-sm text-ink-2">{showInvisible(about)}</span>
       )}
@@ -159,11 +159,11 @@ function Option({ id, offer, isActive, onPoint, onPick }: OptionProps) {
 
 const FALLBACKS = { prompt: MessageSquareQuote, resource: FileText, template: FolderSearch };
 
-function detailsOf(offer: Offer) {
-  if (offer.kind === "prompt") {
-    const { title, description, icons } = offer.prompt;
+function detailsOf(item: PromptOrResource) {
+  if (item.kind === "prompt") {
+    const { title, description, icons } = item.prompt;
     return { about: [title, description].filter(Boolean).join(" – "), icons };
   }
-  const { description, icons } = offer.kind === "resource" ? offer.resource : offer.template;
-  return { about: description ?? addressOf(offer), icons };
+  const { description, icons } = item.kind === "resource" ? item.resource : item.template;
+  return { about: description ?? uriOf(item), icons };
 }

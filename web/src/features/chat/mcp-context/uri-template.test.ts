@@ -13,7 +13,7 @@ const values = {
   base: "http://example.com/home/",
 };
 
-// The examples of the standard, sections 1.2 and 3.2, for variables with one text.
+// Examples of RFC 6570, sections 1.2 and 3.2, for variables with one text.
 test.each([
   ["{var}", "value"],
   ["{hello}", "Hello%20World%21"],
