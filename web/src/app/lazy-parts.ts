@@ -25,7 +25,7 @@ export function prefetchParts(): () => void {
     preload(() => import("@/features/tools/tools-panel"));
     preload(() => import("@/features/account/settings-sheet"));
     preload(() => import("@/features/chat/composer/model-details"));
-    preload(() => import("@/features/chat/steering/edit-words"));
+    preload(() => import("@/features/chat/message-actions/edit-message-form"));
   };
   // Safari has no idle callbacks.
   if (!("requestIdleCallback" in window)) {

@@ -1,6 +1,6 @@
 import "./found.css";
 import type { MessageHit } from "../api/history";
-import { switchBranch } from "../steering/branches";
+import { switchBranch } from "../message-actions/branches";
 import type { ChatStore } from "../stream/chat-store";
 import type { Jump } from "../transcript/jump";
 

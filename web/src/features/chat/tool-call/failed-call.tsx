@@ -2,7 +2,7 @@ import { RotateCw } from "lucide-react";
 import { use } from "react";
 import { Button } from "@/ui/button";
 import { ChatId, SayInChat } from "../chat-id";
-import { t } from "../steering/steering-text";
+import { t } from "../message-actions/message-actions-text";
 import type { ToolPart } from "../stream/message";
 import { failureReason } from "./call-state";
 

@@ -22,7 +22,7 @@ const Approval = lazyPart(async () => (await import("../approval/approval")).App
 const ClaimBadge = lazyPart(async () => (await import("../approval/approval-group")).ClaimBadge);
 const FailedCall = lazyPart(async () => (await import("./failed-call")).FailedCall);
 
-const UnknownCall = lazyPart(async () => (await import("../steering/unknown-call")).UnknownCall);
+const UnknownCall = lazyPart(async () => (await import("../message-actions/unknown-call")).UnknownCall);
 const Questions = lazyPart(async () => (await import("../elicitation/questions")).Questions);
 
 interface ToolCardProps {

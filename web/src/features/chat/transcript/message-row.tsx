@@ -10,31 +10,37 @@ import { AnswerFoot } from "./answer-foot";
 import { AnswerParts } from "./answer-parts";
 import { TimeOfDay } from "./time-of-day";
 
-// What is there to read comes first.
-const WordsActions = lazyPart(async () => (await import("../steering/actions")).WordsActions);
-const AnswerActions = lazyPart(async () => (await import("../steering/actions")).AnswerActions);
-const EditWords = lazyPart(async () => (await import("../steering/edit-words")).EditWords);
+// The text is drawn first, the actions below it follow.
+const UserMessageActions = lazyPart(
+  async () => (await import("../message-actions/message-actions")).UserMessageActions,
+);
+const AnswerActions = lazyPart(
+  async () => (await import("../message-actions/message-actions")).AnswerActions,
+);
+const EditMessageForm = lazyPart(
+  async () => (await import("../message-actions/edit-message-form")).EditMessageForm,
+);
 
 interface MessageRowProps {
   id: string;
   store: ChatStore;
-  /** It is the newest, and nothing runs. */
+  /** The message is the newest one, and no turn is running. */
   isLast: boolean;
   onTurn: (turn: TurnRequest) => Promise<boolean>;
 }
 
-/** Few messages carry something. */
+/** Most messages have no attachments. */
 const SentAttachments = lazyPart(
   async () => (await import("../mcp-context/sent-attachments")).SentAttachments,
 );
 
-/** One message. It alone is drawn again when it grows. */
+/** One message, subscribed on its own: a growing answer redraws its row only. */
 export const MessageRow = memo(({ id, store, isLast, onTurn }: MessageRowProps) => {
   const message = useMessage(store, id);
   if (!message) return null;
-  if (message.role === "user") return <Words message={message} store={store} onTurn={onTurn} />;
+  if (message.role === "user") return <UserMessage message={message} store={store} onTurn={onTurn} />;
   if (message.status === "streaming" && !message.parts.some(isVisible)) return null;
-  const foot = isLast ? lastFoot(message, store, onTurn) : {};
+  const foot = isLast ? latestAnswerActions(message, store, onTurn) : {};
   return (
     <article
       data-role="assistant"
@@ -56,8 +62,8 @@ export const MessageRow = memo(({ id, store, isLast, onTurn }: MessageRowProps) 
 });
 MessageRow.displayName = "MessageRow";
 
-/** The person's own words, or a field in which they become others. */
-function Words({
+/** A user message, or the form that edits it. */
+function UserMessage({
   message,
   store,
   onTurn,
@@ -82,7 +88,7 @@ function Words({
       )}
       {editing ? (
         <Suspense>
-          <EditWords id={id} text={text} store={store} onTurn={onTurn} />
+          <EditMessageForm id={id} text={text} store={store} onTurn={onTurn} />
         </Suspense>
       ) : (
         <>
@@ -94,7 +100,7 @@ function Words({
           </p>
           <div className="-my-[7px] flex min-h-[30px] items-center gap-1 touch:-my-[3px] touch:min-h-11">
             <Suspense>
-              <WordsActions id={id} store={store} />
+              <UserMessageActions id={id} store={store} />
             </Suspense>
             <TimeOfDay moment={message.createdAt} />
           </div>
@@ -108,26 +114,29 @@ function isVisible(part: Part): boolean {
   return part.type === "text" || part.type === "reasoning" ? part.text !== "" : part.type !== "step-start";
 }
 
-/** What can be done with the newest answer: have it anew, or have more of one that broke off. */
-function lastFoot(message: ChatMessage, store: ChatStore, onTurn: MessageRowProps["onTurn"]) {
+/** Returns the actions of the newest answer: retry, and continue if it is incomplete. */
+function latestAnswerActions(message: ChatMessage, store: ChatStore, onTurn: MessageRowProps["onTurn"]) {
   const { id, status } = message;
   if (!store.isStored(id)) {
-    const question = questionBefore(store, id);
-    return question === undefined
+    const userMessage = userMessageBefore(store, id);
+    return userMessage === undefined
       ? {}
-      : { onRetry: () => void onTurn({ message: textOf(question), attachments: attachmentsOf(question) }) };
+      : {
+          onRetry: () =>
+            void onTurn({ message: textOf(userMessage), attachments: attachmentsOf(userMessage) }),
+        };
   }
-  const brokeOff = status !== "done" && message.parts.some(isVisible);
+  const isIncomplete = status !== "done" && message.parts.some(isVisible);
   return {
     onRetry: () => void onTurn({ insteadOf: id }),
-    ...(brokeOff && { onContinue: () => void onTurn({ goesOnWith: id }) }),
+    ...(isIncomplete && { onContinue: () => void onTurn({ goesOnWith: id }) }),
   };
 }
 
-/** What the message answers. */
-function questionBefore(store: ChatStore, id: string): ChatMessage | undefined {
+/** Returns the user message that an answer belongs to. */
+function userMessageBefore(store: ChatStore, id: string): ChatMessage | undefined {
   const { ids } = store.status();
   const before = ids[ids.indexOf(id) - 1];
-  const question = before === undefined ? undefined : store.message(before);
-  return question?.role === "user" ? question : undefined;
+  const userMessage = before === undefined ? undefined : store.message(before);
+  return userMessage?.role === "user" ? userMessage : undefined;
 }

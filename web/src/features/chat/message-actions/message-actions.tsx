@@ -3,22 +3,22 @@ import { IconButton } from "@/ui/button";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
 import { useChatStatus } from "../use-chat-store";
-import { t } from "./steering-text";
-import { Switcher } from "./switcher";
+import { t } from "./message-actions-text";
+import { BranchSwitcher } from "./branch-switcher";
 
-interface ActionsProps {
+interface UserMessageActionsProps {
   id: string;
   store: ChatStore;
 }
 
-/** What can be done with the person's words: change them, or go to others that stood there. */
-export function WordsActions({ id, store }: ActionsProps) {
+/** Actions of a user message: edit it, or switch to another version. */
+export function UserMessageActions({ id, store }: UserMessageActionsProps) {
   const { phase } = useChatStatus(store);
-  // Words that are on their way have no name yet.
+  // A message that is being sent has no stored id yet.
   if (!store.isStored(id)) return null;
   return (
     <>
-      <Switcher id={id} store={store} />
+      <BranchSwitcher id={id} store={store} />
       <IconButton
         size="sm"
         className="text-ink-3"
@@ -32,19 +32,19 @@ export function WordsActions({ id, store }: ActionsProps) {
   );
 }
 
-interface AnswerActionsProps extends ActionsProps {
+interface AnswerActionsProps extends UserMessageActionsProps {
   isLast: boolean;
   onTurn: (turn: TurnRequest) => Promise<boolean>;
 }
 
-/** What can be done with an answer; the newest has its way to another one elsewhere. */
+/** Actions of an answer. The retry button of the newest one is in its footer instead. */
 export function AnswerActions({ id, store, isLast, onTurn }: AnswerActionsProps) {
   const { phase, ids } = useChatStatus(store);
   if (!store.isStored(id)) return null;
-  const wasLast = isLast || id === ids.at(-1);
+  const isNewest = isLast || id === ids.at(-1);
   return (
     <>
-      {!wasLast && (
+      {!isNewest && (
         <IconButton
           size="sm"
           label={t("steering.again")}
@@ -53,7 +53,7 @@ export function AnswerActions({ id, store, isLast, onTurn }: AnswerActionsProps)
           onClick={() => void onTurn({ insteadOf: id })}
         />
       )}
-      <Switcher id={id} store={store} />
+      <BranchSwitcher id={id} store={store} />
     </>
   );
 }

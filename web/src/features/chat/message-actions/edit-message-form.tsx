@@ -5,46 +5,46 @@ import { Button } from "@/ui/button";
 import { Textarea } from "@/ui/field";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
-import { t } from "./steering-text";
+import { t } from "./message-actions-text";
 
-interface EditWordsProps {
+interface EditMessageFormProps {
   id: string;
   text: string;
   store: ChatStore;
   onTurn: (turn: TurnRequest) => Promise<boolean>;
 }
 
-/** The person's words in a field. Sent, they begin another branch; the ones before stay on theirs. */
-export function EditWords({ id, text, store, onTurn }: EditWordsProps) {
-  const [words, setWords] = useDraft(`edit/${id}`, text);
+/** Form to edit a sent message. Sending starts a new branch and keeps the existing one. */
+export function EditMessageForm({ id, text, store, onTurn }: EditMessageFormProps) {
+  const [draft, setDraft] = useDraft(`edit/${id}`, text);
   const field = useRef<HTMLTextAreaElement>(null);
-  const aboutId = useId();
+  const hintId = useId();
   useEffect(() => {
-    const own = field.current;
-    own?.focus();
-    own?.setSelectionRange(own.value.length, own.value.length);
+    const input = field.current;
+    input?.focus();
+    input?.setSelectionRange(input.value.length, input.value.length);
   }, []);
 
-  function leave(): void {
+  function cancel(): void {
     const row = field.current?.closest("article");
-    setWords(text);
+    setDraft(text);
     store.edited.set(null);
-    // What the field stood in the place of is there again with the next frame.
+    // The edit button exists again in the next frame.
     requestAnimationFrame(() => row?.querySelector<HTMLElement>("[data-edit]")?.focus());
   }
 
   function send(): void {
-    if (words.trim() === "" || store.status().phase !== "idle") return;
+    if (draft.trim() === "" || store.status().phase !== "idle") return;
     store.edited.set(null);
-    void onTurn({ message: words, insteadOf: id }).then((taken) => {
-      if (taken) setWords(text);
+    void onTurn({ message: draft, insteadOf: id }).then((accepted) => {
+      if (accepted) setDraft(text);
       else store.edited.set(id);
     });
   }
 
   function onKeyDown(event: KeyboardEvent): void {
     if (isComposing(event)) return;
-    if (event.key === "Escape") leave();
+    if (event.key === "Escape") cancel();
     if (!isSending(event)) return;
     event.preventDefault();
     send();
@@ -54,21 +54,21 @@ export function EditWords({ id, text, store, onTurn }: EditWordsProps) {
     <div className="grid w-full grid-cols-[minmax(0,1fr)] gap-2">
       <Textarea
         ref={field}
-        value={words}
+        value={draft}
         aria-label={t("steering.field")}
-        aria-describedby={aboutId}
-        onChange={(event) => setWords(event.target.value)}
+        aria-describedby={hintId}
+        onChange={(event) => setDraft(event.target.value)}
         onKeyDown={onKeyDown}
         className="max-h-[40dvh] min-h-11 text-md"
       />
-      <p id={aboutId} className="text-sm text-ink-2">
+      <p id={hintId} className="text-sm text-ink-2">
         {t("steering.about")}
       </p>
       <div className="flex flex-wrap justify-end gap-2">
-        <Button size="sm" variant="quiet" onClick={leave}>
+        <Button size="sm" variant="quiet" onClick={cancel}>
           {t("steering.cancel")}
         </Button>
-        <Button size="sm" variant="primary" disabled={words.trim() === ""} onClick={send}>
+        <Button size="sm" variant="primary" disabled={draft.trim() === ""} onClick={send}>
           {t("steering.send")}
         </Button>
       </div>

@@ -2,9 +2,12 @@ import { use } from "react";
 import { Button } from "@/ui/button";
 import { SayInChat } from "../chat-id";
 import type { ToolPart } from "../stream/message";
-import { t } from "./steering-text";
+import { t } from "./message-actions-text";
 
-/** A call of which nobody knows whether it ran. It is never made again by itself: the person has it looked at, or made anew. */
+/**
+ * Notice of a tool call with an unknown outcome. The call is never repeated automatically: the user has the outcome
+ * checked, or the call repeated.
+ */
 export function UnknownCall({ part }: { part: ToolPart }) {
   const say = use(SayInChat);
   const { toolName: tool, serverName: server = "" } = part;

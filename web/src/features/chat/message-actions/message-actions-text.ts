@@ -1,5 +1,5 @@
 import texts from "../../../../messages/en.json?steering";
 import { textsFrom } from "@/lib/t";
 
-/** The texts of what can be done with what was said. */
+/** Texts of the actions below messages. */
 export const t = textsFrom(texts);

@@ -7,23 +7,23 @@ import { ChatId } from "../chat-id";
 import type { ChatStore } from "../stream/chat-store";
 import { useChatStatus } from "../use-chat-store";
 import { branchesQuery, switchBranch } from "./branches";
-import { t } from "./steering-text";
+import { t } from "./message-actions-text";
 
-interface SwitcherProps {
+interface BranchSwitcherProps {
   id: string;
   store: ChatStore;
 }
 
-/** The message that has the keyboard once it is there, and on which side. */
-let arriving: { id: string; step: number } | null = null;
+/** Message whose switcher takes the focus once it is drawn, and the direction of the switch. */
+let focusTarget: { id: string; step: number } | null = null;
 
-/** Which of several versions of a message is shown, and the way to the others. */
-export function Switcher({ id, store }: SwitcherProps) {
+/** Shows which version of a message is visible, with buttons for the others. */
+export function BranchSwitcher({ id, store }: BranchSwitcherProps) {
   const chatId = use(ChatId);
   const queries = useQueryClient();
   const { phase } = useChatStatus(store);
   const { data } = useQuery(branchesQuery(chatId));
-  const group = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const branches = data?.get(id);
   const change = useMutation({
     mutationFn: async (to: string) => {
@@ -37,27 +37,27 @@ export function Switcher({ id, store }: SwitcherProps) {
   });
   const shown = branches !== undefined;
   useEffect(() => {
-    // The version that the keyboard came from is gone, and the buttons under it.
-    if (!shown || arriving?.id !== id) return;
-    const sides = [...(group.current?.querySelectorAll<HTMLButtonElement>("button") ?? [])];
-    const wanted = arriving.step < 0 ? sides : sides.toReversed();
+    // The buttons that had the focus disappeared with the previous version.
+    if (!shown || focusTarget?.id !== id) return;
+    const buttons = [...(container.current?.querySelectorAll<HTMLButtonElement>("button") ?? [])];
+    const wanted = focusTarget.step < 0 ? buttons : buttons.toReversed();
     wanted.find((button) => !button.disabled)?.focus({ preventScroll: true });
-    arriving = null;
+    focusTarget = null;
   }, [shown, id]);
   if (branches === undefined) return null;
-  const at = branches.indexOf(id);
+  const index = branches.indexOf(id);
   const busy = phase !== "idle" || change.isPending;
 
-  function go(step: number): void {
-    const to = branches?.[at + step];
+  function switchBy(step: number): void {
+    const to = branches?.[index + step];
     if (busy || to === undefined) return;
-    arriving = { id: to, step };
+    focusTarget = { id: to, step };
     change.mutate(to);
   }
 
   return (
     <div
-      ref={group}
+      ref={container}
       role="group"
       aria-label={t("steering.versions")}
       className="flex items-center text-xs text-ink-2 tabular-nums"
@@ -66,18 +66,18 @@ export function Switcher({ id, store }: SwitcherProps) {
         size="sm"
         label={t("steering.previous")}
         icon={<ChevronLeft />}
-        disabled={at === 0}
+        disabled={index === 0}
         aria-disabled={busy}
-        onClick={() => go(-1)}
+        onClick={() => switchBy(-1)}
       />
-      <span>{t("steering.version", { n: at + 1, of: branches.length })}</span>
+      <span>{t("steering.version", { n: index + 1, of: branches.length })}</span>
       <IconButton
         size="sm"
         label={t("steering.next")}
         icon={<ChevronRight />}
-        disabled={at === branches.length - 1}
+        disabled={index === branches.length - 1}
         aria-disabled={busy}
-        onClick={() => go(1)}
+        onClick={() => switchBy(1)}
       />
     </div>
   );
