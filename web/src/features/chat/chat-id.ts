@@ -4,4 +4,4 @@ import { createContext } from "react";
 export const ChatId = createContext("");
 
 /** Sends a text in this chat; whether the server took it. */
-export const SayInChat = createContext<(text: string) => Promise<boolean>>(async () => false);
+export const SendInChat = createContext<(text: string) => Promise<boolean>>(async () => false);

@@ -14,7 +14,7 @@ import { useHeldSender } from "./outbox/held-sender";
 import type { TurnRequest } from "./stream/chat-contract";
 import type { Jump } from "./transcript/jump";
 import { Transcript } from "./transcript/transcript";
-import { useInSight } from "./use-in-sight";
+import { useIsVisible } from "./use-is-visible";
 
 /** Hardly ever needed. */
 const UnfinishedOpening = lazyPart(
@@ -135,7 +135,7 @@ interface OpenChatProps extends Omit<ChatPanelProps, "user" | "command"> {
 
 function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServers, jumpTo }: OpenChatProps) {
   const store = registry.get(chat.id);
-  useInSight(chat.id, store);
+  useIsVisible(chat.id, store);
   const fill = useCallback((text: string) => composer.current?.fill(text), [composer]);
   const take = useCallback(
     async (turn: TurnRequest) => (await composer.current?.take(turn)) === true,

@@ -39,7 +39,7 @@ export class ChatRegistry {
         void this.#queries.invalidateQueries({ queryKey: ["branches", chatId] });
         this.#followLate(chatId);
       },
-      onTrouble: (what, error) => console.error("Loading failed:", what, error),
+      onBackgroundError: (what, error) => console.error("Loading failed:", what, error),
     });
     this.#stores.set(chatId, store);
     return store;
@@ -49,7 +49,7 @@ export class ChatRegistry {
   getForSending(chatId: string): ChatStore {
     const isNew = !this.#stores.has(chatId);
     const store = this.get(chatId);
-    if (isNew) store.setInSight(false);
+    if (isNew) store.setVisible(false);
     return store;
   }
 

@@ -70,7 +70,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
       return;
     }
     if (event.key === "Escape" && busy && !composing) stop();
-    if (event.key === "ArrowUp" && text === "" && !busy) store.edited.set(lastWords(store));
+    if (event.key === "ArrowUp" && text === "" && !busy) store.editing.set(lastWords(store));
     if (!isSending(event)) return;
     event.preventDefault();
     void submit();

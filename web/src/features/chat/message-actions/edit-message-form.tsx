@@ -28,17 +28,17 @@ export function EditMessageForm({ id, text, store, onTurn }: EditMessageFormProp
   function cancel(): void {
     const row = field.current?.closest("article");
     setDraft(text);
-    store.edited.set(null);
+    store.editing.set(null);
     // The edit button exists again in the next frame.
     requestAnimationFrame(() => row?.querySelector<HTMLElement>("[data-edit]")?.focus());
   }
 
   function send(): void {
     if (draft.trim() === "" || store.status().phase !== "idle") return;
-    store.edited.set(null);
+    store.editing.set(null);
     void onTurn({ message: draft, insteadOf: id }).then((accepted) => {
       if (accepted) setDraft(text);
-      else store.edited.set(id);
+      else store.editing.set(id);
     });
   }
 

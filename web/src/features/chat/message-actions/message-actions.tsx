@@ -26,7 +26,7 @@ export function UserMessageActions({ id, store }: UserMessageActionsProps) {
         label={t("steering.edit")}
         icon={<Pencil />}
         aria-disabled={phase !== "idle"}
-        onClick={() => phase === "idle" && store.edited.set(id)}
+        onClick={() => phase === "idle" && store.editing.set(id)}
       />
     </>
   );

@@ -1,6 +1,6 @@
 import { use } from "react";
 import { Button } from "@/ui/button";
-import { SayInChat } from "../chat-id";
+import { SendInChat } from "../chat-id";
 import type { ToolPart } from "../stream/message";
 import { t } from "./message-actions-text";
 
@@ -9,7 +9,7 @@ import { t } from "./message-actions-text";
  * checked, or the call repeated.
  */
 export function UnknownCall({ part }: { part: ToolPart }) {
-  const say = use(SayInChat);
+  const say = use(SendInChat);
   const { toolName: tool, serverName: server = "" } = part;
   return (
     <div className="grid gap-2 border-t border-line px-3.5 py-3">

@@ -48,7 +48,7 @@ export interface ChatEvents {
   /** The run is over and the messages are reloaded. */
   onEnded(): void;
   /** Something failed that nobody waits for; only the log hears of it. */
-  onTrouble(what: string, error: unknown): void;
+  onBackgroundError(what: string, error: unknown): void;
 }
 
 /** `sending` until the server takes the message, then `running` until the answer has ended. */
@@ -60,31 +60,31 @@ export interface ChatStatus {
   readonly reconnecting: boolean;
   readonly modelStatus: ModelStatus | null;
   /** How many calls wait for the person. */
-  readonly waiting: number;
+  readonly pendingCount: number;
   /** Whether one of them asks for more than a permission. */
-  readonly asked: boolean;
+  readonly hasPendingElicitation: boolean;
   /** Whether words of the answer are coming in. */
-  readonly speaking: boolean;
+  readonly isStreamingText: boolean;
   readonly ids: readonly string[];
   /** The newest messages have been loaded. */
   readonly loaded: boolean;
   readonly hasOlder: boolean;
   /** Counts the messages sent from here: a new number is the sign to bring the newest into view. */
-  readonly sent: number;
+  readonly sentCount: number;
 }
 
 /** A chat of which nothing is known yet. */
-export const START: ChatStatus = {
+export const INITIAL_STATUS: ChatStatus = {
   phase: "idle",
   reconnecting: false,
   modelStatus: null,
-  waiting: 0,
-  asked: false,
-  speaking: false,
+  pendingCount: 0,
+  hasPendingElicitation: false,
+  isStreamingText: false,
   ids: [],
   loaded: false,
   hasOlder: false,
-  sent: 0,
+  sentCount: 0,
 };
 
 /** How an attempt to send ended. */

@@ -50,7 +50,7 @@ class ScriptedServer {
       onTitle: (title) => this.toasts.push(`title ${title}`),
       onFailed: (reason) => this.toasts.push(`failed ${reason}`),
       onEnded: () => this.toasts.push("ended"),
-      onTrouble: (what) => this.toasts.push(`trouble ${what}`),
+      onBackgroundError: (what) => this.toasts.push(`trouble ${what}`),
     });
   }
 
@@ -136,7 +136,7 @@ test("the question shows at once, and gives way to its row after the run", async
   server.say(...textRun(["fine"]));
   const store = server.store();
   const sending = store.send({ message: "how are you" }, []);
-  expect(store.status()).toMatchObject({ phase: "sending", ids: ["sending-1000"], sent: 1 });
+  expect(store.status()).toMatchObject({ phase: "sending", ids: ["sending-1000"], sentCount: 1 });
   await sending;
   server.rows.push({ ...userMessage("a1", "fine", "2026-01-01T00:00:02Z"), role: "assistant" });
   await settle();
@@ -319,12 +319,12 @@ test("a chat out of sight lets go of its turn, and follows it again when it is b
   server.frames.forEach((frame) => frame());
   expect([connections, store.status().phase]).toEqual([1, "running"]);
 
-  store.setInSight(false);
+  store.setVisible(false);
   await settle();
   expect([connections, store.status().phase]).toEqual([0, "idle"]);
   expect(server.requests).toEqual(["send hi"]);
 
-  store.setInSight(true);
+  store.setVisible(true);
   await store.open();
   await settle();
   expect(textOf(store.message("a1") as ChatMessage)).toBe("ab");
@@ -333,7 +333,7 @@ test("a chat out of sight lets go of its turn, and follows it again when it is b
   expect(textOf(store.message("a1") as ChatMessage)).toBe("ab");
   expect(store.status().ids).toEqual(["u1", "a1"]);
 
-  store.setInSight(false);
+  store.setVisible(false);
   await store.followOtherTab();
   expect(server.requests).toEqual(["send hi", "resume "]);
 });
@@ -371,7 +371,7 @@ test("an answer that fails out of sight is told", async () => {
   await settle();
   server.say(...textRun(["a"]).slice(0, -2));
   await store.send({ message: "hi" }, []);
-  store.setInSight(false);
+  store.setVisible(false);
   const failed = {
     ...userMessage("a1", "a", "2026-01-01T00:00:02Z"),
     role: "assistant",

@@ -1,5 +1,5 @@
-import { before, shownBefore, shownLast } from "./order";
-import { asks, isSpeaking, waitingIn, waits } from "./live";
+import { truncateAt, visibleHistory, optimisticTail } from "./visible-messages";
+import { hasElicitation, isStreamingText, countPending, isAwaitingUser } from "./live-message";
 import { type ChatMessage, userMessage } from "./message";
 import {
   type ChatBackend,
@@ -7,16 +7,16 @@ import {
   type ChatStatus,
   PAGE_SIZE,
   type SendResult,
-  START,
+  INITIAL_STATUS,
   type ToolChoice,
   type TurnRequest,
 } from "./chat-contract";
 import type { StreamChunk } from "./protocol";
 import { EMPTY_RUN, reduceChunk, type RunState } from "./reduce-chunk";
 import { followRun, type RunEnd } from "./run-connection";
-import { keepKnown } from "./stored-message";
-import { Edited } from "./edited";
-import { Topics } from "./topics";
+import { reuseUnchanged } from "./stored-message";
+import { EditingState } from "./editing-state";
+import { KeyedEmitter } from "./keyed-emitter";
 
 /**
  * One chat: its loaded history, the message being sent and the answer being streamed. Rows subscribe by message id, so
@@ -25,8 +25,8 @@ import { Topics } from "./topics";
 export class ChatStore {
   readonly #backend: ChatBackend;
   readonly #events: ChatEvents;
-  readonly #topics = new Topics();
-  #status = START;
+  readonly #emitter = new KeyedEmitter();
+  #status = INITIAL_STATUS;
   #history: readonly ChatMessage[] = [];
   /** What was sent and answered here while reloading failed; the next reload brings it from the database. */
   #unsaved: readonly ChatMessage[] = [];
@@ -39,7 +39,7 @@ export class ChatStore {
   #stopWanted = false;
   /** The id of the run that was followed last. */
   #runId: string | undefined;
-  #isInSight = true;
+  #isVisible = true;
   #followsOwn = false;
   /** Resolves when it is known whether a turn goes on that was asked for. */
   #attached: Promise<void> = Promise.resolve();
@@ -54,18 +54,18 @@ export class ChatStore {
   }
 
   /** The message whose words are being changed; its topic hears of it. */
-  readonly edited = new Edited(this.#topics);
+  readonly editing = new EditingState(this.#emitter);
 
   readonly status = (): ChatStatus => this.#status;
 
   readonly message = (id: string): ChatMessage | undefined => this.#byId.get(id);
 
-  readonly subscribe = (listener: () => void): (() => void) => this.#topics.subscribe("", listener);
+  readonly subscribe = (listener: () => void): (() => void) => this.#emitter.subscribe("", listener);
 
   readonly subscribeTo =
     (id: string) =>
     (listener: () => void): (() => void) =>
-      this.#topics.subscribe(id, listener);
+      this.#emitter.subscribe(id, listener);
 
   /** Whether a run is the one that is followed, or was followed last. */
   isFollowed(runId: string): boolean {
@@ -81,10 +81,10 @@ export class ChatStore {
    * Says whether the chat is in sight: only then it follows its turn. A browser has six connections to a server, and
    * a turn that waits for its person would hold one for as long as it waits. Whoever brings it back into sight opens it.
    */
-  setInSight(isInSight: boolean): void {
-    this.#isInSight = isInSight;
+  setVisible(isVisible: boolean): void {
+    this.#isVisible = isVisible;
     // What is being sent has to arrive; the connection is let go of as soon as the server has taken it.
-    if (!isInSight && this.#isAccepted()) this.#letGo();
+    if (!isVisible && this.#isAccepted()) this.#disconnect();
   }
 
   #isAccepted(): boolean {
@@ -92,7 +92,7 @@ export class ChatStore {
     return phase === "running" || (phase === "stopping" && !this.#stopWanted);
   }
 
-  #letGo(): void {
+  #disconnect(): void {
     this.#following.abort();
     this.#flush();
     this.#leftOwnRun ||= this.#followsOwn;
@@ -101,7 +101,7 @@ export class ChatStore {
 
   /** A turn has ended that was not followed: reads what came of it, and tells when an answer to this page has failed. */
   async catchUp(): Promise<void> {
-    if (this.#isInSight || this.#status.phase !== "idle" || !this.#status.loaded) return;
+    if (this.#isVisible || this.#status.phase !== "idle" || !this.#status.loaded) return;
     await this.#reloadAfterLeaving();
     const last = this.#history.at(-1);
     if (this.#leftOwnRun && last?.status === "failed") this.#events.onFailed(last.error ?? "");
@@ -135,7 +135,7 @@ export class ChatStore {
     } else if (this.#status.phase === "idle") {
       await this.#reloadAfterLeaving();
     }
-    if (this.#isInSight) void this.attach();
+    if (this.#isVisible) void this.attach();
   }
 
   /** Adds so much history before the oldest loaded message. */
@@ -154,7 +154,7 @@ export class ChatStore {
     const now = this.#backend.now();
     this.#unsaved = this.#shown().slice(this.#history.length);
     if (turn.insteadOf !== undefined) {
-      this.#history = before(this.#history, turn.insteadOf);
+      this.#history = truncateAt(this.#history, turn.insteadOf);
       this.#unsaved = [];
     }
     const { message, attachments } = turn;
@@ -162,7 +162,7 @@ export class ChatStore {
     this.#pending = message === undefined ? null : userMessage(`sending-${now}`, message, at, attachments);
     this.#run = EMPTY_RUN;
     this.#replays = false;
-    this.#publish({ phase: "sending", sent: this.#status.sent + 1 });
+    this.#publish({ phase: "sending", sentCount: this.#status.sentCount + 1 });
     return new Promise((resolve) => {
       const first = (signal: AbortSignal) => this.#backend.send(turn, tools, signal);
       void this.#follow(first, () => resolve({ accepted: true }), true).then((end) => {
@@ -175,7 +175,7 @@ export class ChatStore {
 
   /** Follows the turn that is running in this chat, if there is one: after a reload, or begun in another tab. */
   async attach(): Promise<RunEnd["kind"]> {
-    if (this.#status.phase !== "idle") return "left";
+    if (this.#status.phase !== "idle") return "aborted";
     this.#replays = true;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#attached = promise;
@@ -189,7 +189,7 @@ export class ChatStore {
   async followOtherTab(): Promise<void> {
     await this.#attached;
     // It is opened when it comes back into sight.
-    if (this.#status.phase !== "idle" || !this.#isInSight) return;
+    if (this.#status.phase !== "idle" || !this.#isVisible) return;
     await this.reload();
     // A short turn may have ended in between.
     if ((await this.attach()) === "idle") await this.reload();
@@ -208,7 +208,7 @@ export class ChatStore {
     try {
       await this.#backend.stop();
     } catch (error) {
-      this.#events.onTrouble("stop", error);
+      this.#events.onBackgroundError("stop", error);
       if (this.status().phase === "stopping") this.#publish({ phase: "running" });
     }
   }
@@ -219,12 +219,12 @@ export class ChatStore {
     try {
       const fresh = await this.#backend.loadSince(anchor?.createdAt ?? null);
       const cut = anchor ? this.#history.findIndex(({ id }) => id === anchor.id) : 0;
-      this.#history = [...this.#history.slice(0, Math.max(cut, 0)), ...keepKnown(this.#history, fresh)];
+      this.#history = [...this.#history.slice(0, Math.max(cut, 0)), ...reuseUnchanged(this.#history, fresh)];
       this.#unsaved = [];
       this.#publish({});
       return true;
     } catch (error) {
-      this.#events.onTrouble("messages", error);
+      this.#events.onBackgroundError("messages", error);
       return false;
     }
   }
@@ -234,7 +234,7 @@ export class ChatStore {
     if (this.#status.phase !== "idle") return;
     const page = await this.#backend.loadPage(null, PAGE_SIZE);
     if (this.status().phase !== "idle") return;
-    this.#history = keepKnown(this.#history, page);
+    this.#history = reuseUnchanged(this.#history, page);
     this.#unsaved = [];
     this.#run = EMPTY_RUN;
     this.#publish({ hasOlder: page.length >= PAGE_SIZE });
@@ -261,7 +261,7 @@ export class ChatStore {
         this.#publish({ phase: "running" });
         if (this.#stopWanted) void this.stop();
         this.#stopWanted = false;
-        if (!this.#isInSight) this.#letGo();
+        if (!this.#isVisible) this.#disconnect();
       },
       onChunk: (chunk: StreamChunk) => {
         if (!signal.aborted) this.#collect(chunk);
@@ -269,7 +269,7 @@ export class ChatStore {
       onReconnecting: (reconnecting: boolean) => this.#publish({ reconnecting }),
     };
     const end = await followRun(first, this.#backend, listener, signal);
-    if (end.kind !== "left") await this.#finish(end, own);
+    if (end.kind !== "aborted") await this.#finish(end, own);
     return end;
   }
 
@@ -294,14 +294,14 @@ export class ChatStore {
     if (own && end.kind === "refused") this.#events.onFailed(end.error?.message ?? "");
     const reloaded = await this.reload();
     // A next message may have been sent while the reload was under way; then what is live belongs to that one.
-    if (this.#status.phase === "idle") this.#settle(reloaded);
+    if (this.#status.phase === "idle") this.#replaceLiveByStored(reloaded);
     this.#events.onEnded();
     // The chat may be at its next turn, which was begun while the connection was lost.
     if (end.kind === "idle" && this.#run.message === null) void this.attach();
   }
 
   /** What was live gives way to what is stored; words that the database does not have stay in sight. */
-  #settle(reloaded: boolean): void {
+  #replaceLiveByStored(reloaded: boolean): void {
     const { message } = this.#run;
     if (reloaded) this.#pending = null;
     if (this.#history.some(({ id }) => id === message?.id)) this.#run = EMPTY_RUN;
@@ -333,9 +333,9 @@ export class ChatStore {
 
   #shown(): readonly ChatMessage[] {
     return [
-      ...shownBefore(this.#history, this.#run.message),
+      ...visibleHistory(this.#history, this.#run.message),
       ...this.#unsaved,
-      ...shownLast(this.#history, this.#pending, this.#run.message),
+      ...optimisticTail(this.#history, this.#pending, this.#run.message),
     ];
   }
 
@@ -348,9 +348,9 @@ export class ChatStore {
     const next: ChatStatus = {
       ...this.#status,
       modelStatus: this.#run.modelStatus,
-      waiting: waitingIn(this.#run.message, waits),
-      asked: waitingIn(this.#run.message, asks) > 0,
-      speaking: isSpeaking(this.#run.message),
+      pendingCount: countPending(this.#run.message, isAwaitingUser),
+      hasPendingElicitation: countPending(this.#run.message, hasElicitation) > 0,
+      isStreamingText: isStreamingText(this.#run.message),
       ids: sameIds ? ids : shown.map(({ id }) => id),
       ...change,
     };
@@ -359,8 +359,8 @@ export class ChatStore {
     );
     if (statusChanged) this.#status = next;
     for (const message of shown) {
-      if (drawn.get(message.id) !== message) this.#topics.publish(message.id);
+      if (drawn.get(message.id) !== message) this.#emitter.emit(message.id);
     }
-    if (statusChanged) this.#topics.publish("");
+    if (statusChanged) this.#emitter.emit("");
   }
 }

@@ -1,9 +1,15 @@
 import { isObject } from "@/lib/json";
 import { toToolOutput } from "@/components/tool-result/tool-output";
-import { type ApprovalQuestion, type ChatMessage, type Part, toFilePart, type ToolPart } from "./message";
+import {
+  type ApprovalQuestion,
+  type ChatMessage,
+  type Part,
+  type ServerQuestion,
+  toFilePart,
+  type ToolPart,
+  type ToolTask,
+} from "./message";
 import type { ModelStatus, StreamChunk } from "./protocol";
-import { questionsAfter } from "./questions-after";
-import { taskOf } from "./task-of";
 
 /** What is known of a run so far. */
 export interface RunState {
@@ -105,7 +111,7 @@ export function reduceChunk(run: RunState, chunk: StreamChunk, now: number): Run
       return updateTool(run, chunk.id, () => ({ task: taskOf(chunk.data) }));
     case "data-elicitation":
       return updateTool(run, chunk.data.toolCallId, (part) => ({
-        questions: questionsAfter(part.questions, chunk.id, chunk.data),
+        questions: elicitationsAfter(part.questions, chunk.id, chunk.data),
       }));
     case "source-url":
       return appendPart(
@@ -275,6 +281,24 @@ function updateTool(
   return replacePart(run, index, (part) =>
     part.type === "dynamic-tool" ? { ...part, ...change(part) } : part,
   );
+}
+
+/** Returns the elicitations that are open after one was started or settled. */
+function elicitationsAfter(
+  open: readonly ServerQuestion[] | undefined,
+  id: string,
+  data: ChunkOf<"data-elicitation">["data"],
+): readonly ServerQuestion[] {
+  const others = (open ?? []).filter((elicitation) => elicitation.id !== id);
+  return data.state === "waiting" ? [...others, { id, request: data.request }] : others;
+}
+
+function taskOf({ startedAt, asks, message }: ChunkOf<"data-mcp-task">["data"]): ToolTask {
+  return {
+    startedAt: Date.parse(startedAt),
+    asks: asks === true,
+    ...(typeof message === "string" ? { message } : {}),
+  };
 }
 
 function resetStep(run: RunState): RunState {

@@ -32,13 +32,13 @@ export type RunEnd =
   /** The server did not take the request; null when it was not reached at all. */
   | { readonly kind: "refused"; readonly error: ApiError | null }
   /** The page went on to something else. */
-  | { readonly kind: "left" };
+  | { readonly kind: "aborted" };
 
 /** Somebody watches an answer that stands still, so the first try comes soon. */
-const waits = { firstMs: 250, longestMs: 8_000 };
+const RETRY_BACKOFF = { firstMs: 250, longestMs: 8_000 };
 
 /** Whether asking again later can help: the server is busy, restarting, or behind a gateway that is. */
-const isPassing = (status: number): boolean => status === 429 || status >= 500;
+const isTransient = (status: number): boolean => status === 429 || status >= 500;
 
 /**
  * Follows one run to its end. It begins with the response of `first`; when the network drops, it goes on from the last
@@ -55,7 +55,7 @@ export async function followRun(
   try {
     response = await first(signal);
   } catch {
-    if (signal.aborted) return { kind: "left" };
+    if (signal.aborted) return { kind: "aborted" };
     return connection.afterLostRequest();
   }
   if (response.status === 204) return { kind: "idle" };
@@ -81,32 +81,32 @@ class Connection {
   /** A request that broke before its answer may have reached the server: then its run can be found and followed. */
   async afterLostRequest(): Promise<RunEnd> {
     const response = await this.#transport.resume("", this.#signal).catch(() => null);
-    if (this.#signal.aborted) return { kind: "left" };
+    if (this.#signal.aborted) return { kind: "aborted" };
     if (!response?.ok || response.status === 204) return { kind: "refused", error: null };
     this.#listener.onAccepted();
     return this.follow(response);
   }
 
   async follow(first: Response): Promise<RunEnd> {
-    for (let response: Response | null = first; ; response = await this.#again()) {
-      if (this.#signal.aborted) return { kind: "left" };
+    for (let response: Response | null = first; ; response = await this.#reconnect()) {
+      if (this.#signal.aborted) return { kind: "aborted" };
       if (!response) continue;
       if (response.status === 204) return { kind: "idle" };
-      if (!response.ok && !isPassing(response.status))
+      if (!response.ok && !isTransient(response.status))
         return { kind: "refused", error: await errorOf(response) };
-      if (response.ok && (await this.#read(response))) return { kind: "done" };
+      if (response.ok && (await this.#readEvents(response))) return { kind: "done" };
       if (!this.#signal.aborted) this.#listener.onReconnecting(true);
     }
   }
 
   /** True when the stream said that it is complete, false when it broke off. */
-  async #read(response: Response): Promise<boolean> {
+  async #readEvents(response: Response): Promise<boolean> {
     if (!response.body) return false;
     this.#listener.onReconnecting(false);
     try {
       for await (const event of readEvents(response.body)) {
         if (event.data === "[DONE]") return true;
-        this.#take(event.id, event.data);
+        this.#handleEvent(event.id, event.data);
       }
     } catch {
       // A broken connection; the caller goes on from the last event.
@@ -114,7 +114,7 @@ class Connection {
     return false;
   }
 
-  #take(id: string, data: string): void {
+  #handleEvent(id: string, data: string): void {
     // A server that was killed may not know all that it told; then it tells the turn again, from its first event.
     if (id !== "") this.#lastEventId = id;
     this.#attempt = 0;
@@ -123,8 +123,8 @@ class Connection {
     if (chunk) this.#listener.onChunk(chunk);
   }
 
-  async #again(): Promise<Response | null> {
-    const pause = backoffMs(waits, this.#attempt, this.#transport.random());
+  async #reconnect(): Promise<Response | null> {
+    const pause = backoffMs(RETRY_BACKOFF, this.#attempt, this.#transport.random());
     this.#attempt += 1;
     await this.#transport.wait(pause, this.#signal);
     if (this.#signal.aborted) return null;

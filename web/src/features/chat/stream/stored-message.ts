@@ -92,7 +92,7 @@ export function fromRow(row: MessageRow): ChatMessage {
 }
 
 /** Messages that were read again. Those that are as they were stay the objects they are, so that their rows are not drawn anew. */
-export function keepKnown(
+export function reuseUnchanged(
   known: readonly ChatMessage[],
   fresh: readonly ChatMessage[],
 ): readonly ChatMessage[] {

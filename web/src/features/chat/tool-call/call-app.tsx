@@ -4,7 +4,7 @@ import type { AppInput } from "@/components/tool-app/app-session";
 import { ToolApp } from "@/components/tool-app/tool-app";
 import { fromToolOutput } from "@/components/tool-app/call-result";
 import { t } from "@/lib/t";
-import { ChatId, SayInChat } from "../chat-id";
+import { ChatId, SendInChat } from "../chat-id";
 import type { ToolPart } from "../stream/message";
 import type { CallState } from "./call-state";
 import { keepContext } from "./keep-context";
@@ -18,7 +18,7 @@ export function CallApp({ part, state }: { part: ToolPart; state: CallState }) {
     return { arguments: args, ...(over && { cancelled: errorText ?? t("chat.tool.stopped") }) };
   }, [args, output, errorText, over]);
   const chatId = use(ChatId);
-  const say = use(SayInChat);
+  const say = use(SendInChat);
   const host = useMemo(
     (): AppHost => ({ say, keep: (callId, context) => keepContext(chatId, callId, context) }),
     [chatId, say],

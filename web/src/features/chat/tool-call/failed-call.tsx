@@ -1,7 +1,7 @@
 import { RotateCw } from "lucide-react";
 import { use } from "react";
 import { Button } from "@/ui/button";
-import { ChatId, SayInChat } from "../chat-id";
+import { ChatId, SendInChat } from "../chat-id";
 import { t } from "../message-actions/message-actions-text";
 import type { ToolPart } from "../stream/message";
 import { failureReason } from "./call-state";
@@ -19,7 +19,7 @@ interface FailedCallProps {
 
 /** Why a call failed, and the way to have it made again. */
 export function FailedCall({ part, showsReason, isEnded }: FailedCallProps) {
-  const say = use(SayInChat);
+  const say = use(SendInChat);
   const isInChat = use(ChatId) !== "";
   const { toolName: tool, serverName: server = "" } = part;
   const reason = showsReason ? failureReason(part) : "";

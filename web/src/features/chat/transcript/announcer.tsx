@@ -7,19 +7,19 @@ interface AnnouncerProps {
   chatId: string;
   phase: Phase;
   /** How many calls wait for the person. */
-  waiting: number;
+  pendingCount: number;
   /** Whether one of them asks for more than a permission. */
-  asked: boolean;
+  hasPendingElicitation: boolean;
 }
 
 /** Tells a screen reader that an answer begins, waits and ends, never its words; and the tab's title that it waits. */
-export function Announcer({ chatId, phase, waiting, asked }: AnnouncerProps) {
+export function Announcer({ chatId, phase, pendingCount, hasPendingElicitation }: AnnouncerProps) {
   const [replied, setReplied] = useState(false);
   const replying = phase === "running";
   if (replying && !replied) setReplied(true);
-  const count = useWaiting(chatId, waiting);
+  const count = useWaiting(chatId, pendingCount);
   useEffect(() => countInTitle(count), [count]);
-  const words = waiting > 0 ? t(asked ? "chat.asks" : "chat.waits") : t("chat.replying");
+  const words = pendingCount > 0 ? t(hasPendingElicitation ? "chat.asks" : "chat.waits") : t("chat.replying");
   return (
     <p role="status" className="sr-only">
       {replying ? words : replied && phase === "idle" ? t("chat.replied") : ""}
@@ -40,7 +40,7 @@ function subscribeVisibility(listener: () => void): () => void {
   return () => document.removeEventListener("visibilitychange", listener);
 }
 
-function countInTitle(waiting: number): void {
+function countInTitle(pendingCount: number): void {
   const title = document.title.replace(/^\(\d+\) /u, "");
-  document.title = waiting > 0 ? `(${waiting}) ${title}` : title;
+  document.title = pendingCount > 0 ? `(${pendingCount}) ${title}` : title;
 }

@@ -70,7 +70,7 @@ function UserMessage({
 }: Omit<MessageRowProps, "id" | "isLast"> & { message: ChatMessage }) {
   const { id } = message;
   const subscribe = useCallback((listener: () => void) => store.subscribeTo(id)(listener), [store, id]);
-  const editing = useSyncExternalStore(subscribe, () => store.edited.is(id));
+  const editing = useSyncExternalStore(subscribe, () => store.editing.isEditing(id));
   const text = textOf(message);
   const attached = attachmentsOf(message);
   return (

@@ -6,7 +6,7 @@ import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
-import { ChatId, SayInChat } from "../chat-id";
+import { ChatId, SendInChat } from "../chat-id";
 import { useChatStatus } from "../use-chat-store";
 import { Announcer } from "./announcer";
 import type { EmptyStateProps } from "./empty-state";
@@ -85,7 +85,7 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
           className="mx-auto max-w-measure"
         >
           <ChatId value={chatId}>
-            <SayInChat value={say}>
+            <SendInChat value={say}>
               {visible.map((id) => (
                 <MessageRow
                   key={id}
@@ -95,7 +95,7 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
                   onTurn={onTurn}
                 />
               ))}
-            </SayInChat>
+            </SendInChat>
           </ChatId>
           <TurnStatus status={status} />
         </div>
@@ -111,7 +111,12 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
           {busy ? t("chat.jumpBusy") : t("chat.jump")}
         </button>
       )}
-      <Announcer chatId={chatId} phase={status.phase} waiting={status.waiting} asked={status.asked} />
+      <Announcer
+        chatId={chatId}
+        phase={status.phase}
+        pendingCount={status.pendingCount}
+        hasPendingElicitation={status.hasPendingElicitation}
+      />
     </div>
   );
 }

@@ -5,9 +5,9 @@ import type { ModelStatus } from "../stream/protocol";
 
 /** One line under the conversation while nothing else there shows that work goes on. */
 export function TurnStatus({ status }: { status: ChatStatus }) {
-  const { phase, reconnecting, speaking, modelStatus, waiting, asked } = status;
-  if (phase === "idle" || (speaking && !reconnecting)) return null;
-  const words = waiting > 0 ? t(asked ? "chat.asks" : "chat.waits") : t("chat.thinking");
+  const { phase, reconnecting, isStreamingText, modelStatus, pendingCount, hasPendingElicitation } = status;
+  if (phase === "idle" || (isStreamingText && !reconnecting)) return null;
+  const words = pendingCount > 0 ? t(hasPendingElicitation ? "chat.asks" : "chat.waits") : t("chat.thinking");
   return (
     <p className="flex flex-wrap items-center gap-x-2.5 text-ink-2">
       <span aria-hidden="true" className="size-2 animate-pulse rounded-full bg-accent" />

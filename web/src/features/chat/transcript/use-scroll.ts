@@ -18,7 +18,7 @@ interface Scroll {
 /** Where the reader went, and after how many sent messages: the next one brings them to the newest. */
 interface Place {
   readonly window: Window;
-  readonly sent: number;
+  readonly sentCount: number;
 }
 
 /** Ties the scroll rules and the window of mounted messages to the transcript's elements. */
@@ -28,16 +28,16 @@ export function useScroll(status: ChatStatus, loadOlder: () => void, target: Jum
   const room = useRef<HTMLDivElement>(null);
   const controller = useRef<ScrollController | null>(null);
   const [hiddenBelow, setHiddenBelow] = useState(false);
-  const { ids, sent } = status;
-  const [place, setPlace] = useState<Place>({ window: NEWEST, sent });
+  const { ids, sentCount } = status;
+  const [place, setPlace] = useState<Place>({ window: NEWEST, sentCount });
   const landed = useRef(false);
-  const shownSent = useRef(sent);
+  const shownSent = useRef(sentCount);
   const wanted = target ? ids.indexOf(target.message) : -1;
   // Found anew for each drawing: a state that is set while drawing is lost when scrolling sets it at the same time.
-  const stayed = place.sent === sent ? within(place.window, ids.length) : NEWEST;
+  const stayed = place.sentCount === sentCount ? within(place.window, ids.length) : NEWEST;
   const window = wanted < 0 ? stayed : around(ids.length - 1 - wanted);
   const moveTo = (next: Window) => {
-    if (next !== window) setPlace({ window: next, sent });
+    if (next !== window) setPlace({ window: next, sentCount });
   };
 
   const onNearStart = useEffectEvent(() => {
@@ -48,7 +48,7 @@ export function useScroll(status: ChatStatus, loadOlder: () => void, target: Jum
   const onShow = useEffectEvent(({ message, onShown }: Jump) => {
     const row = rows.current?.querySelector<HTMLElement>(`[data-message="${message}"]`);
     if (!row) return;
-    setPlace({ window, sent });
+    setPlace({ window, sentCount });
     controller.current?.show(row);
     onShown(row);
   });
@@ -66,12 +66,12 @@ export function useScroll(status: ChatStatus, loadOlder: () => void, target: Jum
 
   useLayoutEffect(() => {
     if (ids.length === 0) return;
-    if (sent !== shownSent.current) controller.current?.showTurn();
+    if (sentCount !== shownSent.current) controller.current?.showTurn();
     else if (landed.current) controller.current?.settle();
     else controller.current?.land(status.phase !== "idle");
-    shownSent.current = sent;
+    shownSent.current = sentCount;
     landed.current = true;
-  }, [ids, sent, status.phase]);
+  }, [ids, sentCount, status.phase]);
 
   const isLoaded = wanted >= 0;
   useLayoutEffect(() => {

@@ -1,20 +1,20 @@
 import type { ChatMessage, Part } from "./message";
 
 /** How many parts of an answer that still grows wait for the person in this way. */
-export function waitingIn(message: ChatMessage | null, way: (part: Part) => boolean): number {
-  return message?.status === "streaming" ? message.parts.filter(way).length : 0;
+export function countPending(message: ChatMessage | null, isPending: (part: Part) => boolean): number {
+  return message?.status === "streaming" ? message.parts.filter(isPending).length : 0;
 }
 
 /** It asks for more than a permission. */
-export const asks = (part: Part): boolean =>
+export const hasElicitation = (part: Part): boolean =>
   part.type === "dynamic-tool" && part.state === "input-available" && (part.questions?.length ?? 0) > 0;
 
 /** It waits for the person. */
-export const waits = (part: Part): boolean =>
-  (part.type === "dynamic-tool" && part.state === "approval-requested") || asks(part);
+export const isAwaitingUser = (part: Part): boolean =>
+  (part.type === "dynamic-tool" && part.state === "approval-requested") || hasElicitation(part);
 
 /** Whether words are coming in, so that no "thinking" line is needed under them. */
-export function isSpeaking(message: ChatMessage | null): boolean {
+export function isStreamingText(message: ChatMessage | null): boolean {
   const last = message?.parts.at(-1);
   if (last?.type !== "text" && last?.type !== "reasoning") return false;
   return last.state === "streaming" && last.text !== "";
