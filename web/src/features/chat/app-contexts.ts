@@ -1,6 +1,6 @@
 import { forgetAfter } from "@/lib/user-data";
 import type { AppContext } from "@/components/tool-app/app-host";
 
-/** What apps want the model to know with the next message: by chat, then by call, the last word of each. */
+/** Latest context of each app for the model, by chat id and tool call id. It goes with the next message. */
 export const appContexts = new Map<string, ReadonlyMap<string, AppContext>>();
 forgetAfter("session", () => appContexts.clear());

@@ -1,7 +1,7 @@
-/** What another part of the page asks of the chat. */
+/** Command from another part of the page to the chat. */
 export type ChatCommand =
   | { readonly type: "new" }
-  /** Puts the cursor into the message field. */
+  /** Focuses the message field. */
   | { readonly type: "focus" }
   /** Opens the list of chats. */
   | { readonly type: "find" }

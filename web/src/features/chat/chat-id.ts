@@ -1,7 +1,7 @@
 import { createContext } from "react";
 
-/** The chat in which a part of the transcript stands. */
+/** Id of the chat that a component belongs to. */
 export const ChatId = createContext("");
 
-/** Sends a text in this chat; whether the server took it. */
+/** Sends a text in this chat; resolves to true if the server accepted it. */
 export const SendInChat = createContext<(text: string) => Promise<boolean>>(async () => false);

@@ -16,7 +16,7 @@ import type { Jump } from "./transcript/jump";
 import { Transcript } from "./transcript/transcript";
 import { useIsVisible } from "./use-is-visible";
 
-/** Hardly ever needed. */
+/** Rarely needed. */
 const UnfinishedOpening = lazyPart(
   async () => (await import("./conversations/unfinished-opening")).UnfinishedOpening,
 );
@@ -24,14 +24,14 @@ const UnfinishedOpening = lazyPart(
 interface ChatPanelProps {
   user: { id: string; email: string };
   tools: AvailableTool[];
-  /** Whether any tool is connected; undefined while that is not known yet. */
+  /** True if any tool is connected; undefined while the tools load. */
   toolsConnected: boolean | undefined;
   onOpenServers: () => void;
-  /** What another part of the page asks of the chat; each object is carried out once. */
+  /** Command from another part of the page; each object is executed once. */
   command: ChatCommand | null;
 }
 
-/** The chat: the open conversation, the others, and the composer. */
+/** The chat tab: the open conversation, the list of chats, and the composer. */
 export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   const queries = useQueryClient();
   const [registry] = useState(() => new ChatRegistry(queries, user.id));
@@ -51,7 +51,7 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   const done = useRef<ChatCommand | null>(null);
   const startsChat = useRef(false);
   const create = () => {
-    // An empty chat is a new one.
+    // An empty chat already is a new chat.
     if (chatId !== undefined && chats.temporary === null && registry.isEmpty(chatId))
       composer.current?.focus();
     else {
@@ -67,14 +67,14 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   });
 
   useEffect(() => {
-    // Effects run again when the tab comes back; a command is carried out once.
+    // Effects run again when the tab becomes active again; a command is executed once.
     if (chatId === undefined || !command || !composer.current || done.current === command) return;
     done.current = command;
     carryOut(command);
   }, [command, chatId]);
 
   useEffect(() => {
-    // Who begins a chat wants to write in it.
+    // A new chat starts with the cursor in the message field.
     if (chatId === undefined || !startsChat.current) return;
     startsChat.current = false;
     composer.current?.focus();
@@ -142,7 +142,7 @@ function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServe
     [composer],
   );
   const onSend = (message: string) => {
-    // The server names the chat by the same rule; the name shows without waiting for its event.
+    // The server derives the title by the same rule; showing it here avoids a wait for its event.
     const { loaded, ids } = store.status();
     const isFirst = loaded && ids.length === 0;
     return () => {

@@ -7,10 +7,10 @@ import { type ChatMarks, SessionListUpdater } from "./api/session-list-updater";
 import { type ChatSession, sessionsQuery } from "./api/sessions";
 import { ChatStore } from "./stream/chat-store";
 
-/** The chats of this page that were opened; a turn is followed on while another chat is shown. */
+/** Stores of the chats that were opened on this page. A turn is followed even while another chat is shown. */
 export class ChatRegistry {
   readonly #stores = new Map<string, ChatStore>();
-  /** The last run that was heard of in a chat: the one that is followed, or the next. */
+  /** Id of the last announced run of each chat: the followed one, or the next. */
   readonly #late = new Map<string, string>();
   readonly #queries: QueryClient;
   readonly #userId: string;
@@ -26,7 +26,7 @@ export class ChatRegistry {
     });
   }
 
-  /** The store of a chat, made when it is first asked for. */
+  /** Returns the store of a chat, creating it on first use. */
   readonly get = (chatId: string): ChatStore => {
     const known = this.#stores.get(chatId);
     if (known) return known;
@@ -45,7 +45,7 @@ export class ChatRegistry {
     return store;
   };
 
-  /** Returns the store of a chat, to send a message in it. A chat that is not in sight does not follow its turn. */
+  /** Returns the store of a chat to send a message in it. A hidden chat does not follow its turn. */
   getForSending(chatId: string): ChatStore {
     const isNew = !this.#stores.has(chatId);
     const store = this.get(chatId);
@@ -53,37 +53,38 @@ export class ChatRegistry {
     return store;
   }
 
-  /** Whether a chat that was opened is known to have no messages. */
+  /** Returns true if a chat was opened and has no messages. */
   isEmpty(chatId: string): boolean {
     const status = this.#stores.get(chatId)?.status();
     return status !== undefined && status.loaded && status.phase === "idle" && status.ids.length === 0;
   }
 
-  /** A chat that is deleted is no longer followed. */
+  /** Stops following a deleted chat. */
   forget(chatId: string): void {
     this.#stores.get(chatId)?.close();
     this.#stores.delete(chatId);
   }
 
-  /** Shows a title before the server's list is read again. */
+  /** Shows a title before the server's list is loaded again. */
   rename(chatId: string, title: string): void {
     this.#queries.setQueryData<readonly ChatSession[]>(this.#key, (list) =>
       list?.map((session) => (session.id === chatId ? { ...session, title } : session)),
     );
   }
 
-  /** A turn began in a chat: if it was not here, it is followed if the chat is open here. */
+  /** Follows a turn that started elsewhere, if its chat is open on this page. */
   onRunStarted(chatId: string, runId: string): void {
     const store = this.#stores.get(chatId);
     if (store === undefined || store.isFollowed(runId)) return;
-    // What waited begins as soon as an answer is stored, and the page may not have seen the answer's end yet.
+    // A queued message starts as soon as the answer is stored; the page may not have processed the end of that answer
+    // yet.
     this.#late.set(chatId, runId);
     const { loaded, phase } = store.status();
-    // A chat that is being opened looks for its turn by itself.
+    // A chat that is still opening finds its turn itself.
     if (loaded && phase === "idle") void store.followOtherTab();
   }
 
-  /** A turn has ended in a chat that may be open here without being followed. */
+  /** Loads the result of a turn that ended without being followed here. */
   onRunEnded(chatId: string, runId: string): void {
     if (this.#late.get(chatId) === runId) this.#late.delete(chatId);
     void this.#stores.get(chatId)?.catchUp();
@@ -96,7 +97,7 @@ export class ChatRegistry {
     if (runId !== undefined && store?.isFollowed(runId) === false) void store.followOtherTab();
   }
 
-  /** A chat was made, changed or deleted; without an id, any number of them. */
+  /** Updates the list after a chat was created, changed or deleted; without an id, after any number of them. */
   onSession(chatId: string | undefined, marks: ChatMarks): void {
     if (chatId === undefined) void this.#queries.invalidateQueries({ queryKey: this.#key });
     else this.#list.note(chatId, marks);
@@ -104,7 +105,7 @@ export class ChatRegistry {
     void this.#queries.invalidateQueries({ queryKey: ["chat-model"] });
   }
 
-  /** Another branch of a chat is the present one. */
+  /** Shows the branch that became the active one of a chat. */
   onBranch(chatId: string): void {
     const trouble = (cause: unknown) => console.error("Loading failed:", "messages", cause);
     this.#stores.get(chatId)?.reopen().catch(trouble);

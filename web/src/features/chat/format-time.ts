@@ -4,13 +4,13 @@ const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: "numeric", month: 
 
 const DAY_MS = 86_400_000;
 
-/** The time of day of an RFC 3339 time, in the reader's own way and zone; empty for what is no time. */
+/** Formats the time of day of an RFC 3339 time in the user's locale and time zone; empty for an invalid time. */
 export function timeOf(moment: string): string {
   const date = new Date(moment);
   return Number.isNaN(date.getTime()) ? "" : timeOfDay.format(date);
 }
 
-/** When it was, as short as can be: the time today, the weekday within a week, else the day. */
+/** Formats a time as short as possible: today the time of day, within a week the weekday, else the date. */
 export function dayOf(moment: string, now = new Date()): string {
   const date = new Date(moment);
   if (Number.isNaN(date.getTime())) return "";

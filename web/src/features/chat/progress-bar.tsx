@@ -1,12 +1,12 @@
 interface ProgressBarProps {
-  /** What makes progress. */
+  /** Label for screen readers. */
   label: string;
   value: number;
-  /** What the value grows towards; undefined where nobody knows. */
+  /** Value at completion; undefined if unknown. */
   total: number | undefined;
 }
 
-/** How far something is, or only that it goes on. */
+/** Progress bar, indeterminate if no value is known. */
 export function ProgressBar({ label, value, total }: ProgressBarProps) {
   const percent = total === undefined ? undefined : Math.round(Math.min(1, value / total) * 100);
   return (

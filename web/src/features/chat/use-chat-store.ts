@@ -3,12 +3,12 @@ import type { ChatStatus } from "./stream/chat-contract";
 import type { ChatStore } from "./stream/chat-store";
 import type { ChatMessage } from "./stream/message";
 
-/** What the frame of a chat shows; does not change while words stream in. */
+/** Subscribes to the state of a chat, which does not change while text streams. */
 export function useChatStatus(store: ChatStore): ChatStatus {
   return useSyncExternalStore(store.subscribe, store.status);
 }
 
-/** One message, with a subscription of its own. */
+/** Subscribes to one message. */
 export function useMessage(store: ChatStore, id: string): ChatMessage | undefined {
   const subscribe = useCallback((listener: () => void) => store.subscribeTo(id)(listener), [store, id]);
   return useSyncExternalStore(subscribe, () => store.message(id));

@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import type { ChatStore } from "./stream/chat-store";
 
-/** Has a chat follow its turn while it is in sight: its panel is shown, and the browser shows the tab. */
+/** Makes a chat follow its turn while its panel and the browser's tab are visible. */
 export function useIsVisible(chatId: string, store: ChatStore): void {
   const queries = useQueryClient();
   useEffect(() => {

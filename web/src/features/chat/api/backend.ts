@@ -6,7 +6,7 @@ import { loadPage, loadSince } from "./messages";
 
 const EVENT_STREAM = "text/event-stream";
 
-/** What a chat needs, over the network and with the clock and the frames of the browser. */
+/** Implements {@link ChatBackend} with the network, the clock and the browser's animation frames. */
 export function chatBackend(sessionId: string): ChatBackend {
   const path = `/api/sessions/${encodeURIComponent(sessionId)}`;
   return {
@@ -24,7 +24,7 @@ export function chatBackend(sessionId: string): ChatBackend {
         headers: { ...headers, accept: EVENT_STREAM },
         signal,
       });
-      // What an app has said since goes with the next message.
+      // A context that changed during the request goes with the next message.
       if (response.ok && appContexts.get(sessionId) === contexts) appContexts.delete(sessionId);
       return response;
     },
@@ -45,7 +45,7 @@ export function chatBackend(sessionId: string): ChatBackend {
   };
 }
 
-/** How often a hidden page takes in what came: frames do not exist for it. */
+/** Time between updates of a hidden page, which has no animation frames. */
 const HIDDEN_MS = 250;
 
 function nextFrame(callback: () => void): () => void {
@@ -54,7 +54,7 @@ function nextFrame(callback: () => void): () => void {
     return () => clearTimeout(timer);
   }
   const frame = requestAnimationFrame(callback);
-  // A tab that is hidden before its next frame would wait for it until it is seen again.
+  // A tab that is hidden before its next frame would otherwise stall until it is visible again.
   const timer = setTimeout(callback, HIDDEN_MS);
   return () => {
     cancelAnimationFrame(frame);

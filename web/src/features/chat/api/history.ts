@@ -2,20 +2,20 @@ import { callApi, jsonBody } from "@/lib/api-client";
 import { readRow, updateRows } from "@/lib/rows";
 import type { ChatSession } from "./sessions";
 
-/** A text with the places to be marked, counted as scripts count. */
+/** Part of a text with the ranges to highlight, in UTF-16 code units. */
 export interface Excerpt {
   readonly text: string;
   readonly marks: readonly (readonly [from: number, to: number])[];
 }
 
-/** A chat that was found by its title. */
+/** Chat whose title matches a search. */
 export interface ChatHit {
   readonly sessionId: string;
   readonly title: Excerpt;
   readonly updatedAt: string;
 }
 
-/** A message that was found. */
+/** Message that matches a search. */
 export interface MessageHit {
   readonly sessionId: string;
   readonly title: string;
@@ -25,7 +25,7 @@ export interface MessageHit {
   readonly excerpt: Excerpt;
 }
 
-/** What was found, the newest first. */
+/** Search results, the newest first. */
 export interface Found {
   readonly chats: readonly ChatHit[];
   readonly messages: readonly MessageHit[];
@@ -37,7 +37,7 @@ export function searchChats(question: string, before: string | null): Promise<Fo
   return callApi(`/api/search?${query}`);
 }
 
-/** A chat by its id, wherever it stands among the others. */
+/** Loads a chat by its id. */
 export function loadSession(id: string): Promise<ChatSession> {
   return readRow("ai_chat_sessions", { id: `eq.${id}` });
 }
@@ -57,12 +57,12 @@ export async function restoreSession(id: string): Promise<void> {
   await callApi(pathOf(id, "restore"), { method: "POST" });
 }
 
-/** Shares a chat as it is now, and tells the link. */
+/** Shares a snapshot of a chat and returns its link. */
 export async function shareSession(id: string, wish: { tools: boolean; files: boolean }): Promise<string> {
   return (await callApi<{ url: string }>(pathOf(id, "shares"), jsonBody(wish))).url;
 }
 
-/** Where a chat can be downloaded. */
+/** Returns the path of a chat's download. */
 export function exportPath(id: string, format: "markdown" | "json"): string {
   return `${pathOf(id, "export")}?format=${format}`;
 }

@@ -2,7 +2,7 @@ import { readRows } from "@/lib/rows";
 import type { ChatMessage } from "../stream/message";
 import { fromRow, type MessageRow } from "../stream/stored-message";
 
-/** The newest messages of a chat, or those before a moment; oldest first. */
+/** Loads the newest messages of a chat, or the newest before a time; oldest first. */
 export async function loadPage(
   sessionId: string,
   before: string | null,
@@ -17,7 +17,7 @@ export async function loadPage(
   return page.toReversed().map(fromRow);
 }
 
-/** The messages of a chat from a moment on, oldest first. */
+/** Loads the messages of a chat from a time on, oldest first. */
 export async function loadSince(sessionId: string, from: string | null): Promise<readonly ChatMessage[]> {
   const newer = await readRows<MessageRow>("ai_chat_messages", {
     session_id: `eq.${sessionId}`,

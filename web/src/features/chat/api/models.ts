@@ -1,33 +1,33 @@
 import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
 
-/** What is known of a model; what is not known is left out. */
+/** Known properties of a model; unknown ones are absent. */
 export interface ModelFacts {
-  /** Tokens that it reads and writes at most. */
+  /** Context window in tokens, input and output together. */
   readonly context?: number;
   readonly tools?: boolean;
-  /** It reads pictures. */
+  /** True if it accepts images. */
   readonly images?: boolean;
-  /** It reads PDF documents. */
+  /** True if it accepts PDF documents. */
   readonly pdf?: boolean;
-  /** It answers with pictures too. */
+  /** True if it also generates images. */
   readonly imageOutput?: boolean;
   readonly reasoning?: boolean;
-  /** US dollars for a million tokens. */
+  /** US dollars per million tokens. */
   readonly price?: { readonly input: number; readonly output: number };
 }
 
-/** A model that the assistant can be. */
+/** Model that can answer in a chat. */
 export interface Model {
   /** `provider/name`. */
   readonly id: string;
   readonly name: string;
   readonly provider: string;
-  /** What the person calls a provider of their own. */
+  /** The user's name for a provider of their own. */
   readonly providerName?: string;
   readonly builtIn: boolean;
   readonly available: boolean;
-  /** Why it is not available, and what to do. */
+  /** Reason why the model is unavailable, with what to do. */
   readonly reason?: string | null;
   readonly facts?: ModelFacts;
   readonly about?: {
@@ -41,18 +41,18 @@ export interface Model {
 interface ModelList {
   readonly default: string | null;
   readonly models: readonly Model[];
-  /** The ids of those that the person wants at hand. */
+  /** Ids of the user's favorite models. */
   readonly favourites: readonly string[];
 }
 
 export const modelsQuery = queryOptions({
   queryKey: ["models"],
   queryFn: () => callApi<ModelList>("/api/models"),
-  // Whether weights and keys are there changes by hand, and rarely.
+  // Keys and model files change rarely.
   staleTime: 60_000,
 });
 
-/** The model that the person chose for a chat; null where they chose none. */
+/** Returns the query for the model chosen in a chat; null if none was chosen. */
 export function chatModelQuery(chatId: string) {
   return queryOptions({
     queryKey: ["chat-model", chatId],
@@ -63,17 +63,17 @@ export function chatModelQuery(chatId: string) {
 
 const chatModelPath = (chatId: string): string => `/api/sessions/${encodeURIComponent(chatId)}/model`;
 
-/** Chooses the model of a chat. */
+/** Sets the model of a chat. */
 export async function chooseModel(chatId: string, model: string): Promise<void> {
   await callApi(chatModelPath(chatId), { ...jsonBody({ model }), method: "PUT" });
 }
 
-/** Puts a model among those at hand, or takes it away. */
+/** Adds a model to the favorites, or removes it. */
 export async function markFavourite(model: string, favourite: boolean): Promise<void> {
   await callApi("/api/models/favourites", { ...jsonBody({ model, favourite }), method: "PUT" });
 }
 
-/** The model that answers: the one that was chosen, the default one, or the first that is available. */
+/** Returns the model that answers: the chosen one, else the default, else the first available one. */
 export function activeModel(list: ModelList, chosen: string | null = null): Model | undefined {
   return (
     (chosen === null ? undefined : (list.models.find(({ id }) => id === chosen) ?? missing(chosen))) ??
@@ -83,7 +83,7 @@ export function activeModel(list: ModelList, chosen: string | null = null): Mode
   );
 }
 
-/** A model that was chosen and is not listed any more. */
+/** Returns a placeholder for a chosen model that is not listed any more. */
 function missing(id: string): Model {
   const [provider = id, ...name] = id.split("/");
   return { id, name: name.join("/"), provider, builtIn: false, available: false };

@@ -1,8 +1,10 @@
 import { callApi, jsonBody } from "@/lib/api-client";
 import type { ToolChoice, TurnRequest } from "../stream/chat-contract";
 
-/** Has a message wait until the answer that is being written is done.
- * @throws {ApiError} when the server refuses it or cannot be reached */
+/**
+ * Queues a message until the current answer is done.
+ * @throws {ApiError} if the server refuses it or cannot be reached
+ */
 export async function addWaiting(
   sessionId: string,
   { message, attachments = [] }: TurnRequest,

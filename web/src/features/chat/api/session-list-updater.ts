@@ -1,18 +1,18 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { type ChatSession, listSessionsById, sessionsQuery, sortLatestFirst } from "./sessions";
 
-/** What its user has put on a chat; what is missing has not changed. */
+/** User settings of a chat that may have changed; absent ones did not. */
 export type ChatMarks = Partial<Pick<ChatSession, "pinned" | "archived">>;
 
 const NO_MARKS = { pinned: false, archived: false };
-/** How long it waits for more changes before it loads them: a turn that begins is told of more than once. */
+/** Time to collect further changes before loading: the start of a turn is announced more than once. */
 const GATHER_MS = 50;
-/** Beyond so many chats the whole list costs no more. */
+/** Beyond this many changed chats, loading the whole list is as cheap. */
 const MAX_CHATS = 100;
 
 /**
- * Keeps the list of chats up to date with what the server tells: it loads the chats that were named and no others. The
- * list of a user may be long, and each turn changes it twice.
+ * Keeps the list of chats up to date with server events. It loads only the chats that changed: a user's list may be
+ * long, and each turn changes it twice.
  */
 export class SessionListUpdater {
   readonly #queries: QueryClient;
@@ -25,7 +25,7 @@ export class SessionListUpdater {
     this.#userId = userId;
   }
 
-  /** A chat was made, changed or deleted. */
+  /** Records that a chat was created, changed or deleted. */
   note(chatId: string, marks: ChatMarks = {}): void {
     this.#changed.set(chatId, { ...this.#changed.get(chatId), ...marks });
     if (!this.#runs) void this.#run();
@@ -50,7 +50,7 @@ export class SessionListUpdater {
     const found = byId(await listSessionsById(this.#userId, [...changed.keys()]));
     const [known, now] = [byId(before), byId(this.#list() ?? [])];
     for (const [id, marks] of changed) {
-      // It was changed here meanwhile, and what was loaded may be from before that.
+      // The list changed locally during the request, so the loaded row may be older.
       if (known.get(id) === now.get(id)) continue;
       changed.delete(id);
       found.delete(id);
@@ -68,7 +68,7 @@ export class SessionListUpdater {
     });
   }
 
-  /** The whole list, if it is on its way, may have been read before a change; and a change to it would load it again. */
+  /** Waits for the whole list if it is loading: it may predate a change, and a change to it would load it again. */
   async #untilLoaded(): Promise<void> {
     const query = this.#queries.getQueryCache().find({ queryKey: this.#key });
     while (query?.state.fetchStatus === "fetching") await query.promise?.catch(() => undefined);

@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { callApi } from "@/lib/api-client";
 import { deleteRows, insertRow, readRows } from "@/lib/rows";
 
-/** A row of `ai_chat_sessions`, with what its person has put on it. */
+/** Row of `ai_chat_sessions` with the user's settings of the chat. */
 export interface ChatSession {
   readonly id: string;
   readonly user_id: string;
@@ -13,13 +13,13 @@ export interface ChatSession {
   readonly archived?: boolean;
 }
 
-/** The title of a chat in which nothing was said yet. */
+/** Title of a chat without messages. */
 export const NEW_TITLE = "New Chat";
 
-/** Characters of the first message that make the title. */
+/** Number of characters of the first message that become the title. */
 const TITLE_LENGTH = 30;
 
-/** The title that the first message gives a chat. */
+/** Returns the title that a first message gives its chat. */
 export function titleOf(message: string): string {
   const characters = [...message];
   return characters.length > TITLE_LENGTH ? `${characters.slice(0, TITLE_LENGTH).join("")}...` : message;

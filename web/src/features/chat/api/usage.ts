@@ -7,7 +7,7 @@ interface AnswerUsage {
   readonly chat: Usage;
 }
 
-/** What an answer cost, and its chat so far. */
+/** Returns the query for the cost of an answer and of its chat so far. */
 export function answerUsageQuery(chatId: string, messageId: string) {
   const path = `/api/sessions/${encodeURIComponent(chatId)}/messages/${encodeURIComponent(messageId)}/usage`;
   return queryOptions({

@@ -15,7 +15,7 @@ const shortClaims = {
   "approval.claim.destroys": "approval.short.destroys",
 } as const;
 
-/** What the server of a waiting call claims about it, in a word or two. */
+/** Badge with the first claim that a server makes about a tool waiting for approval. */
 export function ClaimBadge({ question }: { question: ApprovalQuestion }) {
   const [claim] = claimsOf(question.definition);
   const short = shortClaims[claim as keyof typeof shortClaims];
@@ -23,7 +23,7 @@ export function ClaimBadge({ question }: { question: ApprovalQuestion }) {
   return <Badge tone={claim === "approval.claim.destroys" ? "warn" : "neutral"}>{t(short)}</Badge>;
 }
 
-/** Heading over calls that wait together. It stays in sight while its calls are read. */
+/** Sticky heading over several calls that wait for approval. */
 export function ApprovalGroupHead({ count }: { count: number }) {
   return (
     <h4 className="sticky -top-5 z-10 wide:-top-7 flex min-h-[42px] items-center gap-2.5 rounded-t-md border border-warn-dot bg-warn-soft px-3 text-md font-medium text-warn">
@@ -33,7 +33,7 @@ export function ApprovalGroupHead({ count }: { count: number }) {
   );
 }
 
-/** Answers to all calls that wait together. Each of them can still be answered on its own. */
+/** Buttons that answer all calls of a group. Each call can still be answered on its own. */
 export function ApprovalGroupFoot({ questions }: { questions: readonly ApprovalQuestion[] }) {
   const chatId = use(ChatId);
   const foot = useRef<HTMLDivElement>(null);
@@ -49,7 +49,7 @@ export function ApprovalGroupFoot({ questions }: { questions: readonly ApprovalQ
   useLayoutEffect(() => {
     const own = foot.current;
     const card = own?.previousElementSibling?.querySelector("button");
-    // It goes away when all is decided; who came to it with the keyboard goes on from the last card.
+    // The buttons disappear after the decision; keyboard users continue from the last card.
     return () => {
       if (own?.contains(document.activeElement) === true) card?.focus();
     };

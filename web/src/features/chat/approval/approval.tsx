@@ -18,7 +18,10 @@ interface ApprovalProps {
   question: ApprovalQuestion;
 }
 
-/** A call that waits: what it would do, and the ways to answer. It takes no focus, and no key answers by itself. */
+/**
+ * Approval request of a tool call: what the call would do, and the buttons to answer. It takes no focus, and no key
+ * press answers it.
+ */
 export function Approval({ part, question }: ApprovalProps) {
   const chatId = use(ChatId);
   const panel = useRef<HTMLElement>(null);
@@ -32,7 +35,7 @@ export function Approval({ part, question }: ApprovalProps) {
   useLayoutEffect(() => {
     const own = panel.current;
     const card = own?.parentElement?.querySelector("button");
-    // It goes away when it is decided; who came to it with the keyboard goes on from the card.
+    // The request disappears after the decision; keyboard users continue from the card.
     return () => {
       if (own?.contains(document.activeElement) === true) card?.focus();
     };

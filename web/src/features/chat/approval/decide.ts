@@ -1,11 +1,13 @@
 import { callApi, jsonBody } from "@/lib/api-client";
 import { stringifyJson } from "@/lib/json";
 
-/** What a person can say to a call that waits. */
+/** Answer to an approval request. */
 export type Decision = "once" | "always" | "deny";
 
-/** Decides about a call; `args` stand in the place of the model's. The first decision holds, wherever it was made.
- * @throws {ApiError} when the arguments are refused, or the answer has ended */
+/**
+ * Answers an approval request; `args` replace the model's arguments. The first answer counts, in any tab.
+ * @throws {ApiError} if the arguments are refused or the turn has ended
+ */
 export async function decide(
   chatId: string,
   approvalId: string,

@@ -8,7 +8,7 @@ import { toast } from "@/ui/toast";
 
 interface ChatSettings {
   readonly settings: ModelSettings;
-  /** What holds for all of the person's chats. */
+  /** Settings of all of the user's chats. */
   readonly defaults: ModelSettings;
 }
 

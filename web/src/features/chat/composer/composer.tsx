@@ -20,11 +20,11 @@ import { QuickTools } from "./quick-tools";
 import { useMcpContext } from "./use-mcp-context";
 import { type ComposerOptions, useComposer } from "./use-composer";
 
-/** What the rest of the chat asks of the composer. */
+/** Calls from the rest of the chat into the composer. */
 export interface ComposerHandle {
-  /** Puts a text into the field and the cursor behind it. */
+  /** Sets the text and places the cursor at its end. */
   readonly fill: (text: string) => void;
-  /** Begins a turn without touching the field; whether the server took it. */
+  /** Starts a turn without touching the field; resolves to true if the server accepted it. */
   readonly take: (turn: TurnRequest) => Promise<boolean>;
   readonly focus: () => void;
 }
@@ -33,19 +33,22 @@ interface ComposerProps extends ComposerOptions {
   ref: Ref<ComposerHandle>;
 }
 
-// Little waits, and what there is to read comes first.
+// Loaded later: few messages have files, and the conversation is drawn first.
 const FileHost = lazyPart(async () => (await import("../files/file-host")).FileHost);
 const Queue = lazyPart(async () => (await import("../queue/queue")).Queue);
 
 const BUTTON =
   "grid size-9 shrink-0 place-items-center rounded-[12px] bg-ink text-paper transition-opacity duration-150 disabled:opacity-35 touch:size-11 max-phone:[button+&]:ml-1 [&_svg]:size-4";
 
-/** Whether a text came into the field whole, from elsewhere. */
+/** Returns true if a text was inserted as a whole, for example pasted. */
 function isPasted(event: Event): boolean {
   return event instanceof InputEvent && /^insertFrom(?:Paste|Drop)/u.test(event.inputType);
 }
 
-/** Where a message is written. While an answer is awaited, Stop stands beside Send, which waits; Enter puts into the queue. */
+/**
+ * Message field with its buttons. During an answer Stop appears next to the disabled Send, and Enter queues the
+ * message.
+ */
 export function Composer({ ref, ...options }: ComposerProps) {
   const { store, tools } = options;
   const { field, text, write, fill, submit, take, attached } = useComposer(options);
@@ -54,7 +57,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
   useImperativeHandle(ref, () => ({ fill, take, focus: () => field.current?.focus() }));
   const { phase } = useChatStatus(store);
   const busy = phase !== "idle";
-  /** What is written now would wait. */
+  /** The message would be queued. */
   const waits = busy && phase !== "sending" && text.trim() !== "";
   const [slot, setSlot] = useState<HTMLElement | null>(null);
 
@@ -161,7 +164,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
   );
 }
 
-/** The person's newest message that the server knows. */
+/** Returns the id of the user's newest stored message. */
 function lastWords(store: ChatStore): string | null {
   const isOwn = (id: string) => store.message(id)?.role === "user" && store.isStored(id);
   return store.status().ids.findLast(isOwn) ?? null;

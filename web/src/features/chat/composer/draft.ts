@@ -9,29 +9,29 @@ const userPrefix = (): string => {
 };
 const key = (chatId: string): string => `${userPrefix()}${chatId}`;
 
-/** The drafts of chats that are not kept: they go with the page. */
+/** Drafts of temporary chats, which are never stored. */
 const unkept = new Map<string, string>();
 
 const isUnkept = (chatId: string): boolean => [...temporaryChats].some((id) => chatId.endsWith(id));
 
 forgetAfter("session", () => unkept.clear());
 forgetAfter("user", forgetOthersDrafts);
-// Another user may have closed the browser without signing out; their drafts are still in its storage.
+// Another user may have closed the browser without signing out; their drafts are still stored.
 if ("user" in readSession()) forgetOthersDrafts();
 
-/** Removes the stored drafts of all but the signed-in user. */
+/** Removes the stored drafts of all other users. */
 function forgetOthersDrafts(): void {
-  // Whose they are is not known yet.
+  // The user is not known yet.
   if (readSession().status === "checking") return;
   try {
     for (const stored of Object.keys(localStorage))
       if (stored.startsWith(prefix) && !stored.startsWith(userPrefix())) localStorage.removeItem(stored);
   } catch {
-    // Without storage no draft was kept.
+    // Without storage there are no drafts.
   }
 }
 
-/** Returns what follows a prefix in the keys under which something is kept for the user. */
+/** Returns the suffixes of the user's storage keys that begin with a prefix. */
 export function draftKeys(start: string): readonly string[] {
   const startOfKey = userPrefix() + start;
   try {
@@ -45,7 +45,7 @@ export function draftKeys(start: string): readonly string[] {
   }
 }
 
-/** The text that was typed in a chat and not yet taken by the server. */
+/** Returns the unsent text of a chat. */
 export function readDraft(chatId: string): string {
   if (isUnkept(chatId)) return unkept.get(chatId) ?? "";
   try {
@@ -55,7 +55,7 @@ export function readDraft(chatId: string): string {
   }
 }
 
-/** Keeps the text of a chat through reloads; a blank one is forgotten. */
+/** Stores the unsent text of a chat; a blank one is removed. */
 export function writeDraft(chatId: string, text: string): void {
   if (isUnkept(chatId)) {
     unkept.set(chatId, text);

@@ -1,7 +1,7 @@
-/** Words that speak of files elsewhere, which no answer can reach without a tool. */
+/** Words for files that no answer can reach without a tool. */
 const WORDS = ["drive", "google drive", "workcover", "folder", "files", "documents"] as const;
 
-/** Whether a message asks for something that only a connected tool can do. */
+/** Returns true if a message asks for something that only a connected tool can do. */
 export function mentionsFiles(message: string): boolean {
   const text = message.toLowerCase();
   return WORDS.some((word) => text.includes(word));

@@ -11,7 +11,7 @@ const abilities = [
   { ability: "reasoning", Icon: Brain },
 ] as const;
 
-/** How much a model reads, what it can do and what it costs, as far as that is known. */
+/** One line with a model's context window, abilities and price, as far as they are known. */
 export function FactsLine({ facts }: { facts: ModelFacts }) {
   const { context, price } = facts;
   const able = abilities.filter(({ ability }) => facts[ability] === true);

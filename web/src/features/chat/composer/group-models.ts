@@ -6,7 +6,7 @@ interface ModelGroup {
   readonly models: readonly Model[];
 }
 
-/** The models that have every word of the search in their names: those at hand first, then by their providers. */
+/** Returns the models whose names contain every word of the search: favorites first, then by provider. */
 export function groupModels(
   models: readonly Model[],
   favourites: readonly string[],

@@ -10,7 +10,7 @@ interface ModelDetailsProps {
   toolCount: number;
 }
 
-/** What there is to know about the model that answers, and the others. */
+/** Details of the answering model, settings of the chat, and the list of models. */
 export function ModelDetails({ chatId, model, toolCount }: ModelDetailsProps) {
   return (
     <>
@@ -30,7 +30,7 @@ export function ModelDetails({ chatId, model, toolCount }: ModelDetailsProps) {
   );
 }
 
-/** What the built-in model is, without promises. */
+/** Notice about the abilities of the built-in model. */
 function BuiltIn({ model, toolCount }: { model: Model; toolCount: number }) {
   const { about } = model;
   return (

@@ -8,7 +8,7 @@ import { useChatModel } from "./use-chat-model";
 
 const ModelDetails = lazyPart(async () => (await import("./model-details")).ModelDetails);
 
-/** The model that answers, by name; opens what there is to know about it. */
+/** Name of the answering model; opens its details. */
 export function ModelInfo({ chatId, toolCount }: { chatId: string; toolCount: number }) {
   const { model } = useChatModel(chatId);
   if (!model) return null;

@@ -5,17 +5,17 @@ import { useChatModel } from "./use-chat-model";
 /** With more tools than this, the built-in model often picks a wrong one. */
 const MOST_TOOLS = 15;
 
-/** Whether there are more tools than the built-in model copes with. */
+/** Returns true if there are more tools than the built-in model can handle. */
 export function manyTools(model: Model, toolCount: number): boolean {
   return model.builtIn && toolCount > MOST_TOOLS;
 }
 
-/** Why a model cannot answer. One that a chat has kept and nobody serves has no reason of its own. */
+/** Returns why a model cannot answer. A chosen model that no provider lists any more has no reason of its own. */
 export function whyNot({ name, reason }: Model): string {
   return reason ?? t("chat.model.gone", { name });
 }
 
-/** What one has to know before writing: that no model is there, or that it has too much to choose from. */
+/** Warnings before a message is written: no model is available, or there are too many tools for it. */
 export function ModelNotes({ chatId, toolCount }: { chatId: string; toolCount: number }) {
   const { loaded, model } = useChatModel(chatId);
   if (!loaded) return null;

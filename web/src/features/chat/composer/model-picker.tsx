@@ -15,11 +15,11 @@ import { groupModels } from "./group-models";
 
 interface ModelPickerProps {
   chatId: string;
-  /** The one that answers. */
+  /** The model that answers now. */
   model: Model;
 }
 
-/** All models by their providers, those at hand first; choosing one lets it answer in this chat from now on. */
+/** List of all models by provider, favorites first. Choosing one makes it answer in this chat. */
 export function ModelPicker({ chatId, model }: ModelPickerProps) {
   const client = useQueryClient();
   const { data } = useQuery(modelsQuery);
@@ -28,7 +28,7 @@ export function ModelPicker({ chatId, model }: ModelPickerProps) {
   const field = useRef<HTMLInputElement>(null);
   const isListed = data !== undefined && data.models.length > 1;
   useEffect(() => {
-    // With a keyboard at hand, who opens the list can type at once; a phone's would cover it.
+    // Focus the search field only on devices with a hardware keyboard; an on-screen one would cover the list.
     if (isListed && matchMedia("(hover: hover)").matches) field.current?.focus({ preventScroll: true });
   }, [isListed]);
   if (!data) return null;

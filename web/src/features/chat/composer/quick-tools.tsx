@@ -3,7 +3,7 @@ import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/t";
 import { Badge } from "@/ui/badge";
 
-/** How many tools have a button above the composer. */
+/** Number of tools with a button above the composer. */
 const SHOWN = 3;
 
 interface QuickToolsProps {
@@ -11,11 +11,11 @@ interface QuickToolsProps {
   onFill: (text: string) => void;
 }
 
-/** The first tools, one click away. */
+/** Buttons for the first tools. */
 export function QuickTools({ tools, onFill }: QuickToolsProps) {
   if (tools.length === 0) return null;
   return (
-    // On touch screens a button is taller than it looks: the row reaches into the space around it.
+    // On touch screens the buttons' touch area extends into the space around the row.
     <div className="relative mb-2.5 flex short:hidden items-center gap-2 overflow-hidden touch:-mt-[7px] touch:mb-[3px] max-wide:overflow-x-auto max-wide:[scrollbar-width:none]">
       {tools.slice(0, SHOWN).map(({ name, serverName }) => (
         <button

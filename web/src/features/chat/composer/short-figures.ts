@@ -1,10 +1,10 @@
-/** A number of tokens in three digits at most, such as 200k or 1M. */
+/** Formats a number of tokens with at most three digits, such as 200k or 1M. */
 export function shortCount(tokens: number): string {
   if (tokens >= 1_000_000) return `${Math.round(tokens / 100_000) / 10}M`;
   return tokens >= 1_000 ? `${Math.round(tokens / 1_000)}k` : String(tokens);
 }
 
-/** US dollars without digits that say nothing, such as $2.5 or $0.075. */
+/** Formats a price in US dollars without trailing zeros, such as $2.5 or $0.075. */
 export function shortPrice(dollars: number): string {
   return `$${Number(dollars.toFixed(3))}`;
 }

@@ -4,16 +4,16 @@ import { type DraftAttachment, readAttachments, writeAttachments } from "./attac
 
 type List = readonly DraftAttachment[];
 
-/** What goes with the message being written in a chat. */
+/** Attachments of the message in the composer. */
 export interface Attachments {
   readonly list: List;
   readonly change: (edit: (list: List) => List) => void;
-  /** The names of what is still being read. */
+  /** Names of the attachments that are still loading. */
   readonly reading: readonly string[];
   readonly setReading: (edit: (names: readonly string[]) => readonly string[]) => void;
-  /** Empties the list for a message on its way. It stays stored until the server has the message. */
+  /** Empties the list while its message is being sent. It stays stored until the server has accepted the message. */
   readonly take: () => List;
-  /** Forgets what was sent, or puts it back. */
+  /** Removes the stored attachments after a message was accepted, or restores them. */
   readonly settle: (sent: List, accepted: boolean) => void;
 }
 
@@ -40,7 +40,7 @@ export function useAttachments(chatId: string): Attachments {
   };
 }
 
-/** An attachment as a part of the message that it goes with. */
+/** Converts an attachment to a part of its message. */
 export function partOf(attachment: DraftAttachment): AttachmentPart | FilePart {
   return { type: "attachment", ...attachment };
 }

@@ -12,26 +12,26 @@ import { partOf, useAttachments } from "./use-attachments";
 import { readDraft, writeDraft } from "./draft";
 import { mentionsFiles } from "./drive-words";
 
-/** More tools than these go out by their names alone: the server knows what they do, and a request has its limit. */
+/** Up to this many tools are sent with descriptions; the server knows the others, and requests have a size limit. */
 const DESCRIBED = 512;
 
 export interface ComposerOptions {
   chatId: string;
   store: ChatStore;
   tools: readonly AvailableTool[];
-  /** Whether any tool is connected; undefined while that is not known yet. */
+  /** True if any tool is connected; undefined while the tools load. */
   toolsConnected: boolean | undefined;
-  /** A message is on its way. What it returns is called when the server has taken the message. */
+  /** Called when a message is being sent; the returned function is called once the server accepted it. */
   onSend: (text: string) => () => void;
 }
 
-/** The text being written in a chat, and what becomes of it when it is sent. */
+/** State and actions of the message field of a chat. */
 export function useComposer({ chatId, store, tools, toolsConnected, onSend }: ComposerOptions) {
   const field = useRef<HTMLTextAreaElement>(null);
   const queries = useQueryClient();
   const [text, setText] = useState(() => readDraft(chatId));
 
-  /** A message that waits until the tools are known that it goes out with. */
+  /** True if a message waits for the tools to load. */
   const waits = useRef(false);
 
   const inLine = useRef<Promise<boolean>>(Promise.resolve(true));
@@ -57,7 +57,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
       serverName,
     }));
 
-  /** Begins a turn as it is; whether the server took it. */
+  /** Starts a turn; resolves to true if the server accepted it. */
   const deliver = async (turn: TurnRequest): Promise<boolean> => {
     const onAccepted = turn.message === undefined ? undefined : onSend(turn.message);
     const result = await store.send(turn, choices());
@@ -66,9 +66,9 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     return result.accepted;
   };
 
-  /** Has a message wait until the answer is done; whether the server took it. */
+  /** Queues a message until the answer is done; resolves to true if the server accepted it. */
   const queue = (turn: TurnRequest): Promise<boolean> => {
-    // One after the other: what was said first waits first.
+    // One request after the other keeps the order in which the messages were written.
     inLine.current = inLine.current.then(() => addToQueue(turn));
     return inLine.current;
   };
@@ -85,7 +85,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     }
   };
 
-  /** Whether a message can be sent now; says why when only the person can change that. */
+  /** Returns true if a message can be sent now; otherwise shows the reason if the user can change it. */
   const maySend = (message: string): boolean => {
     if (message.trim() === "") return false;
     if (toolsConnected !== false || !mentionsFiles(message)) return true;
@@ -94,7 +94,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
   };
 
   const submit = async (): Promise<void> => {
-    // A prompt says something without any words of one's own: then its command is what was said.
+    // A message may consist of a prompt alone; then the prompt's command is its text.
     const prompt = attached.list.find(({ kind }) => kind === "prompt");
     const message = text.trim() === "" && prompt ? `/${prompt.name}` : text;
     waits.current = toolsConnected === undefined && message.trim() !== "";
@@ -104,7 +104,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     field.current?.focus();
     const sent = attached.take();
     const turn = { message, attachments: sent.map(partOf) };
-    // What was written first is sent first.
+    // Messages are sent in the order in which they were written.
     if (!navigator.onLine || readHeld(chatId).length > 0) {
       hold(chatId, turn, choices());
       attached.settle(sent, true);
@@ -113,7 +113,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     }
     const accepted = await (phase === "idle" ? deliver(turn) : queue(turn));
     attached.settle(sent, accepted);
-    // The draft stays stored until the server has the message; what was typed meanwhile stands in its place.
+    // The draft stays stored until the server has accepted the message, and text typed in the meantime replaces it.
     const since = readDraft(chatId) === text ? "" : readDraft(chatId);
     if (accepted) writeDraft(chatId, since);
     else write(since === "" ? text : `${text}\n${since}`);
@@ -134,7 +134,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
 function refusalWords(error: ApiError | null): { description: string; detail?: string } {
   if (!error) return { description: t("chat.sendFailed"), detail: t("error.unreachable") };
   const { message, retryAfterSeconds } = error;
-  // Nobody counts hours in seconds: such a message says itself until when.
+  // For long waits the error message itself says until when.
   if (retryAfterSeconds === undefined || retryAfterSeconds > 600) return { description: message };
   return { description: message, detail: t("chat.waitSeconds", { n: retryAfterSeconds }) };
 }

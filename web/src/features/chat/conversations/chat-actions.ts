@@ -6,7 +6,7 @@ import { exportPath, loadSession, markSession, renameSession, restoreSession } f
 import { type ChatSession, deleteSession, sortLatestFirst } from "../api/sessions";
 import type { Chats } from "./use-chats";
 
-/** What can be done with a chat. */
+/** Actions of a chat in the list. */
 export interface ChatActions {
   readonly open: (id: string) => Promise<void>;
   readonly remove: (chat: ChatSession) => void;
@@ -16,12 +16,12 @@ export interface ChatActions {
   readonly download: (chat: ChatSession, format: "markdown" | "json") => void;
 }
 
-/** The acts on chats; each is seen at once where it can be, and what fails is said. */
+/** Returns the actions on chats. Changes are shown at once where possible, and failures as toasts. */
 export function chatActions(chats: Chats): ChatActions {
   const edit = (id: string, change: Partial<ChatSession>) =>
     chats.change((list) => list.map((one) => (one.id === id ? { ...one, ...change } : one)));
 
-  /** Opens another chat in the place of one that goes away. */
+  /** Opens another chat in place of one that disappears. */
   const leave = (id: string) => {
     if (id !== chats.active?.id) return;
     const next = chats.list.find((one) => one.id !== id);
@@ -45,7 +45,7 @@ export function chatActions(chats: Chats): ChatActions {
 
   return {
     open: async (id) => {
-      // The list has the latest chats; what is found may be any.
+      // A search result may be a chat that the list does not contain.
       if (![...chats.list, ...chats.archived].some((chat) => chat.id === id)) {
         const found = await loadSession(id);
         chats.change((list) => [...list, found]);

@@ -1,7 +1,7 @@
 import { t } from "@/lib/history-text";
 import type { ChatSession } from "../api/sessions";
 
-/** Chats that stand together under a name. */
+/** Group of chats with a heading. */
 export interface ChatGroup {
   readonly name: string;
   readonly chats: readonly ChatSession[];
@@ -10,7 +10,7 @@ export interface ChatGroup {
 const DAY_MS = 86_400_000;
 const monthAndYear = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" });
 
-/** Chats by when something was last said in them, in the order in which they come; the pinned ones first. */
+/** Groups chats by the day of their last message, keeping their order; pinned ones come first. */
 export function groupChats(chats: readonly ChatSession[], now = new Date()): readonly ChatGroup[] {
   const groups = new Map<string, ChatSession[]>();
   const add = (name: string, chat: ChatSession) => {

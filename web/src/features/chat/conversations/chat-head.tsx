@@ -15,7 +15,7 @@ interface ChatHeadProps {
 
 const TemporaryBar = lazyPart(async () => (await import("./temporary-bar")).TemporaryBar);
 
-/** The head of the chat: its title, the other chats, and a way to begin a new one. */
+/** Header of the chat: its title, the list of chats, and New Chat. */
 export function ChatHead({ chats, onNew, onJump }: ChatHeadProps) {
   return (
     <div data-head="">

@@ -21,12 +21,12 @@ interface ChatListProps {
   onJump: (jump: Jump) => void;
 }
 
-/** How long typing rests before the server is asked. */
+/** Time without typing before a search starts. */
 const REST_MS = 120;
-/** Chats that are shown at first. */
+/** Number of chats shown at first. */
 const FIRST = 100;
 
-/** What the menu of chats holds: a field to search, and below it what was found, or all chats by their age. */
+/** Content of the chat menu: a search field, and below it the results, or all chats by date. */
 export function ChatList({ chats, onJump }: ChatListProps) {
   const [typed, setTyped] = useState("");
   const [question, setQuestion] = useState("");
@@ -38,7 +38,7 @@ export function ChatList({ chats, onJump }: ChatListProps) {
   const close = useClosePopover();
 
   useEffect(() => {
-    // With a keyboard at hand, who opens the menu can type at once; a phone's would cover the list.
+    // Focus the search field only on devices with a hardware keyboard; an on-screen one would cover the list.
     if (matchMedia("(hover: hover)").matches) field.current?.focus();
   }, []);
 
@@ -142,7 +142,7 @@ function RecentChats({ chats, actions, onOpen }: RecentChatsProps) {
   );
 }
 
-/** The arrow keys go from line to line, and from the first one back to the field. */
+/** Moves the focus with the arrow keys: from row to row, and from the first one back to the field. */
 function walk(event: KeyboardEvent, root: HTMLElement | null): void {
   if ((event.key !== "ArrowDown" && event.key !== "ArrowUp") || !root) return;
   const target = event.target as HTMLElement;

@@ -23,7 +23,7 @@ import type { ChatActions } from "./chat-actions";
 import { RenameForm } from "./rename-form";
 import { ShareForm } from "./share-form";
 
-/** A form that opens below a chat of the list. */
+/** Form that opens below a chat in the list. */
 export type ChatForm = "rename" | "share";
 
 interface ChatRowProps {
@@ -31,13 +31,13 @@ interface ChatRowProps {
   active: boolean;
   deletable: boolean;
   actions: ChatActions;
-  /** The form that is open below it. */
+  /** The form that is open below this chat. */
   form: ChatForm | undefined;
   onForm: (form: ChatForm | undefined) => void;
   onOpen: () => void;
 }
 
-/** One chat of the list: a click opens it, the dots open a menu of what else can be done with it. */
+/** One chat of the list: a click opens it, the dots open its menu. */
 export function ChatRow({ chat, active, deletable, actions, form, onForm, onOpen }: ChatRowProps) {
   const row = useRef<HTMLLIElement>(null);
   const { pinned = false, archived = false } = chat;
@@ -141,7 +141,7 @@ export function ChatRow({ chat, active, deletable, actions, form, onForm, onOpen
   );
 }
 
-/** Shows that an answer is being written in a chat, or waits for the person. */
+/** Indicator of a chat with a running turn, or with one that waits for the user. */
 function RunMark({ chatId }: { chatId: string }) {
   const state = useSyncExternalStore(subscribeEvents, () => runOf(chatId));
   if (state === "waiting")
@@ -160,7 +160,7 @@ function RunMark({ chatId }: { chatId: string }) {
   return null;
 }
 
-/** Hands the focus to a chat beside the one that goes away, so that the keyboard does not lose its place. */
+/** Moves the focus to a neighbour of a chat that disappears, so that keyboard users keep their position. */
 function focusNeighbour(inside: Element): void {
   const list = inside.closest("[role=dialog]") ?? document;
   const lines = [...list.querySelectorAll<HTMLElement>("[data-line]")];

@@ -7,10 +7,10 @@ import { Popover } from "@/ui/popover";
 import type { Jump } from "../transcript/jump";
 import type { Chats } from "./use-chats";
 
-/** Imported here alone: a second import of its own would move the list into what all parts of the page load. */
+/** Imported only here: a second import would move the list into the first chunk. */
 export const ChatList = lazyPart(async () => (await import("./chat-list")).ChatList);
 
-/** Names what the keys open. */
+/** Id of the button that the keyboard shortcut opens. */
 export const chatsMenuId = "chats";
 
 interface ChatsMenuProps {
@@ -18,7 +18,7 @@ interface ChatsMenuProps {
   onJump: (jump: Jump) => void;
 }
 
-/** "Chats (n)": the recent chats, to find, to open, to put in order and to delete. */
+/** Menu "Chats (n)" with the recent chats: find, open, organize and delete them. */
 export function ChatsMenu({ chats, onJump }: ChatsMenuProps) {
   return (
     <Popover

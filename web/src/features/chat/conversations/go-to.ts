@@ -4,16 +4,16 @@ import { switchBranch } from "../message-actions/branches";
 import type { ChatStore } from "../stream/chat-store";
 import type { Jump } from "../transcript/jump";
 
-/** The name under which the browser paints what was found. */
+/** Name of the highlight that the browser paints. */
 const PAINT = "found";
-/** How long a row may still be drawn anew by what it loads. */
+/** Time in which loading content may still redraw the row. */
 const SETTLING_MS = 3_000;
-/** So many messages are read at a time on the way back to one: a request for each page would take long. */
+/** Number of messages per request on the way back to a hit; one request per page would be slow. */
 const STRIDE = 500;
 
-/** Loads a chat back to a message that was found, and says how to show it there. */
+/** Loads a chat back to the message of a search hit, and returns it as a scroll target. */
 export async function goTo(store: ChatStore, hit: MessageHit): Promise<Jump> {
-  // It may stand on another branch. While an answer is being written, the present one stays.
+  // The message may be on another branch, which cannot be activated while an answer is being written.
   if (await switchBranch(hit.sessionId, hit.messageId).catch(() => false)) await store.reopen();
   await store.open();
   for (;;) {
@@ -26,13 +26,13 @@ export async function goTo(store: ChatStore, hit: MessageHit): Promise<Jump> {
   return { message: hit.messageId, onShown: (row) => mark(row, [...new Set(words)]) };
 }
 
-/** Puts the reader and the keyboard at a message, and paints the words in it. */
+/** Focuses a message and highlights the words in it. */
 function mark(row: HTMLElement, words: readonly string[]): void {
   row.tabIndex = -1;
   row.dataset["found"] = "";
   row.focus({ preventScroll: true });
   row.addEventListener("blur", () => delete row.dataset["found"], { once: true });
-  // Older browsers show the message without its words painted.
+  // Older browsers show the message without highlights.
   if (!("highlights" in CSS)) return;
   const paint = () => CSS.highlights.set(PAINT, new Highlight(...rangesOf(row, words)));
   paint();

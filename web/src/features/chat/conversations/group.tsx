@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from "react";
 
-/** Chats or messages under a name. */
+/** Heading with a list of chats or messages. */
 export function Group({ name, children }: { name: string; children: ReactNode }) {
   const id = useId();
   return (

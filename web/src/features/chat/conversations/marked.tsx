@@ -1,13 +1,13 @@
 import type { Excerpt } from "../api/history";
 import { withoutMarkup } from "./without-markup";
 
-/** A text with what was looked for marked in it. */
+/** Search excerpt with the matches highlighted. */
 export function Marked({ excerpt: { text, marks } }: { excerpt: Excerpt }) {
   const words = withoutMarkup(text);
   return (
     <>
       {marks.map(([from, to], index) => (
-        // The places of a text do not change.
+        // The ranges of an excerpt never change.
         <span key={from}>
           {words(text.slice(marks[index - 1]?.[1] ?? 0, from))}
           <mark className="rounded-[3px] bg-accent-soft font-medium text-ink">{text.slice(from, to)}</mark>

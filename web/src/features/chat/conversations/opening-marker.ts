@@ -1,8 +1,8 @@
-/** Names the chat that is being opened, so that one that takes the tab down with it is not opened again by itself. */
+/** Stores which chat is being opened, so that a chat that crashed the tab is not opened again automatically. */
 const STORAGE_KEY = "opening-chat";
-/** Names this tab to itself; a tab that crashed has the same name when it is loaded again. */
+/** Stores an id of this tab; a tab that is loaded again after a crash has the same one. */
 const TAB_KEY = "opening-tab";
-/** How long another tab may take to open a chat before it is taken to have crashed, in ms. */
+/** Time after which a chat that another tab is opening is considered crashed. */
 const OPENING_MS = 5_000;
 
 interface Marker {
@@ -35,12 +35,12 @@ export function unfinishedOpening(): string | null {
     const isOpeningElsewhere = marker.tab !== tabId() && Date.now() - marker.startedAt < OPENING_MS;
     return isOpeningElsewhere ? null : marker.chatId;
   } catch {
-    // A browser that stores nothing for this site.
+    // This browser blocks storage for the site.
     return null;
   }
 }
 
-/** Notes that a chat is being opened; the function that is returned notes that it is open, or was left. */
+/** Records that a chat is being opened; the returned function records that it is open or was left. */
 export function markOpening(chatId: string): () => void {
   try {
     const tab = tabId();
@@ -52,7 +52,7 @@ export function markOpening(chatId: string): () => void {
       removeEventListener("pagehide", clear);
       if (read()?.tab === tab) localStorage.removeItem(STORAGE_KEY);
     };
-    // Who reloads a chat that is slow to load has not seen it crash; a crash tells nobody that the page goes.
+    // A reload of a slow chat is no crash; a crash fires no event.
     addEventListener("pagehide", clear);
     return clear;
   } catch {
@@ -60,7 +60,7 @@ export function markOpening(chatId: string): () => void {
   }
 }
 
-/** Forgets the marker, for example of a chat that is to be opened all the same. */
+/** Removes the marker, for example when the user opens the chat nevertheless. */
 export function forgetUnfinishedOpening(): void {
   try {
     localStorage.removeItem(STORAGE_KEY);

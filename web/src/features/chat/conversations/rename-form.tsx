@@ -3,7 +3,7 @@ import { t } from "@/lib/history-text";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";
 
-/** Characters of a title that somebody types. */
+/** Maximum length of a title. */
 const LONGEST = 200;
 
 interface RenameFormProps {
@@ -12,7 +12,7 @@ interface RenameFormProps {
   onCancel: () => void;
 }
 
-/** A new title for a chat. */
+/** Form to rename a chat. */
 export function RenameForm({ title, onSave, onCancel }: RenameFormProps) {
   const [typed, setTyped] = useState(title);
   const field = useRef<HTMLInputElement>(null);

@@ -13,21 +13,21 @@ import { Marked } from "./marked";
 import type { Chats } from "./use-chats";
 
 interface SearchResultsProps {
-  /** What was typed; it may be one rest behind the field. */
+  /** The search text; it may lag behind the field by the debounce time. */
   question: string;
   chats: Chats;
   open: (id: string) => Promise<void>;
   onJump: (jump: Jump) => void;
 }
 
-/** The chats and messages that were found, as long as something is typed. */
+/** Chats and messages that match the search text. */
 export function SearchResults({ question, chats, open, onJump }: SearchResultsProps) {
   const { data, error } = useQuery({
     queryKey: ["search", question],
     queryFn: () => searchChats(question, null),
     enabled: question !== "",
   });
-  // What was found before stays in sight until the next is there.
+  // The previous results stay visible until the next ones are loaded.
   const [shown, setShown] = useState<{ question: string; found: Found }>();
   if (data && (shown?.question !== question || shown.found !== data) && !isLonger(shown?.found, data))
     setShown({ question, found: data });
@@ -111,7 +111,7 @@ export function SearchResults({ question, chats, open, onJump }: SearchResultsPr
   );
 }
 
-/** Whether pages were added to what the first page has. */
+/** Returns true if further pages were added to the first one. */
 function isLonger(shown: Found | undefined, first: Found): boolean {
   return (
     shown !== undefined &&

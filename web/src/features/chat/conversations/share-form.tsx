@@ -11,7 +11,7 @@ interface ShareFormProps {
   onCancel: () => void;
 }
 
-/** Makes a link to a chat as it is now, and shows it once. */
+/** Form that creates a link to a snapshot of a chat and shows it once. */
 export function ShareForm({ chatId, onCancel }: ShareFormProps) {
   const form = useRef<HTMLDivElement>(null);
   useEffect(() => form.current?.querySelector("input")?.focus(), []);

@@ -11,7 +11,7 @@ interface TemporaryBarProps {
   chats: Chats;
 }
 
-/** Says that nothing of the open chat is kept, and when it is gone. */
+/** Notice that the open chat is temporary, and when it is deleted. */
 export function TemporaryBar({ id, chats }: TemporaryBarProps) {
   const [gone, setGone] = useState(false);
 
@@ -22,7 +22,7 @@ export function TemporaryBar({ id, chats }: TemporaryBarProps) {
         if (!away && !there) setGone(true);
       });
     };
-    // The stream of news breaks when the server is started again, and with it go the chats in its memory.
+    // A broken event stream may mean that the server restarted, and temporary chats are lost with its memory.
     const unsubscribe = subscribeEvents((event) => {
       if (event.type === "open") look();
     });

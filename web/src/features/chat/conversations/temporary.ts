@@ -7,12 +7,14 @@ import type { TemporaryChat } from "./use-chats";
 
 const pathOf = (id: string): string => `/api/temporary-chats/${encodeURIComponent(id)}`;
 
-/** Begins a chat that is never written down.
- * @throws {ApiError} when the server cannot have one */
+/**
+ * Creates a temporary chat, which is never stored.
+ * @throws {ApiError} if the server cannot create one
+ */
 export async function openTemporary(userId: string): Promise<TemporaryChat> {
   const { id } = await callApi<{ id: string }>("/api/temporary-chats", { method: "POST" });
   temporaryChats.add(id);
-  // Without its session the chat cannot be dropped from here; the server drops it by itself.
+  // Without the session the chat cannot be deleted from here; the server deletes it later.
   const forget = forgetAfter("session", () => {
     removeEventListener("pagehide", drop);
     forget();
@@ -21,7 +23,7 @@ export async function openTemporary(userId: string): Promise<TemporaryChat> {
     removeEventListener("pagehide", drop);
     forget();
     temporaryChats.delete(id);
-    // A page that goes away does not wait. What is not dropped now, the server drops by itself.
+    // A page that is being closed does not wait. The server deletes the chat later if this fails.
     authorizedFetch(pathOf(id), { method: "DELETE", keepalive: true }).catch(() => undefined);
   };
   addEventListener("pagehide", drop);
@@ -29,7 +31,7 @@ export async function openTemporary(userId: string): Promise<TemporaryChat> {
   return { id, user_id: userId, title: t("history.temporary"), created_at: now, updated_at: now, drop };
 }
 
-/** Whether the server still has a temporary chat. Without an answer, it is taken to have it. */
+/** Returns true if the server still has a temporary chat, or if it does not respond. */
 export async function isThere(id: string): Promise<boolean> {
   try {
     await callApi(pathOf(id));

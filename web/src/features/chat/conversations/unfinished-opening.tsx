@@ -13,7 +13,7 @@ interface UnfinishedOpeningProps {
   onJump: (jump: Jump) => void;
 }
 
-/** The list of chats in the place of one that may have crashed the page. */
+/** List of chats in place of a chat that may have crashed the page. */
 export function UnfinishedOpening({ chats, chat, onJump }: UnfinishedOpeningProps) {
   return (
     <div className="min-h-0 overflow-y-auto px-5 py-7 max-wide:px-3.5 max-wide:py-5">

@@ -7,40 +7,40 @@ import type { ChatRegistry } from "../chat-registry";
 import { chatInUrl, writeChatToUrl } from "./chat-url";
 import { forgetUnfinishedOpening, unfinishedOpening } from "./opening-marker";
 
-/** A chat that is never written down. */
+/** Chat that is never stored. */
 export interface TemporaryChat extends ChatSession {
-  /** Lets the server forget it. */
+  /** Deletes the chat on the server. */
   readonly drop: () => void;
 }
 
 export interface Chats {
-  /** The chats that are not put away, the latest first. */
+  /** Chats that are not archived, the latest first. */
   readonly list: readonly ChatSession[];
-  /** Those that are. */
+  /** Archived chats, the latest first. */
   readonly archived: readonly ChatSession[];
   readonly active: ChatSession | undefined;
-  /** The chat that is not opened by itself, because its last opening did not finish. */
+  /** Chat that is not opened automatically because its last opening did not finish. */
   readonly unfinished: ChatSession | undefined;
-  /** Whether the list is still on its way. */
+  /** True if the list is still loading. */
   readonly loading: boolean;
-  /** The open chat, if it is one that is not kept. */
+  /** The open chat if it is a temporary one. */
   readonly temporary: TemporaryChat | null;
-  /** A chat is being made. */
+  /** True if a chat is being created. */
   readonly creating: boolean;
   readonly registry: ChatRegistry;
   readonly userId: string;
   readonly select: (id: string) => void;
   readonly create: () => void;
-  /** Opens a chat that is not kept. Leaving it drops it. */
+  /** Opens a temporary chat. Leaving it deletes it. */
   readonly openTemporary: (chat: TemporaryChat) => void;
   readonly endTemporary: () => void;
-  /** Shows the list as it is after a change that the server knows of. */
+  /** Updates the shown list after a change that the server has made. */
   readonly change: (edit: (list: readonly ChatSession[]) => readonly ChatSession[]) => void;
 }
 
 const NONE: readonly ChatSession[] = [];
 
-/** The person's chats and which of them is open: the one in the address, else the latest. */
+/** Returns the user's chats and the open one: the one in the URL, else the latest. */
 export function useChats(userId: string, registry: ChatRegistry): Chats {
   const queries = useQueryClient();
   const sessions = sessionsQuery(userId);
@@ -93,7 +93,7 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
     onError: (error) => toast({ title: t("error.title"), description: error.message, tone: "err" }),
   });
 
-  // There is always a chat to be in: one is made when all others are put away.
+  // There is always an open chat: a new one is created when all others are archived or deleted.
   const emptyListAt = isSuccess && list.length === 0 ? dataUpdatedAt : undefined;
   const makesFirst = useRef(false);
   const { mutate: makeFirst } = useMutation({
@@ -104,7 +104,7 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
     onSettled: () => (makesFirst.current = false),
   });
   useEffect(() => {
-    // Each list that came is a new try, in case the one before has failed.
+    // Try again with every loaded list, in case the previous attempt failed.
     if (emptyListAt === undefined || makesFirst.current) return;
     makesFirst.current = true;
     makeFirst();

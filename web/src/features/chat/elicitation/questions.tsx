@@ -6,7 +6,7 @@ import { stringifyJson } from "@/lib/json";
 import { ChatId } from "../chat-id";
 import type { ToolPart } from "../stream/message";
 
-/** The questions that a call waits with. The first answer holds, wherever it was given. */
+/** Elicitations that a tool call waits for. The first response counts, in any tab. */
 export function Questions({ part }: { part: ToolPart }) {
   const chatId = use(ChatId);
   function answer(id: string, action: Action, content: unknown): Promise<void> {

@@ -4,14 +4,14 @@ import { createPortal } from "react-dom";
 import { t } from "./files-text";
 
 interface DropZoneProps {
-  /** The field of the chat: while it is out of sight, nothing is taken for it. */
+  /** The message field. While it is hidden, dropped files are ignored. */
   field: RefObject<HTMLTextAreaElement | null>;
   onFiles: (files: readonly File[]) => void;
 }
 
 const holdsFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.includes("Files") === true;
 
-/** Takes files that are dropped anywhere on the page while the chat is in sight, and shows that it does. */
+/** Accepts files that are dropped anywhere on the page while the chat is visible, and highlights the page meanwhile. */
 export function DropZone({ field, onFiles }: DropZoneProps) {
   const [over, setOver] = useState(false);
   const take = useEffectEvent((event: DragEvent) => {
@@ -20,7 +20,7 @@ export function DropZone({ field, onFiles }: DropZoneProps) {
       field.current?.checkVisibility() === true &&
       !document.querySelector("dialog[open]");
     if (!isWanted) return;
-    // A browser leaves the page for a file that nobody takes.
+    // Otherwise the browser would navigate to the file.
     event.preventDefault();
     if (event.type === "dragover") return setOver(true);
     setOver(false);
@@ -28,7 +28,7 @@ export function DropZone({ field, onFiles }: DropZoneProps) {
     field.current?.focus();
   });
   useEffect(() => {
-    // Only the window itself is left towards nothing.
+    // Only leaving the window has no related target.
     const onLeave = (event: DragEvent) => event.relatedTarget === null && setOver(false);
     const onEvent = (event: DragEvent) => take(event);
     window.addEventListener("dragover", onEvent);

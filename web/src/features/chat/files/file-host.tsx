@@ -11,7 +11,7 @@ import { forget } from "./upload";
 import { AttachedFile, UploadChip } from "./upload-chips";
 import { useUploads } from "./use-uploads";
 
-/** Longer texts that are pasted become a file. In characters. */
+/** Longer pasted texts become a file. In characters. */
 const LONG = 4_000;
 
 interface FileHostProps {
@@ -20,11 +20,11 @@ interface FileHostProps {
   text: string;
   write: (text: string) => void;
   attached: Attachments;
-  /** Where above the words the files stand. */
+  /** Element above the text that shows the files. */
   slot: HTMLElement | null;
 }
 
-/** Pictures and documents in the message being written: chosen by the button, pasted, or dropped on the chat. */
+/** Images and documents of the message in the composer: chosen, pasted, or dropped on the chat. */
 export function FileHost({ chatId, field, text, write, attached, slot }: FileHostProps) {
   const input = useRef<HTMLInputElement>(null);
   const { uploads, add, retry, cancel } = useUploads(chatId, attached);
@@ -34,7 +34,7 @@ export function FileHost({ chatId, field, text, write, attached, slot }: FileHos
     const { clipboardData } = event;
     const pasted = [...(clipboardData?.files ?? [])];
     const words = clipboardData?.getData("text/plain") ?? "";
-    // Words that are copied from a table or a page come with a picture of themselves.
+    // Text copied from a table or a page comes with an image of itself.
     if (words === "" && pasted.length > 0) add(pasted);
     else if (words.length > LONG) add([new File([words], t("files.pasted"), { type: "text/plain" })]);
     else return;
@@ -68,7 +68,7 @@ export function FileHost({ chatId, field, text, write, attached, slot }: FileHos
         hidden
         onChange={({ target }) => {
           add([...(target.files ?? [])]);
-          // The same file can be chosen again.
+          // Otherwise the same file could not be chosen again.
           target.value = "";
           field.current?.focus();
         }}
@@ -118,7 +118,7 @@ export function FileHost({ chatId, field, text, write, attached, slot }: FileHos
   );
 }
 
-/** Says that the chosen model will not see what is attached, where that is known. */
+/** Warns that the chosen model will ignore an attachment, if that is known. */
 function Blindness({ chatId, kinds }: { chatId: string; kinds: readonly string[] }) {
   const { model } = useChatModel(chatId);
   const facts = model?.facts;

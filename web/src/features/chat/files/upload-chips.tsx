@@ -16,11 +16,11 @@ const PLACE = "grid size-9 shrink-0 place-items-center overflow-hidden rounded-[
 interface AttachedFileProps {
   file: FileRef;
   onRemove: () => void;
-  /** Puts a text into the message itself. */
+  /** Inserts a text into the message. */
   onInsert: (text: string) => void;
 }
 
-/** A file that goes with the message: a small picture or a sign, its name and size. */
+/** File of the message in the composer: a thumbnail or an icon, its name and size. */
 export function AttachedFile({ file, onRemove, onInsert }: AttachedFileProps) {
   const [open, setOpen] = useState(false);
   const name = showInvisible(file.filename ?? "");
@@ -72,7 +72,7 @@ interface UploadChipProps {
   onRetry: () => void;
 }
 
-/** A file on its way, or why it did not arrive. */
+/** Upload in progress, or the reason why it failed. */
 export function UploadChip({ upload, onCancel, onRetry }: UploadChipProps) {
   const { file, share, error } = upload;
   const name = showInvisible(file.name);

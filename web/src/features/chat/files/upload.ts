@@ -3,7 +3,7 @@ import { accessToken, renewedToken } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { temporaryChats } from "@/lib/temporary-chats";
 
-/** A file that the server has taken. */
+/** File that the server has stored. */
 export interface Uploaded {
   readonly id: string;
   readonly name: string;
@@ -13,13 +13,15 @@ export interface Uploaded {
 
 interface UploadOptions {
   chatId: string;
-  /** How much is there, from 0 to 1. */
+  /** Share of the bytes sent, from 0 to 1. */
   onProgress: (share: number) => void;
   signal: AbortSignal;
 }
 
-/** Sends a file, and tells how far it is.
- * @throws {ApiError} when the server refuses it or cannot be reached */
+/**
+ * Uploads a file and reports the progress.
+ * @throws {ApiError} if the server refuses it or cannot be reached
+ */
 export async function upload(file: File, options: UploadOptions): Promise<Uploaded> {
   const token = await accessToken();
   const first = await put(file, token, options);
@@ -29,11 +31,11 @@ export async function upload(file: File, options: UploadOptions): Promise<Upload
   return (await response.json()) as Uploaded;
 }
 
-/** `fetch` does not say how much of a body has gone out. */
+/** Sends with XMLHttpRequest, because `fetch` does not report upload progress. */
 function put(file: File, token: string | undefined, options: UploadOptions): Promise<Response> {
   const { chatId, onProgress, signal } = options;
   const query = new URLSearchParams({ name: file.name });
-  // What belongs to a chat that is not kept is not written down either.
+  // Files of a temporary chat are not stored permanently either.
   if (temporaryChats.has(chatId)) query.set("sessionId", chatId);
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -52,7 +54,7 @@ function put(file: File, token: string | undefined, options: UploadOptions): Pro
   });
 }
 
-/** Takes back what was not sent. It goes by itself where that fails. */
+/** Deletes a file that was not sent. If that fails, the server deletes it later. */
 export function forget(id: string): void {
   void accessToken()
     .then((token) =>

@@ -7,27 +7,27 @@ import type { Attachments } from "../composer/use-attachments";
 import { t } from "./files-text";
 import { upload } from "./upload";
 
-/** What the server takes of one file, in bytes. */
+/** Limit of the server for one file. */
 const LARGEST = 10 * 1024 * 1024;
-/** What it takes with one message. */
+/** Limit of the server for one message. */
 const MOST = 16;
 
-/** A file on its way to the server, or one that did not arrive. */
+/** Upload in progress or failed. */
 export interface Upload {
   readonly key: number;
   readonly file: File;
   /** From 0 to 1. */
   readonly share: number;
-  /** Why it did not arrive. */
+  /** Reason of the failure. */
   readonly error?: string;
 }
 
 let keys = 0;
 
-/** Stands among what is being read for a file that is not there yet, so that the message waits for it. */
+/** Name of a pending upload in the list of loading attachments, so that the message waits for it. */
 export const ON_ITS_WAY = "";
 
-/** Files on their way to the server. What has arrived is attached. */
+/** Uploads files and attaches them to the message when they are stored. */
 export function useUploads(chatId: string, attached: Attachments) {
   const [uploads, setUploads] = useState<readonly Upload[]>([]);
   const running = useRef(new Map<number, AbortController>());
@@ -63,7 +63,7 @@ export function useUploads(chatId: string, attached: Attachments) {
         size,
       };
       order.current.set(id, key);
-      // As they were chosen, whichever arrives first.
+      // Keep the order in which the files were chosen.
       const placeOf = (one: { id: string }) => order.current.get(one.id) ?? -1;
       change((before) => [...before, draft].toSorted((one, other) => placeOf(one) - placeOf(other)));
       drop(key);
@@ -95,7 +95,7 @@ export function useUploads(chatId: string, attached: Attachments) {
     drop(key);
   }
 
-  // Who leaves the chat does not wait for its files any more.
+  // Leaving the chat cancels its uploads.
   useEffect(() => {
     const all = running.current;
     return () => all.forEach((one) => one.abort());

@@ -10,7 +10,7 @@ import {
 /** Prompts or resources of all servers, as far as they are loaded. */
 export interface PromptsAndResources {
   readonly list: readonly PromptOrResource[];
-  /** Whether a server has not answered yet. */
+  /** True if a server has not answered yet. */
   readonly isLoading: boolean;
   /** Names of the servers whose listing failed. */
   readonly failed: readonly string[];

@@ -65,7 +65,7 @@ export async function listConnections(): Promise<readonly Connection[]> {
 /** Prompts or resources of one server. */
 export interface Listing {
   readonly items: readonly PromptOrResource[];
-  /** Whether the server has more items than are listed. */
+  /** True if the server has more items than are listed. */
   readonly isCut: boolean;
 }
 

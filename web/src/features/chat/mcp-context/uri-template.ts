@@ -9,7 +9,7 @@ interface Operator {
   readonly named: boolean;
   /** Separator after the name of a variable whose value is empty. */
   readonly ifEmpty: string;
-  /** Whether reserved characters are not percent-encoded. */
+  /** True if reserved characters are not percent-encoded. */
   readonly reserved: boolean;
 }
 

@@ -4,7 +4,7 @@ import { QueuedRow } from "../queue/queued-row";
 import { WaitingList } from "../queue/waiting-list";
 import { changeHeld, type HeldMessage, readHeld, removeHeld, subscribeHeld } from "./outbox";
 
-/** The messages of a chat that wait for a network, above the field in which they were written. */
+/** Messages of a chat that wait for the network, above the message field. */
 export function HeldMessages({ chatId }: { chatId: string }) {
   const held = useSyncExternalStore(subscribeHeld, () => readHeld(chatId));
   const refusal = held[0]?.refusal;

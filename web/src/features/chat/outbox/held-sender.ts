@@ -4,7 +4,7 @@ import type { ChatRegistry } from "../chat-registry";
 import type { ChatStore } from "../stream/chat-store";
 import { chatsWithHeld, type HeldMessage, readHeld, refuseHeld, removeHeld, subscribeHeld } from "./outbox";
 
-/** Milliseconds until a server that was not reached, or is busy, is tried again. */
+/** Delay before the next attempt if the server was unreachable or busy. */
 const RETRY_MS = 5_000;
 
 /** Sends the held messages of all chats as soon as the network is back. */
@@ -27,13 +27,13 @@ export function useHeldSender(registry: ChatRegistry): void {
   }, [registry]);
 }
 
-/** Sends the held messages of each chat, one after the other: the next one when the answer to the last has ended. */
+/** Sends the held messages of each chat in order, each after the answer to the previous one. */
 class HeldSender {
   readonly #registry: ChatRegistry;
-  /** The chats in which a message is on its way. */
+  /** Ids of the chats with a request in progress. */
   readonly #sending = new Set<string>();
   readonly #retries = new Set<ReturnType<typeof setTimeout>>();
-  /** By chat, functions that stop listening for the end of its answer. */
+  /** By chat id: functions that stop waiting for the end of an answer. */
   readonly #waits = new Map<string, () => void>();
 
   constructor(registry: ChatRegistry) {
@@ -68,7 +68,7 @@ class HeldSender {
     if (result.accepted) return removeHeld(chatId, id);
     const { error } = result;
     if (error?.code === "message_exists") {
-      // It had arrived, only the server's answer was lost.
+      // The message had arrived, only the response was lost.
       removeHeld(chatId, id);
       this.#flushLater(0);
       return store.reopen();
@@ -102,8 +102,8 @@ class HeldSender {
 }
 
 /**
- * Runs `send` in one tab at a time. Without a secure context there are no locks between tabs; then the id of a message
- * keeps it from being stored twice.
+ * Runs `send` in one tab at a time. Without a secure context there are no locks between tabs; then the message id
+ * prevents a second copy.
  */
 async function alone(chatId: string, send: () => Promise<void>): Promise<void> {
   if (!("locks" in navigator)) return send();

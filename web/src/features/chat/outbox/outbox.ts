@@ -4,25 +4,25 @@ import { randomUuid } from "@/lib/random-uuid";
 import { draftKeys, readDraft, writeDraft } from "../composer/draft";
 import type { ToolChoice, TurnRequest } from "../stream/chat-contract";
 
-/** A message that was written without a network. It is sent when the network is back. */
+/** Message that was written without a network. It is sent when the network is back. */
 export interface HeldMessage {
-  /** The id that the message gets at the server: sent twice, it is stored once. */
+  /** Id that the server stores the message under, which makes sending idempotent. */
   readonly id: string;
   readonly message: string;
   readonly attachments: NonNullable<TurnRequest["attachments"]>;
   readonly tools: readonly ToolChoice[];
-  /** Why the server refused it, for people. It waits until it is changed or sent by hand. */
+  /** Reason why the server refused the message. It waits until the user changes it or sends it again. */
   readonly refusal?: string;
 }
 
 const prefix = "held.";
 const key = (chatId: string): string => `${prefix}${chatId}`;
 
-/** What was read last, by chat, so that an unchanged list is the same object. */
+/** Last read list of each chat, so that an unchanged list is the same object. */
 const read = new Map<string, { readonly stored: string; readonly list: readonly HeldMessage[] }>();
 const listeners = new Set<() => void>();
 
-/** Returns the messages of a chat that are held, oldest first. They are kept through reloads, as drafts are. */
+/** Returns the held messages of a chat, oldest first. Like drafts, they survive reloads. */
 export function readHeld(chatId: string): readonly HeldMessage[] {
   const stored = readDraft(key(chatId));
   const known = read.get(chatId);
@@ -33,12 +33,12 @@ export function readHeld(chatId: string): readonly HeldMessage[] {
   return list;
 }
 
-/** Returns the ids of the chats in which messages are held. */
+/** Returns the ids of the chats with held messages. */
 export function chatsWithHeld(): readonly string[] {
   return draftKeys(prefix).filter((chatId) => readHeld(chatId).length > 0);
 }
 
-/** Holds a message behind those that are held already. */
+/** Appends a message to the held ones. */
 export function hold(
   chatId: string,
   { message = "", attachments = [] }: TurnRequest,
@@ -47,7 +47,7 @@ export function hold(
   write(chatId, [...readHeld(chatId), { id: randomUuid(), message, attachments, tools }]);
 }
 
-/** Replaces the text of a held message, and clears its refusal, so that it is sent again. */
+/** Replaces the text of a held message and clears its refusal, so that it is sent again. */
 export function changeHeld(chatId: string, id: string, message: string): void {
   edit(chatId, id, ({ attachments, tools }) => ({ id, message, attachments, tools }));
 }
@@ -64,7 +64,7 @@ export function removeHeld(chatId: string, id: string): void {
   );
 }
 
-/** Calls back whenever something that is held has changed, in this tab or another one. */
+/** Calls `listener` after every change of held messages, in this tab or another. */
 export function subscribeHeld(listener: () => void): () => void {
   listeners.add(listener);
   if (listeners.size === 1) addEventListener("storage", notify);

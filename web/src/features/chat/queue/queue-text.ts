@@ -1,5 +1,5 @@
 import texts from "../../../../messages/en.json?queue";
 import { textsFrom } from "@/lib/t";
 
-/** The texts of messages that wait. */
+/** Texts about queued messages. */
 export const t = textsFrom(texts);

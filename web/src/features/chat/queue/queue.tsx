@@ -12,7 +12,7 @@ interface QueueProps {
   store: ChatStore;
 }
 
-/** The messages that wait until the answer is done or the network is back, above the field in which they were written. */
+/** Messages that wait for the end of the answer or for the network, above the message field. */
 export function Queue({ chatId, store }: QueueProps) {
   const queries = useQueryClient();
   const query = waitingQuery(chatId);

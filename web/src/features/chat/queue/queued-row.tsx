@@ -10,17 +10,17 @@ import { t } from "./queue-text";
 
 interface QueuedRowProps {
   content: string;
-  /** The names of what goes with the message. */
+  /** Names of the message's attachments. */
   attached: readonly string[];
   change: (words: string) => Promise<void>;
   remove: () => Promise<void>;
-  /** Sends it before its time, where that can be done. */
+  /** Sends the message before its turn, if that is possible. */
   send?: () => Promise<void>;
-  /** Something was done with it, or could not be. */
+  /** Called after an action on the message, successful or not. */
   onChanged?: () => Promise<void>;
 }
 
-/** A message that waits: sent at once, changed or removed. */
+/** Queued message with the actions send now, edit and remove. */
 export function QueuedRow({ content, attached, change, remove, send, onChanged }: QueuedRowProps) {
   const [words, setWords] = useState<string>();
   const edit = useRef<HTMLButtonElement>(null);
@@ -101,7 +101,7 @@ function Attached({ names }: { names: readonly string[] }) {
   return (
     <ul aria-label={t("queue.attached")} className="flex flex-wrap gap-x-3 text-sm text-ink-2">
       {names.map((name, at) => (
-        // Two files can have one name.
+        // Two files can have the same name.
         <li key={at} className="flex max-w-full min-w-0 items-center gap-1">
           <Paperclip aria-hidden="true" className="size-3.5 shrink-0" />
           <span dir="auto" className="truncate">

@@ -2,13 +2,13 @@ import { type ReactNode, useId } from "react";
 
 interface WaitingListProps {
   title: string;
-  /** What a screen reader says when it changes; empty while nothing waits. */
+  /** Announcement for screen readers on changes; empty if no message waits. */
   announcement: string;
-  /** A row for each message. */
+  /** One row per message. */
   children: readonly ReactNode[];
 }
 
-/** A list of messages that wait, above the field in which they were written. It is not shown while it is empty. */
+/** List of waiting messages above the message field, hidden while it is empty. */
 export function WaitingList({ title, announcement, children }: WaitingListProps) {
   const titleId = useId();
   return (

@@ -1,19 +1,19 @@
 import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
 
-/** A message that is sent when its turn comes. */
+/** Message that is sent after the current answer. */
 export interface WaitingMessage {
   readonly id: string;
   readonly content: string;
-  /** The names of what goes with it. */
+  /** Names of the message's attachments. */
   readonly attached: readonly string[];
 }
 
-/** What waits in a chat. */
+/** Queue of a chat. */
 interface Waiting {
-  /** The next one first. */
+  /** The next message first. */
   readonly messages: readonly WaitingMessage[];
-  /** Why nothing could be sent now, in words. */
+  /** Reason why no message can be sent at the moment, for the user. */
   readonly hindrance: string | null;
 }
 
@@ -24,8 +24,10 @@ export const waitingQuery = (chatId: string) =>
     staleTime: 0,
   });
 
-/** Other words for a message that waits.
- * @throws {ApiError} when it has been sent or removed meanwhile; so do the others */
+/**
+ * Replaces the text of a queued message.
+ * @throws {ApiError} if it was sent or removed in the meantime; the functions below throw likewise
+ */
 export function changeWaiting(chatId: string, id: string, message: string): Promise<void> {
   return callApi(`${pathOf(chatId)}/${id}`, { ...jsonBody({ message }), method: "PATCH" });
 }
@@ -34,7 +36,7 @@ export function removeWaiting(chatId: string, id: string): Promise<void> {
   return callApi(`${pathOf(chatId)}/${id}`, { method: "DELETE" });
 }
 
-/** Ends the answer that is being written, and sends the message. */
+/** Stops the current answer and sends the message. */
 export function sendNow(chatId: string, id: string): Promise<void> {
   return callApi(`${pathOf(chatId)}/${id}/send`, { method: "POST" });
 }

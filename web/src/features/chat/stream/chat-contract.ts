@@ -3,77 +3,77 @@ import type { AttachmentPart, ChatMessage, FilePart } from "./message";
 import type { ModelStatus } from "./protocol";
 import type { RunTransport } from "./run-connection";
 
-/** How many messages a page of history has. */
+/** Number of messages in a page of the history. */
 export const PAGE_SIZE = 30;
 
-/** A tool as a request names it. */
+/** Tool in the form in which a request names it. */
 export interface ToolChoice {
   readonly name: string;
   readonly description: string;
   readonly serverName: string;
 }
 
-/** A turn that is wanted: words, or an answer anew, or more of one that broke off. */
+/** Request for a turn: a new message, a retry, or the continuation of an incomplete answer. */
 export interface TurnRequest {
   readonly message?: string;
-  /** The id that the message gets, if it may be sent more than once. */
+  /** Id for the message, if it may be sent more than once. */
   readonly messageId?: string;
-  /** What goes with the words. */
+  /** Attachments of the message. */
   readonly attachments?: readonly (AttachmentPart | FilePart)[];
-  /** The message in whose place the turn stands; it and what comes after it stay as another branch. */
+  /** Id of the message that the turn replaces; it and all later ones stay as another branch. */
   readonly insteadOf?: string;
-  /** The answer to go on with. */
+  /** Id of the answer to continue. */
   readonly goesOnWith?: string;
 }
 
-/** What a chat needs from the outside. */
+/** Access of a {@link ChatStore} to the server and the browser. */
 export interface ChatBackend extends RunTransport {
   send(turn: TurnRequest, tools: readonly ToolChoice[], signal: AbortSignal): Promise<Response>;
   stop(): Promise<void>;
-  /** The newest messages before a moment, or of all, at most so many, oldest first. */
+  /** Loads the `count` newest messages, or the newest before a time; oldest first. */
   loadPage(before: string | null, count: number): Promise<readonly ChatMessage[]>;
-  /** All messages from a moment on, oldest first. */
+  /** Loads all messages from a time on, oldest first. */
   loadSince(from: string | null): Promise<readonly ChatMessage[]>;
-  /** Calls back before the next frame is painted; the result cancels it. */
+  /** Calls back before the next frame is painted; the result cancels the call. */
   nextFrame(callback: () => void): () => void;
   /** Milliseconds since 1970. */
   now(): number;
 }
 
-/** What a chat tells the product. */
+/** Notifications of a {@link ChatStore} to the rest of the page. */
 export interface ChatEvents {
   onTitle(title: string): void;
-  /** The answer to a message sent here failed. */
+  /** Reports that the answer to a message sent from this page failed. */
   onFailed(reason: string): void;
-  /** The run is over and the messages are reloaded. */
+  /** Reports that a turn has ended and its messages are loaded. */
   onEnded(): void;
-  /** Something failed that nobody waits for; only the log hears of it. */
+  /** Reports an error that concerns no user action; it is only logged. */
   onBackgroundError(what: string, error: unknown): void;
 }
 
-/** `sending` until the server takes the message, then `running` until the answer has ended. */
+/** `sending` until the server accepts the message, then `running` until the turn has ended. */
 export type Phase = "idle" | "sending" | "running" | "stopping";
 
-/** What the transcript's frame and the composer need to know; the rows have subscriptions of their own. */
+/** State for the transcript and the composer; rows subscribe to their messages themselves. */
 export interface ChatStatus {
   readonly phase: Phase;
   readonly reconnecting: boolean;
   readonly modelStatus: ModelStatus | null;
-  /** How many calls wait for the person. */
+  /** Number of tool calls that wait for the user. */
   readonly pendingCount: number;
-  /** Whether one of them asks for more than a permission. */
+  /** True if one of them needs more than an approval. */
   readonly hasPendingElicitation: boolean;
-  /** Whether words of the answer are coming in. */
+  /** True if text of the answer is arriving. */
   readonly isStreamingText: boolean;
   readonly ids: readonly string[];
-  /** The newest messages have been loaded. */
+  /** True if the newest messages have been loaded. */
   readonly loaded: boolean;
   readonly hasOlder: boolean;
-  /** Counts the messages sent from here: a new number is the sign to bring the newest into view. */
+  /** Number of messages sent from this page. The transcript scrolls to the end when it grows. */
   readonly sentCount: number;
 }
 
-/** A chat of which nothing is known yet. */
+/** State of a chat before anything is loaded. */
 export const INITIAL_STATUS: ChatStatus = {
   phase: "idle",
   reconnecting: false,
@@ -87,7 +87,7 @@ export const INITIAL_STATUS: ChatStatus = {
   sentCount: 0,
 };
 
-/** How an attempt to send ended. */
+/** Result of an attempt to send. */
 export type SendResult =
   | { readonly accepted: true }
   | { readonly accepted: false; readonly error: ApiError | null };

@@ -19,8 +19,8 @@ import { EditingState } from "./editing-state";
 import { KeyedEmitter } from "./keyed-emitter";
 
 /**
- * One chat: its loaded history, the message being sent and the answer being streamed. Rows subscribe by message id, so
- * that a delta renders one row; chunks are collected and published at most once a frame.
+ * State of one chat: the loaded history, the message being sent, and the streaming answer. Rows subscribe by message
+ * id, so that a delta renders one row; chunks are collected and published at most once per frame.
  */
 export class ChatStore {
   readonly #backend: ChatBackend;
@@ -28,7 +28,7 @@ export class ChatStore {
   readonly #emitter = new KeyedEmitter();
   #status = INITIAL_STATUS;
   #history: readonly ChatMessage[] = [];
-  /** What was sent and answered here while reloading failed; the next reload brings it from the database. */
+  /** Messages of this page that a failed reload has not brought yet. */
   #unsaved: readonly ChatMessage[] = [];
   #pending: ChatMessage | null = null;
   #run: RunState = EMPTY_RUN;
@@ -37,15 +37,15 @@ export class ChatStore {
   #cancelFrame: (() => void) | null = null;
   #following = new AbortController();
   #stopWanted = false;
-  /** The id of the run that was followed last. */
+  /** Id of the run that was followed last. */
   #runId: string | undefined;
   #isVisible = true;
   #followsOwn = false;
-  /** Resolves when it is known whether a turn goes on that was asked for. */
+  /** Resolves when the server has answered whether the requested turn exists. */
   #attached: Promise<void> = Promise.resolve();
-  /** The next events tell the turn from its start; what is known of it stands until they come. */
+  /** True if the next events replay the turn from its start. Its known part stays visible until they arrive. */
   #replays = false;
-  /** It was left while an answer to what was sent here was being written. */
+  /** True if the chat was hidden while the answer to a message of this page was being written. */
   #leftOwnRun = false;
 
   constructor(backend: ChatBackend, events: ChatEvents) {
@@ -53,7 +53,7 @@ export class ChatStore {
     this.#events = events;
   }
 
-  /** The message whose words are being changed; its topic hears of it. */
+  /** The message that is being edited; its row is notified of changes. */
   readonly editing = new EditingState(this.#emitter);
 
   readonly status = (): ChatStatus => this.#status;
@@ -67,23 +67,24 @@ export class ChatStore {
     (listener: () => void): (() => void) =>
       this.#emitter.subscribe(id, listener);
 
-  /** Whether a run is the one that is followed, or was followed last. */
+  /** Returns true if a run is the followed one, or was the last one. */
   isFollowed(runId: string): boolean {
     return this.#runId === runId;
   }
 
-  /** Whether the server knows a message under its id. */
+  /** Returns true if the server has stored a message with this id. */
   isStored(id: string): boolean {
     return this.#history.some((message) => message.id === id);
   }
 
   /**
-   * Says whether the chat is in sight: only then it follows its turn. A browser has six connections to a server, and
-   * a turn that waits for its person would hold one for as long as it waits. Whoever brings it back into sight opens it.
+   * Sets whether the chat is visible; a hidden chat does not follow its turn. A browser opens at most six connections
+   * to a server, and a turn that waits for its user would block one indefinitely. Callers open the chat again when it
+   * becomes visible.
    */
   setVisible(isVisible: boolean): void {
     this.#isVisible = isVisible;
-    // What is being sent has to arrive; the connection is let go of as soon as the server has taken it.
+    // A message that is being sent has to arrive first; the connection is closed after its acceptance.
     if (!isVisible && this.#isAccepted()) this.#disconnect();
   }
 
@@ -99,7 +100,7 @@ export class ChatStore {
     this.#publish({ phase: "idle", reconnecting: false });
   }
 
-  /** A turn has ended that was not followed: reads what came of it, and tells when an answer to this page has failed. */
+  /** Loads the result of a turn that was not followed, and reports a failed answer to a message of this page. */
   async catchUp(): Promise<void> {
     if (this.#isVisible || this.#status.phase !== "idle" || !this.#status.loaded) return;
     await this.#reloadAfterLeaving();
@@ -112,7 +113,7 @@ export class ChatStore {
     if (!(await this.reload())) return;
     if (this.status().phase !== "idle") return;
     this.#pending = null;
-    // What is still being written stays in sight until its turn is followed again.
+    // An unfinished answer stays visible until its turn is followed again.
     if (this.#isStoredAnswer()) this.#run = EMPTY_RUN;
     this.#publish({});
   }
@@ -122,11 +123,11 @@ export class ChatStore {
     return message !== null && this.isStored(message.id);
   }
 
-  /** Loads the newest messages, or what is new since they were loaded, and follows a turn that is running. */
+  /** Loads the newest messages, or those since the last load, and follows a running turn. */
   async open(): Promise<void> {
     if (!this.#status.loaded) {
       const page = await this.#backend.loadPage(null, PAGE_SIZE);
-      // A message sent meanwhile is in the page and in sight already; its run reads the messages when it ends.
+      // A message sent in the meantime is in the page and visible already; its run loads the messages when it ends.
       if (this.#status.phase === "idle") {
         this.#history = page;
         this.#pending = null;
@@ -138,7 +139,7 @@ export class ChatStore {
     if (this.#isVisible) void this.attach();
   }
 
-  /** Adds so much history before the oldest loaded message. */
+  /** Loads `count` messages before the oldest loaded one. */
   async loadOlder(count = PAGE_SIZE): Promise<void> {
     const oldest = this.#history[0];
     if (!oldest || !this.#status.hasOlder) return;
@@ -148,7 +149,7 @@ export class ChatStore {
     this.#publish({ hasOlder: page.length >= count });
   }
 
-  /** Begins a turn; ends as soon as the server has taken or refused it. */
+  /** Starts a turn; resolves when the server has accepted or refused it. */
   send(turn: TurnRequest, tools: readonly ToolChoice[]): Promise<SendResult> {
     if (this.#status.phase !== "idle") return Promise.resolve({ accepted: false, error: null });
     const now = this.#backend.now();
@@ -167,13 +168,13 @@ export class ChatStore {
       const first = (signal: AbortSignal) => this.#backend.send(turn, tools, signal);
       void this.#follow(first, () => resolve({ accepted: true }), true).then((end) => {
         if (end.kind === "refused" && turn.insteadOf !== undefined) void this.reopen();
-        // Resolving again after the acceptance changes nothing.
+        // Resolving again after the acceptance has no effect.
         resolve({ accepted: false, error: end.kind === "refused" ? end.error : null });
       });
     });
   }
 
-  /** Follows the turn that is running in this chat, if there is one: after a reload, or begun in another tab. */
+  /** Follows the running turn of this chat, if any: after a reload, or when another tab started it. */
   async attach(): Promise<RunEnd["kind"]> {
     if (this.#status.phase !== "idle") return "aborted";
     this.#replays = true;
@@ -185,20 +186,20 @@ export class ChatStore {
     return end.kind;
   }
 
-  /** Another tab began a turn: shows its question, then follows it. */
+  /** Shows the message of a turn that another tab started, then follows the turn. */
   async followOtherTab(): Promise<void> {
     await this.#attached;
-    // It is opened when it comes back into sight.
+    // A hidden chat is opened when it becomes visible.
     if (this.#status.phase !== "idle" || !this.#isVisible) return;
     await this.reload();
-    // A short turn may have ended in between.
+    // A short turn may have ended in the meantime.
     if ((await this.attach()) === "idle") await this.reload();
   }
 
-  /** Ends the running turn; what came so far is kept. Safe to call again. */
+  /** Stops the running turn and keeps its partial answer. Idempotent. */
   async stop(): Promise<void> {
     if (this.#status.phase === "sending") {
-      // There is no run to stop before the server has taken the message.
+      // Before the server has accepted the message there is no run to stop.
       this.#stopWanted = true;
       this.#publish({ phase: "stopping" });
       return;
@@ -213,7 +214,7 @@ export class ChatStore {
     }
   }
 
-  /** Reads the messages again, from the newest page on. */
+  /** Loads the messages again, from the newest page on. */
   async reload(): Promise<boolean> {
     const anchor = this.#history.at(-PAGE_SIZE) ?? this.#history[0];
     try {
@@ -229,7 +230,7 @@ export class ChatStore {
     }
   }
 
-  /** Reads the newest messages anew: another branch may be the present one. */
+  /** Loads the newest messages again, because another branch may be active. */
   async reopen(): Promise<void> {
     if (this.#status.phase !== "idle") return;
     const page = await this.#backend.loadPage(null, PAGE_SIZE);
@@ -240,7 +241,7 @@ export class ChatStore {
     this.#publish({ hasOlder: page.length >= PAGE_SIZE });
   }
 
-  /** Lets go of the connection; the run itself goes on at the server. */
+  /** Closes the connection; the turn continues on the server. */
   close(): void {
     this.#following.abort();
     this.#cancelFrame?.();
@@ -283,7 +284,7 @@ export class ChatStore {
     if (!accepted) {
       this.#pending = null;
       this.#publish({ phase: "idle" });
-      // The turn that stood in the way is worth seeing.
+      // Show the turn that caused the conflict.
       if (end.kind === "refused" && end.error?.status === 409) void this.followOtherTab();
       return;
     }
@@ -293,14 +294,14 @@ export class ChatStore {
     if (own && message?.status === "failed") this.#events.onFailed(message.error ?? "");
     if (own && end.kind === "refused") this.#events.onFailed(end.error?.message ?? "");
     const reloaded = await this.reload();
-    // A next message may have been sent while the reload was under way; then what is live belongs to that one.
+    // If the next message was sent during the reload, the live state belongs to that one.
     if (this.#status.phase === "idle") this.#replaceLiveByStored(reloaded);
     this.#events.onEnded();
-    // The chat may be at its next turn, which was begun while the connection was lost.
+    // The next turn may have started while the connection was lost.
     if (end.kind === "idle" && this.#run.message === null) void this.attach();
   }
 
-  /** What was live gives way to what is stored; words that the database does not have stay in sight. */
+  /** Replaces the live messages by the stored ones. Text that is not stored stays visible. */
   #replaceLiveByStored(reloaded: boolean): void {
     const { message } = this.#run;
     if (reloaded) this.#pending = null;

@@ -1,6 +1,6 @@
 import type { KeyedEmitter } from "./keyed-emitter";
 
-/** Which message's words are being changed. */
+/** Id of the message that is being edited, with notifications of its row. */
 export class EditingState {
   readonly #emitter: KeyedEmitter;
   #id: string | null = null;
@@ -9,12 +9,12 @@ export class EditingState {
     this.#emitter = emitter;
   }
 
-  /** Whether it is this message. */
+  /** Returns true if this message is being edited. */
   isEditing(id: string): boolean {
     return this.#id === id;
   }
 
-  /** Begins with a message, or ends with null. */
+  /** Starts to edit a message, or ends editing with null. */
   set(id: string | null): void {
     const last = this.#id;
     this.#id = id;

@@ -1,8 +1,8 @@
-/** Listeners by topic. */
+/** Event emitter with listeners by key. */
 export class KeyedEmitter {
   readonly #listeners = new Map<string, Set<() => void>>();
 
-  /** Calls `listener` whenever the topic is published; the result ends that. */
+  /** Calls `listener` on every event of a key; the result unsubscribes. */
   subscribe(key: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(key) ?? new Set();
     this.#listeners.set(key, listeners.add(listener));
@@ -12,7 +12,7 @@ export class KeyedEmitter {
     };
   }
 
-  /** Tells the listeners of a topic. */
+  /** Notifies the listeners of a key. */
   emit(key: string): void {
     this.#listeners.get(key)?.forEach((listener) => listener());
   }

@@ -3,22 +3,22 @@ import type { AttachmentContent } from "../composer/attachments";
 import type { ToolOutput } from "@/components/tool-result/tool-output";
 
 /**
- * What a transcript is made of, whether it came from the database or is being streamed. Parts have the names of the UI
- * message stream, so that a stored answer and a live one are drawn by the same components.
+ * Messages of the transcript, stored or streaming. Parts are named as in the UI message stream, so that the same
+ * components render both.
  */
 
-/** How far a running tool says that it is. */
+/** Progress that a running tool reports. */
 export interface ToolProgress {
   readonly progress: number;
   readonly total?: number;
   readonly message?: string;
 }
 
-/** What a server says of a call that runs as a task there. */
+/** State of a call that runs as an MCP task. */
 export interface ToolTask {
-  /** Milliseconds since 1970 at which the call was made. */
+  /** Start of the call, in milliseconds since 1970. */
   readonly startedAt: number;
-  /** It waits for answers to its questions. */
+  /** True if the task waits for elicitations. */
   readonly asks: boolean;
   readonly message?: string;
 }
@@ -33,20 +33,20 @@ export interface ReasoningPart {
   readonly type: "reasoning";
   readonly text: string;
   readonly state: "streaming" | "done";
-  /** Milliseconds since 1970 at which it began and ended here; unknown for stored answers. */
+  /** Start and end as seen by this page, in milliseconds since 1970; absent for stored answers. */
   readonly startedAt?: number;
   readonly endedAt?: number;
 }
 
-/** A call that waits for its person. */
+/** Approval request of a tool call. */
 export interface ApprovalQuestion extends ToolQuestion {
   readonly id: string;
 }
 
-/** A question of a server, or for a sign-in to it, that a call waits with. */
+/** Elicitation or sign-in request that a tool call waits for. */
 export interface ServerQuestion {
   readonly id: string;
-  /** What is asked; looked at where it is shown. */
+  /** Content of the request, validated where it is rendered. */
   readonly request: unknown;
 }
 
@@ -55,7 +55,7 @@ export interface ToolPart {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly serverName?: string;
-  /** The address of the app that shows the result, if the tool has one. */
+  /** Address of the MCP app that shows the result. */
   readonly app?: string;
   readonly state:
     | "input-streaming"
@@ -64,23 +64,23 @@ export interface ToolPart {
     | "output-available"
     | "output-error"
     | "output-denied";
-  /** The arguments once they are whole. */
+  /** Complete arguments. */
   readonly input?: unknown;
-  /** The JSON text of the arguments while the model is still writing them. */
+  /** JSON text of the arguments while they stream. */
   readonly inputText: string;
   readonly output?: ToolOutput;
   readonly errorText?: string;
-  /** How a stored call ended when it gave neither a result nor an error. */
+  /** Outcome of a stored call that has neither a result nor an error. */
   readonly outcome?: "unknown" | "stopped" | "denied";
-  /** What the person is, or was, asked about this call. */
+  /** Approval request of this call, open or answered. */
   readonly approval?: ApprovalQuestion;
-  /** The questions that are open. */
+  /** Open elicitations. */
   readonly questions?: readonly ServerQuestion[];
   readonly durationMs?: number;
   readonly progress?: ToolProgress;
-  /** The call runs as a task at its server. */
+  /** State of the task, if the call runs as an MCP task. */
   readonly task?: ToolTask;
-  /** Milliseconds since 1970 at which the call was seen to start here. */
+  /** Start of the call as seen by this page, in milliseconds since 1970. */
   readonly startedAt?: number;
 }
 
@@ -88,7 +88,7 @@ export interface StepPart {
   readonly type: "step-start";
 }
 
-/** A link that the model gives as its source. */
+/** Link that the model cites. */
 export interface SourcePart {
   readonly type: "source-url";
   readonly sourceId: string;
@@ -96,13 +96,13 @@ export interface SourcePart {
   readonly title?: string;
 }
 
-/** What the person should know about the answer, such as a server that was away. */
+/** Notice for the user about the answer, such as an unreachable server. */
 export interface NoticePart {
   readonly type: "notice";
   readonly text: string;
 }
 
-/** What the person attached to their words. */
+/** Attachment of a user message. */
 export interface AttachmentPart {
   readonly type: "attachment";
   readonly id: string;
@@ -110,13 +110,13 @@ export interface AttachmentPart {
   readonly serverName: string;
   readonly name: string;
   readonly title?: string;
-  /** The address, for a resource. */
+  /** Absent for a prompt. */
   readonly uri?: string;
-  /** What it holds, once the message is stored. */
+  /** Present once the message is stored. */
   readonly content?: AttachmentContent;
 }
 
-/** A file that the person attached, or that the model made. It is looked at where it is shown. */
+/** Uploaded or generated file, validated where it is rendered. */
 export interface FilePart {
   readonly type: "file";
   readonly id: string;
@@ -137,7 +137,7 @@ export type Part =
   | AttachmentPart
   | FilePart;
 
-/** `streaming` while it grows; the others are how an answer ended. */
+/** `streaming`, or how an answer ended. */
 export type MessageStatus = "streaming" | "done" | "stopped" | "failed" | "interrupted";
 
 export interface ChatMessage {
@@ -147,32 +147,32 @@ export interface ChatMessage {
   readonly createdAt: string;
   readonly parts: readonly Part[];
   readonly status: MessageStatus;
-  /** What went wrong, for people. */
+  /** Error message for the user. */
   readonly error: string | null;
-  /** `provider/name`; null for the person's own words. */
+  /** `provider/name`; null for user messages. */
   readonly model: string | null;
 }
 
-/** A file as a part of the transcript, from what a stream or the database holds. */
+/** Converts a file of the stream or the database to a part. */
 export function toFilePart(file: object): FilePart {
   const part = file as Omit<FilePart, "url"> & { url: unknown };
   const url = String(part.url);
   return { ...part, type: "file", url, id: url.slice("/v1/files/".length) };
 }
 
-/** What went with a message. */
+/** Returns the attachments and files of a message. */
 export function attachmentsOf(message: ChatMessage): readonly (AttachmentPart | FilePart)[] {
   return message.parts.filter((part) => part.type === "attachment" || part.type === "file");
 }
 
-/** The plain text of a message, a blank line between two parts: what "Copy" copies. */
+/** Returns the plain text of a message for "Copy", with a blank line between parts. */
 export function textOf(message: ChatMessage): string {
   return message.parts
     .flatMap((part) => (part.type === "text" && part.text !== "" ? [part.text] : []))
     .join("\n\n");
 }
 
-/** The person's words as a message of the transcript. */
+/** Creates a user message for the transcript. */
 export function userMessage(
   id: string,
   text: string,

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from "@/lib/json";
 
 /**
- * The chunks of the UI message stream, version 1, with the parts of this product (`data-…`). The types mirror the
- * protocol and not a package, and what arrives is checked here once, so that nothing behind it meets an odd payload.
+ * Chunks of the UI message stream, version 1, with this product's own parts (`data-…`). Incoming chunks are validated
+ * here once, so that no later code has to.
  */
 
-/** What keeps a model busy before its first word. */
+/** Activity of a model before its first token. */
 export type ModelStatus =
   | { readonly state: "queued"; readonly ahead: number }
   | {
@@ -15,7 +15,7 @@ export type ModelStatus =
     }
   | { readonly state: "retrying"; readonly after_ms: number };
 
-/** What the first chunk of a run says about it. */
+/** Metadata in the first chunk of a run. */
 export interface RunMetadata {
   readonly runId?: string;
   readonly sessionId?: string;
@@ -89,7 +89,7 @@ export type StreamChunk =
   | { readonly type: "abort"; readonly reason?: string }
   | { readonly type: "error"; readonly errorText: string };
 
-/** The fields without which a chunk of a type means nothing, and the kind of value each must be. */
+/** Required fields of each chunk type, with the types of their values. */
 const REQUIRED: { readonly [T in StreamChunk["type"]]: Readonly<Record<string, "string" | "object">> } = {
   start: {},
   "start-step": {},
@@ -157,7 +157,7 @@ function isPlausibleData(type: string, data: unknown): boolean {
   return true;
 }
 
-/** A chunk from parsed JSON, or null for what this client does not know or cannot use. */
+/** Parses a chunk; returns null for an unknown or invalid one. */
 export function parseChunk(value: unknown): StreamChunk | null {
   if (!isObject(value) || !isKnownType(value["type"])) return null;
   const type = value["type"];
@@ -166,6 +166,6 @@ export function parseChunk(value: unknown): StreamChunk | null {
     if (!fits) return null;
   }
   if (!isPlausibleData(type, value["data"])) return null;
-  // Every field that the union demands has just been checked; the rest is optional and read with care.
+  // All required fields are checked; optional ones are validated where they are used.
   return value as unknown as StreamChunk;
 }

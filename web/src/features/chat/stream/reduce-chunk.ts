@@ -11,15 +11,15 @@ import {
 } from "./message";
 import type { ModelStatus, StreamChunk } from "./protocol";
 
-/** What is known of a run so far. */
+/** State of a run while its stream is read. */
 export interface RunState {
-  /** The answer as far as it came; null until the run says its first word about it. */
+  /** The answer so far; null before its first chunk. */
   readonly message: ChatMessage | null;
-  /** What the model is busy with; null once it speaks. */
+  /** Activity of the model; null once text arrives. */
   readonly modelStatus: ModelStatus | null;
-  /** The name that the chat was given, when this run gave it one. */
+  /** Title that this run gave the chat. */
   readonly title: string | null;
-  /** Which part each open text or reasoning id stands for. */
+  /** Index of the part of each open text or reasoning id. */
   readonly open: ReadonlyMap<string, number>;
 }
 
@@ -36,8 +36,8 @@ const NEW_MESSAGE: ChatMessage = {
 };
 
 /**
- * The state after one more chunk. Pure, and total: a chunk that does not fit what came before changes nothing.
- * `now` is in milliseconds since 1970 and only dates what the stream itself does not.
+ * Returns the state after a chunk. Pure and total: a chunk that does not fit the state changes nothing. `now` is in
+ * milliseconds since 1970, for times that the stream does not contain.
  */
 export function reduceChunk(run: RunState, chunk: StreamChunk, now: number): RunState {
   switch (chunk.type) {
@@ -179,7 +179,7 @@ function growPart(
 ): RunState {
   const index = run.open.get(`${type}:${id}`);
   if (index === undefined) {
-    // A delta of a part that was never opened still holds words, and words are not thrown away.
+    // A delta without a start still contains text, which must not be lost.
     const opened = openPart(run, id, { type, text: "", state: "streaming" }, now);
     return growPart(opened, type, id, delta, now);
   }
@@ -247,7 +247,7 @@ function answerQuestion(run: RunState, approvalId: string, approved: boolean, no
   );
 }
 
-/** Where a call stands: in the current step first, since a model may use an id again in a later step. */
+/** Returns the index of a tool call, searching the current step first: models may use an id again in a later step. */
 function toolIndex(parts: readonly Part[], toolCallId: string, wholeMessage: boolean): number {
   for (let index = parts.length - 1; index >= 0; index -= 1) {
     const part = parts[index];

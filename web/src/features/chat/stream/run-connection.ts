@@ -4,45 +4,45 @@ import { jsonOrUndefined } from "@/lib/json";
 import { readEvents } from "@/lib/sse";
 import { parseChunk, type StreamChunk } from "./protocol";
 
-/** How a run reaches this page. Each answers with the raw response, so that status and body are decided on here. */
+/** Requests of a run. They resolve to raw responses, because the caller decides on status and body. */
 export interface RunTransport {
-  /** Asks for the running turn from its start, or for the one with an id from after an event of it. */
+  /** Requests the running turn from its start, or the turn `runId` after an event. */
   resume(lastEventId: string, signal: AbortSignal, runId?: string): Promise<Response>;
-  /** Ends after `ms` milliseconds, or earlier when the network comes back. */
+  /** Waits for `ms` milliseconds, or until the network is back. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
-  /** 0 ≤ value < 1; spreads the retries of many pages. */
+  /** Returns a number from 0 to 1 (exclusive), which spreads the retries of many pages. */
   random(): number;
 }
 
-/** What a connection tells the one who follows it. */
+/** Notifications about a followed run. */
 export interface RunListener {
-  /** The server took the request: from here on the run is the server's. */
+  /** Reports that the server accepted the request; from now on the run continues without this page. */
   onAccepted(): void;
   onChunk(chunk: StreamChunk): void;
-  /** The connection was lost (true) or is back (false). */
+  /** Reports that the connection was lost (true) or restored (false). */
   onReconnecting(reconnecting: boolean): void;
 }
 
-/** How following a run ended. */
+/** Reason why following a run ended. */
 export type RunEnd =
-  /** The stream said that it is complete. */
+  /** The stream is complete. */
   | { readonly kind: "done" }
-  /** Nothing runs (any more): what there is, is in the database. */
+  /** No turn is running; everything is stored. */
   | { readonly kind: "idle" }
-  /** The server did not take the request; null when it was not reached at all. */
+  /** The server refused the request; the error is null if it was unreachable. */
   | { readonly kind: "refused"; readonly error: ApiError | null }
-  /** The page went on to something else. */
+  /** The page stopped following. */
   | { readonly kind: "aborted" };
 
-/** Somebody watches an answer that stands still, so the first try comes soon. */
+/** The first retry is early, because the user is watching a stalled answer. */
 const RETRY_BACKOFF = { firstMs: 250, longestMs: 8_000 };
 
-/** Whether asking again later can help: the server is busy, restarting, or behind a gateway that is. */
+/** Returns true if a retry may help: the server or a gateway is busy or restarting. */
 const isTransient = (status: number): boolean => status === 429 || status >= 500;
 
 /**
- * Follows one run to its end. It begins with the response of `first`; when the network drops, it goes on from the last
- * event it saw, for as long as the page wants it.
+ * Follows a run to its end, beginning with the response of `first`. After a lost connection it resumes from the last
+ * event until `signal` is aborted.
  */
 export async function followRun(
   first: (signal: AbortSignal) => Promise<Response>,
@@ -78,7 +78,7 @@ class Connection {
     this.#signal = signal;
   }
 
-  /** A request that broke before its answer may have reached the server: then its run can be found and followed. */
+  /** Looks for the run of a request whose response was lost: the server may have received it. */
   async afterLostRequest(): Promise<RunEnd> {
     const response = await this.#transport.resume("", this.#signal).catch(() => null);
     if (this.#signal.aborted) return { kind: "aborted" };
@@ -99,7 +99,7 @@ class Connection {
     }
   }
 
-  /** True when the stream said that it is complete, false when it broke off. */
+  /** Reads a stream; resolves to true if it is complete, false if it broke off. */
   async #readEvents(response: Response): Promise<boolean> {
     if (!response.body) return false;
     this.#listener.onReconnecting(false);
@@ -109,13 +109,13 @@ class Connection {
         this.#handleEvent(event.id, event.data);
       }
     } catch {
-      // A broken connection; the caller goes on from the last event.
+      // The connection broke; the caller resumes from the last event.
     }
     return false;
   }
 
   #handleEvent(id: string, data: string): void {
-    // A server that was killed may not know all that it told; then it tells the turn again, from its first event.
+    // A killed server may have lost its last events; then it replays the turn from the first event on.
     if (id !== "") this.#lastEventId = id;
     this.#attempt = 0;
     const chunk = parseChunk(jsonOrUndefined(data));

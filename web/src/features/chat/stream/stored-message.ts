@@ -11,7 +11,7 @@ import {
   type ToolPart,
 } from "./message";
 
-/** A row of `ai_chat_messages`. The JSON columns are looked at before use. */
+/** Row of `ai_chat_messages`. Its JSON columns are validated before use. */
 export interface MessageRow {
   readonly id: string;
   readonly role: string;
@@ -43,7 +43,7 @@ function toToolPart(call: JsonObject): ToolPart {
     ...(isObject(result) ? { output: toToolOutput(result) } : {}),
     ...(failed ? { errorText: error } : {}),
     ...(outcome === "unknown" || outcome === "stopped" || outcome === "denied" ? { outcome } : {}),
-    // The row of a call that was broken off says 0: nobody measured its end.
+    // 0 is stored for an interrupted call, whose end is unknown.
     ...(typeof durationMs === "number" && (durationMs > 0 || isObject(result)) ? { durationMs } : {}),
   };
 }
@@ -65,7 +65,7 @@ function partsOf(row: MessageRow): Part[] {
   return row.content === "" ? calls : [...calls, { type: "text", text: row.content, state: "done" }];
 }
 
-/** What the person attached, from a row of theirs. The server wrote it, and only the server can. */
+/** Returns the attachments in a row of a user message. Only the server writes them. */
 function attachedIn({ parts }: MessageRow): (AttachmentPart | FilePart)[] {
   if (!Array.isArray(parts)) return [];
   return parts.filter(isObject).flatMap((part): (AttachmentPart | FilePart)[] => {
@@ -76,7 +76,7 @@ function attachedIn({ parts }: MessageRow): (AttachmentPart | FilePart)[] {
   });
 }
 
-/** A message of the transcript from its row. */
+/** Converts a row to a message of the transcript. */
 export function fromRow(row: MessageRow): ChatMessage {
   const isUser = row.role === "user";
   const status = ENDINGS.includes(row.status ?? "") ? (row.status as MessageStatus) : "done";
@@ -91,7 +91,10 @@ export function fromRow(row: MessageRow): ChatMessage {
   };
 }
 
-/** Messages that were read again. Those that are as they were stay the objects they are, so that their rows are not drawn anew. */
+/**
+ * Returns reloaded messages, with unchanged ones replaced by the known objects, so that their rows are not rendered
+ * again.
+ */
 export function reuseUnchanged(
   known: readonly ChatMessage[],
   fresh: readonly ChatMessage[],

@@ -1,6 +1,9 @@
 import type { ChatMessage } from "./message";
 
-/** What stays when a turn stands in the place of a message: all before it if it is words, all up to the words if it answers. */
+/**
+ * Returns the history that stays when a turn replaces a message: all before a user message; for an answer, all up to
+ * its user message.
+ */
 export function truncateAt(history: readonly ChatMessage[], id: string): readonly ChatMessage[] {
   const at = history.findIndex((message) => message.id === id);
   if (at < 0) return history;
@@ -11,7 +14,7 @@ export function truncateAt(history: readonly ChatMessage[], id: string): readonl
   );
 }
 
-/** The stored messages in order. A streaming answer stands before its stored form. */
+/** Returns the stored messages, without the stored form of an answer that is still streaming. */
 export function visibleHistory(
   history: readonly ChatMessage[],
   live: ChatMessage | null,
@@ -19,7 +22,10 @@ export function visibleHistory(
   return live?.status === "streaming" ? history.filter(({ id }) => id !== live.id) : history;
 }
 
-/** What is not stored yet, behind what is. A finished answer gives way to its stored form, and so does its question. */
+/**
+ * Returns the messages after the history that are not stored yet. A finished answer and its user message disappear here
+ * once they are stored.
+ */
 export function optimisticTail(
   history: readonly ChatMessage[],
   pending: ChatMessage | null,

@@ -9,7 +9,7 @@ import type { ToolPart } from "../stream/message";
 import type { CallState } from "./call-state";
 import { keepContext } from "./keep-context";
 
-/** The app of a call in the conversation. */
+/** MCP app of a tool call in the conversation. */
 export function CallApp({ part, state }: { part: ToolPart; state: CallState }) {
   const { input: args, output, errorText } = part;
   const over = state !== "running" && state !== "waiting" && state !== "writing";

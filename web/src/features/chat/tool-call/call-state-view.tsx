@@ -13,7 +13,7 @@ const LOOK = {
   unknown: { Icon: CircleHelp, colour: "text-warn", words: "chat.tool.unknown" },
 } as const satisfies Record<CallState, { Icon: typeof Check; colour: string; words: MessageKey }>;
 
-/** The state of a call, as an icon and a word. */
+/** State of a tool call as an icon and a label. */
 export function CallStateView({ state }: { state: CallState }) {
   const { Icon, colour, words } = LOOK[state];
   return (

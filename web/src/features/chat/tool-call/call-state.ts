@@ -1,6 +1,6 @@
 import type { MessageStatus, ToolPart } from "../stream/message";
 
-/** Where a call stands, as the card says it. */
+/** State of a tool call as shown on its card. */
 export type CallState =
   | "writing"
   | "running"
@@ -11,7 +11,7 @@ export type CallState =
   | "stopped"
   | "unknown";
 
-/** The state of a call; one that its answer left open was stopped, or nobody knows. */
+/** Returns the state of a tool call; one without an outcome was stopped or is unknown. */
 export function callState(part: ToolPart, message: MessageStatus): CallState {
   if (part.outcome) return part.outcome;
   if (part.state === "output-available") return part.output?.isError ? "failed" : "done";
@@ -23,33 +23,33 @@ export function callState(part: ToolPart, message: MessageStatus): CallState {
   return part.state === "input-available" && message !== "stopped" ? "unknown" : "stopped";
 }
 
-/** The tools by which a model finds others, which belong to this product and to no connection. */
+/** The product's own tools with which a model finds others; they belong to no connection. */
 const OWN: ReadonlySet<string> = new Set(["search_tools", "get_tool_details"]);
 
 export function isBuiltIn({ toolName, serverName }: ToolPart): boolean {
   return (serverName === undefined || serverName === "") && OWN.has(toolName);
 }
 
-/** The arguments in one line. */
+/** Returns the arguments as one line. */
 export function argumentsLine(part: ToolPart): string {
   const text = part.input === undefined ? part.inputText : JSON.stringify(part.input);
   return text === "{}" ? "" : text.replaceAll(/\s+/gu, " ").slice(0, 200);
 }
 
-/** Longest reason that a closed card shows, in characters. */
+/** Longest reason on a closed card, in characters. */
 const MAX_REASON_CHARS = 600;
 
-/** Why a call failed, in the words of its tool; empty when it gave none. */
+/** Returns the tool's reason for a failed call; empty if there is none. */
 export function failureReason({ errorText, output }: ToolPart): string {
   const pieces = output?.content.map(({ text }) => (typeof text === "string" ? text : "")) ?? [];
   const text = errorText ?? pieces.filter((piece) => piece !== "").join(" ");
   return text.trim().replaceAll(/\s+/gu, " ").slice(0, MAX_REASON_CHARS);
 }
 
-/** Arguments up to this many characters are read best on one line. */
+/** Arguments of up to this many characters are shown on one line. */
 const ONE_LINE = 64;
 
-/** The arguments set out to be read. */
+/** Returns the arguments, formatted. */
 export function argumentsText(part: ToolPart): string {
   if (part.input === undefined) return part.inputText;
   const text = JSON.stringify(part.input, null, 2);
@@ -57,7 +57,7 @@ export function argumentsText(part: ToolPart): string {
   return line.length <= ONE_LINE ? line : text;
 }
 
-/** The whole call as JSON, to be copied. */
+/** Returns the whole call as JSON, to copy. */
 export function callAsJson(part: ToolPart): string {
   const { toolName, serverName, input, output, errorText } = part;
   return JSON.stringify(

@@ -3,7 +3,7 @@ import { formatDuration } from "@/lib/format";
 
 const EVERY_MS = 100;
 
-/** The time since a moment, in milliseconds since 1970, counting on. */
+/** Time since `since` (milliseconds since 1970), updated every second. */
 export function Elapsed({ since }: { since: number }) {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -6,18 +6,18 @@ import { t } from "../message-actions/message-actions-text";
 import type { ToolPart } from "../stream/message";
 import { failureReason } from "./call-state";
 
-/** Arguments up to this many characters are repeated in the request for another call. */
+/** Arguments of up to this many characters are repeated in the request for another call. */
 const maxRepeatedChars = 2_000;
 
 interface FailedCallProps {
   part: ToolPart;
-  /** Whether the reason is to be seen here, and not in the opened card. */
+  /** Shows the reason here instead of in the opened card. */
   showsReason: boolean;
-  /** Whether the answer has ended: before that, the model may try again itself. */
+  /** True if the answer has ended; before that, the model may retry by itself. */
   isEnded: boolean;
 }
 
-/** Why a call failed, and the way to have it made again. */
+/** Reason of a failed call, with a button to retry it. */
 export function FailedCall({ part, showsReason, isEnded }: FailedCallProps) {
   const say = use(SendInChat);
   const isInChat = use(ChatId) !== "";

@@ -1,7 +1,10 @@
 import type { AppContext } from "@/components/tool-app/app-host";
 import { appContexts } from "../app-contexts";
 
-/** Keeps what the app of a call said last. What is kept is replaced, so that who sends it knows whether more was said. */
+/**
+ * Stores the latest context of a call's app. The map is replaced on each change, so that a sender can detect newer
+ * contexts.
+ */
 export function keepContext(chatId: string, callId: string, context: AppContext): void {
   appContexts.set(chatId, new Map(appContexts.get(chatId)).set(callId, context));
 }

@@ -12,7 +12,7 @@ interface RunningTaskProps {
   task: ToolTask;
 }
 
-/** What a long call does at its server, and the way to end it alone. */
+/** State of a call that runs as an MCP task, with a button to cancel it. */
 export function RunningTask({ part, task }: RunningTaskProps) {
   const chatId = use(ChatId);
   const panel = useRef<HTMLDivElement>(null);
@@ -20,13 +20,13 @@ export function RunningTask({ part, task }: RunningTaskProps) {
   useLayoutEffect(() => {
     const own = panel.current;
     const card = own?.parentElement?.querySelector("button");
-    // It goes away when the call ends; who came to it with the keyboard goes on from the card.
+    // The view disappears when the call ends; keyboard users continue from the card.
     return () => {
       if (own?.contains(document.activeElement) === true) card?.focus();
     };
   }, []);
   const server = part.serverName ?? "";
-  // The answer of the server is an end of the call, which takes this away.
+  // The call's end, which follows the response, removes this view.
   const isCancelling = cancel.status === "pending" || cancel.status === "success";
   return (
     <div
@@ -55,8 +55,10 @@ export function RunningTask({ part, task }: RunningTaskProps) {
   );
 }
 
-/** Ends one call; the turn goes on without its result.
- * @throws {ApiError} */
+/**
+ * Cancels one call; the turn continues without its result.
+ * @throws {ApiError} if the call cannot be cancelled
+ */
 async function cancelCall(chatId: string, toolCallId: string): Promise<void> {
   const path = `/api/sessions/${encodeURIComponent(chatId)}/calls/${encodeURIComponent(toolCallId)}/cancel`;
   await callApi(path, { method: "POST" });

@@ -1,5 +1,5 @@
 import texts from "../../../../messages/en.json?task";
 import { textsFrom } from "@/lib/t";
 
-/** The texts of a call that runs as a task. */
+/** Texts about calls that run as MCP tasks. */
 export const t = textsFrom(texts);

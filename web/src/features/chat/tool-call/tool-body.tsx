@@ -8,7 +8,7 @@ import { TextBlock } from "@/components/tool-result/text-block";
 import type { ToolPart } from "../stream/message";
 import { argumentsText, callAsJson, type CallState } from "./call-state";
 
-/** What a call was made with and what came of it. */
+/** Arguments and result of a tool call. */
 export function ToolBody({ part, state }: { part: ToolPart; state: CallState }) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2.5 border-t border-line px-3.5 py-3">

@@ -12,7 +12,7 @@ import { argumentsLine, callState, isBuiltIn } from "./call-state";
 import { CallStateView } from "./call-state-view";
 import { Elapsed } from "./elapsed";
 
-// Most cards stay closed; whoever is about to open one finds it loaded.
+// Most cards stay closed; a pointer near one preloads its content.
 const loadBody = () => import("./tool-body");
 const ToolBody = lazyPart(async () => (await loadBody()).ToolBody);
 const RunningTask = lazyPart(async () => (await import("./running-task")).RunningTask);
@@ -28,16 +28,16 @@ const Questions = lazyPart(async () => (await import("../elicitation/questions")
 interface ToolCardProps {
   part: ToolPart;
   messageStatus: MessageStatus;
-  /** Whether it stands in a group of calls that wait, which asks for all of them. */
+  /** True if the card is part of a group, which asks for approval of all its calls. */
   isGrouped?: boolean;
 }
 
-/** A tool call: one line that opens. It is left alone while the words after it stream in. */
+/** Expandable row of a tool call. Memoized, because the text after it streams. */
 export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCardProps) => {
   const [open, setOpen] = useState(false);
   const bodyId = useId();
   const state = callState(part, messageStatus);
-  // An app that has begun with the call stays when the call ends without a result.
+  // An app that started with the call stays when the call ends without a result.
   const [hasApp, setHasApp] = useState(false);
   const wantsApp = part.app !== undefined && (state === "running" || part.output !== undefined);
   if (wantsApp && !hasApp) setHasApp(true);
@@ -46,7 +46,7 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
   const startedAt = part.task?.startedAt ?? part.startedAt;
   const isWaiting = state === "waiting" && part.approval !== undefined;
   const isChanged = part.approval?.before !== undefined || part.approval?.instructions !== undefined;
-  // In a group the details wait behind the row, so that all its calls are in sight.
+  // In a group, details stay folded so that all calls are visible.
   const isFolded = isGrouped && isWaiting && !isChanged;
   return (
     <div

@@ -14,10 +14,10 @@ interface ToolGroupProps {
 }
 
 /**
- * Tool calls that follow each other. Several that wait for approval become one group, with one answer for all; a tool that
- * its server has changed is left out of it, since its changes have to be read.
+ * Consecutive tool calls. Several that wait for approval form one group with one answer; a tool that its server has
+ * changed is excluded, because its changes have to be read.
  *
- * The cards keep their place in the tree, so that apps in them do not start anew when a group comes or goes.
+ * The cards keep their positions in the tree, so that apps in them do not restart when a group appears or disappears.
  */
 export function ToolGroup({ parts, messageStatus }: ToolGroupProps) {
   const waiting = parts.flatMap((part) => {

@@ -6,13 +6,16 @@ import type { Phase } from "../stream/chat-contract";
 interface AnnouncerProps {
   chatId: string;
   phase: Phase;
-  /** How many calls wait for the person. */
+  /** Number of tool calls that wait for the user. */
   pendingCount: number;
-  /** Whether one of them asks for more than a permission. */
+  /** True if one of them needs more than an approval. */
   hasPendingElicitation: boolean;
 }
 
-/** Tells a screen reader that an answer begins, waits and ends, never its words; and the tab's title that it waits. */
+/**
+ * Announces to screen readers that an answer starts, waits and ends, without its text, and counts waiting calls in the
+ * tab's title.
+ */
 export function Announcer({ chatId, phase, pendingCount, hasPendingElicitation }: AnnouncerProps) {
   const [replied, setReplied] = useState(false);
   const replying = phase === "running";
@@ -27,7 +30,10 @@ export function Announcer({ chatId, phase, pendingCount, hasPendingElicitation }
   );
 }
 
-/** Returns how many calls wait for the user. A tab in the background does not follow its chat, but hears that it waits. */
+/**
+ * Returns the number of calls that wait for the user. A background tab does not follow its chat, but receives an event
+ * about them.
+ */
 function useWaiting(chatId: string, followed: number): number {
   const isHidden = useSyncExternalStore(subscribeVisibility, () => document.visibilityState === "hidden");
   const run = useSyncExternalStore(subscribeEvents, () => runOf(chatId));

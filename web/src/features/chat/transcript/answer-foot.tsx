@@ -12,15 +12,15 @@ const AnswerUsage = lazyPart(async () => (await import("./answer-usage")).Answer
 
 interface AnswerFootProps {
   message: ChatMessage;
-  /** Has the answer anew; absent where that is not offered. */
+  /** Retries the answer; absent if unavailable. */
   onRetry?: () => void;
-  /** Goes on with an answer that broke off. */
+  /** Continues an incomplete answer. */
   onContinue?: () => void;
-  /** What else can be done with it. */
+  /** Further actions. */
   children: ReactNode;
 }
 
-/** How an answer ended, when it was, and what can be done with it. */
+/** Footer of an answer: how it ended, its time, and its actions. */
 export function AnswerFoot({ message, onRetry, onContinue, children }: AnswerFootProps) {
   const text = textOf(message);
   const failed = message.status === "failed";
@@ -53,7 +53,7 @@ export function AnswerFoot({ message, onRetry, onContinue, children }: AnswerFoo
   );
 }
 
-/** Opens what the answer cost, which is asked for only then. */
+/** Button that loads and shows the cost of the answer. */
 function UsageButton({ message }: { message: ChatMessage }) {
   return (
     <Popover

@@ -7,14 +7,14 @@ import type { ChatMessage, Part, SourcePart, ToolPart } from "../stream/message"
 import { ToolGroup } from "../tool-call/tool-group";
 import { Reasoning } from "./reasoning";
 
-/** Few answers hold a picture. */
+/** Few answers contain an image. */
 const FileView = lazyPart(async () => (await import("@/components/files/file-view")).FileView);
 
-/** What an answer is made of, in order; calls that follow each other stand close together. */
+/** Parts of an answer in order, with consecutive tool calls grouped. */
 export function AnswerParts({ message }: { message: ChatMessage }) {
   const live = message.status === "streaming";
   return grouped(message.parts).map((group, index) =>
-    // Parts only ever join at the end, so their place is their name.
+    // Parts are only appended, so the index is a stable key.
     Array.isArray(group) ? (
       <ToolGroup key={index} parts={group} messageStatus={message.status} />
     ) : (

@@ -15,7 +15,7 @@ interface AnswerUsageProps {
   model: string | null;
 }
 
-/** What an answer cost, and its chat so far. */
+/** Cost of an answer and of its chat so far. */
 export function AnswerUsage({ messageId, model }: AnswerUsageProps) {
   const chatId = use(ChatId);
   const client = useQueryClient();

@@ -9,7 +9,7 @@ export interface EmptyStateProps {
   onOpenServers: () => void;
 }
 
-/** A chat in which nothing was said: what could be asked here, or where to get tools. */
+/** Empty chat: suggested questions, or the way to connect tools. */
 export function EmptyState({ tools, onPrefill, onOpenServers }: EmptyStateProps) {
   const servers = new Set(tools.map(({ serverName }) => serverName)).size;
   return (

@@ -1,6 +1,6 @@
-/** A wish to see a message of the open chat, which is loaded. */
+/** Message of the open chat to scroll to; it is loaded already. */
 export interface Jump {
   readonly message: string;
-  /** Told the message's row once it is in sight. */
+  /** Receives the message's row once it is visible. */
   readonly onShown: (row: HTMLElement) => void;
 }

@@ -4,7 +4,7 @@ import { t } from "@/lib/t";
 import { Markdown } from "@/markdown/markdown";
 import type { ReasoningPart } from "../stream/message";
 
-/** What the model thought first, folded away. */
+/** Reasoning of the model, folded. */
 export function Reasoning({ part, live }: { part: ReasoningPart; live: boolean }) {
   const thinking = live && part.state === "streaming";
   return (

@@ -1,30 +1,30 @@
-/** What the transcript shows of where the reader is. */
+/** Position-dependent state of the transcript. */
 export interface ScrollState {
-  /** More than a line of the newest message is below the edge. */
+  /** True if more than a line of the newest message is below the visible area. */
   readonly hiddenBelow: boolean;
 }
 
-/** What the transcript does when the reader nears an end of what is mounted. */
+/** Callbacks when the user scrolls near an end of the mounted messages. */
 export interface ScrollEvents {
   onState(state: ScrollState): void;
   onNearStart(): void;
   onNearEnd(): void;
 }
 
-/** Where a question comes to stand after it is sent, in px from the top: some of the turn before stays in sight. */
+/** Distance of a sent message from the top, in px; a part of the previous turn stays visible. */
 const TURN_TOP = 76;
-/** Within so many px of the end, the reader is at the end. */
+/** Distance from the end, in px, that counts as being at the end. */
 const AT_END = 4;
-/** More than so many px out of sight is more than a line. */
+/** Hidden height, in px, that counts as more than a line. */
 const LINE = 26;
-/** So many px before an end of what is mounted, the next page is asked for. */
+/** Distance from an end of the mounted messages, in px, at which the next page loads. */
 const NEAR = 600;
 
 const UPWARDS: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
 
 /**
- * Keeps the reader where they want to be. At the end, the end stays in sight while words come in; anywhere else nothing
- * moves, whatever is added before or after. The reader's own act decides, never the length of the text.
+ * Keeps the scroll position that the user chose. At the end, new text stays visible; anywhere else nothing moves, even
+ * if messages are added before or after. Only actions of the user change the mode, never the length of the text.
  */
 export class ScrollController {
   readonly #scroller: HTMLElement;
@@ -46,7 +46,7 @@ export class ScrollController {
     this.#events = events;
   }
 
-  /** Begins to watch; the result ends that. */
+  /** Starts to observe; the result disconnects. */
   connect(): () => void {
     const stop = new AbortController();
     const on = { signal: stop.signal, passive: true };
@@ -62,7 +62,7 @@ export class ScrollController {
     );
     this.#rows.addEventListener("click", (event) => this.#releaseForFold(event.target), on);
     document.addEventListener("selectionchange", () => this.#onSelection(), on);
-    // Sizes change after layout and before paint, so what is corrected here is never seen uncorrected.
+    // Resize observers run after layout and before paint, so corrections are never visible.
     const observer = new ResizeObserver(() => this.settle());
     observer.observe(scroller);
     observer.observe(this.#rows);
@@ -72,23 +72,23 @@ export class ScrollController {
     };
   }
 
-  /** Puts things right after the contents changed. */
+  /** Restores the position after the content changed. */
   settle(): void {
     this.#makeRoom();
     const isEmpty = this.#rows.childElementCount === 0;
-    // Without messages there is no newest one to go to: what stands in their place is read from its top.
+    // Without messages there is no end to follow; the empty state is read from its top.
     if (this.#following && !isEmpty) this.#scrollTo(this.#scroller.scrollHeight);
     else this.#restoreAnchor();
     this.#report();
   }
 
-  /** A question was sent: it moves to the top, and the answer has room to grow below it. */
+  /** Moves a sent message to the top, with room for its answer below. */
   showTurn(): void {
     this.#roomForTurn = true;
     this.jump();
   }
 
-  /** A chat was opened: shows its last question, or its end when that is near. */
+  /** Restores the position of an opened chat: its last user message, or its end when that is near. */
   land(running: boolean): void {
     this.#roomForTurn = false;
     this.#makeRoom();
@@ -101,13 +101,13 @@ export class ScrollController {
     this.#report();
   }
 
-  /** Goes to the newest and stays there. */
+  /** Scrolls to the end and follows it. */
   jump(): void {
     this.#following = true;
     this.settle();
   }
 
-  /** Goes to a message that was looked for, and stays there. */
+  /** Scrolls to a message that was searched for. */
   show(row: HTMLElement): void {
     this.#roomForTurn = false;
     this.#following = false;
@@ -117,7 +117,7 @@ export class ScrollController {
     this.#report();
   }
 
-  /** Goes to the question before (-1) or after (1) the one at the top. */
+  /** Scrolls to the user message before (-1) or after (1) the one at the top. */
   step(direction: -1 | 1): void {
     const questions = [...this.#rows.querySelectorAll<HTMLElement>("[data-role=user]")];
     const top = this.#scroller.scrollTop + TURN_TOP;
@@ -158,11 +158,11 @@ export class ScrollController {
   }
 
   #releaseForFocus(target: EventTarget | null): void {
-    // A click on a card's own button is not a wish to stay: only focus that arrives by keyboard is.
+    // A click on a card's own button must not stop following; only keyboard focus does.
     if (target instanceof Element && target.matches(":focus-visible")) this.#release();
   }
 
-  /** Who opens something wants to read it where it is. */
+  /** Stops following when the user unfolds something to read it. */
   #releaseForFold(target: EventTarget | null): void {
     if (target instanceof Element && target.closest("[aria-expanded], summary")) this.#release(true);
   }
@@ -176,7 +176,7 @@ export class ScrollController {
     const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
     const movedUp = scrollTop < this.#lastTop - 1;
     const movedDown = scrollTop > this.#lastTop + 1;
-    // The scrollbar and the browser's search move up without any other sign.
+    // The scroll bar and the browser's search scroll up without any other event.
     if (this.#following && movedUp && scrollHeight >= this.#lastHeight) this.#following = false;
     else if (!this.#following && movedDown && scrollHeight - clientHeight - scrollTop <= AT_END)
       this.#following = true;
@@ -188,7 +188,7 @@ export class ScrollController {
     this.#report();
   }
 
-  /** Remembers the first row in sight and where it stands. */
+  /** Remembers the first visible row and its position. */
   #captureAnchor(): void {
     const edge = this.#scroller.getBoundingClientRect().top;
     for (const row of this.#rows.children) {

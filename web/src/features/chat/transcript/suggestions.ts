@@ -1,7 +1,7 @@
 import type { AvailableTool } from "@/lib/available-tool";
 import { t } from "@/lib/t";
 
-/** Something to begin with: what it says and what it puts into the composer. */
+/** Suggestion on the empty chat: its label, and the text for the message field. */
 export interface Suggestion {
   readonly label: string;
   readonly prompt: string;
@@ -11,7 +11,7 @@ export interface Suggestion {
 
 const MOST = 4;
 
-/** Questions for the tools that come with the product, the best first. */
+/** Questions for the built-in tools, the best first. */
 const OWN = {
   current_time: { label: t("chat.suggest.time"), prompt: t("chat.suggest.time.prompt") },
   calculate: { label: t("chat.suggest.sum"), prompt: t("chat.suggest.sum.prompt") },
@@ -24,7 +24,7 @@ const OWN = {
 } as const;
 const ownNames = Object.keys(OWN);
 
-/** Up to four suggestions from the tools at hand, of as many servers as there are. */
+/** Returns up to four suggestions for the available tools, from as many servers as possible. */
 export function suggestionsFor(tools: readonly AvailableTool[]): readonly Suggestion[] {
   const queues = [...Map.groupBy(tools, ({ serverName }) => serverName).values()].map((list) =>
     list.toSorted(byUse),
@@ -36,7 +36,7 @@ export function suggestionsFor(tools: readonly AvailableTool[]): readonly Sugges
   return chosen.slice(0, MOST).map(toSuggestion);
 }
 
-/** Tools with a ready question first, in the order above, then those that only read. */
+/** Orders tools with a prepared question first, then read-only ones. */
 function byUse(a: AvailableTool, b: AvailableTool): number {
   return rank(a) - rank(b);
 }
@@ -49,7 +49,7 @@ function rank({ name, annotations }: AvailableTool): number {
 
 function toSuggestion({ name, title, serverName }: AvailableTool): Suggestion {
   const own = Object.hasOwn(OWN, name) ? OWN[name as keyof typeof OWN] : undefined;
-  // What another tool could be asked is not ours to guess: its user ends the sentence.
+  // For other tools only the beginning of a sentence can be suggested.
   const words = own ?? { label: title ?? name, prompt: t("chat.prefill", { tool: name }) };
   return { ...words, tool: name, serverName };
 }

@@ -16,19 +16,19 @@ import { TurnStatus } from "./turn-status";
 import { useOpeningMarker } from "./use-opening-marker";
 import { useScroll } from "./use-scroll";
 
-/** Most chats that are opened have something in them. */
+/** Most opened chats have messages. */
 const EmptyState = lazyPart(async () => (await import("./empty-state")).EmptyState);
 
 interface TranscriptProps extends EmptyStateProps {
   chatId: string;
   store: ChatStore;
-  /** Begins a turn; whether the server took it. */
+  /** Starts a turn; resolves to true if the server accepted it. */
   onTurn: (turn: TurnRequest) => Promise<boolean>;
-  /** A message that is to be shown, once. */
+  /** Message to scroll to, once. */
   jumpTo: Jump | null;
 }
 
-/** The conversation of one chat, with its newest messages in sight. */
+/** Conversation of a chat, scrolled to its newest messages. */
 export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: TranscriptProps) {
   const status = useChatStatus(store);
   const { error } = useQuery({
@@ -41,7 +41,7 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
   const loadOlder = () => {
     if (loadingOlder.current) return;
     loadingOlder.current = true;
-    // The next scroll asks again.
+    // The next scroll event tries again.
     store
       .loadOlder()
       .catch((cause: unknown) => console.error("Loading failed:", "messages", cause))
@@ -121,7 +121,7 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
   );
 }
 
-/** The places of messages that are still being loaded; seen only when that takes a while. */
+/** Placeholders for messages that are loading, shown only after a delay. */
 function LoadingRows() {
   return (
     <div aria-hidden="true" className="mx-auto grid max-w-measure appear-late gap-3.5">

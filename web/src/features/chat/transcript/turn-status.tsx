@@ -3,7 +3,7 @@ import { ProgressBar } from "../progress-bar";
 import type { ChatStatus } from "../stream/chat-contract";
 import type { ModelStatus } from "../stream/protocol";
 
-/** One line under the conversation while nothing else there shows that work goes on. */
+/** Status line below the conversation while nothing else shows that a turn is running. */
 export function TurnStatus({ status }: { status: ChatStatus }) {
   const { phase, reconnecting, isStreamingText, modelStatus, pendingCount, hasPendingElicitation } = status;
   if (phase === "idle" || (isStreamingText && !reconnecting)) return null;
@@ -23,7 +23,7 @@ const WORDS = {
   reading: "chat.status.reading",
 } as const satisfies Record<string, MessageKey>;
 
-/** What the model is busy with before its first word. */
+/** Activity of the model before its first token. */
 function ModelWork({ status }: { status: ModelStatus }) {
   const words = wordsFor(status);
   return (

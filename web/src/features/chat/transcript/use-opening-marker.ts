@@ -2,12 +2,12 @@ import { useEffect, useLayoutEffect, useRef } from "react";
 import { slowParsesSettle } from "@/markdown/slow-parse";
 import { markOpening } from "../conversations/opening-marker";
 
-/** Waits until the browser has laid out and painted what is in the page now. */
+/** Waits until the browser has painted the current content. */
 function nextPaint(): Promise<void> {
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
 
-/** Marks a chat as being opened until its messages have been drawn. */
+/** Marks a chat as being opened until its messages have been painted. */
 export function useOpeningMarker(chatId: string, loaded: boolean): void {
   const clear = useRef<() => void>(undefined);
   useLayoutEffect(() => {
@@ -16,7 +16,7 @@ export function useOpeningMarker(chatId: string, loaded: boolean): void {
   }, [chatId]);
   useEffect(() => {
     if (!loaded) return;
-    // In a tab that is hidden nothing is drawn, and nothing can fail to be.
+    // A hidden tab paints nothing, so nothing can crash while painting.
     if (document.hidden) return clear.current?.();
     const own = clear.current;
     void nextPaint()

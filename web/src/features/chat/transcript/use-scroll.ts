@@ -8,20 +8,20 @@ interface Scroll {
   readonly scroller: RefObject<HTMLDivElement | null>;
   readonly rows: RefObject<HTMLDivElement | null>;
   readonly room: RefObject<HTMLDivElement | null>;
-  /** The messages that are mounted. */
+  /** Ids of the mounted messages. */
   readonly visible: readonly string[];
   readonly hiddenBelow: boolean;
   readonly jump: () => void;
   readonly step: (direction: -1 | 1) => void;
 }
 
-/** Where the reader went, and after how many sent messages: the next one brings them to the newest. */
+/** Scroll position of the user, with the number of messages sent so far: sending another returns to the newest. */
 interface Place {
   readonly window: Window;
   readonly sentCount: number;
 }
 
-/** Ties the scroll rules and the window of mounted messages to the transcript's elements. */
+/** Connects {@link ScrollController} and the window of mounted messages to the elements of the transcript. */
 export function useScroll(status: ChatStatus, loadOlder: () => void, target: Jump | null): Scroll {
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useRef<HTMLDivElement>(null);
@@ -33,7 +33,7 @@ export function useScroll(status: ChatStatus, loadOlder: () => void, target: Jum
   const landed = useRef(false);
   const shownSent = useRef(sentCount);
   const wanted = target ? ids.indexOf(target.message) : -1;
-  // Found anew for each drawing: a state that is set while drawing is lost when scrolling sets it at the same time.
+  // Computed in each render: state that is set while rendering is lost when a scroll event sets it at the same time.
   const stayed = place.sentCount === sentCount ? within(place.window, ids.length) : NEWEST;
   const window = wanted < 0 ? stayed : around(ids.length - 1 - wanted);
   const moveTo = (next: Window) => {
@@ -55,7 +55,7 @@ export function useScroll(status: ChatStatus, loadOlder: () => void, target: Jum
 
   useLayoutEffect(() => {
     if (!scroller.current || !rows.current || !room.current) return undefined;
-    // A hidden tab comes back to the place it had.
+    // A tab that was hidden returns to its position.
     controller.current ??= new ScrollController(scroller.current, rows.current, room.current, {
       onState: (state) => setHiddenBelow(state.hiddenBelow),
       onNearStart: () => onNearStart(),
