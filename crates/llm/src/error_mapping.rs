@@ -42,7 +42,7 @@ const UNKNOWN_MODEL_PHRASES: [&str; 4] = ["model_not_found", "not a valid model"
 /// An error as the provider reported it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProviderErrorBody {
-    /// Message for people; empty when there is none.
+    /// Message for users; empty when there is none.
     pub message: String,
     /// Machine-readable codes and types, in lower case, separated by blanks.
     pub codes: String,

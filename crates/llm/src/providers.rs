@@ -55,7 +55,7 @@ impl EncodedRequest {
     }
 }
 
-/// Headers of an API's requests, beside the content type.
+/// Headers of an API's requests, apart from the content type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestHeaders {
     /// Name of the header that holds the API key.

@@ -92,6 +92,7 @@ impl SseParser {
         F: FnMut(SseEvent<'_>) -> Result<(), ModelError>,
     {
         if !std::mem::replace(&mut self.started, true) {
+            // Allowed once, at the start of the stream.
             line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         }
         if line.is_empty() {
@@ -118,6 +119,7 @@ impl SseParser {
         if self.data.len() + value.len() > MAX_EVENT_BYTES {
             return Err(ModelError::Malformed(format!("one event is larger than {MAX_EVENT_BYTES} bytes")));
         }
+        // Several `data` fields of one event are lines of one text.
         if std::mem::replace(&mut self.has_data, true) {
             self.data.push(b'\n');
         }

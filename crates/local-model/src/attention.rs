@@ -7,11 +7,11 @@ use candle_core::{Device, Result, Tensor};
 
 /// Computes causal attention.
 ///
-/// `keys` and `values` have the shape `[kv_heads, length, head_dim]`, and `queries` `[1, count, heads, head_dim]` for the last
-/// `count` of these `length` tokens. Returns `[1, count, heads * head_dim]`.
+/// `keys` and `values` have the shape `[kv_heads, length, head_dim]`, and `queries` `[1, count, heads, head_dim]` for
+/// the last `count` of these `length` tokens. Returns `[1, count, heads * head_dim]`.
 ///
-/// The queries of heads that share keys are the rows of one matrix, so that a single token reads keys and values once. Each
-/// thread multiplies a part of them on its own: see [`multiply_on_one_thread`].
+/// The queries of heads that share keys are the rows of one matrix, so that a single token reads keys and values
+/// once. Each thread multiplies a part of them on its own: see [`multiply_on_one_thread`].
 pub(crate) fn causal_attention(queries: &Tensor, keys: &Tensor, values: &Tensor) -> Result<Tensor> {
     let (_, count, heads, dim) = queries.dims4()?;
     let (shared, length, _) = keys.dims3()?;
@@ -41,7 +41,7 @@ pub(crate) fn causal_attention(queries: &Tensor, keys: &Tensor, values: &Tensor)
 
 /// Makes the library multiply dense matrices on the calling thread.
 ///
-/// Otherwise it divides a large product among its own threads, beside those here that already use every core.
+/// Otherwise it divides a large product among its own threads, in addition to those here that already use every core.
 pub(crate) fn multiply_on_one_thread() {
     gemm::set_threading_threshold(usize::MAX);
 }

@@ -110,7 +110,7 @@ impl Engine {
         }
     }
 
-    /// Reads the prefixes that all prompts share while the engine is idle and stores them beside the weights, unless
+    /// Reads the prefixes that all prompts share while the engine is idle and stores them next to the weights, unless
     /// they are stored already. It takes half a minute that the first response would otherwise wait for.
     pub fn prepare_once(&self) {
         if self.path.is_file() && prefix_files::has_missing_files(&self.path) {

@@ -1,8 +1,8 @@
 //! Filter for prompt injections: sentences in tool results that instruct the assistant.
 //!
-//! A small model follows the last instruction in its prompt, whoever wrote it. As the next line of a table of
+//! A small model follows the last instruction in its prompt, regardless of its author. As the next line of a table of
 //! examples it classifies sentences well, and those addressed to an assistant are removed from what it answers from.
-//! The user still sees the whole result beside the response.
+//! The user still sees the whole result next to the response.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -120,12 +120,14 @@ impl<'a> InjectionFilter<'a> {
             let mut left = String::new();
             let mut end = 0;
             for (_, range) in self.sentences.iter().filter(|(other, _)| *other == place) {
+                // By letters, as in `sentences_to_classify`, so that all repetitions of a sentence are removed.
                 if unwanted.contains(&letters_of(&text[range.clone()])) {
                     left += &text[end..range.start];
                     end = range.end;
                 }
             }
             left += &text[end..];
+            // An empty result would be worse than a suspicious one: the model would invent its content.
             if end == 0 || !left.contains(char::is_alphanumeric) {
                 return (*text).to_owned();
             }

@@ -1,6 +1,6 @@
 //! Files with the prompt prefixes that all requests share.
 //!
-//! They are read once per weight file and stored beside it, because reading them again after every load takes half a
+//! They are read once per weight file and stored next to it, because reading them again after every load takes half a
 //! minute.
 
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ const FORMAT_VERSION: i64 = 1;
 /// Number of prefixes that all requests share.
 const PREFIX_COUNT: usize = 5;
 
-/// Returns whether a file is missing beside these weights and could be written.
+/// Returns whether a file is missing next to these weights and could be written.
 pub(crate) fn has_missing_files(weights: &Path) -> bool {
     let folder = prefix_folder(weights);
     fs::create_dir_all(&folder).is_ok() && (0..PREFIX_COUNT).any(|index| !file_path(&folder, index).is_file())
@@ -45,7 +45,7 @@ pub(crate) struct PrefixFiles {
 }
 
 impl PrefixFiles {
-    /// Returns the prefix files beside a weight file.
+    /// Returns the prefix files next to a weight file.
     pub(crate) fn for_weights(weights: &Path, tokenizer: &Tokenizer) -> Self {
         let metadata = weights.metadata().ok();
         // Size and time instead of a checksum, which takes seconds for a gigabyte.

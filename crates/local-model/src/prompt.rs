@@ -180,6 +180,7 @@ impl<'a> UserRequest<'a> {
     /// Returns the tool results, truncated to [`MAX_RESULTS_BYTES`] in total.
     pub(crate) fn truncated_results(&self) -> Vec<&'a str> {
         let results: Vec<_> = self.results().collect();
+        // Shared equally, because any of the results may contain the answer.
         let room = MAX_RESULTS_BYTES / results.len().max(1);
         results.into_iter().map(|result| cut_to(result, room)).collect()
     }
@@ -229,6 +230,7 @@ fn recent_messages(messages: &[ModelMessage]) -> &[ModelMessage] {
         };
         let Some(left) = room.checked_sub(size) else { break };
         room = left;
+        // Only whole turns: an answer without its question misleads the model.
         if matches!(message, ModelMessage::User { .. }) {
             start = index;
         }

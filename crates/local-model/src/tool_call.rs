@@ -21,6 +21,7 @@ pub(crate) fn parse_call(written: &str) -> Option<ParsedCall> {
         let arguments = value.get("arguments").cloned().unwrap_or_else(|| Value::Object(Map::new()));
         return Some(ParsedCall { name, arguments: arguments.to_string() });
     }
+    // Incomplete JSON: the generation was stopped by its token limit.
     let name = object.split_once("\"name\": \"")?.1.split_once('"')?.0.to_owned();
     let arguments = object.split_once("\"arguments\": ").map_or("{", |(_, arguments)| arguments).to_owned();
     Some(ParsedCall { name, arguments })
@@ -70,6 +71,7 @@ pub(crate) fn drop_unrequested_arguments(arguments: &str, schema: &Value, messag
         .collect();
     let message_words = words_of(message);
     let required_values: Vec<Value> = required.iter().filter_map(|name| fields.get(*name)).cloned().collect();
+    // Required arguments stay in any case, because the call would fail without them.
     fields.retain(|name, value| {
         if required.contains(&name.as_str()) {
             return true;

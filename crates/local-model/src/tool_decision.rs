@@ -31,8 +31,8 @@ pub(crate) enum ResponseKind {
     AboutTools,
 }
 
-/// Weight of [`DecisionScores::need`] beside the tool scores. Tuned with 183 messages and eight lists of 14 tools,
-/// like the two minimum scores.
+/// Weight of [`DecisionScores::need`] relative to the tool scores. Tuned with 183 messages and eight lists of 14
+/// tools, like the two minimum scores.
 const NEED_WEIGHT: f32 = 2.0;
 
 /// Minimum score for a tool call.
@@ -53,6 +53,7 @@ pub(crate) const MAX_SCORED_FOR_URL: usize = 6;
 impl DecisionScores {
     /// Returns the kind of response that the scores suggest.
     pub(crate) fn response_kind(self) -> ResponseKind {
+        // Probability of either answer without a tool.
         let without = (self.none.exp() + self.about.exp()).ln();
         let sum = self.tool - without + NEED_WEIGHT * self.need;
         tracing::debug!(?self, sum, "decided between a tool call and text");

@@ -45,7 +45,7 @@ struct ConnectionState {
     session: Session,
 }
 
-/// Parts of a connection beside the running protocol service.
+/// Parts of a connection in addition to the running protocol service.
 pub(crate) struct ConnectionParts {
     pub(crate) url: Url,
     pub(crate) transport: TransportKind,
@@ -248,8 +248,8 @@ fn follow_tool_changes(session: &Session) {
     session.spawn_until(session.stop.clone(), doubts);
 }
 
-/// Counts each doubt about the server's presence as a change: a server that was restarted may have other tools, and
-/// listing them tells.
+/// Counts each doubt about the server's presence as a change: a server that was restarted may have other tools, which
+/// a new listing shows.
 async fn count_doubts(transport_errors: TransportErrorSlot, tools_changed: Arc<watch::Sender<u64>>) {
     loop {
         transport_errors.doubted().await;

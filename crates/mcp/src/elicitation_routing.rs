@@ -70,6 +70,7 @@ impl ElicitationRouter {
             Ok(elicitation) => elicitation,
             Err(error) => return cancel_unsupported(&error),
         };
+        // Rejected instead of queued: the server would otherwise fill the memory with requests.
         if *self.open.borrow() >= MAX_OPEN_ELICITATIONS {
             return ElicitationResponse::Cancel.to_result(false);
         }
@@ -78,6 +79,7 @@ impl ElicitationRouter {
         let is_form = matches!(elicitation, Elicitation::Form(_));
         let names_task = |call: &&RegisteredCall| task_id.is_some() && call.task_id.as_deref() == task_id;
         let find_call = |state: &mut RouterState| state.calls.iter().find(names_task).or(state.calls.last()).cloned();
+        // Repeated, because the chosen call may end before the user responds.
         while let Some(call) = self.with_state(find_call) {
             let id = Elicitation::id_of(params);
             if let Some(response) = self.elicit_for(&call, elicitation.clone(), id, None).await {

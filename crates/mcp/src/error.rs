@@ -311,7 +311,7 @@ pub enum CallError {
     /// The server gave the call up.
     #[error("{0}")]
     Ended(Error),
-    /// The caller cancelled, and the server was told so.
+    /// The caller cancelled, and the server was notified.
     #[error("was stopped")]
     Cancelled,
 }

@@ -121,7 +121,7 @@ impl PendingRequest {
 
     /// Waits for the answer. Cancel safe; waits forever once the answer was taken.
     ///
-    /// Returns the library's error beside the slot in which the transport leaves its reason for this request.
+    /// Returns the library's error and the slot in which the transport leaves its reason for this request.
     pub(crate) async fn response(
         &mut self,
         session: &Session,

@@ -127,6 +127,7 @@ async fn send_and_wait(
     options: &CallOptions,
     deadlines: &mut CallDeadlines,
 ) -> Result<Received, RoundError> {
+    // Before anything is sent, so that the outcome is certain.
     if options.cancel.is_cancelled() {
         return Err(CallError::Cancelled.into());
     }
@@ -135,6 +136,7 @@ async fn send_and_wait(
     let sent = session.routes.progress.register(sender, session.background.clone(), sending).await;
     let (handle, route) =
         sent.map_err(|_| CallError::NotSent(session.transport_errors.take().unwrap_or(Error::Closed)))?;
+    // Time in which the request waited to be sent does not count.
     deadlines.restart_idle();
     let pending = PendingRequest::new(session, handle);
     let result = wait_for_result(session, pending, options, deadlines, &mut progress).await?;
@@ -168,6 +170,7 @@ async fn wait_for_result(
             Some(report) = progress.recv() => {
                 deadlines.restart_idle();
                 if let Some(listener) = &options.on_progress {
+                    // A full channel drops the report: progress is only informative.
                     listener.try_send(report).ok();
                 }
             }

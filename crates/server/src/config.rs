@@ -194,6 +194,7 @@ impl Config {
         let from = source.parse("CHAT_MAIL_FROM", "an address such as Chat <chat@example.com>")?;
         let smtp = source.secret("SMTP_URL").map(|url| Smtp { url, from });
         let password_reauthentication = source.switch("CHAT_PASSWORD_REAUTHENTICATION")?.unwrap_or(false);
+        // Rejected at the start: without a mail server, users could not change their passwords.
         if password_reauthentication && smtp.is_none() {
             let reason = "codes are mailed, so it needs SMTP_URL".to_owned();
             return Err(ConfigError::Bad { name: "CHAT_PASSWORD_REAUTHENTICATION".into(), reason });
@@ -263,6 +264,7 @@ impl Config {
                 .unwrap_or_else(|| format!("warn,server=info,ai_chat_mcp=info,{}", mcp::LOG_DIRECTIVE)),
             data_dir,
         };
+        // Last, because a name counts as known once it has been read.
         source.refuse_unknown()?;
         Ok(config)
     }

@@ -37,7 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A request of a client, answered by [`answer`].
 #[derive(Debug)]
 pub struct Question {
-    /// User in whose name it is answered.
+    /// User on behalf of whom it is answered.
     pub user: UserId,
     /// API key of the request, if any. The answer is aborted when the key is revoked.
     pub key: Option<ApiKeyId>,
@@ -123,6 +123,7 @@ pub enum Failure {
 /// Starts an answer and returns its stream. `turn` is the permit that the answer holds until it ends. Dropping the
 /// stream cancels the model call and the tool calls.
 pub fn answer(app: &App, question: Question, turn: Turn) -> impl Stream<Item = Said> + Send + 'static + use<> {
+    // Bounded: a slow client delays the model instead of filling the memory.
     let (tell, told) = mpsc::channel(AHEAD);
     let cancel = CancellationToken::new();
     let guard = cancel.clone().drop_guard();
@@ -130,7 +131,7 @@ pub fn answer(app: &App, question: Question, turn: Turn) -> impl Stream<Item = S
     app.tasks.spawn("door", async move {
         let talk = Talk { app: &inner, tell: &tell, cancel: cancel.clone() };
         let end = tokio::select! {
-            // The end of the client or of the server comes before a result that nobody would read.
+            // The end of the client or of the server comes first, because a result would not be read then.
             biased;
             () = cancel.cancelled() => return,
             () = inner.tasks.shutdown_token().cancelled() => Err(Failure::Stopping),
@@ -143,6 +144,7 @@ pub fn answer(app: &App, question: Question, turn: Turn) -> impl Stream<Item = S
         let last = end.map_or_else(Said::Failed, |(reason, usage)| Said::End(reason, usage));
         // A client that has disconnected gets nothing.
         drop(tell.send(last).await);
+        // The permit is released only after the last item is handed over.
         drop(turn);
     });
     futures_util::stream::unfold((told, guard), |(mut told, guard)| async move {
@@ -280,6 +282,7 @@ impl Talk<'_> {
                 ModelEvent::Status(ModelStatus::Retrying { after_ms }) => {
                     let wait = Duration::from_millis(after_ms);
                     waited += wait;
+                    // A client that is told to wait can decide itself, and may use another model.
                     if waited > patience {
                         let message = "it asks for a pause".to_owned();
                         return Err(ModelError::RateLimited { message, retry_after: Some(wait) }.into());
@@ -296,6 +299,7 @@ impl Talk<'_> {
             }
         }
         drop(events);
+        // Recorded before the next step or the end, so that the quota of the client's next request includes it.
         bill.settled().await;
         for open in open {
             open.close(&mut reply);

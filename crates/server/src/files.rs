@@ -68,6 +68,7 @@ pub async fn keep(
     let kind = Kind::of(bytes).ok_or(FileError::Kind)?;
     let name = name.map(clean_name).filter(|name| !name.is_empty());
     let name = name.unwrap_or_else(|| format!("file.{}", kind.ending()));
+    // A file for a temporary chat must not reach the disk.
     let home = chat.map_or_else(|| app.store.clone(), |chat| app.home(owner, chat));
     let (id, media_type) = (FileId::fresh(), kind.media_type(said));
     let file = NewFile { id, media_type, name: Some(&name), bytes };

@@ -159,6 +159,7 @@ impl Models {
                 let id = ModelId::parse(text);
                 let id = id.ok_or_else(|| anyhow::anyhow!("CHAT_MODEL must look like provider/name, not {text:?}"))?;
                 let mut known: Vec<&str> = config.providers.iter().map(|provider| provider.name.as_str()).collect();
+                // Accepted even if the built-in model is disabled; using it then fails with a clear message.
                 known.push(BUILT_IN);
                 if !known.contains(&id.provider.as_str()) {
                     let known = known.join(" and ");
@@ -279,7 +280,7 @@ impl Models {
             request.messages = messages.into_iter().map(|message| message.with_files_in_words(|_| true)).collect();
             return built_in.stream(request, user, cancel);
         }
-        // The provider is looked up with the user's id, so nobody can use another user's key.
+        // The provider is looked up with the user's id, so that no user can use another one's key.
         if own::is_own(&model.provider) {
             let (own, slug, known) = (Arc::clone(&self.own), model.provider.clone(), self.catalogue.known());
             let asked = async move {
@@ -322,6 +323,7 @@ impl Models {
         reason: Option<&String>,
     ) -> Vec<ModelView> {
         if names.is_empty() {
+            // The web app shows the provider itself, with the reason.
             names.push(String::new());
         }
         let view = |name: String| {

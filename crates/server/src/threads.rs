@@ -36,7 +36,7 @@ pub async fn renew(tasks: BackgroundTasks) {
             () = tasks.shutdown_token().cancelled() => return,
             () = tokio::time::sleep(EVERY) => {}
         }
-        // The number of tasks stands for the load: a stream is one task.
+        // The number of tasks measures the load: a stream is one task.
         let now = tasks.count();
         if now + RUSH <= most {
             (most, rounds) = (now, ROUNDS);

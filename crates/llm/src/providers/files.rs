@@ -106,6 +106,7 @@ pub(crate) fn classify_file_refusal(
     current: RequestAdjustments,
     request: &Request,
 ) -> Option<FileRefusal> {
+    // Providers have no common error codes for this, so the texts of many of them are recognized by phrases.
     let refusal = refusal.to_ascii_lowercase();
     let names = |phrases: &[&str]| phrases.iter().any(|phrase| refusal.contains(phrase));
     let pictures = has_file(request, FileKind::Picture) && !current.omit_pictures;
@@ -150,6 +151,7 @@ pub(crate) fn classify_file_refusal(
         "base64",
         "corrupt",
     ]);
+    // Both kinds of phrases occur in texts such as "unsupported image format", which is about the file.
     if !is_unsupported || is_invalid_file {
         return (names_pictures || names_documents || is_invalid_file).then_some(FileRefusal::InvalidFile);
     }

@@ -90,6 +90,7 @@ impl GeminiDecoder {
     fn read_part(&mut self, part: &ResponsePart<'_>, out: &mut Vec<ModelEvent>) {
         let signature = as_text(part.thought_signature).filter(|signature| !signature.is_empty());
         if let Some(call) = &part.function_call {
+            // A signed call after reasoning keeps that part open, because the signature is attached to it.
             if signature.is_none() || !self.is_thinking() {
                 self.end_open_part(out);
             }

@@ -114,7 +114,7 @@ fn does_not_read_prepared_tools_again_for_a_call() {
         Ok(ModelEvent::Usage(usage)) => Some(usage),
         _ => None,
     });
-    // The request in three questions, and the ends of the turns it stands in.
+    // The three questions about the request, and the ends of the turns around it.
     assert!(read(usage.unwrap()) < 80, "{usage:?}");
 }
 

@@ -1,4 +1,4 @@
-//! The model in a process of its own: whatever becomes of that, the engine goes on.
+//! Tests of the model in a subprocess: the engine survives whatever happens to it.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -121,7 +121,7 @@ fn check_format(text: &str, format: Option<&str>) -> Result<(), String> {
 }
 
 /// Returns whether the text has one `@` with something on both sides and no white space. Only an email to the address
-/// could tell more.
+/// could verify more.
 fn is_email(text: &str) -> bool {
     let mut parts = text.split('@');
     let (local, host, rest) = (parts.next(), parts.next(), parts.next());

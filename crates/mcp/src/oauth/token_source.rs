@@ -49,7 +49,7 @@ impl TokenSource {
     ) -> Result<reqwest::Response, Error> {
         let request = request.build().map_err(|error| Error::from_http(&error))?;
         let repeat = request.try_clone();
-        // The token is for this origin only, whatever address the protocol library was told.
+        // The token is for this origin only, whatever address the protocol library uses.
         let token = if request.url().origin() == self.url.origin() { self.token().await? } else { None };
         let response = execute(http, request, token.as_ref()).await?;
         if response.status() == StatusCode::UNAUTHORIZED

@@ -60,6 +60,7 @@ pub(crate) async fn wait_for_task(
     eliciting: Option<&ElicitingCall>,
     options: &CallOptions,
 ) -> Result<ToolResult, CallError> {
+    // So that elicitations that name the task are routed to this call.
     if let Some(eliciting) = eliciting {
         eliciting.set_task_id(&task.id);
     }
@@ -80,7 +81,7 @@ pub(crate) async fn wait_for_task(
     let outcome = poller.poll_until_end(state, progress).await;
     match &outcome {
         Err(CallError::Cancelled) => {}
-        // The server cannot be understood, or asks for what is not offered: nobody will ever read the result.
+        // The server cannot be understood, or requests what is not offered: the result would never be read.
         Err(CallError::Unknown(Error::Protocol(_))) => poller.on_drop = OnDrop::Cancel,
         _ => poller.on_drop = OnDrop::Keep,
     }
@@ -146,12 +147,14 @@ impl TaskPoller<'_> {
         loop {
             let deadline = self.started + self.remaining_time();
             tokio::select! {
+                // In this order: a cancellation comes first, and a result that has arrived is never lost to the
+                // deadline.
                 biased;
                 () = self.options.cancel.cancelled() => return Err(CallError::Cancelled),
                 answer = response_of(self.session, &mut self.result) => {
                     self.result = None;
                     match parse_result(answer) {
-                        // The task goes on at the server, and polling finds out when it can be reached again.
+                        // The task continues at the server, and polling notices when it is reachable again.
                         Err(CallError::Unknown(error)) if error.is_transient() => {}
                         outcome => return outcome,
                     }
@@ -173,6 +176,7 @@ impl TaskPoller<'_> {
                     self.publish_task();
                     next_poll = self.next_poll();
                 }
+                // A task that waits for the user is not subject to the deadline.
                 () = sleep_until(deadline), if self.task.status == TaskStatus::Working => {
                     return Err(CallError::Unknown(Error::TaskExpired));
                 }
@@ -242,6 +246,7 @@ impl TaskPoller<'_> {
 
     /// Begins to ask the user the elicitations that are new.
     fn begin_elicitations(&mut self, requests: Map<String, Value>) -> Result<(), CallError> {
+        // The server repeats its open elicitations in every answer until it has the responses.
         let is_new = |key: &String| !self.elicited.contains(key);
         let requests: Map<String, Value> = requests.into_iter().filter(|(key, _)| is_new(key)).collect();
         if requests.is_empty() || self.elicitations.is_some() {
@@ -308,6 +313,7 @@ impl TaskPoller<'_> {
 
 /// Asks the server to cancel a task, in the background. The server need not comply.
 fn cancel_task(session: &Session, id: &str) {
+    // Called from `drop`, which may run outside of the runtime during shutdown.
     let Ok(runtime) = Handle::try_current() else { return };
     let request = ClientRequest::CancelTaskRequest(CancelTaskRequest::new(CancelTaskParams::new(id)));
     let peer = session.peer.clone();
@@ -328,7 +334,7 @@ fn parse_result(answer: Result<ServerResult, Error>) -> Result<ToolResult, CallE
     }
 }
 
-// The following wait forever if there is nothing to wait for, so that they can stand in `select!`.
+// The following functions wait forever if there is nothing to wait for, so that `select!` can contain them.
 
 async fn response_of(session: &Session, pending: &mut Option<PendingRequest>) -> Result<ServerResult, Error> {
     match pending {

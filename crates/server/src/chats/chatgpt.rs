@@ -92,6 +92,7 @@ const DOCUMENT: &str = "canmore.create_textdoc";
 ///
 /// Returns the field and the reason if the conversation is malformed.
 pub fn chat(row: &RawValue) -> Result<Option<ImportedChat>, String> {
+    // Before decoding, because the decoded tree can take many times the memory of its text.
     check_shape(row)?;
     let mut json = serde_json::Deserializer::from_str(row.get());
     let conversation: Conversation =

@@ -247,9 +247,11 @@ fn own_chat(row: &RawValue) -> Result<ImportedChat, String> {
     let messages = present.chain(chat.branches.into_iter().enumerate().map(read_aside));
     let files = chat.files.into_iter().enumerate().map(|(index, FileOfFile { mut file, bytes })| {
         let bytes = STANDARD.decode(bytes).map_err(|error| format!("files[{index}].bytes: {error}"))?;
+        // Detected again: the type decides whether browsers display the file.
         file.media_type = media_type(&bytes, &file.media_type);
         Ok(ImportedFile { file, bytes })
     });
+    // The same rules as for the settings of the API, because the file may have been edited.
     check(&chat.settings).map_err(|reason| format!("settings: {reason}"))?;
     if chat.model.as_deref().is_some_and(|name| !is_name(name)) {
         return Err("model: that is no name of a model".to_owned());

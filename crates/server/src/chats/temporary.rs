@@ -43,7 +43,7 @@ pub enum TemporaryError {
 }
 
 #[derive(Debug)]
-/// A temporary chat.
+/// A temporary chat, as the process holds it.
 struct Kept {
     owner: UserId,
     store: Store,
@@ -72,6 +72,7 @@ impl Temporary {
             let mut chats = self.chats();
             let of_owner = chats.iter().filter(|(_, kept)| kept.owner == owner);
             let (count, oldest) = (of_owner.clone().count(), of_owner.min_by_key(|(_, kept)| kept.used_at));
+            // Chosen under the lock, so that two requests at once do not both close the same chat.
             let oldest = oldest.map(|(id, _)| *id).filter(|_| count >= PER_PERSON);
             if chats.len() >= ALL && oldest.is_none() {
                 return Err(TemporaryError::TooMany);

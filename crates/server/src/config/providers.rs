@@ -53,6 +53,7 @@ pub(super) fn read(source: &mut Source) -> Result<Vec<Provider>, ConfigError> {
     let mut providers = Vec::new();
     for known in KNOWN {
         let (key, base) = (source.secret(known.key), source.url(known.base)?);
+        // A base URL alone is enough: local servers need no key.
         if key.is_none() && base.is_none() {
             continue;
         }

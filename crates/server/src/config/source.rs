@@ -51,6 +51,7 @@ impl Source {
     /// [`ConfigError::File`] or [`ConfigError::Bad`] if the file is invalid.
     pub fn of_process() -> Result<Self, ConfigError> {
         let environment = std::env::vars_os()
+            // Variables that are not UTF-8 cannot be settings and are ignored.
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
         let file = match std::fs::read_to_string(FILE) {

@@ -65,6 +65,7 @@ pub async fn call(
     for call in calls {
         prepared.push(prepare(app, user, (toolset, offer), call).await?);
     }
+    // Only after all permissions are checked, so that either all calls are made or none.
     let made = calls.iter().zip(prepared).map(|(call, prepared)| async move {
         let (name, server_name) = toolset.names(&call.name);
         let mut record = ToolCall {

@@ -78,6 +78,7 @@ impl<'a> Keeper<'a> {
     /// and is stored with the answer.
     pub async fn keep_result(&self, mut result: ToolResult, sight: &Sight) -> (ToolResult, Option<String>) {
         let mut is_cut = false;
+        // Binary content first: without it, the result is often small enough to stay as it is.
         for piece in &mut result.content {
             let Some(bytes) = bytes_of(piece) else { continue };
             let media_type = media_type(&bytes, mime_of(piece).unwrap_or_default());
@@ -97,6 +98,7 @@ impl<'a> Keeper<'a> {
                 Err(_) => {}
             }
         }
+        // Measured as JSON, because that is what is stored and sent.
         let json = serde_json::to_vec(&result).unwrap_or_default();
         if json.len() > HEAD
             && let Ok(whole) = self.keep("application/json", None, &json).await

@@ -105,6 +105,7 @@ impl Sight {
                 continue;
             }
             if !file.is_text() {
+                // Texts are not counted: they become part of the message, which has its own limit.
                 if !self.takes.takes(&file.media_type)
                     || !is_for_models(&file)
                     || count == MOST

@@ -73,7 +73,7 @@ impl Catalogue {
         Arc::clone(&self.facts.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Replaces the content.
+    /// Replaces the content for all later readers.
     fn replace(&self, known: Known) {
         *self.facts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
     }

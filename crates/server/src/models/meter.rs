@@ -70,6 +70,7 @@ impl Bill {
 
     /// Records the costs so far in a task of its own, which retries for as long as the database is unreachable.
     pub fn settle(&self, app: &App) {
+        // Taken, so that a concurrent call cannot record them twice.
         let costs = std::mem::take(&mut *self.costs());
         if costs.is_empty() {
             return;

@@ -127,6 +127,7 @@ impl OwnProviders {
 
     /// Asks a provider for its models without the cache, and returns their number.
     pub async fn test(&self, owner: UserId, row: &ModelProvider) -> Result<usize, ModelError> {
+        // Drops the cached list of models with the open provider.
         self.forget(row.id);
         Ok(self.open(owner, row)?.names().await?.len())
     }
@@ -206,6 +207,7 @@ pub fn slug_of(name: &str, taken: &[&str]) -> String {
         }
     }
     let slug = slug.trim_end_matches('-');
+    // Nothing of the name can be typed, for example because it is in another script.
     let slug = if slug.len() < PREFIX.len() { "my-provider" } else { slug };
     let numbered = (2..).map(|number: u32| format!("{slug}-{number}"));
     let mut candidates = std::iter::once(slug.to_owned()).chain(numbered);

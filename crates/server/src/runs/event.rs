@@ -290,7 +290,7 @@ impl RunEvent {
     }
 }
 
-/// Event in the place of one that cannot be encoded, so that viewers learn that something is missing.
+/// Event in place of one that cannot be encoded, so that subscribers learn that something is missing.
 const UNENCODABLE_EVENT: &str = r#"{"type":"error","errorText":"A part of the answer could not be stored."}"#;
 
 /// Returns an event as JSON text. One that cannot be encoded is logged, and an error event takes its place.

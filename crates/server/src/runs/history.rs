@@ -219,7 +219,7 @@ mod tests {
         StoredMessage { id: MessageId::fresh(), role, content: content.into(), parts, created_at: Timestamp(0) }
     }
 
-    /// Of a model that takes pictures.
+    /// Returns the files of a model that accepts images.
     fn keen() -> Sight {
         Sight::new(Takes { pictures: true, documents: true })
     }
@@ -306,7 +306,7 @@ mod tests {
         for id in [old, new] {
             sight.add(id, Arc::from([1]));
         }
-        // There is room for all words, and for one picture beside them.
+        // There is room for all texts, and for one image.
         let long = "x".repeat(HISTORY_BYTES - 10_000);
         let messages = [
             message(Role::User, "Before.", vec![Part::File(picture(old))]),

@@ -389,7 +389,7 @@ mod tests {
             journal.push(other, 2, "[]");
             journal.give_back(taken);
             assert_eq!(waits(other).as_deref(), Some("1\t{}\n2\t[]\n"));
-            // Nobody takes it after all.
+            // The caller is cancelled before it takes the events.
             drop(tokio::time::timeout(Duration::ZERO, journal.take(other)).await);
             assert!(journal.flush(one).await);
             assert!(journal.flush(other).await);

@@ -359,7 +359,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a viewer has seen already, it gets exactly the rest.
+        /// A subscriber receives exactly the events after the last one it has seen.
         #[test]
         fn replay_from_anywhere_gives_the_rest(events in prop::collection::vec(any::<u16>(), 0..20), after in 0u64..25) {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

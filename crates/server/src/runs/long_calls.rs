@@ -37,7 +37,7 @@ struct Live {
 }
 
 impl LiveCalls {
-    /// Registers a call.
+    /// Registers a call with the token that cancels it.
     fn enter(&self, id: &str, cancel: CancellationToken) {
         self.calls().insert(id.to_owned(), Live { cancel, is_task: false });
     }

@@ -149,7 +149,7 @@ impl Questions {
         });
     }
 
-    /// Removes an elicitation.
+    /// Removes an elicitation, answered or not.
     pub fn close(&self, id: ElicitationId) {
         self.0.send_modify(|state| state.open.elicitations.retain(|open| open.elicitation_id != id));
     }

@@ -165,7 +165,7 @@ mod tests {
         let word = r#"{"type":"text-delta","id":"0-0","delta":"word"}"#;
         let end = r#"{"type":"abort","reason":"stopped"}"#;
         assert!(take(&[(2, format!("2\t{word}\n"))], &mut last, &log));
-        // The run went on when it was asked whether it does, and had ended when its pieces were read.
+        // The turn was in progress when asked, and had ended when its journal was read.
         let is_running = true;
         assert!(!(take(&[(3, format!("3\t{end}\n"))], &mut last, &log) && is_running));
         log.leave();

@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
         self.recorder.emit(&RunEvent::DataNotice { data: NoticeData { text: notice.to_owned() } });
     }
 
-    /// Opens a part.
+    /// Opens a part and publishes its start.
     fn start(&mut self, number: u32, kind: PartKind) {
         let id = match &kind {
             PartKind::ToolCall { id, .. } => id.clone(),

@@ -57,6 +57,7 @@ impl ToolCallAssembler {
             self.calls.len() - 1
         });
         let call = &mut self.calls[position];
+        // The first id counts; some servers send a new one with every delta.
         if call.id.is_none() {
             call.id = id.map(std::borrow::Cow::into_owned);
         }
@@ -70,6 +71,7 @@ impl ToolCallAssembler {
         call.nesting.push_str(&arguments);
         match call.part {
             Some(part) => out.push(ModelEvent::Delta { part, text: arguments.into_owned() }),
+            // The start event contains the name, so arguments wait for it.
             None => call.buffered_arguments.push_str(&arguments),
         }
     }
@@ -96,6 +98,7 @@ impl ToolCallAssembler {
                 .iter()
                 .rposition(|call| call.id.as_deref() == Some(id))
                 .or_else(|| last.filter(|_| name.is_none())),
+            // Without index and id, only the order is left.
             (None, None) => last,
         }?;
         let call = &self.calls[position];

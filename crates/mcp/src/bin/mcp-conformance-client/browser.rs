@@ -1,4 +1,4 @@
-//! The person's browser: goes where it is sent, and comes back with what it was given.
+//! The user's browser: opens the sign-in page and returns with the parameters of the callback.
 
 use std::sync::Arc;
 

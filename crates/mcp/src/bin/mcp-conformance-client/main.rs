@@ -1,8 +1,9 @@
-//! Puts the crate before the protocol's conformance suite.
+//! Client for the protocol's conformance suite.
 //!
 //! The suite starts a server and runs this program with its address. The program does what the product does with a
-//! server that a person adds: connect, sign in when the server wants it, list the tools, call them. It stands in for
-//! the person only: it says which tools are called with what, answers questions, and follows the sign-in page.
+//! server that a user adds: it connects, signs in when the server requires it, lists the tools, and calls them. It
+//! only replaces the user: it decides which tools are called with which arguments, answers elicitations, and follows
+//! the sign-in page.
 
 mod browser;
 mod store;

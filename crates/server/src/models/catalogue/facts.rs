@@ -76,7 +76,7 @@ impl Facts {
         self.image_output == Some(true)
     }
 
-    /// Rejects implausible values.
+    /// Rejects implausible values, such as negative prices.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         anyhow::ensure!(!self.name.is_empty(), "name is empty");
         anyhow::ensure!(self.context != Some(0) && self.output != Some(0), "context and output are at least 1");

@@ -58,6 +58,7 @@ async fn download(weights: &WeightFile, from: &str, part: &Path) -> anyhow::Resu
     let cannot_write = || format!("cannot write to {}", part.display());
     let mut target = OpenOptions::new().read(true).append(true).create(true).open(part).with_context(cannot_write)?;
     let mut done = target.metadata().with_context(cannot_write)?.len();
+    // The partial file is not of these weights.
     if done > weights.size {
         target.set_len(0).with_context(cannot_write)?;
         done = 0;
@@ -87,6 +88,7 @@ async fn download(weights: &WeightFile, from: &str, part: &Path) -> anyhow::Resu
         while let Some(piece) = body.next().await {
             let piece = piece.map_err(|error| broken(&error, from, done))?;
             done += piece.len() as u64;
+            // A server without `Content-Length` may send something else without end.
             ensure!(done <= weights.size, "{} sends more than {}: it is another file", shown(from), weights.name);
             target.write_all(&piece).with_context(cannot_write)?;
             digest.update(&piece);

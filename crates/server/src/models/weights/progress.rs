@@ -44,7 +44,7 @@ impl Progress {
         }
     }
 
-    /// Formats the bar.
+    /// Formats the bar with percentage and rate.
     fn bar(&self, done: u64) -> String {
         let full = (done * WIDTH / self.total.max(1)) as usize;
         format!("[{}{}] {}", "#".repeat(full), "-".repeat(WIDTH as usize - full), self.line(done))
