@@ -6,7 +6,6 @@
 //! What is mailed: [`letters`] writes links, [`one_time`] makes what they carry, [`verification`] takes it back.
 
 pub mod accounts;
-pub mod address;
 pub mod admin;
 pub mod api_keys;
 mod changes;
@@ -52,7 +51,7 @@ use admin::AdminKey;
 use keys::Keys;
 use limits::Limits;
 use one_time::OneTime;
-use password::Passwords;
+use password::{PasswordRules, Passwords};
 use pauses::Pauses;
 use presence::Presence;
 use redirects::Redirects;
@@ -68,6 +67,7 @@ pub struct Auth {
     issuer: Issuer,
     keys: Keys,
     refresh_tokens: RefreshTokens,
+    password_rules: PasswordRules,
     passwords: Passwords,
     limits: Limits,
     presence: Presence,
@@ -97,6 +97,7 @@ impl Auth {
             issuer: Issuer::new(site, config.site_url.is_some())?,
             keys,
             refresh_tokens: RefreshTokens::new(&secrets.derive("refresh tokens")?),
+            password_rules: PasswordRules { refuse_common: config.refuse_common_passwords },
             passwords: Passwords::default(),
             limits: Limits::new(config.rate_limits, clock),
             presence: Presence::default(),
@@ -156,6 +157,11 @@ impl Auth {
     /// Whether people can make accounts: their addresses are confirmed at once, or by mail.
     pub fn takes_new_accounts(&self, app: &App) -> bool {
         app.config.autoconfirm || app.mail.is_some()
+    }
+
+    /// Returns the rules for new passwords.
+    pub fn password_rules(&self) -> PasswordRules {
+        self.password_rules
     }
 
     /// How often one address may call, and one account be tried.

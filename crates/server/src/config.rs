@@ -17,9 +17,8 @@ use mcp::net::AllowlistEntry;
 use secrecy::SecretString;
 use url::Url;
 
-use crate::auth::address::TrustedProxy;
-use crate::auth::password::PasswordRules;
-use crate::auth::redirects::is_loopback;
+use platform::client_address::TrustedProxy;
+use platform::url_host::is_loopback;
 
 pub use host_name::{HostName, InvalidHostName};
 pub use limits::{Limit, Limits};
@@ -95,9 +94,9 @@ pub struct Config {
     /// needs a code by email or of a second factor; if nothing else is required, only when the sign-in is older than
     /// a day.
     pub password_reauthentication: bool,
-    /// `CHAT_REFUSE_COMMON_PASSWORDS`: the rules for new passwords. Default: common ones are rejected if other
-    /// machines can reach the server, because it listens on more than loopback or its site URL is not on loopback.
-    pub password_rules: PasswordRules,
+    /// `CHAT_REFUSE_COMMON_PASSWORDS`: whether common passwords are rejected. Default: if other machines can reach the
+    /// server, because it listens on more than loopback or its site URL is not on loopback.
+    pub refuse_common_passwords: bool,
     /// `CHAT_AUTOCONFIRM`: whether accounts are confirmed at once. Default: on without a mail server.
     pub autoconfirm: bool,
     /// `CHAT_ANONYMOUS_SIGN_IN`: whether users can sign in anonymously. Default: off.
@@ -245,9 +244,7 @@ impl Config {
             anonymous_sign_in: source.switch("CHAT_ANONYMOUS_SIGN_IN")?.unwrap_or(false),
             smtp,
             redirect_allow: source.list("CHAT_REDIRECT_ALLOW", "addresses")?,
-            password_rules: PasswordRules {
-                refuse_common: source.switch("CHAT_REFUSE_COMMON_PASSWORDS")?.unwrap_or(is_reachable),
-            },
+            refuse_common_passwords: source.switch("CHAT_REFUSE_COMMON_PASSWORDS")?.unwrap_or(is_reachable),
             reauthentication_after: match source.parse::<u32>("CHAT_REAUTHENTICATION_MINUTES", "a number of minutes")? {
                 None => Some(REAUTHENTICATION_AFTER),
                 Some(0) => None,

@@ -9,7 +9,7 @@ use domain::UserId;
 use crate::config::Limit;
 
 /// Places for one kind of thing, counted per `K`: a user, or a network address (see
-/// [`subscriber_of`](crate::auth::address::subscriber_of)).
+/// [`subscriber_network`](platform::client_address::subscriber_network)).
 #[derive(Debug)]
 pub struct Places<K: Eq + Hash + Copy = UserId>(Arc<Shared<K>>);
 

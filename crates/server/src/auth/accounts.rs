@@ -152,7 +152,7 @@ impl Auth {
         let user = self.user(app, claims).await?;
         if let Some(password) = &change.password {
             let emails: Vec<&str> = user.email.as_deref().into_iter().chain(email.as_deref()).collect();
-            app.config.password_rules.check_new(password, &emails)?;
+            self.password_rules.check_new(password, &emails)?;
         }
         let email = email.filter(|email| user.email.as_ref() != Some(email));
         change.check_right(&user, claims, email.is_some())?;

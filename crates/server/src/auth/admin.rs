@@ -147,7 +147,7 @@ impl Auth {
         wish.phone.as_deref().map_or(Ok(()), phone::check)?;
         let ban = read_ban(wish.ban_duration.as_deref())?;
         if let Some(password) = &wish.password {
-            app.config.password_rules.check_new(password, email.as_deref().as_slice())?;
+            self.password_rules.check_new(password, email.as_deref().as_slice())?;
         }
         wish.check_served()?;
         let password_hash = match wish.password.take() {

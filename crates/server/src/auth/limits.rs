@@ -1,7 +1,6 @@
 //! How often one address may call, and how often one account may be tried. Counted in this process alone.
 
 mod attempts;
-mod steady;
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -15,12 +14,13 @@ use governor::nanos::Nanos;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
-use super::address::subscriber_of;
+use platform::MonotonicClock;
+use platform::client_address::subscriber_network;
+
 use super::error::AuthError;
 use attempts::{Attempts, log_failure};
 
 pub use attempts::{Attempt, Proof};
-pub use steady::SteadyClock;
 
 /// Calls that may come at once, of every kind.
 const BURST: u32 = 30;
@@ -81,11 +81,11 @@ impl Limit {
 #[derive(Debug)]
 pub struct Limits(Option<Counters>);
 
-type Limiter = RateLimiter<IpAddr, DashMapStateStore<IpAddr>, SteadyClock, NoOpMiddleware<Nanos>>;
+type Limiter = RateLimiter<IpAddr, DashMapStateStore<IpAddr>, MonotonicClock, NoOpMiddleware<Nanos>>;
 
 #[derive(Debug)]
 struct Counters {
-    clock: SteadyClock,
+    clock: MonotonicClock,
     limiters: [Limiter; Limit::ALL.len()],
     attempts: Attempts,
     calls: AtomicU32,
@@ -94,7 +94,7 @@ struct Counters {
 impl Limits {
     /// In force, or not at all.
     pub fn new(on: bool, clock: &Arc<dyn Clock>) -> Self {
-        let clock = SteadyClock::new(clock);
+        let clock = MonotonicClock::new(clock);
         Self(on.then(|| Counters {
             limiters: Limit::ALL.map(|limit| RateLimiter::dashmap_with_clock(quota(limit), clock.clone())),
             attempts: Attempts::new(clock.clone()),
@@ -109,7 +109,7 @@ impl Limits {
         if counters.calls.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
             counters.limiters.iter().for_each(Limiter::retain_recent);
         }
-        counters.limiters[limit as usize].check_key(&subscriber_of(address)).map_err(|refused| {
+        counters.limiters[limit as usize].check_key(&subscriber_network(address)).map_err(|refused| {
             let wait = refused.wait_time_from(counters.clock.now());
             AuthError::TooMany { retry_after: wait.as_secs() + 1 }
         })
@@ -119,7 +119,8 @@ impl Limits {
     /// with [`Attempt::succeeded`]; anything else stays counted as a failure.
     pub fn attempt(&self, proof: Proof, account: &str, address: IpAddr) -> Result<Attempt<'_>, AuthError> {
         let from = address.to_canonical();
-        let counted = self.0.as_ref().map(|counters| counters.attempts.begin(proof, account, subscriber_of(address)));
+        let counted =
+            self.0.as_ref().map(|counters| counters.attempts.begin(proof, account, subscriber_network(address)));
         let counted = counted.transpose().inspect_err(|_| log_failure(from, "too many attempts"))?;
         Ok(Attempt::new(proof, from, counted))
     }

@@ -1,9 +1,8 @@
 //! Where a mailed link may lead once it is confirmed. The sign-in stands in the address that the browser is sent to, so a
 //! stranger's address must never be among them.
 
-use std::net::IpAddr;
-
-use url::{Host, Url};
+use platform::url_host::{ip_address, is_loopback};
+use url::Url;
 
 /// Where links may lead.
 #[derive(Debug)]
@@ -32,12 +31,12 @@ impl Redirects {
             return Some(url);
         }
         let on_loopback = is_loopback(&url);
-        if ip_of(&url).is_some() && !on_loopback {
+        if ip_address(&url).is_some() && !on_loopback {
             return None;
         }
         // Beside a site on this machine, programs on this machine are the person's own. A link of a public site that leads
         // there hands its sign-in to whatever listens on the machine where it is opened.
-        if on_loopback && self.site.scheme() != "https" && ip_of(&url).is_some() {
+        if on_loopback && self.site.scheme() != "https" && ip_address(&url).is_some() {
             return Some(url);
         }
         let is_public = self.site.scheme() == "https" && !is_loopback(&self.site);
@@ -57,23 +56,6 @@ impl Redirects {
     fn is_site(&self, url: &Url) -> bool {
         let same_port = url.port_or_known_default() == self.site.port_or_known_default();
         url.scheme() == self.site.scheme() && url.host() == self.site.host() && (same_port || is_loopback(url))
-    }
-}
-
-/// Whether a URL leads to the machine on which it is opened.
-pub fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        _ => ip_of(url).is_some_and(|address| address.is_loopback()),
-    }
-}
-
-fn ip_of(url: &Url) -> Option<IpAddr> {
-    match url.host()? {
-        Host::Ipv4(address) => Some(address.into()),
-        Host::Ipv6(address) => Some(address.into()),
-        // Only web addresses have their numbers read; in a program's own scheme they stay text.
-        Host::Domain(name) => name.parse().ok(),
     }
 }
 

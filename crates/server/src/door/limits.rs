@@ -13,7 +13,7 @@ use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 use uuid::Uuid;
 
-use crate::auth::limits::SteadyClock;
+use platform::MonotonicClock;
 
 /// Requests per minute and API key.
 const A_MINUTE: NonZeroU32 = NonZeroU32::MIN.saturating_add(59);
@@ -22,13 +22,13 @@ const AT_A_TIME: usize = 8;
 /// Number of requests after which the state of idle keys is removed.
 const SWEEP_EVERY: u32 = 1024;
 
-type Limiter = RateLimiter<Uuid, DashMapStateStore<Uuid>, SteadyClock, NoOpMiddleware<Nanos>>;
+type Limiter = RateLimiter<Uuid, DashMapStateStore<Uuid>, MonotonicClock, NoOpMiddleware<Nanos>>;
 type Counts = Arc<Mutex<HashMap<UserId, usize>>>;
 
 /// Limits of the API in one process.
 #[derive(Debug)]
 pub struct Limits {
-    rate: Option<(Limiter, SteadyClock)>,
+    rate: Option<(Limiter, MonotonicClock)>,
     calls: AtomicU32,
     active: Counts,
 }
@@ -58,7 +58,7 @@ impl Limits {
     /// Creates the limits. Without `on`, only concurrency is limited.
     pub fn new(on: bool, clock: &Arc<dyn Clock>) -> Self {
         let rate = on.then(|| {
-            let clock = SteadyClock::new(clock);
+            let clock = MonotonicClock::new(clock);
             (RateLimiter::dashmap_with_clock(Quota::per_minute(A_MINUTE), clock.clone()), clock)
         });
         Self { rate, calls: AtomicU32::new(0), active: Counts::default() }

@@ -10,10 +10,10 @@ use serde::de::DeserializeOwned;
 
 use crate::app::App;
 use crate::auth::AuthError;
-use crate::auth::address::{TrustedProxy, client_address};
 use crate::auth::refusal::INSUFFICIENT_AAL;
 use crate::http::body::{self, BodyError};
 use crate::http::error::ApiError;
+use platform::client_address::{TrustedProxy, client_address};
 
 /// A signed-in user, extracted from the access token. The token is valid, its session exists, and the second factor
 /// is verified if the user has one.

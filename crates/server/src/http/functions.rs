@@ -22,12 +22,12 @@ use super::route::{Section, post};
 use super::sessions::stream_of;
 use super::sse;
 use crate::app::App;
-use crate::auth::address::subscriber_of;
 use crate::files;
 use crate::models::with_advice;
 use crate::places::Full;
 use crate::runs::{AllWaiting, BeginError, Question, Run};
 use crate::tools::{ProbeError, Selection, SelectionError, Wanted};
+use platform::client_address::subscriber_network;
 
 /// Returns the routes below `/functions/v1`.
 pub fn section() -> Section {
@@ -287,7 +287,7 @@ pub async fn mcp_proxy(State(app): State<App>, caller: Result<SignedIn, ApiError
         let caller = caller?;
         let JsonBody(body) = JsonBody::<McpProxy>::from_request(request, &app).await?;
         let own = app.probes.take(caller.user).map_err(too_many_probes)?;
-        let of_address = app.probes_by_address.take(subscriber_of(address)).map_err(too_many_probes)?;
+        let of_address = app.probes_by_address.take(subscriber_network(address)).map_err(too_many_probes)?;
         Ok((caller, body, (own, of_address)))
     };
     let (caller, body, _places) = match read.await {

@@ -16,9 +16,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::error::ApiError;
 use super::extract::address_of_request;
-use crate::auth::address::{TrustedProxy, subscriber_of};
 use crate::config::Limit;
 use crate::places::{Full, Place, Places};
+use platform::client_address::{TrustedProxy, subscriber_network};
 
 /// Period in which [`MIN_WINDOW_BYTES`] or the end of the body must arrive.
 const WINDOW: Duration = Duration::from_secs(15);
@@ -50,7 +50,7 @@ pub async fn bound(State(intake): State<Intake>, request: Request, next: Next) -
     let refused = Arc::new(OnceLock::new());
     let (head, body) = request.into_parts();
     // The permit is empty at first and grows with the received bytes.
-    let body = BoundedBody::new(body, intake.held.reserve(subscriber_of(address)), Arc::clone(&refused));
+    let body = BoundedBody::new(body, intake.held.reserve(subscriber_network(address)), Arc::clone(&refused));
     let response = next.run(Request::from_parts(head, Body::new(body))).await;
     match refused.get() {
         None => response,

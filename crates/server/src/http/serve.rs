@@ -25,10 +25,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::auth::address::subscriber_of;
 use crate::config::Limit;
 use crate::places::{Place, Places};
 use patience::Patient;
+use platform::client_address::subscriber_network;
 
 /// Maximum time for a client to send the headers of a request, counted from the connection or from the last response.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
@@ -178,7 +178,7 @@ impl Sockets {
     /// connections of many addresses, so only the total limit applies to it.
     fn take(&self, peer: IpAddr, is_proxy: bool) -> Option<(OwnedSemaphorePermit, Option<Place<IpAddr>>)> {
         // The address limit comes first: an address at its limit must not consume the total.
-        let own = if is_proxy { None } else { Some(self.by_address.take(subscriber_of(peer)).ok()?) };
+        let own = if is_proxy { None } else { Some(self.by_address.take(subscriber_network(peer)).ok()?) };
         Some((Arc::clone(&self.all).try_acquire_owned().ok()?, own))
     }
 }

@@ -131,7 +131,7 @@ impl Auth {
                 }
                 let mut user = accounts::blank(app, email.clone());
                 if let Some(password) = password {
-                    app.config.password_rules.check_new(&password, &[&email])?;
+                    self.password_rules.check_new(&password, &[&email])?;
                     user.password_hash = Some(self.passwords.hash(password).await?);
                 }
                 user

@@ -17,7 +17,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use domain::Timestamp;
 
-use super::steady::SteadyClock;
+use platform::MonotonicClock;
+
 use crate::auth::error::AuthError;
 
 /// Failures are forgotten after a day without another one.
@@ -103,7 +104,7 @@ impl Record {
 /// The tries of one process.
 #[derive(Debug)]
 pub struct Attempts {
-    clock: SteadyClock,
+    clock: MonotonicClock,
     hasher: RandomState,
     records: Mutex<HashMap<Key, Record>>,
 }
@@ -157,13 +158,13 @@ pub(super) fn log_failure(from: IpAddr, reason: &'static str) {
 
 impl Attempts {
     /// Without any so far.
-    pub(super) fn new(clock: SteadyClock) -> Self {
+    pub(super) fn new(clock: MonotonicClock) -> Self {
         Self { clock, hasher: RandomState::new(), records: Mutex::default() }
     }
 
     /// Counts a try as a failure until it says otherwise: many at the same time do not pass all.
     pub(super) fn begin(&self, proof: Proof, account: &str, address: IpAddr) -> Result<Counted<'_>, AuthError> {
-        let now = self.clock.moment();
+        let now = self.clock.monotonic_now();
         let account = self.hasher.hash_one((proof, account));
         let mut records = self.lock();
         let record = |key: Key| records.get(&key).copied().unwrap_or_default();
@@ -187,7 +188,7 @@ impl Attempts {
     }
 
     fn succeed(&self, account: u64, address: IpAddr) {
-        let now = self.clock.moment();
+        let now = self.clock.monotonic_now();
         let mut records = self.lock();
         records.insert((account, Some(address)), Record { failures: 0, last: now, proven: Some(now) });
         records.remove(&(account, None));

@@ -76,7 +76,7 @@ fn read_new_account(app: &App, uri: &Uri, body: SignUp) -> Result<NewAccount, Au
     if password.is_empty() {
         return Err(Refusal::invalid("Signup requires a valid password").into());
     }
-    app.config.password_rules.check_new(&password, &[&email])?;
+    app.auth.password_rules().check_new(&password, &[&email])?;
     if !email.is_empty() && !phone.is_empty() {
         return Err(Refusal::invalid("Only an email address or phone number should be provided on signup.").into());
     }

@@ -92,7 +92,7 @@ async fn by_password(
         (true, true) => Err(Refusal::invalid("missing email or phone").into()),
         (false, true) => {
             let password = body.password.unwrap_or_default();
-            let weakness = app.config.password_rules.weakness(&password, &[&email]);
+            let weakness = app.auth.password_rules().weakness(&password, &[&email]);
             let sign_in = app.auth.sign_in(app, &email, password, from, user_agent).await?;
             Ok(SessionBody::from(sign_in).with(weakness))
         }

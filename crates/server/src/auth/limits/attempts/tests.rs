@@ -17,7 +17,7 @@ struct Door {
 impl Door {
     fn new() -> Self {
         let clock = Standing::new();
-        let steady = SteadyClock::new(&(Arc::clone(&clock) as Arc<dyn Clock>));
+        let steady = MonotonicClock::new(&(Arc::clone(&clock) as Arc<dyn Clock>));
         Self { attempts: Attempts::new(steady), clock }
     }
 
