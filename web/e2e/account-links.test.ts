@@ -48,7 +48,7 @@ test("a link with the tokens of another account asks before it replaces the own 
   await other.open(linkOf(stranger));
   await question(other, stranger.email).waitFor();
   assert.equal(rest(other), "", "the tokens are out of the address");
-  await other.page.getByText(`You are signed in as ${account.email} now.`).waitFor();
+  await other.page.getByText(`You're currently signed in as ${account.email}.`).waitFor();
   await banner(visitor, account.email).waitFor();
 
   await other.button(`Stay signed in as ${account.email}`).click();
@@ -87,7 +87,7 @@ test("a link with tokens asks also where nobody is signed in", async (t) => {
   const account = await Account.create(quick.app.url);
   await visitor.open(linkOf(account));
   await question(visitor, account.email).waitFor();
-  await visitor.button("Do not sign in").click();
+  await visitor.button("Don't sign in").click();
   await visitor.arrivesAt("/auth");
   await visitor.button("Sign In").waitFor();
 
@@ -108,7 +108,7 @@ test("forged tokens name nobody and sign nobody in", async (t) => {
 test("an own link asks when another account is signed in meanwhile", async (t) => {
   const visitor = await stage.visitor(t);
   const current = await signedUp(visitor);
-  await visitor.field("Code from the mail").fill((await mailbox.next(current)).code);
+  await visitor.field("Code from the email").fill((await mailbox.next(current)).code);
   await visitor.button("Confirm").click();
   await banner(visitor, current).waitFor();
   await visitor.button("Sign Out").click();
@@ -129,12 +129,12 @@ test("a link confirms and leaves the account alone when its verifier is gone", a
   const email = await signedUp(visitor);
   const { link } = await mailbox.next(email);
   const current = await signedUp(visitor);
-  await visitor.field("Code from the mail").fill((await mailbox.next(current)).code);
+  await visitor.field("Code from the email").fill((await mailbox.next(current)).code);
   await visitor.button("Confirm").click();
   await banner(visitor, current).waitFor();
   // The verifier of the first sign-up was replaced by that of the second.
   await visitor.open(link);
-  await visitor.toast("Email confirmed", `You are still signed in as ${current}.`);
+  await visitor.toast("Email confirmed", `You're still signed in as ${current}.`);
   await banner(visitor, current).waitFor();
 });
 
@@ -144,7 +144,7 @@ test("a confirmation link confirms on another device, which is not signed in by 
   const { link } = await mailbox.next(email);
   const phone = await stage.visitor(t);
   await phone.open(link);
-  await phone.page.getByRole("heading", { name: "Your address is confirmed" }).waitFor();
+  await phone.page.getByRole("heading", { name: "Your email address is confirmed" }).waitFor();
   assert.equal(rest(phone), "");
   await phone.button("Sign In").click();
   await phone.signIn(email);
@@ -160,13 +160,13 @@ test("the code of the confirmation mail can be typed", async (t) => {
   const visitor = await stage.visitor(t);
   const email = await signedUp(visitor);
   const { code } = await mailbox.next(email);
-  await visitor.field("Code from the mail").fill(code === "000000" ? "111111" : "000000");
+  await visitor.field("Code from the email").fill(code === "000000" ? "111111" : "000000");
   await visitor.button("Confirm").click();
   await visitor.page
     .getByRole("alert")
-    .getByText(/^This code is not right/u)
+    .getByText(/^This code is incorrect/u)
     .waitFor();
-  assert.equal(await visitor.field("Code from the mail").inputValue(), "");
+  assert.equal(await visitor.field("Code from the email").inputValue(), "");
   await visitor.page.keyboard.type(`${code.slice(0, 3)} ${code.slice(3)}`);
   await visitor.page.keyboard.press("Enter");
   await visitor.toast("Email confirmed", "You are signed in.");
@@ -179,14 +179,16 @@ test("a link to a new password works where it was asked for, and its code from a
   await askForPassword(visitor, account.email);
   const phone = await quick.visitor(t);
   await phone.open((await mailbox.next(account.email)).link);
-  await phone.page.getByRole("heading", { name: "Open this link where you asked for it" }).waitFor();
-  await phone.button("Send a new password link").click();
+  await phone.page
+    .getByRole("heading", { name: "Open this link in the browser you requested it from" })
+    .waitFor();
+  await phone.button("Send a new reset link").click();
   await phone.field("Email").fill(account.email);
 
   const laptop = await Account.create(quick.app.url);
   const desk = await quick.visitor(t);
   await askForPassword(desk, laptop.email);
-  await desk.field("Code from the mail").fill((await mailbox.next(laptop.email)).code);
+  await desk.field("Code from the email").fill((await mailbox.next(laptop.email)).code);
   await desk.button("Confirm").click();
   await desk.page.getByRole("heading", { name: "Choose a new password" }).waitFor();
   await desk.field("New password").fill("a new horse");
@@ -199,7 +201,7 @@ test("texts of the address are not shown", async (t) => {
   await visitor.open("/#error=server_error&error_code=odd&error_description=Call+0800+555+now");
   await visitor.toast(
     "Sign in failed",
-    "The link could not be used. Ask for a new one, or sign in with your password.",
+    "The link couldn't be used. Request a new one, or sign in with your password.",
   );
   await visitor.composer.waitFor();
   assert.equal(await visitor.page.getByText("0800").count(), 0);
@@ -211,7 +213,7 @@ async function signedUp(visitor: Visitor): Promise<string> {
   const email = newEmail();
   await visitor.open("/auth");
   await visitor.signUp(email, password);
-  await visitor.page.getByRole("heading", { name: "Check your mail" }).waitFor();
+  await visitor.page.getByRole("heading", { name: "Check your email" }).waitFor();
   return email;
 }
 
@@ -219,6 +221,6 @@ async function askForPassword(visitor: Visitor, email: string): Promise<void> {
   await visitor.open("/auth");
   await visitor.button("Forgot password?").click();
   await visitor.field("Email").fill(email);
-  await visitor.button("Send the link").click();
-  await visitor.sees(new RegExp(`^If there is an account for ${email}`, "u"));
+  await visitor.button("Send link").click();
+  await visitor.sees(new RegExp(`^If there's an account for ${email}`, "u"));
 }

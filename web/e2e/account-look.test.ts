@@ -30,7 +30,7 @@ async function walkConfirmation(t: TestContext, options: Look, look: Inspect) {
   const email = newEmail();
   await visitor.open("/auth");
   await visitor.signUp(email);
-  await visitor.page.getByRole("heading", { name: "Check your mail" }).waitFor();
+  await visitor.page.getByRole("heading", { name: "Check your email" }).waitFor();
   await closeToasts(visitor);
   await look(visitor, "unconfirmed");
   await visitor.open((await mailbox.next(email)).link);
@@ -41,7 +41,7 @@ async function walkConfirmation(t: TestContext, options: Look, look: Inspect) {
 
 async function walkSettings(visitor: Visitor, email: string, look: Inspect): Promise<string> {
   const settings = await Settings.open(visitor);
-  await settings.row("this one").waitFor();
+  await settings.row("this device").waitFor();
   await look(visitor, "settings");
   for (const part of ["Name", "Email", "Password", "API key", "Delete my account"] as const) {
     await settings.change(part);
@@ -57,18 +57,18 @@ async function walkSettings(visitor: Visitor, email: string, look: Inspect): Pro
   await settings.change("Email");
   await settings.field("New email").fill(`new-${email}`);
   await settings.button("Change email").click();
-  await settings.panel.getByText(/takes its place/u).waitFor();
+  await settings.panel.getByText(/^Your email changes to/u).waitFor();
   await holdToast(visitor);
   await look(visitor, "settings-toast");
   await closeToasts(visitor);
   await settings.change("Authenticator app");
-  await settings.field("Name of the authenticator").fill("My phone");
+  await settings.field("Authenticator name").fill("My phone");
   await look(visitor, "settings-two-step-name");
   await settings.button("Continue").click();
   await settings.panel.getByRole("img").waitFor();
   await look(visitor, "settings-two-step-picture");
   const secret = (await settings.panel.locator("code").textContent()) ?? "";
-  await settings.field("Code that the app shows").fill(await totp(secret, -1));
+  await settings.field("Code from the app").fill(await totp(secret, -1));
   await settings.button("Verify").click();
   await closeToasts(visitor);
   await settings.addAuthenticator("The old tablet in the kitchen");
@@ -103,22 +103,22 @@ async function walkRecovery(t: TestContext, options: Look, email: string, look: 
   await visitor.button("Forgot password?").click();
   await visitor.field("Email").fill(email);
   await look(visitor, "forgot");
-  await visitor.button("Send the link").click();
-  await visitor.page.getByRole("heading", { name: "Check your mail" }).waitFor();
+  await visitor.button("Send link").click();
+  await visitor.page.getByRole("heading", { name: "Check your email" }).waitFor();
   await look(visitor, "forgot-sent");
   // A person without authenticators, whom the link leads straight to the form.
   const { account } = await memberWithMail(t);
   await visitor.open("/auth");
   await visitor.button("Forgot password?").click();
   await visitor.field("Email").fill(account);
-  await visitor.button("Send the link").click();
+  await visitor.button("Send link").click();
   const { link } = await mailbox.next(account);
   const late = await stage.visitor(t, { ...options });
   await visitor.open(link);
   await visitor.page.getByRole("heading", { name: "Choose a new password" }).waitFor();
   await look(visitor, "new-password");
   await late.open(link);
-  await late.page.getByRole("heading", { name: "This link does not work any more" }).waitFor();
+  await late.page.getByRole("heading", { name: "This link no longer works" }).waitFor();
   await look(late, "link-failed");
 }
 
@@ -138,7 +138,7 @@ async function walkLinks(t: TestContext, options: Look, look: Inspect) {
   await visitor.open(await link());
   await question.waitFor();
   await look(visitor, "link-question");
-  await visitor.button("Do not sign in").click();
+  await visitor.button("Don't sign in").click();
   const email = newEmail();
   await visitor.open("/auth");
   await visitor.signUp(email);
@@ -146,7 +146,7 @@ async function walkLinks(t: TestContext, options: Look, look: Inspect) {
   const other = await stage.visitor(t, { ...options });
   const mail = await mailbox.next(email);
   await other.open(mail.link);
-  await other.page.getByRole("heading", { name: "Your address is confirmed" }).waitFor();
+  await other.page.getByRole("heading", { name: "Your email address is confirmed" }).waitFor();
   await look(other, "confirmed");
   await visitor.button("Back to sign-in").click();
   await visitor.signIn(email);
@@ -157,10 +157,12 @@ async function walkLinks(t: TestContext, options: Look, look: Inspect) {
   await other.button("Sign In").click();
   await other.button("Forgot password?").click();
   await other.field("Email").fill(email);
-  await other.button("Send the link").click();
+  await other.button("Send link").click();
   const phone = await stage.visitor(t, { ...options });
   await phone.open((await mailbox.next(email)).link);
-  await phone.page.getByRole("heading", { name: "Open this link where you asked for it" }).waitFor();
+  await phone.page
+    .getByRole("heading", { name: "Open this link in the browser you requested it from" })
+    .waitFor();
   await look(phone, "link-elsewhere");
 }
 
@@ -169,7 +171,7 @@ async function memberWithMail(t: TestContext) {
   const account = newEmail();
   await visitor.open("/auth");
   await visitor.signUp(account);
-  await visitor.page.getByRole("heading", { name: "Check your mail" }).waitFor();
+  await visitor.page.getByRole("heading", { name: "Check your email" }).waitFor();
   await visitor.open((await mailbox.next(account)).link);
   await visitor.composer.waitFor();
   return { account, visitor };
@@ -193,12 +195,12 @@ test("the settings can be used with the keyboard alone", async (t) => {
 
   await reach(visitor, "Set up");
   await page.keyboard.press("Enter");
-  await settings.field("Name of the authenticator").waitFor();
+  await settings.field("Authenticator name").waitFor();
   await page.keyboard.type("My phone");
   await page.keyboard.press("Enter");
   await settings.panel.getByRole("img").waitFor();
   const secret = (await settings.panel.locator("code").textContent()) ?? "";
-  await reach(visitor, "Copy the secret");
+  await reach(visitor, "Copy secret");
   await page.keyboard.press("Tab");
   await page.keyboard.type(await totp(secret, -1));
   await page.keyboard.press("Enter");

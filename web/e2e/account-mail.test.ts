@@ -20,7 +20,7 @@ const careful = await openStage({ ...mailbox.env, CHAT_PASSWORD_REAUTHENTICATION
 async function confirmed(visitor: Visitor, email = newEmail()): Promise<string> {
   await visitor.open("/auth");
   await visitor.signUp(email);
-  await visitor.page.getByRole("heading", { name: "Check your mail" }).waitFor();
+  await visitor.page.getByRole("heading", { name: "Check your email" }).waitFor();
   await visitor.open((await mailbox.next(email)).link);
   await visitor.arrivesAt("/");
   await visitor.composer.waitFor();
@@ -39,7 +39,7 @@ test("a new account waits for its e-mail, can have the mail sent again, and is l
   await visitor.open("/auth");
   await visitor.signUp(email);
   await visitor.toast("Account created!", "Please check your email to confirm your account.");
-  await visitor.page.getByRole("heading", { name: "Check your mail" }).waitFor();
+  await visitor.page.getByRole("heading", { name: "Check your email" }).waitFor();
   await visitor.sees(new RegExp(email, "u"));
   const resend = visitor.button(/^Send again in \d+ s$/u);
   assert.equal(await resend.getAttribute("aria-disabled"), "true");
@@ -47,7 +47,7 @@ test("a new account waits for its e-mail, can have the mail sent again, and is l
   await visitor.button("Back to sign-in").click();
   await visitor.signIn(email);
   await visitor.toast("Sign in failed", "Email not confirmed");
-  await visitor.page.getByRole("heading", { name: "Check your mail" }).waitFor();
+  await visitor.page.getByRole("heading", { name: "Check your email" }).waitFor();
   await visitor.button("Send again").waitFor();
 
   const mail = await mailbox.next(email);
@@ -71,7 +71,7 @@ test("the mail can be had again after a minute", async (t) => {
   assert.equal(mailbox.unread(email).length, 0);
   await visitor.page.clock.runFor(61_000);
   await visitor.button("Send again").click();
-  await visitor.toast("The mail is on its way.", "The mail is on its way.");
+  await visitor.toast("A new email is on its way.", "A new email is on its way.");
   await visitor.open((await mailbox.next(email)).link);
   await visitor.arrivesAt("/");
 });
@@ -116,8 +116,8 @@ test("a forgotten password is replaced through a mailed link, which holds the ma
   await visitor.field("Email").fill(email);
   await visitor.button("Forgot password?").click();
   assert.equal(await visitor.field("Email").inputValue(), email);
-  await visitor.button("Send the link").click();
-  await visitor.sees(new RegExp(`^If there is an account for ${email}`, "u"));
+  await visitor.button("Send link").click();
+  await visitor.sees(new RegExp(`^If there's an account for ${email}`, "u"));
 
   const { link } = await mailbox.next(email);
   await visitor.open(link);
@@ -146,9 +146,9 @@ test("a forgotten password is replaced through a mailed link, which holds the ma
   await again.arrivesAt("/");
   const late = await stage.visitor(t);
   await late.open(link);
-  await late.page.getByRole("heading", { name: "This link does not work any more" }).waitFor();
+  await late.page.getByRole("heading", { name: "This link no longer works" }).waitFor();
   assert.equal(rest(late), "", "the address says nothing of it");
-  await late.button("Send a new password link").click();
+  await late.button("Send a new reset link").click();
   await late.page.getByRole("heading", { name: "Forgot your password?" }).waitFor();
 });
 
@@ -158,8 +158,8 @@ test("an address without an account is told the same, and gets no mail", async (
   await visitor.open("/auth");
   await visitor.button("Forgot password?").click();
   await visitor.field("Email").fill(email);
-  await visitor.button("Send the link").click();
-  await visitor.sees(new RegExp(`^If there is an account for ${email}`, "u"));
+  await visitor.button("Send link").click();
+  await visitor.sees(new RegExp(`^If there's an account for ${email}`, "u"));
   assert.equal(mailbox.unread(email).length, 0);
 });
 
@@ -168,15 +168,15 @@ test("a link that has been used tells who is signed in that nothing is lost", as
   const email = newEmail();
   await visitor.open("/auth");
   await visitor.signUp(email);
-  await visitor.page.getByRole("heading", { name: "Check your mail" }).waitFor();
+  await visitor.page.getByRole("heading", { name: "Check your email" }).waitFor();
   const { link } = await mailbox.next(email);
   await visitor.open(link);
   await visitor.arrivesAt("/");
   await visitor.composer.waitFor();
   await visitor.open(link);
   await visitor.toast(
-    "This link does not work any more",
-    "It has expired or was used before. You are still signed in.",
+    "This link no longer works",
+    "It has expired or was already used. You're still signed in.",
   );
   await visitor.composer.waitFor();
   assert.equal(rest(visitor), "");
@@ -192,22 +192,22 @@ test("a new address holds when both mails have been answered, in every tab", asy
   await settings.change("Email");
   const next = newEmail();
   await settings.field("New email").fill(next);
-  await settings.panel.getByText(/The change is made when both have been opened/u).waitFor();
+  await settings.panel.getByText(/The change takes effect when you've opened both/u).waitFor();
   await settings.button("Change email").click();
-  await visitor.toast("Check your mail", "Open the links that we sent to both addresses.");
+  await visitor.toast("Check your email", "Open the links we sent to both addresses.");
   await settings.panel
     .getByRole("status")
     .getByText(new RegExp(`^${next} takes its place`, "u"))
     .waitFor();
 
   await other.open((await mailbox.next(next)).link);
-  await other.toast("One more link to follow", /open the link that we sent to the other address/u);
+  await other.toast("One more link to open", /open the link we sent to the other address/u);
   await other.sees(email);
   await other.open((await mailbox.next(email)).link);
   await other.toast("Email changed", `You now sign in with ${next}.`);
   await other.page.getByRole("banner").getByText(next).waitFor();
   await settings.section("Profile").getByText(next, { exact: true }).waitFor();
-  assert.equal(await settings.panel.getByText(/takes its place/u).count(), 0);
+  assert.equal(await settings.panel.getByText(/^Your email changes to/u).count(), 0);
   await settings.button("Close").first().click();
   await visitor.page.getByRole("banner").getByText(next).waitFor();
 });
@@ -221,13 +221,13 @@ test("a sign-in of another day gets a code by mail before it may change the pass
   await settings.field("Current password").fill(password);
   await settings.field("New password").fill("a new horse");
   await settings.button("Change password").click();
-  const dialog = visitor.page.getByRole("dialog", { name: "Is it you?" });
+  const dialog = visitor.page.getByRole("dialog", { name: "Confirm your identity" });
   await dialog.getByRole("button", { name: "Email me a code" }).click();
   const mail = await mailbox.next(email);
-  await dialog.getByLabel("Code from the mail").fill("000000");
+  await dialog.getByLabel("Code from the email").fill("000000");
   await dialog.getByRole("button", { name: "Continue" }).click();
   await dialog.getByRole("alert").waitFor();
-  await dialog.getByLabel("Code from the mail").fill(mail.code);
+  await dialog.getByLabel("Code from the email").fill(mail.code);
   await dialog.getByRole("button", { name: "Continue" }).click();
   await visitor.toast("Password changed", "All other devices have been signed out.");
 });

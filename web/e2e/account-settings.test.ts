@@ -59,7 +59,9 @@ test("where no mail is sent, a new address holds at once; a taken one is refused
   await visitor.open();
   const settings = await Settings.open(visitor);
   await settings.change("Email");
-  await settings.panel.getByText("It is changed at once. From then on you sign in with it.").waitFor();
+  await settings.panel
+    .getByText("The change takes effect immediately. Use the new address to sign in.")
+    .waitFor();
   await settings.field("New email").fill(other.email);
   await settings.button("Change email").click();
   await settings.panel
@@ -82,7 +84,7 @@ test("a new password wants the old one, and signs all other devices out", async 
   await settings.field("Current password").fill("not it");
   await settings.field("New password").fill("another horse");
   await settings.button("Change password").click();
-  await settings.panel.getByRole("alert").getByText("This is not your current password.").waitFor();
+  await settings.panel.getByRole("alert").getByText("This isn't your current password.").waitFor();
   await settings.field("Current password").fill(password);
   await settings.field("New password").fill(password);
   await settings.button("Change password").click();
@@ -137,8 +139,8 @@ test("devices are named, this one is marked, and each can be signed out", async 
   await fox.composer.waitFor();
   const settings = await Settings.open(fox);
   const own = settings.row("Firefox on Linux");
-  await own.getByText("this one").waitFor();
-  await own.getByText("now").waitFor();
+  await own.getByText("this device").waitFor();
+  await own.getByText("active now").waitFor();
   await settings.button("Sign out Safari on iPhone").click();
   await settings.confirm(/^Sign out Safari on iPhone\?/u, "Sign Out");
   await settings.row("Safari on iPhone").waitFor({ state: "detached" });
@@ -148,7 +150,7 @@ test("devices are named, this one is marked, and each can be signed out", async 
   await visitor.open();
   await visitor.composer.waitFor();
   await settings.button("Sign out all others").click();
-  await settings.confirm(/^Sign out everywhere but here\?/u, "Sign out all others");
+  await settings.confirm(/^Sign out all devices except this one\?/u, "Sign out all others");
   await visitor.arrivesAt("/auth");
   await eventually(async () =>
     assert.equal(await settings.section("Signed-in devices").getByRole("listitem").count(), 1),
@@ -195,7 +197,7 @@ test("an account is deleted once its address has been typed, and nothing of it i
   await visitor.composer.fill("a secret draft");
   const settings = await Settings.open(visitor);
   await settings.change("Delete my account");
-  await settings.panel.getByText(/This cannot be undone/u).waitFor();
+  await settings.panel.getByText(/This can't be undone/u).waitFor();
   const act = settings.button("Delete everything");
   assert.ok(await act.isDisabled());
   await settings.field(`Type ${account.email} to confirm`).fill(`x${account.email}`);
@@ -203,7 +205,7 @@ test("an account is deleted once its address has been typed, and nothing of it i
   await settings.field(`Type ${account.email} to confirm`).fill(account.email.toUpperCase());
   await act.click();
   await visitor.arrivesAt("/auth");
-  await visitor.toast("Account deleted", "Everything that belonged to it is gone.");
+  await visitor.toast("Account deleted", "All your data has been deleted.");
   const kept = await visitor.page.evaluate(() => Object.keys(localStorage));
   assert.deepEqual(
     kept.filter((key) => key !== "theme"),

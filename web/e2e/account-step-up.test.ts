@@ -13,13 +13,13 @@ const mailbox = await Mailbox.open();
 after(() => mailbox.close());
 const stage = await openStage({ ...mailbox.env, CHAT_AUTOCONFIRM: "on" });
 
-const question = (visitor: Visitor) => visitor.page.getByRole("dialog", { name: "Is it you?" });
+const question = (visitor: Visitor) => visitor.page.getByRole("dialog", { name: "Confirm your identity" });
 
 async function fillKey(settings: Settings, name: string): Promise<void> {
   await settings.change("API key");
-  await settings.field("Name of the key").fill(name);
-  await settings.field("Good for").selectOption("30 days");
-  await settings.button("Make key").click();
+  await settings.field("Key name").fill(name);
+  await settings.field("Expiration").selectOption("30 days");
+  await settings.button("Create key").click();
 }
 
 test("an old sign-in asks for the password, and what was begun goes on by itself", async (t) => {
@@ -31,18 +31,18 @@ test("an old sign-in asks for the password, and what was begun goes on by itself
   const asked = question(visitor);
   await asked.getByLabel("Your password").fill("not it");
   await asked.getByRole("button", { name: "Continue" }).click();
-  await asked.getByRole("alert").getByText("This is not your current password.").waitFor();
+  await asked.getByRole("alert").getByText("This isn't your current password.").waitFor();
   await visitor.page.keyboard.press("Escape");
   await asked.waitFor({ state: "detached" });
   await settings.panel.getByRole("alert").waitFor();
   assert.equal(await settings.row("Editor").count(), 0, "nothing happens without the proof");
 
-  await settings.button("Make key").click();
+  await settings.button("Create key").click();
   await asked.getByLabel("Your password").fill(password);
   await asked.getByRole("button", { name: "Continue" }).click();
   await settings
     .row("Editor")
-    .getByText(/^Good until /u)
+    .getByText(/^Expires /u)
     .waitFor();
   assert.equal(await asked.count(), 0);
 });
@@ -67,7 +67,7 @@ test("a code from the authenticator or the mail is a proof too", async (t) => {
   await asked.getByRole("button", { name: "Email me a code" }).click();
   await asked.getByRole("button", { name: "Email me a code" }).first().click();
   const { code } = await mailbox.next(account.email);
-  await asked.getByLabel("Code from the mail").fill(code);
+  await asked.getByLabel("Code from the email").fill(code);
   await asked.getByRole("button", { name: "Continue" }).click();
   await settings.row("By mail").waitFor();
 });
@@ -82,7 +82,7 @@ test("a changed password ends API keys and shares where that is chosen", async (
   await settings.change("Password");
   await settings.field("Current password").fill(password);
   await settings.field("New password").fill("another horse");
-  await settings.panel.getByLabel("End my API keys (1)").check();
+  await settings.panel.getByLabel("Revoke my API keys (1)").check();
   await settings.button("Change password").click();
   await visitor.toast("Password changed", "All other devices have been signed out.");
   await settings.row("Editor").waitFor({ state: "detached" });

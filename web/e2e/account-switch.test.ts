@@ -53,12 +53,12 @@ test("the next user of a tab finds nothing of the one before", async (t) => {
   assert.ok(asked.includes("/api/models"), "the models are asked for anew");
   await visitor.seesNo(/zerubbabel/iu);
   assert.equal(await visitor.composer.inputValue(), "");
-  await visitor.seesNo("Nothing of this chat is kept. It is gone when you leave it or load the page again.");
+  await visitor.seesNo("This chat isn't saved. It's deleted when you leave or reload.");
   asked.length = 0;
   const theirs = await visitor.openChats();
   await theirs.getByRole("searchbox", { name: "Search chats" }).fill("Zerubbabel");
   await eventually(() => assert.ok(asked.includes("/api/search"), "the search is asked anew"));
-  await theirs.getByText(/^Nothing/u).waitFor();
+  await theirs.getByText(/^No results for/u).waitFor();
   await visitor.page.keyboard.press("Escape");
   await visitor.openTab("MCP Servers");
   assert.equal(await visitor.field("Server Name").inputValue(), "");

@@ -10,10 +10,10 @@ test("a code is asked for once an authenticator is set up: at sign-in, after a r
   const { account, visitor } = await stage.member(t);
   await visitor.open();
   const settings = await Settings.open(visitor);
-  const twoStep = settings.section("Two-step sign-in");
+  const twoStep = settings.section("Two-factor authentication");
   await twoStep.getByText("Off", { exact: true }).waitFor();
   await settings.change("Authenticator app");
-  await settings.field("Name of the authenticator").fill("My phone");
+  await settings.field("Authenticator name").fill("My phone");
   await settings.button("Continue").click();
   const picture = settings.panel.getByRole("img", { name: /^QR code/u });
   await picture.waitFor();
@@ -22,15 +22,15 @@ test("a code is asked for once an authenticator is set up: at sign-in, after a r
   );
   const secret = (await settings.panel.locator("code").textContent()) ?? "";
   assert.match(secret, /^([A-Z2-7]{4} )+[A-Z2-7]{1,4}$/u);
-  await settings.field("Code that the app shows").fill("000000");
+  await settings.field("Code from the app").fill("000000");
   await settings.button("Verify").click();
   await settings.panel
     .getByRole("alert")
-    .getByText(/^This code is not right/u)
+    .getByText(/^Incorrect code\./u)
     .waitFor();
-  await settings.field("Code that the app shows").fill(await totp(secret, -1));
+  await settings.field("Code from the app").fill(await totp(secret, -1));
   await settings.button("Verify").click();
-  await visitor.toast("Two-step sign-in is on", "You are asked for a code when you sign in.");
+  await visitor.toast("Two-factor authentication is on", "You'll be asked for a code when you sign in.");
   await settings
     .row("My phone")
     .getByText(/^Added /u)
@@ -52,7 +52,7 @@ test("a code is asked for once an authenticator is set up: at sign-in, after a r
   await other.button("Verify").click();
   await other.page
     .getByRole("alert")
-    .getByText(/^This code is not right/u)
+    .getByText(/^Incorrect code\./u)
     .waitFor();
   assert.equal(await other.field("Code").inputValue(), "");
   assert.deepEqual(
@@ -86,15 +86,18 @@ test("one of several authenticators can be chosen, and each removed; with the la
 
   for (const [name, told] of [
     ["My phone", "Authenticator removed"],
-    ["My tablet", "Two-step sign-in is off"],
+    ["My tablet", "Two-factor authentication is off"],
   ] as const) {
     await settings.button(`Remove ${name}`).click();
     await settings.confirm(new RegExp(`^Remove ${name}\\?`, "u"), "Remove");
     await visitor.toast(told, name);
     await settings.row(name).waitFor({ state: "detached" });
-    assert.equal(await visitor.page.evaluate(() => document.activeElement?.textContent), "Two-step sign-in");
+    assert.equal(
+      await visitor.page.evaluate(() => document.activeElement?.textContent),
+      "Two-factor authentication",
+    );
   }
-  await settings.section("Two-step sign-in").getByText("Off", { exact: true }).waitFor();
+  await settings.section("Two-factor authentication").getByText("Off", { exact: true }).waitFor();
   const again = await stage.visitor(t);
   await again.open("/auth");
   await again.signIn(account.email);
@@ -109,7 +112,7 @@ test("who removes the authenticator they signed in with gives the code of anothe
   const phone = await settings.addAuthenticator("My phone");
   await settings.addAuthenticator("My tablet");
   await settings.button("Remove My tablet").click();
-  await settings.confirm(/asked for a code of another one/u, "Remove");
+  await settings.confirm(/asked for a code from another one/u, "Remove");
   await visitor.page.getByRole("heading", { name: "One more step" }).waitFor();
   await visitor.field("Code").fill(await totp(phone));
   await visitor.button("Verify").click();
@@ -136,11 +139,11 @@ test("what was begun and not finished is no factor, and does not stand in the wa
   await visitor.open();
   const settings = await Settings.open(visitor);
   await settings.change("Authenticator app");
-  await settings.field("Name of the authenticator").fill("My phone");
+  await settings.field("Authenticator name").fill("My phone");
   await settings.button("Continue").click();
   await settings.panel.locator("code").waitFor();
   await visitor.page.reload();
-  await settings.section("Two-step sign-in").getByText("Off", { exact: true }).waitFor();
+  await settings.section("Two-factor authentication").getByText("Off", { exact: true }).waitFor();
   const other = await stage.visitor(t);
   await other.open("/auth");
   await other.signIn(account.email);

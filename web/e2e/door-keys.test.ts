@@ -22,9 +22,9 @@ test("a key is made in the settings, shown once, and ended", async (t) => {
   const settings = await Settings.open(visitor);
   await settings.section("API keys").getByText(`${stage.app.url}/v1`).waitFor();
   await settings.change("API key");
-  await settings.field("Name of the key").fill("Editor");
-  await settings.panel.getByLabel(/^May use my tools/u).check();
-  await settings.button("Make key").click();
+  await settings.field("Key name").fill("Editor");
+  await settings.panel.getByLabel(/^Can use my tools/u).check();
+  await settings.button("Create key").click();
   const secret = await settings.panel.locator("code").innerText();
   assert.match(secret, /^sk-chat-/u);
   await settings.row("Editor").getByText("With tools").waitFor();
@@ -32,7 +32,7 @@ test("a key is made in the settings, shown once, and ended", async (t) => {
   await visitor.page.reload();
   await settings
     .row("Editor")
-    .getByText(/not used yet/u)
+    .getByText(/never used/u)
     .waitFor();
   assert.equal((await settings.panel.innerText()).includes(secret), false, "it is shown once");
 
@@ -45,8 +45,8 @@ test("a key is made in the settings, shown once, and ended", async (t) => {
     .getByText(/^Last used/u)
     .waitFor();
 
-  await settings.button("End the key Editor").click();
-  await settings.confirm(/^End the key Editor\?/u, "End key");
+  await settings.button("Revoke Editor").click();
+  await settings.confirm(/^Revoke Editor\?/u, "Revoke key");
   await closeToasts(visitor);
   await settings.row("Editor").waitFor({ state: "detached" });
   assert.equal((await ask(secret)).status, 401);

@@ -61,7 +61,7 @@ for (const [name, look] of looks) {
     await visitor.button("Allow once").click();
     await visitor.answers.getByText("It is late.").waitFor();
     await inside(visitor, "get-time").getByRole("button", { name: "Get Server Time" }).click();
-    await visitor.page.getByRole("region", { name: "Allow get-time of clock?" }).waitFor();
+    await visitor.page.getByRole("region", { name: "Allow clock to run get-time?" }).waitFor();
     await inspect(visitor, "app-asks", look);
   });
 }

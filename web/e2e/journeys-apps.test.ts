@@ -71,8 +71,8 @@ test("an app of another maker runs in its card, calls its tool when that is allo
   const before = await shown.textContent();
 
   await app.getByRole("button", { name: "Get Server Time" }).click();
-  const asks = question(visitor, "Allow get-time of clock?");
-  await asks.getByText("The app of get-time (clock) asks for this.").waitFor();
+  const asks = question(visitor, "Allow clock to run get-time?");
+  await asks.getByText("Requested by the app of get-time (clock).").waitFor();
   assert.equal(await shown.textContent(), before, "nothing runs before the person has said so");
   await asks.getByRole("button", { name: "Deny" }).click();
   await asks.waitFor({ state: "hidden" });
@@ -93,7 +93,7 @@ test("an app of another maker runs in its card, calls its tool when that is allo
   await link.getByText("https://modelcontextprotocol.io/", { exact: true }).waitFor();
   const opens = link.getByRole("link", { name: "Open in a new tab" });
   assert.equal(await opens.getAttribute("rel"), "noopener noreferrer");
-  await link.getByRole("button", { name: "Do not open" }).click();
+  await link.getByRole("button", { name: "Don't open" }).click();
   await link.waitFor({ state: "hidden" });
 
   await app.getByRole("button", { name: "Send Message" }).click();
@@ -249,7 +249,7 @@ test("where there is no app to be shown, the result is", async (t) => {
   await card.getByText("all is well").waitFor();
   const silent = await askedScripted(t, "<p>I say nothing</p>");
   const quiet = silent.visitor.toolCall("report");
-  await quiet.getByText("The app did not start. This is the result as it is.").waitFor();
+  await quiet.getByText("The app didn't start. Showing the raw result.").waitFor();
   await quiet.getByText("all is well").waitFor();
   assert.equal(await frame(silent.visitor, "report").count(), 0);
 });
@@ -260,11 +260,13 @@ test("camera and place are asked for before the app begins", async (t) => {
     csp: { connectDomains: ["https://api.example"] },
   };
   const { visitor } = await askedScripted(t, echoApp, { app: { ui } });
-  const asks = question(visitor, "May the app use: your camera, your location?");
+  const asks = question(visitor, "Allow the app to use your camera, your location?");
   await asks.waitFor();
   assert.equal(await frame(visitor, "report").count(), 0);
   await asks.getByRole("button", { name: "Start without" }).click();
   await inside(visitor, "report").getByText("arguments {}, result all is well").waitFor();
   assert.equal(await frame(visitor, "report").getAttribute("allow"), "");
-  await visitor.sees(/may send data to api\.example, though a hostile app has ways to others, too\.$/u);
+  await visitor.sees(
+    /may send data to api\.example, but a malicious app may find ways to reach other sites\.$/u,
+  );
 });

@@ -37,14 +37,14 @@ async function withInn(t: TestContext, answer: ScriptedTool["answer"], options: 
 }
 
 /** Asks for a table, and waits for the server's question. */
-async function askForTable(visitor: Visitor, title = "inn asks you"): Promise<void> {
+async function askForTable(visitor: Visitor, title = "inn needs your input"): Promise<void> {
   stage.model.answer(call("book", {}));
   stage.model.answer(say("Booked."));
   await visitor.ask("Book a table");
   await question(visitor, title).waitFor();
 }
 
-const question = (visitor: Visitor, title = "inn asks you") =>
+const question = (visitor: Visitor, title = "inn needs your input") =>
   visitor.page.getByRole("region", { name: title, exact: true });
 
 const wantsForm = ({ inputResponses }: CallParams) =>
@@ -54,11 +54,11 @@ const wantsForm = ({ inputResponses }: CallParams) =>
 
 /** What each field of the form is told when it is filled in wrongly. */
 const wrong: readonly [field: string, words: string][] = [
-  ["Name⟨U+202E⟩", "This needs at least 2 characters."],
-  ["Day", "This is required."],
-  ["Mail", "Enter an e-mail address"],
-  ["Site", "Enter an address such as https://example.com"],
-  ["Moment", "Enter a date and time as 2026-11-21T10:00:00Z"],
+  ["Name⟨U+202E⟩", "Enter at least 2 characters."],
+  ["Day", "This field is required."],
+  ["Mail", "Enter an email address"],
+  ["Site", "Enter a URL, such as https://example.com"],
+  ["Moment", "Enter a date and time, such as 2026-11-21T10:00:00Z"],
   ["People", "This must be at most 8."],
 ];
 
@@ -98,7 +98,7 @@ test("a server's form has its defaults, is checked before it is sent, and the ca
     assert.equal(await described(field(name)), words, `${name} is told what is wrong with it`);
   await asked
     .getByRole("group", { name: "Wishes" })
-    .getByText("This may have at most 1 items.", { exact: true })
+    .getByText("Add at most 1 items.", { exact: true })
     .waitFor();
   const hasFocus = await field("Name⟨U+202E⟩").evaluate((input) => input === document.activeElement);
   assert.ok(hasFocus, "the first wrong field has the focus");
@@ -174,7 +174,7 @@ test("a page is shown whole, opened only on a click, without a way back to the c
       ? ask({ mode: "url", message: "Pay first", url: shop.url, elicitationId: "e" })
       : done(params.inputResponses["table"]?.action ?? "");
   const { visitor, calls } = await withInn(t, pay);
-  const title = "inn wants you to visit a page";
+  const title = "inn asks you to open a page";
   await askForTable(visitor, title);
   const asked = question(visitor, title);
   await asked.getByText(shop.url, { exact: true }).waitFor();
@@ -187,7 +187,7 @@ test("a page is shown whole, opened only on a click, without a way back to the c
   assert.equal(await opened.evaluate(() => window.opener), null);
   assert.deepEqual([...new Set(shop.visits)], [""], "nor is it told where the person comes from");
   assert.equal(calls.length, 1, "opening is not having done it");
-  await asked.getByRole("button", { name: "Done, go on" }).click();
+  await asked.getByRole("button", { name: "Continue" }).click();
   await visitor.answered();
   assert.deepEqual(calls[1]?.inputResponses, { table: { action: "accept" } });
 });
@@ -198,10 +198,10 @@ test("a name in letters that look like others is pointed out", async (t) => {
       ? ask({ mode: "url", message: "", url: "https://аpple.example/", elicitationId: "e" })
       : done("");
   const { visitor } = await withInn(t, pay);
-  const title = "inn wants you to visit a page";
+  const title = "inn asks you to open a page";
   await askForTable(visitor, title);
   await question(visitor, title)
-    .getByText(/^The name of this page, xn--pple-43d\.example,/u)
+    .getByText(/^The domain xn--pple-43d\.example contains/u)
     .waitFor();
   await visitor.button("Cancel").click();
   await visitor.answered();
@@ -215,7 +215,7 @@ test("a server of another maker asks in a form and for visits, in the chat", asy
   stage.model.answer(call("trigger-elicitation-request", {}));
   stage.model.answer(say("Thank you."));
   await visitor.ask("Ask me");
-  const form = question(visitor, "everything asks you");
+  const form = question(visitor, "everything needs your input");
   await form
     .getByLabel(/^Name|^String|name/u)
     .first()
@@ -232,10 +232,10 @@ test("a server of another maker asks in a form and for visits, in the chat", asy
   stage.model.answer(call("trigger-url-elicitation", visit));
   stage.model.answer(say("Paid."));
   await visitor.ask("Now the page");
-  const page = question(visitor, "everything wants you to visit a page");
+  const page = question(visitor, "everything asks you to open a page");
   await page.getByText("https://modelcontextprotocol.io/", { exact: true }).waitFor();
   await page.getByRole("link", { name: "Open in a new window" }).click();
-  await page.getByRole("button", { name: "Done, go on" }).click();
+  await page.getByRole("button", { name: "Continue" }).click();
   await page.getByText("https://pay.example/1", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Decline" }).click();
   await visitor.answers.getByText("Paid.").waitFor();
@@ -246,7 +246,7 @@ test("a tool that is run by hand asks in its sheet", async (t) => {
   await visitor.openTab("Tools");
   await visitor.toolCard("book").getByRole("button", { name: "Use Tool" }).click();
   await visitor.sheet.getByRole("button", { name: "Run", exact: true }).click();
-  const asked = visitor.sheet.getByRole("region", { name: "inn asks you" });
+  const asked = visitor.sheet.getByRole("region", { name: "inn needs your input" });
   await asked.getByRole("button", { name: "Decline" }).click();
   await visitor.sheet.getByRole("region", { name: "Result" }).getByText('{ "action": "decline" }').waitFor();
   assert.deepEqual(calls[1]?.inputResponses, { table: { action: "decline" } });
@@ -270,7 +270,7 @@ for (const [name, look] of looks) {
     await question(visitor).getByRole("heading").scrollIntoViewIfNeeded();
     await inspect(visitor, "elicitation-form-top", look);
     await question(visitor).getByRole("button", { name: "Decline" }).click();
-    const title = "inn wants you to visit a page";
+    const title = "inn asks you to open a page";
     await question(visitor, title).waitFor();
     await inspect(visitor, "elicitation-page", look);
     await visitor.button("Cancel").click();
@@ -278,7 +278,7 @@ for (const [name, look] of looks) {
     await visitor.openTab("Tools");
     await visitor.toolCard("book").getByRole("button", { name: "Use Tool" }).click();
     await visitor.sheet.getByRole("button", { name: "Run", exact: true }).click();
-    await visitor.sheet.getByRole("region", { name: "inn asks you" }).waitFor();
+    await visitor.sheet.getByRole("region", { name: "inn needs your input" }).waitFor();
     await inspect(visitor, "elicitation-sheet", look);
   });
 }

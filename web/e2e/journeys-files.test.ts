@@ -85,8 +85,8 @@ for (const [name, look] of looks) {
     await drawn(visitor, answer);
     await drawn(visitor, visitor.questions.last());
     await inspect(visitor, "files-chat", look);
-    await answer.getByRole("button", { name: "Enlarge Picture" }).click();
-    await visitor.sheet.getByRole("button", { name: "Save Picture" }).waitFor();
+    await answer.getByRole("button", { name: "Enlarge Image" }).click();
+    await visitor.sheet.getByRole("button", { name: "Save Image" }).waitFor();
     await inspect(visitor, "files-dialog", look);
     await visitor.page.keyboard.press("Escape");
     await visitor.page.reload();
@@ -121,7 +121,7 @@ test("files are pasted, dropped, refused and tried again, and wait with a messag
   await chips(visitor)
     .getByRole("button", { name: /^Read.*Pasted text\.txt/u })
     .click();
-  await visitor.sheet.getByRole("button", { name: "Put it into the message" }).click();
+  await visitor.sheet.getByRole("button", { name: "Insert into message" }).click();
   await eventually(async () => assert.equal(await composer.inputValue(), long));
   await composer.fill("Look.");
   await paste({ picture: cat.buffer.toString("base64") });
@@ -142,7 +142,7 @@ test("files are pasted, dropped, refused and tried again, and wait with a messag
   // What cannot be taken says why, and keeps the message waiting until it is removed or tried again.
   const huge = { name: "huge.txt", mimeType: "text/plain", buffer: Buffer.alloc(10 * 1024 * 1024 + 1, "x") };
   await attach(visitor, huge);
-  await page.getByRole("alert").getByText("Not attached: it has more than 10 MiB").waitFor();
+  await page.getByRole("alert").getByText("Not attached: it's larger than 10 MiB").waitFor();
   assert.equal(await visitor.send.isDisabled(), true);
   await visitor.button("Remove huge.txt").click();
   await attach(visitor, {
@@ -217,7 +217,7 @@ test("a model that takes no pictures is named before, and pictures and long resu
   await card.getByRole("heading", { name: "Result" }).waitFor();
   await drawn(visitor, card);
   assert.equal(await card.getByText("Line 8999 of the film").count(), 0);
-  await card.getByRole("button", { name: /^Show all of the result/u }).click();
+  await card.getByRole("button", { name: /^Show full result/u }).click();
   // A long text is folded, whoever gave it.
   await card.getByRole("button", { name: "Show all 9000 lines" }).click();
   await card.getByText("Line 8999 of the film").waitFor();

@@ -32,7 +32,7 @@ async function screens(t: TestContext, look: (typeof looks)[number][1]): Promise
   await dropdown.getByRole("button", { name: /^More for Which/u }).click();
   await visitor.menuItem("Share").click();
   await inspect(visitor, "history-share", look);
-  await visitor.button("Make a link").click();
+  await visitor.button("Create link").click();
   await visitor.field("Link to the chat").waitFor();
   const link = await visitor.field("Link to the chat").inputValue();
   await inspect(visitor, "history-link", look);
@@ -56,6 +56,6 @@ async function screens(t: TestContext, look: (typeof looks)[number][1]): Promise
   await visitor.page.getByRole("article", { name: "Answered" }).getByRole("table").waitFor();
   await inspect(visitor, "history-shared", look);
   await visitor.open("/?share=gone");
-  await visitor.sees("This chat is not shared any more");
+  await visitor.sees("This chat is no longer shared");
   await inspect(visitor, "history-gone", look);
 }

@@ -171,7 +171,7 @@ test("chats are renamed, pinned and archived with the keyboard, and stand in gro
   };
   await press("More for Second");
   await choose("Rename");
-  await dropdown.getByRole("textbox", { name: "Title of the chat" }).waitFor();
+  await dropdown.getByRole("textbox", { name: "Chat title" }).waitFor();
   await visitor.page.keyboard.type("A better name");
   await visitor.page.keyboard.press("Enter");
   await dropdown.getByRole("button", { name: /^A better name/u }).waitFor();
@@ -190,7 +190,7 @@ test("chats are renamed, pinned and archived with the keyboard, and stand in gro
   assert.deepEqual(await groups(), ["Pinned", "Today"]);
   await dropdown.getByText("Archived (1)").click();
   await press("More for First");
-  await choose("Take out of the archive");
+  await choose("Unarchive");
   await visitor.button("Chats (3)").waitFor();
 });
 
@@ -224,7 +224,7 @@ test("a shared chat is read by anybody with the link, until it is taken down", a
   await visitor.ask("Add them");
   await visitor.answered();
   await more(visitor, "Add them", "Share");
-  await visitor.button("Make a link").click();
+  await visitor.button("Create link").click();
   const link = await visitor.field("Link to the chat").inputValue();
   assert.ok(link.includes("/?share="), link);
   assert.ok(!JSON.stringify(await account.call("/api/shares")).includes(link.split("=")[1] ?? "?"));
@@ -243,9 +243,9 @@ test("a shared chat is read by anybody with the link, until it is taken down", a
   await visitor.page.keyboard.press("Escape");
   await visitor.button("Settings").click();
   await visitor.button("Stop sharing Add them").click();
-  await visitor.toast("Not shared any more", "Add them");
+  await visitor.toast("No longer shared", "Add them");
   await reader.page.reload();
-  await reader.sees("This chat is not shared any more");
+  await reader.sees("This chat is no longer shared");
   assert.equal(
     await account
       .call<unknown[]>(`/rest/v1/ai_chat_messages?session_id=eq.${chat}`)
@@ -263,9 +263,9 @@ test("chats go out as files and come in again, also from ChatGPT", async (t) => 
     const [download] = await Promise.all([visitor.page.waitForEvent("download"), act()]);
     return readFile(await download.path(), "utf8");
   };
-  const document = await downloaded(() => more(visitor, "Going places", "Markdown"));
+  const document = await downloaded(() => more(visitor, "Going places", "Download as Markdown"));
   assert.match(document, /^# Going places\n[^]*## You, [^]*Where to\?[^]*To \*\*Lisbon\*\*\.\n$/u);
-  const file = await downloaded(() => more(visitor, "Going places", "JSON"));
+  const file = await downloaded(() => more(visitor, "Going places", "Download as JSON"));
   await fetch(`${stage.app.url}/rest/v1/ai_chat_sessions?id=eq.${chat}`, {
     method: "DELETE",
     headers: account.headers,
@@ -276,14 +276,14 @@ test("chats go out as files and come in again, also from ChatGPT", async (t) => 
   await visitor.button("Settings").click();
   const bring = async (content: string) => {
     const chooser = visitor.page.waitForEvent("filechooser");
-    await visitor.button("Choose a file").click();
+    await visitor.button("Choose file").click();
     const buffer = Buffer.from(content);
     await (await chooser).setFiles({ name: "chats.json", mimeType: "application/json", buffer });
   };
   await bring(file);
-  await visitor.sees("1 chat is new");
+  await visitor.sees("1 chat imported");
   await bring(file);
-  await visitor.toast("No chat is new", "1 was here already.");
+  await visitor.toast("No new chats", "1 already existed.");
   const node = (role: string, text: string, parent: string) => ({
     parent,
     children: [],
@@ -292,7 +292,7 @@ test("chats go out as files and come in again, also from ChatGPT", async (t) => 
   const mapping = { a: node("user", "Hello there", ""), b: node("assistant", "Good day", "a") };
   await bring(JSON.stringify([{ title: "From elsewhere", create_time: 1.7e9, mapping, current_node: "b" }]));
   await bring("PK zip");
-  await visitor.toast("The file was not taken", /conversations\.json/u);
+  await visitor.toast("The file couldn't be imported", /conversations\.json/u);
   await visitor.page.keyboard.press("Escape");
   await visitor.button("Chats (3)").waitFor();
   const dropdown = await visitor.openChats();

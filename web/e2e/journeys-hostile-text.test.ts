@@ -122,7 +122,7 @@ for (const [name, look] of looks) {
       assert.equal(await visitor.answers.count(), 0);
     }
     await inspect(visitor, "unfinished-opening", look);
-    await visitor.button("Open it all the same").click();
+    await visitor.button("Open anyway").click();
     await visitor.answers.getByText("A plain answer.").waitFor();
     await eventually(async () => assert.equal(await isOpening(visitor), false));
     await visitor.open();

@@ -44,10 +44,10 @@ function button(sheet: Locator, name: string): Locator {
 test("a connection tells who its server is, and can be given another name", async (t) => {
   const { visitor } = await scene(t);
   const sheet = await openDetails(visitor, "post");
-  for (const text of ["living 2.1.0", "2025-11-25, with handshake", "streamable HTTP", "none"])
+  for (const text of ["living 2.1.0", "2025-11-25 · Session-based", "streamable HTTP", "None"])
     await sheet.getByText(text, { exact: true }).waitFor();
   await sheet.getByText("Ask before you send anything.").waitFor();
-  await sheet.getByText(/^2 of 2 are switched on\. The model reads about \d+ tokens/u).waitFor();
+  await sheet.getByText(/^2 of 2 enabled\. Their definitions add about \d+ tokens/u).waitFor();
   await sheet.getByLabel("Server Name", { exact: true }).fill("letters");
   await button(sheet, "Rename").click();
   await sheet.getByRole("heading", { name: "letters", exact: true }).waitFor();
@@ -62,7 +62,7 @@ test("a tool that is switched off is offered nowhere", async (t) => {
   const { account, visitor, server } = await scene(t);
   const sheet = await openDetails(visitor, "post");
   await sheet.getByLabel(/^send/u).uncheck();
-  await sheet.getByText(/^1 of 2 are switched on/u).waitFor();
+  await sheet.getByText(/^1 of 2 enabled/u).waitFor();
   await visitor.page.keyboard.press("Escape");
   await visitor.page.getByRole("tab", { name: "Tools (1)", exact: true }).waitFor();
   const available = visitor.card("Available Tools");
@@ -95,7 +95,7 @@ test("what happens to a server is seen at once, and what it listed last stays kn
   const row = visitor.connection("post");
   await row.getByText("error", { exact: true }).waitFor();
   await row.getByText(/^could not be asked for its tools again: it answered with an error/u).waitFor();
-  await row.getByText(/^It listed 3 tools last, at /u).waitFor();
+  await row.getByText(/^3 tools were available at /u).waitFor();
   assert.equal(await available.getByRole("heading", { name: "search", exact: true }).count(), 0);
 
   server.lists = true;
@@ -106,7 +106,7 @@ test("what happens to a server is seen at once, and what it listed last stays kn
   await sheet.getByText(/could not be asked for its tools again/u).waitFor();
   server.tools = [search, send];
   await button(sheet, "Refresh tools").click();
-  await sheet.getByText(/^2 of 2 are switched on/u).waitFor();
+  await sheet.getByText(/^2 of 2 enabled/u).waitFor();
   await button(sheet, "Reconnect").click();
   await sheet.getByText("connected", { exact: true }).waitFor();
 });
@@ -114,25 +114,25 @@ test("what happens to a server is seen at once, and what it listed last stays kn
 test("a key is added, replaced and removed, and never shown again", async (t) => {
   const { visitor, server } = await scene(t);
   const sheet = await openDetails(visitor, "post");
-  await button(sheet, "Add a key").click();
-  await sheet.getByLabel("Key", { exact: true }).fill("s3cret-1");
+  await button(sheet, "Add API key").click();
+  await sheet.getByLabel("API key", { exact: true }).fill("s3cret-1");
   await button(sheet, "Save").click();
   await button(sheet, "Replace Authorization").waitFor();
   await eventually(() => assert.equal(server.headers.authorization, "Bearer s3cret-1"));
-  await button(sheet, "Add a header").click();
+  await button(sheet, "Add header").click();
   await sheet.getByLabel("Header name", { exact: true }).fill("X-Team");
   await sheet.getByLabel("Header value", { exact: true }).fill("s3cret-2");
   await button(sheet, "Save").click();
   await button(sheet, "Replace X-Team").waitFor();
   await button(sheet, "Replace Authorization").click();
-  await sheet.getByLabel("Key", { exact: true }).fill("s3cret-3");
+  await sheet.getByLabel("API key", { exact: true }).fill("s3cret-3");
   await button(sheet, "Save").click();
   await eventually(() => {
     assert.equal(server.headers.authorization, "Bearer s3cret-3");
     assert.equal(server.headers["x-team"], "s3cret-2");
   });
-  await button(sheet, "Remove Authorization from what is sent").click();
-  await button(sheet, "Add a key").waitFor();
+  await button(sheet, "Remove header Authorization").click();
+  await button(sheet, "Add API key").waitFor();
   await eventually(() => {
     assert.equal(server.headers.authorization, undefined);
     assert.equal(server.headers["x-team"], "s3cret-2");
@@ -174,7 +174,8 @@ test("a slow call shows how far it is, and a result that was not announced says 
   counted.resolve();
   await visitor.answered();
   await card.getByRole("button", { expanded: false }).click();
-  const words = "This is not what the tool announced: result.sheets: has to be of the type integer";
+  const words =
+    "The result doesn't match the tool's output schema: result.sheets: has to be of the type integer";
   await card.getByText(words, { exact: true }).waitFor();
 });
 
@@ -183,9 +184,9 @@ for (const [name, look] of looks) {
     const { visitor, server } = await scene(t, look);
     const sheet = await openDetails(visitor, "post");
     await sheet.getByText("living 2.1.0", { exact: true }).waitFor();
-    await sheet.getByText("Sent with every request", { exact: true }).waitFor();
+    await sheet.getByText("Request headers", { exact: true }).waitFor();
     await inspect(visitor, "connection", look);
-    await button(sheet, "Add a header").click();
+    await button(sheet, "Add header").click();
     await sheet.getByLabel("Header value", { exact: true }).scrollIntoViewIfNeeded();
     await inspect(visitor, "connection-header", look);
     server.down = true;

@@ -26,7 +26,7 @@ async function walk(visitor: Visitor, look: (screen: string) => Promise<void>): 
   await visitor.openTab("MCP Servers");
   await visitor.sees("No active connections");
   await look("servers-empty");
-  await visitor.page.getByText("Key or headers").click();
+  await visitor.page.getByText("API key and headers").click();
   await visitor.connect("toolbox", `${stage.app.url}/mcp/toolbox`);
   await visitor.connection("toolbox").waitFor();
   await holdToast(visitor);
@@ -35,7 +35,7 @@ async function walk(visitor: Visitor, look: (screen: string) => Promise<void>): 
   await visitor.connect("broken", "http://127.0.0.1:1/mcp");
   await visitor
     .connection("broken")
-    .getByText(/stand in/u)
+    .getByText(/are used instead/u)
     .waitFor();
   await closeToasts(visitor);
   await look("servers");
@@ -67,8 +67,8 @@ async function walkChat(visitor: Visitor, look: (screen: string) => Promise<void
   await visitor.answered();
   await visitor.toolCall("calculate").getByRole("button", { expanded: false }).click();
   await look("chat-answer");
-  await visitor.answers.getByRole("button", { name: "What it cost" }).click();
-  await visitor.sees("Tokens written");
+  await visitor.answers.getByRole("button", { name: "Usage and cost" }).click();
+  await visitor.sees("Output tokens");
   await look("chat-usage");
   await visitor.page.keyboard.press("Escape");
   stage.model.answer(fail(400, "the model has a headache"));

@@ -16,7 +16,9 @@ test("a part that the network lost says so in its place, and comes with another 
   await visitor.open();
   await visitor.composer.fill("Half a thought");
   await visitor.button("Settings").click();
-  const failure = visitor.page.getByRole("alert").filter({ hasText: "This part could not be loaded." });
+  const failure = visitor.page
+    .getByRole("alert")
+    .filter({ hasText: "This part of the page couldn't be loaded." });
   await failure.waitFor();
   await failure.getByRole("button", { name: "Try again" }).click();
   await failure.waitFor();

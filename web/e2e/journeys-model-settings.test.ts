@@ -40,7 +40,7 @@ for (const [name, look] of [looks[1], looks[2]].filter((one) => one !== undefine
     await temperature.waitFor();
     assert.equal(await temperature.getAttribute("placeholder"), "0.5", "what holds for all is shown");
     await temperature.fill("1.25");
-    await picker.getByLabel("Thinking").selectOption("High");
+    await picker.getByLabel("Reasoning effort").selectOption("High");
     await picker.getByRole("button", { name: "Save" }).click();
     await visitor.toast("Settings saved", "Settings saved");
     await inspect(visitor, "chat-settings", look);

@@ -30,8 +30,8 @@ for (const [name, look] of [looks[1], looks[2]].filter((one) => one !== undefine
     await picker.getByRole("rowgroup", { name: "anthropic" }).waitFor();
     await inspect(visitor, "models", look);
     await picker.getByRole("combobox", { name: "Search models" }).fill("openai large");
-    await picker.getByRole("gridcell", { name: "Keep gpt-large at hand" }).click();
-    await picker.getByRole("rowgroup", { name: "At hand" }).waitFor();
+    await picker.getByRole("gridcell", { name: "Add gpt-large to favorites" }).click();
+    await picker.getByRole("rowgroup", { name: "Favorites" }).waitFor();
     await inspect(visitor, "models-at-hand", look);
     // What fits best is chosen by Enter.
     await picker.getByRole("combobox").fill("large");
@@ -46,7 +46,7 @@ for (const [name, look] of [looks[1], looks[2]].filter((one) => one !== undefine
 
     await visitor.button("New Chat").click();
     await visitor.button("Model: scripted").click();
-    await picker.getByRole("rowgroup", { name: "At hand" }).getByText("gpt-large").waitFor();
+    await picker.getByRole("rowgroup", { name: "Favorites" }).getByText("gpt-large").waitFor();
     await visitor.page.keyboard.press("Escape");
     await visitor.ask("And you?");
     await visitor.answered();

@@ -70,9 +70,9 @@ test("servers that offer nothing beside tools say so, and the message goes on", 
   await account.connect("plain", server.url);
   await visitor.open();
   await visitor.composer.pressSequentially("/");
-  await visitor.sees("None of your servers offers prompts.");
+  await visitor.sees("None of your servers provides prompts.");
   await visitor.composer.fill("Well, @");
-  await visitor.sees("None of your servers offers resources.");
+  await visitor.sees("None of your servers provides resources.");
   stage.model.answer(say("Sent."));
   await visitor.composer.press("Enter");
   await visitor.answered();
@@ -86,7 +86,7 @@ test("a list that is longer than anybody reads says so, and all that is listed i
   await account.connect("long", server.url);
   await visitor.open();
   await visitor.composer.pressSequentially("/");
-  await visitor.sees("Has more than can be listed here: long");
+  await visitor.sees("Not all items are shown for long");
   assert.equal(await list(visitor, "Prompts").getByRole("option").count(), 50);
   await visitor.composer.fill("/prompt-1999");
   await option(visitor, "Prompts", /^\/prompt-1999/u).waitFor();
@@ -98,9 +98,9 @@ test("a server that is down is named, and holds up nobody else's offers", async 
   await account.connect("asleep", server.url);
   server.stop();
   await visitor.open();
-  await visitor.button("Prompts of servers").click();
+  await visitor.button("Insert a prompt").click();
   await option(visitor, "Prompts", /^\/args-prompt/u).waitFor();
-  await visitor.sees("Could not be asked: asleep");
+  await visitor.sees("Couldn't reach asleep");
 });
 
 /** A picture of one petrol point. */

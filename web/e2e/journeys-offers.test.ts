@@ -47,13 +47,13 @@ test("a prompt is found by a slash, filled in with its server's help, looked at 
 
   const department = visitor.sheet.getByRole("combobox", { name: "department required" });
   await department.pressSequentially("S");
-  await list(visitor, "Proposals").getByRole("option", { name: "Support" }).waitFor();
+  await list(visitor, "Suggestions").getByRole("option", { name: "Support" }).waitFor();
   await department.press("ArrowDown");
   await department.press("Enter");
   assert.equal(await department.inputValue(), "Sales");
   const name = visitor.sheet.getByRole("combobox", { name: "name required" });
   await name.focus();
-  await list(visitor, "Proposals").getByRole("option", { name: "Eve" }).click();
+  await list(visitor, "Suggestions").getByRole("option", { name: "Eve" }).click();
   await name.press("Enter");
 
   const chip = visitor.button("Show /completable-prompt theirs");
@@ -92,7 +92,7 @@ test("resources and filled-in templates go with a message, and can be taken away
   await visitor.composer.pressSequentially("@dynamic text");
   await list(visitor, "Resources").waitFor({ state: "hidden" });
   await visitor.composer.fill("Compare ");
-  await visitor.button("Attach from a server").click();
+  await visitor.button("Add a resource").click();
   await option(visitor, "Resources", /^Dynamic Text/u).click();
   await visitor.sheet.getByRole("combobox", { name: "resourceId" }).fill("7");
   await visitor.sheet.getByText("demo://resource/dynamic/text/7", { exact: true }).waitFor();
@@ -114,7 +114,7 @@ test("resources and filled-in templates go with a message, and can be taken away
 test("a resource that cannot be read says why, and the message waits for what is being read", async (t) => {
   const { visitor } = await connected(t);
   await visitor.open();
-  await visitor.button("Attach from a server").click();
+  await visitor.button("Add a resource").click();
   await option(visitor, "Resources", /^Dynamic Text/u).click();
   await visitor.sheet.getByRole("combobox", { name: "resourceId" }).fill("none");
   await visitor.sheet.getByRole("button", { name: "Attach", exact: true }).click();
@@ -132,10 +132,10 @@ test("what a server changes after it was attached says so, and can be read again
   await option(visitor, "Resources", /architecture/u).click();
   assert.deepEqual(await (await watching).json(), { watching: true });
   await run(account, "toggle-subscriber-updates");
-  await attached(visitor).getByText("Changed since", { exact: true }).waitFor();
+  await attached(visitor).getByText("Updated since", { exact: true }).waitFor();
   await run(account, "toggle-subscriber-updates");
   await visitor.button(/has changed since it was attached: refresh$/u).click();
-  await attached(visitor).getByText("Changed since", { exact: true }).waitFor({ state: "hidden" });
+  await attached(visitor).getByText("Updated since", { exact: true }).waitFor({ state: "hidden" });
 });
 
 async function run(account: Account, name: string): Promise<void> {
@@ -163,18 +163,18 @@ for (const [name, look] of looks) {
   test(`prompts and resources are beautiful and accessible at ${name}`, async (t) => {
     const { visitor } = await connected(t, look);
     await visitor.open();
-    await visitor.button("Prompts of servers").click();
+    await visitor.button("Insert a prompt").click();
     await option(visitor, "Prompts", /^\/args-prompt/u).waitFor();
     await inspect(visitor, "offers-prompts", look);
     await option(visitor, "Prompts", /^\/completable-prompt/u).click();
     const department = visitor.sheet.getByRole("combobox", { name: "department required" });
     await department.focus();
-    await list(visitor, "Proposals").waitFor();
+    await list(visitor, "Suggestions").waitFor();
     await inspect(visitor, "offers-fill-in", look);
     await department.fill("Sales");
     await visitor.sheet.getByRole("combobox", { name: "name required" }).fill("Eve");
     await visitor.sheet.getByRole("button", { name: "Attach", exact: true }).click();
-    await visitor.button("Attach from a server").click();
+    await visitor.button("Add a resource").click();
     await option(visitor, "Resources", /architecture/u).waitFor();
     await inspect(visitor, "offers-resources", look);
     await option(visitor, "Resources", /architecture/u).click();

@@ -8,7 +8,7 @@ const stage = await openStage();
 
 /** The list of messages that wait for a network. */
 const held = ({ page }: Visitor) =>
-  page.getByRole("region", { name: "Not sent yet. Sent when you are back online." });
+  page.getByRole("region", { name: "Not sent yet. It will be sent when you're back online." });
 
 const goOffline = async ({ page }: Visitor, offline: boolean) => page.context().setOffline(offline);
 
@@ -20,7 +20,7 @@ for (const [name, look] of looks) {
     await goOffline(visitor, true);
     await visitor.page
       .getByRole("status")
-      .getByText("You are offline. Messages are sent when you are back online.")
+      .getByText("You're offline. Messages will be sent when you're back online.")
       .waitFor();
     await visitor.ask("Zerubbabel");
     await held(visitor).getByText("Zerubbabel").waitFor();
@@ -37,12 +37,12 @@ for (const [name, look] of looks) {
       .getByRole("button")
       .first()
       .click();
-    await visitor.field("Waiting message").fill("Nehemiah, in other words");
+    await visitor.field("Queued message").fill("Nehemiah, in other words");
     await visitor.button("Save").click();
     await held(visitor).getByText("Nehemiah, in other words").waitFor();
     await visitor.ask("Not that");
     const unwanted = held(visitor).getByRole("listitem").filter({ hasText: "Not that" });
-    await unwanted.getByRole("button", { name: "Remove waiting message" }).click();
+    await unwanted.getByRole("button", { name: "Remove queued message" }).click();
     await unwanted.waitFor({ state: "detached" });
 
     await goOffline(visitor, false);
@@ -122,8 +122,8 @@ test("a held message that the server refuses says why, and goes out when it is p
   const refused = visitor.page.getByRole("region", { name: /^Not sent: .*gone/u });
   await refused.waitFor();
   await visitor.page.unroute("**/functions/v1/ai-chat");
-  await refused.getByRole("button", { name: "Edit waiting message" }).click();
-  await visitor.field("Waiting message").fill("Shorter");
+  await refused.getByRole("button", { name: "Edit queued message" }).click();
+  await visitor.field("Queued message").fill("Shorter");
   await visitor.button("Save").click();
   await refused.waitFor({ state: "detached" });
   await eventually(async () => assert.equal(await visitor.answers.count(), 1));

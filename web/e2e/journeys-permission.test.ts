@@ -49,7 +49,7 @@ async function askForLetter(visitor: Visitor, ...then: string[]): Promise<void> 
 }
 
 const question = (visitor: Visitor) =>
-  visitor.page.getByRole("region", { name: "Allow send of post?", exact: true });
+  visitor.page.getByRole("region", { name: "Allow post to run send?", exact: true });
 const state = (visitor: Visitor) => visitor.toolCall("send").getAttribute("data-state");
 
 test("a foreign tool asks in its card, says what it would do, and runs once it is allowed", async (t) => {
@@ -59,11 +59,11 @@ test("a foreign tool asks in its card, says what it would do, and runs once it i
   assert.equal(await state(visitor), "waiting");
   const asked = question(visitor);
   await asked.getByText("Sends a letter.⟨U+202E⟩", { exact: true }).waitFor();
-  await asked.getByText(/^post says of this tool: it only reads, it reaches/u).waitFor();
+  await asked.getByText(/^According to post, this tool only reads data, accesses/u).waitFor();
   await asked.getByText('"to": "Ada"').waitFor();
   await visitor.page
     .getByRole("status")
-    .getByText("Waiting for your permission")
+    .getByText("Waiting for your approval")
     .waitFor({ state: "attached" });
   await eventually(async () => assert.equal(await visitor.page.title(), "(1) AI Chat MCP"));
   assert.equal(await focusedName(visitor), "Message", "the focus stays where it was");
@@ -103,7 +103,7 @@ test("what is always allowed is not asked again, until it is taken back in the T
   await visitor.answers.getByText("Two.").waitFor();
   assert.equal(sent.length, 2);
   await visitor.openTab("Tools");
-  const choice = visitor.toolCard("send").getByLabel("Permission of send");
+  const choice = visitor.toolCard("send").getByLabel("Permission for send");
   await eventually(async () => assert.equal(await choice.inputValue(), "always"));
   await choice.selectOption("Never allow");
   await eventually(async () => assert.ok(await choice.isEnabled()));
@@ -125,7 +125,7 @@ test("changed arguments are what runs, and wrong ones are refused", async (t) =>
   await field.fill("{");
   await visitor.button("Allow once").click();
   await question(visitor)
-    .getByText(/^This is not JSON/u)
+    .getByText(/^This isn't valid JSON/u)
     .waitFor();
   await field.fill('{"to": 7}');
   await visitor.button("Allow once").click();
@@ -168,12 +168,12 @@ test("a tool that its server changes asks again and shows what is different", as
   await visitor.open("/?tab=tools");
   await visitor
     .toolCard("send")
-    .getByText(/has changed this tool/u)
+    .getByText(/have changed since you allowed it/u)
     .waitFor();
   await visitor.openTab("Chat");
   await askForLetter(visitor, "Sent.");
   const asked = question(visitor);
-  await asked.getByText(/^You had allowed this tool always/u).waitFor();
+  await asked.getByText(/^This tool has changed since you chose/u).waitFor();
   await asked.getByText("Sends a letter.⟨U+202E⟩", { exact: true }).waitFor();
   assert.ok((await asked.getByText("Sends a letter, and a copy to us.", { exact: true }).count()) > 0);
   assert.deepEqual(sent, []);
@@ -230,7 +230,7 @@ test("the name of a tool stands beside its buttons, however long its arguments a
   await visitor.open();
   stage.model.answer(call("send", { to: "Ada", text: "A long letter.\n".repeat(300) }));
   await visitor.ask("Send a letter to Ada");
-  const answers = question(visitor).getByRole("group", { name: "Allow send of post?" });
+  const answers = question(visitor).getByRole("group", { name: "Allow post to run send?" });
   await answers.waitFor();
   await question(visitor).scrollIntoViewIfNeeded();
   await visitor.page.evaluate(() => {
@@ -371,7 +371,7 @@ for (const [name, look] of looks) {
     await visitor.answered();
     await inspect(visitor, "permission-decided", look);
     await visitor.openTab("Tools");
-    await visitor.toolCard("send").getByLabel("Permission of send").waitFor();
+    await visitor.toolCard("send").getByLabel("Permission for send").waitFor();
     await inspect(visitor, "permission-tools", look);
     const settings = await Settings.open(visitor);
     await settings.section("Tool calls").getByRole("listitem").first().waitFor();

@@ -20,14 +20,14 @@ for (const [name, look] of [looks[0], looks[3]].filter((one) => one !== undefine
     await visitor.open();
     const settings = await Settings.open(visitor);
     await settings.change("Model provider");
-    await settings.field("Kind").selectOption("OpenAI-compatible server");
-    await settings.field("Name of the provider").fill("Workshop");
-    await settings.field("Address").fill(own.baseUrl);
-    await settings.field("Key").fill("sk-of-my-own-4711");
+    await settings.field("Type").selectOption("OpenAI-compatible server");
+    await settings.field("Provider name").fill("Workshop");
+    await settings.field("Base URL").fill(own.baseUrl);
+    await settings.field("API key").fill("sk-of-my-own-4711");
     await inspect(visitor, "provider-form", look);
     await settings.section("Model providers").locator("form").getByRole("button", { name: "Add" }).click();
     const row = settings.row("Workshop");
-    await row.getByText("It answers and lists 2 models.").waitFor();
+    await row.getByText("Connected. Models available: 2.").waitFor();
     await row.getByText("Key …4711").waitFor();
     await row.scrollIntoViewIfNeeded();
     await inspect(visitor, "providers", look);
@@ -43,11 +43,11 @@ for (const [name, look] of [looks[0], looks[3]].filter((one) => one !== undefine
     assert.equal(own.requests.at(-1)?.model, "mine-large");
 
     await Settings.open(visitor);
-    await settings.button("Change Workshop").click();
-    await settings.field("Address").fill("http://127.0.0.1:9/v1");
+    await settings.button("Edit Workshop").click();
+    await settings.field("Base URL").fill("http://127.0.0.1:9/v1");
     await settings.button("Save").click();
     await row.getByText(/the key was entered for another server/u).waitFor();
-    await settings.field("Key").fill("sk-for-the-other");
+    await settings.field("API key").fill("sk-for-the-other");
     await settings.button("Save").click();
     await row.getByText(/could not reach the model server/iu).waitFor();
     await inspect(visitor, "provider-away", look);
@@ -56,6 +56,6 @@ for (const [name, look] of [looks[0], looks[3]].filter((one) => one !== undefine
     await row.waitFor({ state: "detached" });
     await closeToasts(visitor);
     await settings.button("Close").first().click();
-    await page.getByText(/No model can answer: mine-large is not offered any more/u).waitFor();
+    await page.getByText(/No model can answer: mine-large is no longer available/u).waitFor();
   });
 }

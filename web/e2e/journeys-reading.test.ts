@@ -142,7 +142,7 @@ test("a new chat offers what the tools at hand are good for", async (t) => {
   await visitor.field("Server Name").waitFor();
   await account.connectToolbox();
   await visitor.openTab("Chat");
-  await visitor.sees("5 tools of 1 server are ready.");
+  await visitor.sees("5 tools from 1 server are ready.");
   await visitor.button(/^What time is it in Tokyo\?/u).click();
   assert.match(await visitor.composer.inputValue(), /current_time.*Tokyo/u);
 });
@@ -205,7 +205,7 @@ test("on a phone, Jump to latest covers no button of a call that waits", async (
   stage.model.answer(say("Sent."));
   await visitor.open();
   await visitor.ask("Send it");
-  const question = visitor.page.getByRole("region", { name: "Allow send of post?", exact: true });
+  const question = visitor.page.getByRole("region", { name: "Allow post to run send?", exact: true });
   await question.waitFor();
   const jump = visitor.button(/^Jump to latest/u);
   let looked = 0;

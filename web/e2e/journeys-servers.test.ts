@@ -50,7 +50,7 @@ test("name and URL are both required", async (t) => {
   assert.ok(await connect.isEnabled());
   await visitor.field("MCP Server URL").fill("localhost:3000/mcp");
   await connect.click();
-  await visitor.toast("Connection Failed", /^The URL of a server begins with http:/u);
+  await visitor.toast("Connection Failed", /^Enter a URL that starts with http:/u);
   assert.equal(await visitor.field("MCP Server URL").inputValue(), "localhost:3000/mcp");
 });
 
@@ -73,19 +73,19 @@ test("the button says Connecting... and waits", async (t) => {
 test("key and headers fold away, empty, when the connection is made", async (t) => {
   const { visitor } = await stage.member(t);
   await onServers(visitor);
-  const fold = visitor.page.locator("summary", { hasText: "Key or headers" });
+  const fold = visitor.page.locator("summary", { hasText: "API key and headers" });
   await fold.click();
   await visitor.field("Server Name").fill("toolbox");
   await visitor.field("MCP Server URL").fill(`${stage.app.url}/mcp/toolbox`);
-  await visitor.button("Add a header").click();
+  await visitor.button("Add header").click();
   await visitor.field("Header name").fill("X-Team");
-  await visitor.field("Key").fill("not looked at");
-  await visitor.field("Key").press("Enter");
+  await visitor.field("API key").fill("not looked at");
+  await visitor.field("API key").press("Enter");
   await visitor.connection("toolbox").waitFor();
-  await visitor.field("Key").waitFor({ state: "hidden" });
+  await visitor.field("API key").waitFor({ state: "hidden" });
   assert.ok(await fold.evaluate((one) => one === document.activeElement), "the focus does not go with them");
   await fold.click();
-  assert.equal(await visitor.field("Key").inputValue(), "");
+  assert.equal(await visitor.field("API key").inputValue(), "");
   assert.equal(await visitor.field("Header name").count(), 0);
 });
 
@@ -146,7 +146,7 @@ for (const [what, url, reason] of [
     await onServers(visitor);
     await visitor.connect("broken", url);
     await visitor.toast("Connection Successful", "Connected to broken with 3 tools");
-    const why = `The server offered no tools, so the built-in Google Drive tools stand in. Reason: ${answer.error.replace(/\.$/u, "")}.`;
+    const why = `The server provided no tools (${answer.error.replace(/\.$/u, "")}). The built-in Google Drive tools are used instead.`;
     await visitor.toast("Connection Successful", why);
     await eventually(async () => {
       const names = await visitor
@@ -156,7 +156,7 @@ for (const [what, url, reason] of [
       assert.deepEqual(names.toSorted(), driveTools.toSorted());
     });
     const row = visitor.connection("broken");
-    await row.getByText(/stand in/u).waitFor();
+    await row.getByText(/are used instead/u).waitFor();
     const state = (await row.getByText(/^(error|connected)$/u).textContent()) ?? "";
     const tone = await row.locator("[data-tone]").getAttribute("data-tone");
     assert.equal(tone, state === "error" ? "err" : "ok");

@@ -30,7 +30,7 @@ async function control(peer: Peer, changes: object): Promise<void> {
 async function connect(visitor: Visitor, peer: Peer): Promise<void> {
   await visitor.open("/?tab=servers");
   await visitor.connect("notes", address(peer));
-  await visitor.toast("Sign-In Needed", /^notes wants you to sign in\./u);
+  await visitor.toast("Sign-in required", /^notes requires you to sign in\./u);
   await visitor.connection("notes").getByText("needs sign in", { exact: true }).waitFor();
 }
 
@@ -51,10 +51,10 @@ test("signs in to a server, uses its tools in a chat, and signs out of it", asyn
   const stored = await account.call<{ tools: unknown[] }[]>("/rest/v1/mcp_servers?select=tools");
   assert.deepEqual(stored, [{ tools: [] }], "nothing stands in");
   await decide(visitor, notes, "Allow");
-  await visitor.toast("Signed In", "The server's tools are on their way.");
+  await visitor.toast("Signed in", "Loading the server's tools…");
   const row = visitor.connection("notes");
   await row.getByText("connected", { exact: true }).waitFor();
-  await row.getByText("You are signed in to this server.").waitFor();
+  await row.getByText("You're signed in to this server.").waitFor();
   await visitor.card("Available Tools").getByText("read_notes").waitFor();
   assert.equal(new URL(visitor.page.url()).search, "?tab=servers", "a reload does not tell it again");
   await allowAll(account, "notes");
@@ -98,7 +98,8 @@ async function afterTheEnd(t: TestContext, options: object = {}): Promise<Visito
   return visitor;
 }
 
-const wish = (visitor: Visitor) => visitor.page.getByRole("region", { name: "notes wants you to sign in" });
+const wish = (visitor: Visitor) =>
+  visitor.page.getByRole("region", { name: "notes requires you to sign in" });
 
 test("a call whose sign-in has ended waits, and goes on by itself after a sign-in in another window", async (t) => {
   const visitor = await afterTheEnd(t);
@@ -115,7 +116,7 @@ test("a call whose sign-in has ended waits, and goes on by itself after a sign-i
   }
   const refused = await follow("Continue");
   await refused.getByRole("link", { name: "Deny" }).click();
-  const end = refused.getByRole("dialog", { name: "Not Signed In" });
+  const end = refused.getByRole("dialog", { name: "Not signed in" });
   await end.getByText(/^You can close this window/u).waitFor();
   await inspect(new Visitor(refused, visitor.origin), "sign-in-window", {
     viewport: desk,
@@ -126,7 +127,7 @@ test("a call whose sign-in has ended waits, and goes on by itself after a sign-i
   await refused.getByLabel("Server Name").waitFor();
   await refused.close();
 
-  const opened = await follow("Open once more");
+  const opened = await follow("Open again");
   const closed = opened.waitForEvent("close");
   await opened.getByRole("link", { name: "Allow" }).click();
   await visitor.answers.getByText("That was that.").waitFor();
@@ -155,7 +156,7 @@ test("a no is told, and the way stays open", async (t) => {
   const { visitor } = await stage.member(t);
   await connect(visitor, notes);
   await decide(visitor, notes, "Deny");
-  await visitor.toast("Not Signed In", "You did not allow it. You can sign in at any time.");
+  await visitor.toast("Not signed in", "Access was denied. You can connect at any time.");
   await visitor.connection("notes").getByRole("button", { name: "Sign in to notes" }).waitFor();
 });
 
@@ -169,11 +170,11 @@ test("a client that was registered by hand is entered where the sign-in server w
   await row.getByRole("button", { name: "Sign in to notes" }).click();
   await row.getByText(callback).waitFor();
   await visitor.field("Client ID").fill("mistyped");
-  await row.getByRole("button", { name: "Save and go on" }).click();
-  await row.getByRole("button", { name: "Use a client ID of my own" }).click();
+  await row.getByRole("button", { name: "Save and continue" }).click();
+  await row.getByRole("button", { name: "Use my own client ID" }).click();
   await visitor.field("Client ID").fill("by-hand");
-  await visitor.field("Client secret, if there is one").fill("s3cret");
-  await row.getByRole("button", { name: "Save and go on" }).click();
+  await visitor.field("Client secret (optional)").fill("s3cret");
+  await row.getByRole("button", { name: "Save and continue" }).click();
   await row.getByRole("link", { name: "Continue" }).click();
   await visitor.page.getByRole("link", { name: "Allow" }).click();
   await row.getByText("connected", { exact: true }).waitFor();
@@ -193,7 +194,7 @@ for (const [name, look] of looks) {
     await inspect(visitor, "sign-in-leads", look);
     await row.getByRole("button", { name: "Cancel" }).click();
     await decide(visitor, notes, "Allow");
-    await row.getByText("You are signed in to this server.").waitFor();
+    await row.getByText("You're signed in to this server.").waitFor();
     await closeToasts(visitor);
     await inspect(visitor, "sign-in-done", look);
     await visitor.removeConnection("notes");

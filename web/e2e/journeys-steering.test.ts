@@ -78,7 +78,7 @@ test("an answer that broke off goes on, and any answer is had again", async (t) 
   await talk(visitor, "Thank you", "Gladly.");
 
   stage.model.answer(say("Far, far away"));
-  await visitor.answers.nth(1).getByRole("button", { name: "Answer again" }).click();
+  await visitor.answers.nth(1).getByRole("button", { name: "Regenerate" }).click();
   await visitor.answers.getByText("Far, far away", { exact: true }).waitFor();
   await visitor.answered();
   await visitor.seesNo("Gladly.");
@@ -89,7 +89,7 @@ test("an answer that broke off goes on, and any answer is had again", async (t) 
 });
 
 /** What waits, in order. */
-const waiting = (visitor: Visitor) => visitor.page.getByRole("region", { name: /^(Sent when|Waiting\.)/u });
+const waiting = (visitor: Visitor) => visitor.page.getByRole("region", { name: /^(Queued:|Paused\.)/u });
 
 test("what is sent during an answer waits, is changed, removed and sent at once, and an error leaves it waiting", async (t) => {
   const { visitor } = await stage.member(t);
@@ -101,10 +101,10 @@ test("what is sent during an answer waits, is changed, removed and sent at once,
   const list = waiting(visitor).getByRole("listitem");
   await list.nth(2).waitFor();
   assert.equal(await visitor.composer.inputValue(), "");
-  await list.nth(1).getByRole("button", { name: "Remove waiting message" }).click();
+  await list.nth(1).getByRole("button", { name: "Remove queued message" }).click();
   await list.nth(2).waitFor({ state: "detached" });
-  await list.nth(0).getByRole("button", { name: "Edit waiting message" }).click();
-  const field = visitor.page.getByRole("textbox", { name: "Waiting message" });
+  await list.nth(0).getByRole("button", { name: "Edit queued message" }).click();
+  const field = visitor.page.getByRole("textbox", { name: "Queued message" });
   await field.fill("two, please");
   await field.press("Enter");
   await list.nth(0).getByText("two, please", { exact: true }).waitFor();
@@ -117,7 +117,7 @@ test("what is sent during an answer waits, is changed, removed and sent at once,
   await visitor.answers.getByText(/the model has a headache/u).waitFor();
   await visitor.answers.getByText("Stopped", { exact: true }).waitFor();
   assert.equal(await list.count(), 1, "an error leaves the rest waiting");
-  await visitor.page.getByRole("region", { name: /^Waiting\./u }).waitFor();
+  await visitor.page.getByRole("region", { name: /^Paused\./u }).waitFor();
 
   stage.model.answer(say("Three."));
   stage.model.answer(say("Two."));

@@ -94,7 +94,7 @@ test("a message that the server refuses comes back into the input", async (t) =>
   await visitor.page.route("**/functions/v1/ai-chat", (route) => route.abort());
   await visitor.composer.press("Enter");
   await visitor.toast("Error", "Failed to send message");
-  await visitor.toast("Error", "The server could not be reached.");
+  await visitor.toast("Error", "Couldn't reach the server. Check your connection and try again.");
   assert.equal(await visitor.composer.inputValue(), "Please");
 });
 

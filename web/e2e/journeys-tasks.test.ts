@@ -33,7 +33,7 @@ async function withQuarry(t: TestContext, account: Account) {
 
 const dig = (visitor: Visitor) => visitor.toolCall("dig");
 const state = (visitor: Visitor) => dig(visitor).getAttribute("data-state");
-const longTask = "Runs as a long task on quarry. It goes on when you leave this page.";
+const longTask = "Running in the background on quarry. It continues if you leave this page.";
 
 async function askToDig(visitor: Visitor): Promise<void> {
   stage.model.answer(call("dig", { depth: 3 }));
@@ -64,7 +64,7 @@ test("a long call is cancelled on its card with the keyboard, and the answer goe
   await withQuarry(t, account);
   await visitor.open();
   await askToDig(visitor);
-  await reach(visitor, "Cancel this call", "Shift+Tab");
+  await reach(visitor, "Cancel call", "Shift+Tab");
   await visitor.page.keyboard.press("Enter");
   await visitor.answered();
   assert.equal(await state(visitor), "stopped");

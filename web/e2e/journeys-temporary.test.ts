@@ -13,7 +13,7 @@ const post = await serveTools([
 ]);
 after(() => post.stop());
 
-const about = "Nothing of this chat is kept. It is gone when you leave it or load the page again.";
+const about = "This chat isn't saved. It's deleted when you leave or reload.";
 
 async function openTemporary(visitor: Visitor): Promise<void> {
   // No list of chats has to be loaded for it.
@@ -35,7 +35,7 @@ for (const [name, look] of looks) {
     stage.model.answer(call("send", { to: "Zerubbabel" }));
     stage.model.answer(say("A quixotic letter is on its way."));
     await visitor.ask("Send a letter to Zerubbabel");
-    const question = visitor.page.getByRole("region", { name: "Allow send of post?", exact: true });
+    const question = visitor.page.getByRole("region", { name: "Allow post to run send?", exact: true });
     await question.getByRole("button", { name: "Allow once" }).click();
     await visitor.answers.getByText("A quixotic letter is on its way.").waitFor();
     await visitor.answered();
@@ -84,7 +84,7 @@ test("a temporary chat whose server was killed is gone, and the page says so", a
   t.after(() => again.stop());
   await visitor.page
     .getByRole("status")
-    .getByText(/^The server has let this temporary chat go/u)
+    .getByText(/^This temporary chat has ended/u)
     .waitFor({ timeout: 60_000 });
   await visitor.button("End").click();
   stage.model.answer(say("Here to stay."));

@@ -53,7 +53,7 @@ test("Use Tool opens a form made from the tool's schema, which runs it and shows
   const { sheet } = visitor;
   await sheet.getByRole("heading", { name: "print" }).waitFor();
   await sheet.getByRole("button", { name: "Run", exact: true }).click();
-  await sheet.getByText("This is required.", { exact: true }).waitFor();
+  await sheet.getByText("This field is required.", { exact: true }).waitFor();
 
   await sheet.getByLabel("title").fill("Menu");
   assert.equal(await sheet.getByLabel("copies").inputValue(), "2", "the schema's default");

@@ -39,7 +39,7 @@ for (const [name, look] of looks) {
     const picker = page.getByRole("dialog", { name: "About the model" });
     await picker
       .getByRole("gridcell", {
-        name: /^scripted 200k tokens of context Calls tools Reads pictures \$2\.5 \/ \$10/u,
+        name: /^scripted 200k tokens of context Calls tools Reads images \$2\.5 \/ \$10/u,
       })
       .waitFor();
     await inspect(visitor, "model-facts", look);
@@ -68,14 +68,14 @@ for (const [name, look] of looks) {
       .getByRole("table", { name: "By model" })
       .getByRole("row", { name: /openai\/scripted/u })
       .waitFor();
-    await usage.getByRole("img", { name: /Tokens of each of 30 days/u }).waitFor();
-    await usage.getByText(/^Today you have used/u).waitFor();
+    await usage.getByRole("img", { name: /Tokens per day over 30 days/u }).waitFor();
+    await usage.getByText(/^You've used/u).waitFor();
     await usage.scrollIntoViewIfNeeded();
-    await usage.getByLabel("How far back").selectOption("Last 7 days");
-    await usage.getByRole("img", { name: /Tokens of each of 7 days/u }).waitFor();
+    await usage.getByLabel("Period").selectOption("Last 7 days");
+    await usage.getByRole("img", { name: /Tokens per day over 7 days/u }).waitFor();
     await inspect(visitor, "usage", look);
     const saved = page.waitForEvent("download");
-    await usage.getByRole("button", { name: "CSV" }).click();
+    await usage.getByRole("button", { name: "Download CSV" }).click();
     const csv = await readFile(await (await saved).path(), "utf8");
     assert.match(csv, /^day,model,inputTokens/u);
     assert.match(csv, /,openai\/scripted,/u);

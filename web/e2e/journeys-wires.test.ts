@@ -134,8 +134,8 @@ for (const wire of wires) {
       assert.equal(third?.includes(seal), wire.seals);
       await visitor.page.reload();
       await visitor.answers.getByText("They are 100 and 42.").waitFor();
-      await visitor.answers.getByRole("button", { name: "What it cost" }).first().click();
-      const costs = visitor.page.getByRole("dialog", { name: "What it cost" });
+      await visitor.answers.getByRole("button", { name: "Usage and cost" }).first().click();
+      const costs = visitor.page.getByRole("dialog", { name: "Usage and cost" });
       await costs.getByText("This chat").waitFor();
       const [calls, chat] = [2, 3].map((n) =>
         [n * cost.input, n * cost.cached, n * cost.output, n].join(" "),

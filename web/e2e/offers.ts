@@ -17,7 +17,7 @@ export async function openOffers(env: Record<string, string> = {}) {
 }
 
 /** A list that hangs over a field. */
-export const list = ({ page }: Visitor, name: "Prompts" | "Resources" | "Proposals") =>
+export const list = ({ page }: Visitor, name: "Prompts" | "Resources" | "Suggestions") =>
   page.getByRole("listbox", { name, exact: true });
 
 export const option = (visitor: Visitor, kind: "Prompts" | "Resources", name: string | RegExp) =>

@@ -68,13 +68,13 @@ export class Settings {
 
   /** Sets up an authenticator; its secret. */
   async addAuthenticator(name: string, later = -1): Promise<string> {
-    await this.section("Two-step sign-in")
+    await this.section("Two-factor authentication")
       .getByRole("button", { name: /^(Set up|Add) /u })
       .click();
-    await this.field("Name of the authenticator").fill(name);
+    await this.field("Authenticator name").fill(name);
     await this.button("Continue").click();
     const secret = (await this.panel.locator("code").textContent()) ?? "";
-    await this.field("Code that the app shows").fill(await totp(secret, later));
+    await this.field("Code from the app").fill(await totp(secret, later));
     await this.button("Verify").click();
     await this.row(name).waitFor();
     return secret;

@@ -9,7 +9,7 @@ test("an expired link is reported to a signed-in user only", () => {
   );
   expect(wordsForRefusal(link, undefined)).toBeUndefined();
   expect(wordsForRefusal(link, "a@b.c")).toMatchObject({
-    title: "This link does not work any more",
+    title: "This link no longer works",
     tone: "warn",
   });
 });
@@ -32,7 +32,7 @@ test("no text of the address is shown", () => {
 
 test("the first half of a change of address asks for the second", () => {
   expect(wordsForRefusal(new URLSearchParams("message=One+down&sb="), "a@b.c")?.title).toBe(
-    "One more link to follow",
+    "One more link to open",
   );
 });
 

@@ -21,7 +21,7 @@ test("reads the error shapes of every part of the API", () => {
 test("says the status when the body says nothing, and how long to wait", async () => {
   const error = await errorOf(new Response("", { status: 429, headers: { "retry-after": "7" } }));
   expect(error).toMatchObject({
-    message: "The server answered 429.",
+    message: "The server returned an error (429).",
     status: 429,
     code: "",
     retryAfterSeconds: 7,

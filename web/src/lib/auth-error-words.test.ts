@@ -30,6 +30,6 @@ test("after too many calls the time to wait is said, unless the server says it",
 
 test("a server that is not reached is told in our words", () => {
   expect(authErrorWords(new AuthRetryableFetchError("Failed to fetch", 0))).toBe(
-    "The server could not be reached.",
+    "Couldn't reach the server. Check your connection and try again.",
   );
 });

@@ -6,7 +6,7 @@ import { t } from "./t";
 const messages = JSON.parse(readFileSync("messages/en.json", "utf8")) as Record<string, string>;
 
 test("fills in the parameters, each as often as it occurs", () => {
-  expect(t("error.status", { status: 502 })).toBe("The server answered 502.");
+  expect(t("error.status", { status: 502 })).toBe("The server returned an error (502).");
 });
 
 test("leaves a slot without parameter visible", () => {

@@ -111,10 +111,10 @@ fn check_maximum<N: PartialOrd + std::fmt::Display>(value: N, most: Option<N>, o
 
 fn check_format(text: &str, format: Option<&str>) -> Result<(), String> {
     let (good, wanted) = match format {
-        Some("email") => (is_email(text), "an e-mail address"),
-        Some("uri") => (Url::parse(text).is_ok(), "an address such as https://example.com"),
-        Some("date") => (is_date(text), "a date as 2026-11-21"),
-        Some("date-time") => (is_date_time(text), "a date and time as 2026-11-21T10:00:00Z"),
+        Some("email") => (is_email(text), "an email address"),
+        Some("uri") => (Url::parse(text).is_ok(), "a URL, such as https://example.com"),
+        Some("date") => (is_date(text), "a date, such as 2026-11-21"),
+        Some("date-time") => (is_date_time(text), "a date and time, such as 2026-11-21T10:00:00Z"),
         _ => return Ok(()),
     };
     if good { Ok(()) } else { Err(format!("enter {wanted}")) }

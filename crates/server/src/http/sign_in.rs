@@ -102,7 +102,7 @@ pub async fn metadata(State(app): State<App>) -> Result<Json<Value>, ApiError> {
 /// Returns the error that asks the user to register an OAuth client, with the redirect URL to enter.
 fn client_needed(app: &App, server: &Server) -> ApiError {
     let message = format!(
-        "Register this app at the sign-in server of {}, with the redirect address {}, and enter the client id that it gives you.",
+        "Register this app with {}'s authorization server using the redirect URI {}, then enter the client ID and secret.",
         server.name,
         app.tools.redirect_address()
     );

@@ -18,7 +18,7 @@ async fn a_form_is_checked_and_what_was_filled_in_reaches_the_server_with_its_st
         assert_eq!((&request["fields"][1]["kind"], &request["fields"][1]["default"]), (&json!("number"), &json!(2)));
         for (content, problem) in [
             (json!({}), "day: fill this in"),
-            (json!({ "day": "tomorrow" }), "day: enter a date as 2026-11-21"),
+            (json!({ "day": "tomorrow" }), "day: enter a date, such as 2026-11-21"),
             (json!({ "day": "2026-11-21", "people": 9 }), "people: at most 8"),
         ] {
             let (status, refused) = scene.answer(asked, json!({ "action": "accept", "content": content })).await;

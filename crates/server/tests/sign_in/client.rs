@@ -12,7 +12,7 @@ async fn a_client_is_entered_where_none_can_be_registered() {
         let world = World::with(database, &[("REGISTERS", "no")]).await;
         let (status, refused) = world.person.post(&world.path(), &json!({})).await;
         assert_eq!((status, &refused["error"]["code"]), (StatusCode::CONFLICT, &json!("client_needed")));
-        assert!(refused["error"]["message"].as_str().unwrap().contains("enter the client id"), "{refused}");
+        assert!(refused["error"]["message"].as_str().unwrap().contains("enter the client ID"), "{refused}");
         assert!(refused["error"]["message"].as_str().unwrap().contains("/api/connections/callback"), "{refused}");
 
         let callback = world.app.app.site_url.join("/api/connections/callback").unwrap();

@@ -24,7 +24,7 @@ test("only files of this program are ever read", () => {
   ])
     expect(toFileRef({ ...file, url })).toBeUndefined();
   expect(renderToStaticMarkup(<FileView file={{ ...file, url: "data:image/png;base64,AA==" }} />)).toContain(
-    "not kept any more",
+    "no longer stored",
   );
 });
 

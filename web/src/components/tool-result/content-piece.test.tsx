@@ -64,5 +64,5 @@ test("a link is words until somebody follows it", () => {
 test("a file is offered under a plain name", () => {
   const resource = { uri: "file:///../../.bashrc?x=1", blob: "AAAA" };
   expect(drawn({ type: "resource", resource })).toContain("Save bashrc");
-  expect(drawn({ type: "resource", resource: { uri: "x", blob: "%%%" } })).toContain("cannot be read");
+  expect(drawn({ type: "resource", resource: { uri: "x", blob: "%%%" } })).toContain("its data is invalid");
 });

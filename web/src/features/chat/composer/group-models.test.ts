@@ -22,10 +22,10 @@ const told = (favourites: string[], search: string) =>
     ({ name, models: of }) => `${name}: ${of.map(({ name: n }) => n).join()}`,
   );
 
-test("models stand with their providers, those at hand before all", () => {
+test("models stand with their providers, favorites first", () => {
   expect(told([], "")).toEqual(["openai: gpt-a,gpt-b", "anthropic: opus", "Built in: q"]);
   expect(told(["anthropic/opus", "gone/x"], "")).toEqual([
-    "At hand: opus",
+    "Favorites: opus",
     "openai: gpt-a,gpt-b",
     "Built in: q",
   ]);
@@ -33,6 +33,6 @@ test("models stand with their providers, those at hand before all", () => {
 
 test("a search finds every word, in the name or the provider's", () => {
   expect(told([], "OPEN b")).toEqual(["openai: gpt-b"]);
-  expect(told(["openai/gpt-b"], "gpt")).toEqual(["At hand: gpt-b", "openai: gpt-a"]);
+  expect(told(["openai/gpt-b"], "gpt")).toEqual(["Favorites: gpt-b", "openai: gpt-a"]);
   expect(told([], "nothing")).toEqual([]);
 });

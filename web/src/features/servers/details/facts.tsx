@@ -9,7 +9,7 @@ import { Part } from "./part";
 /** What is known of a server and of how it is reached. */
 export function Facts({ connection }: { connection: Connection }) {
   const { server, transport, protocolVersion, era, latencyMs, checkedAt, listedAt, lastError } = connection;
-  const protocol = [protocolVersion, era && t(`servers.era.${era}`)].filter(Boolean).join(", ");
+  const protocol = [protocolVersion, era && t(`servers.era.${era}`)].filter(Boolean).join(" · ");
   return (
     <Part title={t("servers.facts")}>
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1.5 px-4 py-3 text-sm">
