@@ -12,7 +12,7 @@ import { chatsMenuId } from "./conversations/chats-menu";
 import { useChats } from "./conversations/use-chats";
 import { useHeldSender } from "./outbox/held-sender";
 import type { TurnRequest } from "./stream/chat-contract";
-import type { Jump } from "./transcript/jump";
+import type { ScrollTarget } from "./transcript/scroll-controller";
 import { Transcript } from "./transcript/transcript";
 import { useIsVisible } from "./use-is-visible";
 
@@ -38,12 +38,12 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
   useHeldSender(registry);
   const chats = useChats(user.id, registry);
   const chatId = chats.active?.id;
-  const [jump, setJump] = useState<Jump | null>(null);
-  const jumpTo = (target: Jump) =>
-    setJump({
+  const [scrollTarget, setScrollTarget] = useState<ScrollTarget | null>(null);
+  const reveal = (target: ScrollTarget) =>
+    setScrollTarget({
       ...target,
       onShown: (row) => {
-        setJump(null);
+        setScrollTarget(null);
         target.onShown(row);
       },
     });
@@ -106,10 +106,10 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
       aria-label={chats.active?.title}
       className="grid h-full min-h-0 grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto]"
     >
-      <ChatHead chats={chats} onNew={create} onJump={jumpTo} />
+      <ChatHead chats={chats} onNew={create} onReveal={reveal} />
       {chats.unfinished && (
         <Suspense>
-          <UnfinishedOpening chats={chats} chat={chats.unfinished} onJump={jumpTo} />
+          <UnfinishedOpening chats={chats} chat={chats.unfinished} onReveal={reveal} />
         </Suspense>
       )}
       {chats.active && (
@@ -118,7 +118,7 @@ export function ChatPanel({ user, command, ...rest }: ChatPanelProps) {
           chat={chats.active}
           registry={registry}
           composer={composer}
-          jumpTo={jump}
+          scrollTarget={scrollTarget}
           {...rest}
         />
       )}
@@ -130,15 +130,23 @@ interface OpenChatProps extends Omit<ChatPanelProps, "user" | "command"> {
   chat: ChatSession;
   registry: ChatRegistry;
   composer: RefObject<ComposerHandle | null>;
-  jumpTo: Jump | null;
+  scrollTarget: ScrollTarget | null;
 }
 
-function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServers, jumpTo }: OpenChatProps) {
+function OpenChat({
+  chat,
+  registry,
+  composer,
+  tools,
+  toolsConnected,
+  onOpenServers,
+  scrollTarget,
+}: OpenChatProps) {
   const store = registry.get(chat.id);
   useIsVisible(chat.id, store);
   const fill = useCallback((text: string) => composer.current?.fill(text), [composer]);
-  const take = useCallback(
-    async (turn: TurnRequest) => (await composer.current?.take(turn)) === true,
+  const startTurn = useCallback(
+    async (turn: TurnRequest) => (await composer.current?.startTurn(turn)) === true,
     [composer],
   );
   const onSend = (message: string) => {
@@ -155,10 +163,10 @@ function OpenChat({ chat, registry, composer, tools, toolsConnected, onOpenServe
         chatId={chat.id}
         store={store}
         tools={tools}
-        onTurn={take}
+        onTurn={startTurn}
         onPrefill={fill}
         onOpenServers={onOpenServers}
-        jumpTo={jumpTo}
+        scrollTarget={scrollTarget}
       />
       <Composer
         ref={composer}

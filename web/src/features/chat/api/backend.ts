@@ -46,16 +46,16 @@ export function chatBackend(sessionId: string): ChatBackend {
 }
 
 /** Time between updates of a hidden page, which has no animation frames. */
-const HIDDEN_MS = 250;
+const HIDDEN_FRAME_MS = 250;
 
 function nextFrame(callback: () => void): () => void {
   if (document.visibilityState === "hidden") {
-    const timer = setTimeout(callback, HIDDEN_MS);
+    const timer = setTimeout(callback, HIDDEN_FRAME_MS);
     return () => clearTimeout(timer);
   }
   const frame = requestAnimationFrame(callback);
   // A tab that is hidden before its next frame would otherwise stall until it is visible again.
-  const timer = setTimeout(callback, HIDDEN_MS);
+  const timer = setTimeout(callback, HIDDEN_FRAME_MS);
   return () => {
     cancelAnimationFrame(frame);
     clearTimeout(timer);

@@ -32,8 +32,8 @@ export interface Found {
   readonly next: string | null;
 }
 
-export function searchChats(question: string, before: string | null): Promise<Found> {
-  const query = new URLSearchParams({ q: question, ...(before !== null && { before }) });
+export function searchChats(text: string, before: string | null): Promise<Found> {
+  const query = new URLSearchParams({ q: text, ...(before !== null && { before }) });
   return callApi(`/api/search?${query}`);
 }
 
@@ -58,8 +58,8 @@ export async function restoreSession(id: string): Promise<void> {
 }
 
 /** Shares a snapshot of a chat and returns its link. */
-export async function shareSession(id: string, wish: { tools: boolean; files: boolean }): Promise<string> {
-  return (await callApi<{ url: string }>(pathOf(id, "shares"), jsonBody(wish))).url;
+export async function shareSession(id: string, options: { tools: boolean; files: boolean }): Promise<string> {
+  return (await callApi<{ url: string }>(pathOf(id, "shares"), jsonBody(options))).url;
 }
 
 /** Returns the path of a chat's download. */

@@ -5,7 +5,7 @@ import type { ToolChoice, TurnRequest } from "../stream/chat-contract";
  * Queues a message until the current answer is done.
  * @throws {ApiError} if the server refuses it or cannot be reached
  */
-export async function addWaiting(
+export async function enqueueMessage(
   sessionId: string,
   { message, attachments = [] }: TurnRequest,
   tools: readonly ToolChoice[],

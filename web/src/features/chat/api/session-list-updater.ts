@@ -6,9 +6,9 @@ export type ChatMarks = Partial<Pick<ChatSession, "pinned" | "archived">>;
 
 const NO_MARKS = { pinned: false, archived: false };
 /** Time to collect further changes before loading: the start of a turn is announced more than once. */
-const GATHER_MS = 50;
+const BATCH_WINDOW_MS = 50;
 /** Beyond this many changed chats, loading the whole list is as cheap. */
-const MAX_CHATS = 100;
+const MAX_CHATS_PER_REQUEST = 100;
 
 /**
  * Keeps the list of chats up to date with server events. It loads only the chats that changed: a user's list may be
@@ -34,7 +34,7 @@ export class SessionListUpdater {
   async #run(): Promise<void> {
     this.#runs = true;
     while (this.#changed.size > 0) {
-      await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+      await new Promise((resolve) => setTimeout(resolve, BATCH_WINDOW_MS));
       await this.#untilLoaded();
       const changed = this.#changed;
       this.#changed = new Map();
@@ -45,7 +45,7 @@ export class SessionListUpdater {
 
   async #update(changed: Map<string, ChatMarks>): Promise<void> {
     const before = this.#list();
-    if (changed.size > MAX_CHATS || before === undefined)
+    if (changed.size > MAX_CHATS_PER_REQUEST || before === undefined)
       return this.#queries.invalidateQueries({ queryKey: this.#key });
     const found = byId(await listSessionsById(this.#userId, [...changed.keys()]));
     const [known, now] = [byId(before), byId(this.#list() ?? [])];

@@ -25,7 +25,7 @@ export interface ComposerHandle {
   /** Sets the text and places the cursor at its end. */
   readonly fill: (text: string) => void;
   /** Starts a turn without touching the field; resolves to true if the server accepted it. */
-  readonly take: (turn: TurnRequest) => Promise<boolean>;
+  readonly startTurn: (turn: TurnRequest) => Promise<boolean>;
   readonly focus: () => void;
 }
 
@@ -51,10 +51,10 @@ function isPasted(event: Event): boolean {
  */
 export function Composer({ ref, ...options }: ComposerProps) {
   const { store, tools } = options;
-  const { field, text, write, fill, submit, take, attached } = useComposer(options);
+  const { field, text, write, fill, submit, startTurn, attached } = useComposer(options);
   useLayoutEffect(() => growWithText(field.current));
   const mcpContext = useMcpContext({ field, text, write, attached });
-  useImperativeHandle(ref, () => ({ fill, take, focus: () => field.current?.focus() }));
+  useImperativeHandle(ref, () => ({ fill, startTurn, focus: () => field.current?.focus() }));
   const { phase } = useChatStatus(store);
   const busy = phase !== "idle";
   /** The message would be queued. */
@@ -73,7 +73,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
       return;
     }
     if (event.key === "Escape" && busy && !composing) stop();
-    if (event.key === "ArrowUp" && text === "" && !busy) store.editing.set(lastWords(store));
+    if (event.key === "ArrowUp" && text === "" && !busy) store.editing.set(newestUserMessageId(store));
     if (!isSending(event)) return;
     event.preventDefault();
     void submit();
@@ -165,7 +165,7 @@ export function Composer({ ref, ...options }: ComposerProps) {
 }
 
 /** Returns the id of the user's newest stored message. */
-function lastWords(store: ChatStore): string | null {
+function newestUserMessageId(store: ChatStore): string | null {
   const isOwn = (id: string) => store.message(id)?.role === "user" && store.isStored(id);
   return store.status().ids.findLast(isOwn) ?? null;
 }

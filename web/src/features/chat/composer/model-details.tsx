@@ -1,7 +1,7 @@
 import { t } from "@/lib/models-text";
 import { t as common } from "@/lib/t";
 import type { Model } from "../api/models";
-import { manyTools, whyNot } from "./model-notes";
+import { hasTooManyTools, unavailableReason } from "./model-notes";
 import { ModelPicker } from "./model-picker";
 
 interface ModelDetailsProps {
@@ -16,7 +16,9 @@ export function ModelDetails({ chatId, model, toolCount }: ModelDetailsProps) {
     <>
       <div className="grid gap-2.5 p-3 text-md">
         <h3>{model.name}</h3>
-        {!model.available && <p className="text-err wrap-anywhere first-letter:uppercase">{whyNot(model)}</p>}
+        {!model.available && (
+          <p className="text-err wrap-anywhere first-letter:uppercase">{unavailableReason(model)}</p>
+        )}
         {model.builtIn ? (
           <BuiltIn model={model} toolCount={toolCount} />
         ) : (
@@ -36,7 +38,7 @@ function BuiltIn({ model, toolCount }: { model: Model; toolCount: number }) {
   return (
     <>
       <p className="text-ink-2">{t("models.about.builtIn")}</p>
-      {manyTools(model, toolCount) && (
+      {hasTooManyTools(model, toolCount) && (
         <p className="text-warn">{common("chat.model.manyTools", { n: toolCount })}</p>
       )}
       {about && (

@@ -10,7 +10,7 @@ import { useClosePopover } from "@/ui/popover";
 import { toast } from "@/ui/toast";
 import { chatModelQuery, chooseModel, markFavourite, type Model, modelsQuery } from "../api/models";
 import { ChatSettings } from "./chat-settings";
-import { FactsLine } from "./facts-line";
+import { ModelFactsLine } from "./model-facts-line";
 import { groupModels } from "./group-models";
 
 interface ModelPickerProps {
@@ -124,7 +124,7 @@ function ModelRow({ model, isChosen, isFavourite, onChoose, onStar }: ModelRowPr
         className="flex min-h-9 min-w-0 flex-1 cursor-default items-center gap-2 rounded-[9px] px-2.5 py-1.5 text-md data-disabled:text-ink-3 data-highlighted:bg-sunken touch:min-h-11"
       >
         <span className="min-w-0 flex-1 wrap-anywhere">
-          <span className="block">{model.name}</span> {model.facts && <FactsLine facts={model.facts} />}
+          <span className="block">{model.name}</span> {model.facts && <ModelFactsLine facts={model.facts} />}
         </span>
         {isChosen && <Check aria-hidden="true" className="size-4 shrink-0 text-accent" />}
       </Combobox.Item>

@@ -4,7 +4,7 @@ import { t } from "@/lib/t";
 import { Badge } from "@/ui/badge";
 
 /** Number of tools with a button above the composer. */
-const SHOWN = 3;
+const QUICK_TOOL_COUNT = 3;
 
 interface QuickToolsProps {
   tools: readonly AvailableTool[];
@@ -17,7 +17,7 @@ export function QuickTools({ tools, onFill }: QuickToolsProps) {
   return (
     // On touch screens the buttons' touch area extends into the space around the row.
     <div className="relative mb-2.5 flex short:hidden items-center gap-2 overflow-hidden touch:-mt-[7px] touch:mb-[3px] max-wide:overflow-x-auto max-wide:[scrollbar-width:none]">
-      {tools.slice(0, SHOWN).map(({ name, serverName }) => (
+      {tools.slice(0, QUICK_TOOL_COUNT).map(({ name, serverName }) => (
         <button
           key={`${serverName}/${name}`}
           type="button"
@@ -30,7 +30,9 @@ export function QuickTools({ tools, onFill }: QuickToolsProps) {
           </span>
         </button>
       ))}
-      {tools.length > SHOWN && <Badge>{t("chat.moreTools", { n: tools.length - SHOWN })}</Badge>}
+      {tools.length > QUICK_TOOL_COUNT && (
+        <Badge>{t("chat.moreTools", { n: tools.length - QUICK_TOOL_COUNT })}</Badge>
+      )}
     </div>
   );
 }

@@ -4,16 +4,16 @@ import type { AvailableTool } from "@/lib/available-tool";
 import { ApiError } from "@/lib/api-error";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
-import { addWaiting } from "../api/queue";
+import { enqueueMessage } from "../api/queue";
 import { hold, readHeld } from "../outbox/outbox";
 import type { TurnRequest } from "../stream/chat-contract";
 import type { ChatStore } from "../stream/chat-store";
 import { partOf, useAttachments } from "./use-attachments";
 import { readDraft, writeDraft } from "./draft";
-import { mentionsFiles } from "./drive-words";
+import { mentionsFiles } from "./file-mentions";
 
 /** Up to this many tools are sent with descriptions; the server knows the others, and requests have a size limit. */
-const DESCRIBED = 512;
+const MAX_DESCRIBED_TOOLS = 512;
 
 export interface ComposerOptions {
   chatId: string;
@@ -53,7 +53,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
   const choices = () =>
     tools.map(({ name, description, serverName }) => ({
       name,
-      description: tools.length > DESCRIBED ? "" : description,
+      description: tools.length > MAX_DESCRIBED_TOOLS ? "" : description,
       serverName,
     }));
 
@@ -75,7 +75,7 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
 
   const addToQueue = async (turn: TurnRequest): Promise<boolean> => {
     try {
-      await addWaiting(chatId, turn, choices());
+      await enqueueMessage(chatId, turn, choices());
       await queries.invalidateQueries({ queryKey: ["queue", chatId] });
       return true;
     } catch (error) {
@@ -123,12 +123,12 @@ export function useComposer({ chatId, store, tools, toolsConnected, onSend }: Co
     if (waits.current && toolsConnected !== undefined) void submit();
   });
 
-  const take = async (turn: TurnRequest): Promise<boolean> => {
+  const startTurn = async (turn: TurnRequest): Promise<boolean> => {
     const may = turn.message === undefined || maySend(turn.message);
     return store.status().phase === "idle" && may && deliver(turn);
   };
 
-  return { field, text, write, fill, submit, take, attached };
+  return { field, text, write, fill, submit, startTurn, attached };
 }
 
 function refusalWords(error: ApiError | null): { description: string; detail?: string } {

@@ -39,7 +39,7 @@ export function chatActions(chats: Chats): ChatActions {
     edit(chat.id, marks);
     markSession(chat.id, marks).catch((cause: unknown) => {
       edit(chat.id, { pinned: chat.pinned ?? false, archived: chat.archived ?? false });
-      tell(cause);
+      toastError(cause);
     });
   };
 
@@ -60,15 +60,15 @@ export function chatActions(chats: Chats): ChatActions {
         toast({
           title: t("history.deleted"),
           description: chat.title,
-          action: { label: t("history.undo"), run: () => void restore(chat).catch(tell) },
+          action: { label: t("history.undo"), run: () => void restore(chat).catch(toastError) },
         });
-      }, tell);
+      }, toastError);
     },
     rename: (chat, title) => {
       edit(chat.id, { title });
       renameSession(chat.id, title).catch((cause: unknown) => {
         edit(chat.id, { title: chat.title });
-        tell(cause);
+        toastError(cause);
       });
     },
     pin: (chat, pinned) => mark(chat, { pinned }),
@@ -77,12 +77,12 @@ export function chatActions(chats: Chats): ChatActions {
       if (archived) leave(chat.id);
     },
     download: (chat, format) => {
-      fetchFile(exportPath(chat.id, format)).then(saveFile, tell);
+      fetchFile(exportPath(chat.id, format)).then(saveFile, toastError);
     },
   };
 }
 
-function tell(cause: unknown): void {
+function toastError(cause: unknown): void {
   const description = cause instanceof Error ? cause.message : String(cause);
   toast({ title: common("error.title"), description, tone: "err" });
 }

@@ -3,20 +3,20 @@ import { Suspense } from "react";
 import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
-import type { Jump } from "../transcript/jump";
+import type { ScrollTarget } from "../transcript/scroll-controller";
 import { ChatsMenu } from "./chats-menu";
 import type { Chats } from "./use-chats";
 
 interface ChatHeadProps {
   chats: Chats;
   onNew: () => void;
-  onJump: (jump: Jump) => void;
+  onReveal: (jump: ScrollTarget) => void;
 }
 
 const TemporaryBar = lazyPart(async () => (await import("./temporary-bar")).TemporaryBar);
 
 /** Header of the chat: its title, the list of chats, and New Chat. */
-export function ChatHead({ chats, onNew, onJump }: ChatHeadProps) {
+export function ChatHead({ chats, onNew, onReveal }: ChatHeadProps) {
   return (
     <div data-head="">
       <div className="flex items-center gap-1.5 border-b border-line px-5 py-2 short:py-0 max-wide:py-1 max-wide:pr-1.5 max-wide:pl-3.5">
@@ -26,7 +26,7 @@ export function ChatHead({ chats, onNew, onJump }: ChatHeadProps) {
             {chats.active?.title}
           </span>
         </h2>
-        <ChatsMenu chats={chats} onJump={onJump} />
+        <ChatsMenu chats={chats} onReveal={onReveal} />
         <Button
           aria-label={t("chat.new")}
           disabled={chats.creating}

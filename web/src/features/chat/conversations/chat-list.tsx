@@ -7,30 +7,30 @@ import { Input } from "@/ui/field";
 import { useClosePopover } from "@/ui/popover";
 import { toast } from "@/ui/toast";
 import type { ChatSession } from "../api/sessions";
-import type { Jump } from "../transcript/jump";
+import type { ScrollTarget } from "../transcript/scroll-controller";
 import { type ChatActions, chatActions } from "./chat-actions";
 import { groupChats } from "./chat-groups";
 import { type ChatForm, ChatRow } from "./chat-row";
-import { Group } from "./group";
+import { ListGroup } from "./list-group";
 import { SearchResults } from "./search-results";
-import { openTemporary } from "./temporary";
+import { openTemporary } from "./temporary-chat";
 import type { Chats } from "./use-chats";
 
 interface ChatListProps {
   chats: Chats;
-  onJump: (jump: Jump) => void;
+  onReveal: (jump: ScrollTarget) => void;
 }
 
 /** Time without typing before a search starts. */
-const REST_MS = 120;
+const SEARCH_DEBOUNCE_MS = 120;
 /** Number of chats shown at first. */
-const FIRST = 100;
+const INITIAL_CHAT_COUNT = 100;
 
 /** Content of the chat menu: a search field, and below it the results, or all chats by date. */
-export function ChatList({ chats, onJump }: ChatListProps) {
+export function ChatList({ chats, onReveal }: ChatListProps) {
   const [typed, setTyped] = useState("");
-  const [question, setQuestion] = useState("");
-  const rest = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const [query, setQuery] = useState("");
+  const debounce = useRef<ReturnType<typeof setTimeout>>(undefined);
   const root = useRef<HTMLDivElement>(null);
   const field = useRef<HTMLInputElement>(null);
   const headingId = useId();
@@ -57,7 +57,12 @@ export function ChatList({ chats, onJump }: ChatListProps) {
   };
 
   return (
-    <div ref={root} role="group" aria-labelledby={headingId} onKeyDown={(event) => walk(event, root.current)}>
+    <div
+      ref={root}
+      role="group"
+      aria-labelledby={headingId}
+      onKeyDown={(event) => moveFocus(event, root.current)}
+    >
       <h3 id={headingId} className="px-2.5 pt-2.5 pb-2 text-xs font-normal text-ink-2">
         {common("chat.recent")}
       </h3>
@@ -73,8 +78,8 @@ export function ChatList({ chats, onJump }: ChatListProps) {
           onChange={(event) => {
             const { value } = event.target;
             setTyped(value);
-            clearTimeout(rest.current);
-            rest.current = setTimeout(() => setQuestion(value.trim()), REST_MS);
+            clearTimeout(debounce.current);
+            debounce.current = setTimeout(() => setQuery(value.trim()), SEARCH_DEBOUNCE_MS);
           }}
         />
       </div>
@@ -89,7 +94,7 @@ export function ChatList({ chats, onJump }: ChatListProps) {
       {typed.trim() === "" ? (
         <RecentChats chats={chats} actions={actions} onOpen={(id) => void open(id)} />
       ) : (
-        <SearchResults question={question} chats={chats} open={open} onJump={onJump} />
+        <SearchResults query={query} chats={chats} open={open} onReveal={onReveal} />
       )}
     </div>
   );
@@ -105,7 +110,7 @@ function RecentChats({ chats, actions, onOpen }: RecentChatsProps) {
   const [all, setAll] = useState(false);
   const [form, setForm] = useState<{ chatId: string; form: ChatForm }>();
   const { list, archived, active } = chats;
-  const shown = all ? list : list.slice(0, FIRST);
+  const shown = all ? list : list.slice(0, INITIAL_CHAT_COUNT);
   const row = (chat: ChatSession) => (
     <ChatRow
       key={chat.id}
@@ -121,9 +126,9 @@ function RecentChats({ chats, actions, onOpen }: RecentChatsProps) {
   return (
     <>
       {groupChats(shown).map(({ name, chats: members }) => (
-        <Group key={name} name={name}>
+        <ListGroup key={name} name={name}>
           {members.map(row)}
-        </Group>
+        </ListGroup>
       ))}
       {shown.length < list.length && (
         <Button size="sm" variant="quiet" className="w-full" onClick={() => setAll(true)}>
@@ -143,7 +148,7 @@ function RecentChats({ chats, actions, onOpen }: RecentChatsProps) {
 }
 
 /** Moves the focus with the arrow keys: from row to row, and from the first one back to the field. */
-function walk(event: KeyboardEvent, root: HTMLElement | null): void {
+function moveFocus(event: KeyboardEvent, root: HTMLElement | null): void {
   if ((event.key !== "ArrowDown" && event.key !== "ArrowUp") || !root) return;
   const target = event.target as HTMLElement;
   if (target instanceof HTMLInputElement && target.type !== "search") return;

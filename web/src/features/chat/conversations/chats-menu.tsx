@@ -4,7 +4,7 @@ import { lazyPart } from "@/lib/lazy-part";
 import { t } from "@/lib/t";
 import { buttonClass } from "@/ui/button";
 import { Popover } from "@/ui/popover";
-import type { Jump } from "../transcript/jump";
+import type { ScrollTarget } from "../transcript/scroll-controller";
 import type { Chats } from "./use-chats";
 
 /** Imported only here: a second import would move the list into the first chunk. */
@@ -15,11 +15,11 @@ export const chatsMenuId = "chats";
 
 interface ChatsMenuProps {
   chats: Chats;
-  onJump: (jump: Jump) => void;
+  onReveal: (jump: ScrollTarget) => void;
 }
 
 /** Menu "Chats (n)" with the recent chats: find, open, organize and delete them. */
-export function ChatsMenu({ chats, onJump }: ChatsMenuProps) {
+export function ChatsMenu({ chats, onReveal }: ChatsMenuProps) {
   return (
     <Popover
       id={chatsMenuId}
@@ -36,7 +36,7 @@ export function ChatsMenu({ chats, onJump }: ChatsMenuProps) {
       className="w-[min(380px,calc(100vw-20px))]"
     >
       <Suspense>
-        <ChatList chats={chats} onJump={onJump} />
+        <ChatList chats={chats} onReveal={onReveal} />
       </Suspense>
     </Popover>
   );

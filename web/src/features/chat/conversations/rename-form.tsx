@@ -4,7 +4,7 @@ import { Button } from "@/ui/button";
 import { Input } from "@/ui/field";
 
 /** Maximum length of a title. */
-const LONGEST = 200;
+const MAX_TITLE_CHARS = 200;
 
 interface RenameFormProps {
   title: string;
@@ -29,7 +29,7 @@ export function RenameForm({ title, onSave, onCancel }: RenameFormProps) {
       <Input
         ref={field}
         aria-label={t("history.title")}
-        maxLength={LONGEST}
+        maxLength={MAX_TITLE_CHARS}
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
       />

@@ -6,38 +6,38 @@ import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
 import { type Excerpt, type Found, type MessageHit, searchChats } from "../api/history";
 import { dayOf } from "../format-time";
-import type { Jump } from "../transcript/jump";
-import { goTo } from "./go-to";
-import { Group } from "./group";
-import { Marked } from "./marked";
+import type { ScrollTarget } from "../transcript/scroll-controller";
+import { revealSearchHit } from "./reveal-search-hit";
+import { ListGroup } from "./list-group";
+import { HighlightedExcerpt } from "./highlighted-excerpt";
 import type { Chats } from "./use-chats";
 
 interface SearchResultsProps {
   /** The search text; it may lag behind the field by the debounce time. */
-  question: string;
+  query: string;
   chats: Chats;
   open: (id: string) => Promise<void>;
-  onJump: (jump: Jump) => void;
+  onReveal: (jump: ScrollTarget) => void;
 }
 
 /** Chats and messages that match the search text. */
-export function SearchResults({ question, chats, open, onJump }: SearchResultsProps) {
+export function SearchResults({ query, chats, open, onReveal }: SearchResultsProps) {
   const { data, error } = useQuery({
-    queryKey: ["search", question],
-    queryFn: () => searchChats(question, null),
-    enabled: question !== "",
+    queryKey: ["search", query],
+    queryFn: () => searchChats(query, null),
+    enabled: query !== "",
   });
   // The previous results stay visible until the next ones are loaded.
-  const [shown, setShown] = useState<{ question: string; found: Found }>();
-  if (data && (shown?.question !== question || shown.found !== data) && !isLonger(shown?.found, data))
-    setShown({ question, found: data });
+  const [shown, setShown] = useState<{ query: string; found: Found }>();
+  if (data && (shown?.query !== query || shown.found !== data) && !isLonger(shown?.found, data))
+    setShown({ query, found: data });
   const more = useMutation({
-    mutationFn: (before: string) => searchChats(question, before),
+    mutationFn: (before: string) => searchChats(query, before),
     onSuccess: (page) =>
       setShown((before) =>
-        before?.question === question
+        before?.query === query
           ? {
-              question,
+              query,
               found: {
                 ...page,
                 chats: before.found.chats,
@@ -61,7 +61,7 @@ export function SearchResults({ question, chats, open, onJump }: SearchResultsPr
   const jump = async (hit: MessageHit) => {
     try {
       await open(hit.sessionId);
-      onJump(await goTo(chats.registry.get(hit.sessionId), hit));
+      onReveal(await revealSearchHit(chats.registry.get(hit.sessionId), hit));
     } catch (cause) {
       console.error("Loading failed:", "messages", cause);
     }
@@ -69,10 +69,10 @@ export function SearchResults({ question, chats, open, onJump }: SearchResultsPr
   return (
     <>
       <p role="status" className={count === 0 ? "px-2.5 py-3 text-sm text-ink-2" : "sr-only"}>
-        {count === 0 ? t("history.nothing", { question: shown.question }) : t("history.found", { n: count })}
+        {count === 0 ? t("history.nothing", { question: shown.query }) : t("history.found", { n: count })}
       </p>
       {found.chats.length > 0 && (
-        <Group name={t("history.inTitles")}>
+        <ListGroup name={t("history.inTitles")}>
           {found.chats.map((hit) => (
             <Hit
               key={hit.sessionId}
@@ -81,10 +81,10 @@ export function SearchResults({ question, chats, open, onJump }: SearchResultsPr
               onClick={() => void open(hit.sessionId).catch(logged)}
             />
           ))}
-        </Group>
+        </ListGroup>
       )}
       {found.messages.length > 0 && (
-        <Group name={t("history.inMessages")}>
+        <ListGroup name={t("history.inMessages")}>
           {found.messages.map((hit) => (
             <Hit
               key={hit.messageId}
@@ -94,7 +94,7 @@ export function SearchResults({ question, chats, open, onJump }: SearchResultsPr
               onClick={() => void jump(hit)}
             />
           ))}
-        </Group>
+        </ListGroup>
       )}
       {found.next !== null && (
         <Button
@@ -143,7 +143,7 @@ function Hit({ title, excerpt, when, onClick }: HitProps) {
       >
         <span className="flex items-baseline gap-2.5">
           <span dir="auto" className={`min-w-0 flex-1 truncate ${excerpt ? "text-sm text-ink-2" : ""}`}>
-            <Marked excerpt={title} />
+            <HighlightedExcerpt excerpt={title} />
           </span>{" "}
           <time dateTime={when} className="text-sm text-ink-2 tabular-nums">
             {dayOf(when)}
@@ -151,7 +151,7 @@ function Hit({ title, excerpt, when, onClick }: HitProps) {
         </span>{" "}
         {excerpt && (
           <span dir="auto" className="line-clamp-2 wrap-anywhere">
-            <Marked excerpt={excerpt} />
+            <HighlightedExcerpt excerpt={excerpt} />
           </span>
         )}
       </button>

@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { subscribeEvents } from "@/lib/events";
 import { t } from "@/lib/history-text";
 import { Button } from "@/ui/button";
-import { isThere } from "./temporary";
+import { temporaryChatExists } from "./temporary-chat";
 import type { Chats } from "./use-chats";
 
 interface TemporaryBarProps {
@@ -18,7 +18,7 @@ export function TemporaryBar({ id, chats }: TemporaryBarProps) {
   useEffect(() => {
     let away = false;
     const look = () => {
-      void isThere(id).then((there) => {
+      void temporaryChatExists(id).then((there) => {
         if (!away && !there) setGone(true);
       });
     };

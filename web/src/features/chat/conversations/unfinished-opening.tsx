@@ -3,18 +3,18 @@ import { Suspense } from "react";
 import { t } from "@/lib/t";
 import { Button } from "@/ui/button";
 import type { ChatSession } from "../api/sessions";
-import type { Jump } from "../transcript/jump";
+import type { ScrollTarget } from "../transcript/scroll-controller";
 import { ChatList } from "./chats-menu";
 import type { Chats } from "./use-chats";
 
 interface UnfinishedOpeningProps {
   chats: Chats;
   chat: ChatSession;
-  onJump: (jump: Jump) => void;
+  onReveal: (jump: ScrollTarget) => void;
 }
 
 /** List of chats in place of a chat that may have crashed the page. */
-export function UnfinishedOpening({ chats, chat, onJump }: UnfinishedOpeningProps) {
+export function UnfinishedOpening({ chats, chat, onReveal }: UnfinishedOpeningProps) {
   return (
     <div className="min-h-0 overflow-y-auto px-5 py-7 max-wide:px-3.5 max-wide:py-5">
       <div className="mx-auto grid max-w-measure grid-cols-[minmax(0,1fr)] gap-5">
@@ -32,7 +32,7 @@ export function UnfinishedOpening({ chats, chat, onJump }: UnfinishedOpeningProp
         </div>
         <div className="rounded-md border border-line bg-surface p-1">
           <Suspense>
-            <ChatList chats={chats} onJump={onJump} />
+            <ChatList chats={chats} onReveal={onReveal} />
           </Suspense>
         </div>
       </div>

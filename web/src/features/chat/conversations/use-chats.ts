@@ -38,13 +38,13 @@ export interface Chats {
   readonly change: (edit: (list: readonly ChatSession[]) => readonly ChatSession[]) => void;
 }
 
-const NONE: readonly ChatSession[] = [];
+const NO_CHATS: readonly ChatSession[] = [];
 
 /** Returns the user's chats and the open one: the one in the URL, else the latest. */
 export function useChats(userId: string, registry: ChatRegistry): Chats {
   const queries = useQueryClient();
   const sessions = sessionsQuery(userId);
-  const { data: all = NONE, isPending, isSuccess, dataUpdatedAt } = useQuery(sessions);
+  const { data: all = NO_CHATS, isPending, isSuccess, dataUpdatedAt } = useQuery(sessions);
   const [chosen, setChosen] = useState(chatInUrl);
   const list = all.filter(({ archived }) => !archived);
   const [temporary, setTemporary] = useState<TemporaryChat | null>(null);
@@ -53,19 +53,19 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
   // The open chat stays open when another one becomes the latest.
   if (kept && kept.id !== chosen) setChosen(kept.id);
 
-  const goTo = (next: TemporaryChat | null) => {
+  const showTemporary = (next: TemporaryChat | null) => {
     if (temporary) registry.forget(temporary.id);
     temporary?.drop();
     setTemporary(next);
   };
 
   const change = (edit: (list: readonly ChatSession[]) => readonly ChatSession[]) =>
-    queries.setQueryData(sessions.queryKey, (current) => edit(current ?? NONE));
+    queries.setQueryData(sessions.queryKey, (current) => edit(current ?? NO_CHATS));
 
   const unfinished = temporary ? undefined : all.find(({ id }) => id === unfinishedId && id === kept?.id);
 
   const select = (id: string) => {
-    goTo(null);
+    showTemporary(null);
     forgetUnfinishedOpening();
     setUnfinishedId(null);
     setChosen(id);
@@ -75,7 +75,7 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
   const onBack = useEffectEvent(() => {
     const named = chatInUrl();
     if (named === null || named === chosen) return;
-    goTo(null);
+    showTemporary(null);
     setChosen(named);
   });
   useEffect(() => {
@@ -122,8 +122,8 @@ export function useChats(userId: string, registry: ChatRegistry): Chats {
     userId,
     select,
     create: () => creation.mutate(),
-    openTemporary: goTo,
-    endTemporary: () => goTo(null),
+    openTemporary: showTemporary,
+    endTemporary: () => showTemporary(null),
     change,
   };
 }

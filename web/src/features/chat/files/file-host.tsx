@@ -7,12 +7,12 @@ import type { Attachments } from "../composer/use-attachments";
 import { useChatModel } from "../composer/use-chat-model";
 import { DropZone } from "./drop-zone";
 import { t } from "./files-text";
-import { forget } from "./upload";
+import { deleteUpload } from "./upload";
 import { AttachedFile, UploadChip } from "./upload-chips";
 import { useUploads } from "./use-uploads";
 
 /** Longer pasted texts become a file. In characters. */
-const LONG = 4_000;
+const MAX_PASTED_CHARS = 4_000;
 
 interface FileHostProps {
   chatId: string;
@@ -36,7 +36,8 @@ export function FileHost({ chatId, field, text, write, attached, slot }: FileHos
     const words = clipboardData?.getData("text/plain") ?? "";
     // Text copied from a table or a page comes with an image of itself.
     if (words === "" && pasted.length > 0) add(pasted);
-    else if (words.length > LONG) add([new File([words], t("files.pasted"), { type: "text/plain" })]);
+    else if (words.length > MAX_PASTED_CHARS)
+      add([new File([words], t("files.pasted"), { type: "text/plain" })]);
     else return;
     event.preventDefault();
   });
@@ -49,7 +50,7 @@ export function FileHost({ chatId, field, text, write, attached, slot }: FileHos
 
   function remove(id: string): void {
     attached.change((before) => before.filter((other) => other.id !== id));
-    forget(id);
+    deleteUpload(id);
     field.current?.focus();
   }
 
@@ -110,7 +111,7 @@ export function FileHost({ chatId, field, text, write, attached, slot }: FileHos
                 />
               ))}
             </ul>
-            <Blindness chatId={chatId} kinds={files.map((draft) => draft.mediaType)} />
+            <UnsupportedInputNotice chatId={chatId} kinds={files.map((draft) => draft.mediaType)} />
           </>,
           slot,
         )}
@@ -119,7 +120,7 @@ export function FileHost({ chatId, field, text, write, attached, slot }: FileHos
 }
 
 /** Warns that the chosen model will ignore an attachment, if that is known. */
-function Blindness({ chatId, kinds }: { chatId: string; kinds: readonly string[] }) {
+function UnsupportedInputNotice({ chatId, kinds }: { chatId: string; kinds: readonly string[] }) {
   const { model } = useChatModel(chatId);
   const facts = model?.facts;
   const pictures = facts?.images === false && kinds.some((mediaType) => isPicture({ mediaType }));

@@ -55,7 +55,7 @@ function put(file: File, token: string | undefined, options: UploadOptions): Pro
 }
 
 /** Deletes a file that was not sent. If that fails, the server deletes it later. */
-export function forget(id: string): void {
+export function deleteUpload(id: string): void {
   void accessToken()
     .then((token) =>
       fetch(`/v1/files/${id}`, { method: "DELETE", headers: { authorization: `Bearer ${token ?? ""}` } }),

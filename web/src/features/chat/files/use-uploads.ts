@@ -8,9 +8,9 @@ import { t } from "./files-text";
 import { upload } from "./upload";
 
 /** Limit of the server for one file. */
-const LARGEST = 10 * 1024 * 1024;
+const MAX_FILE_BYTES = 10 * 1024 * 1024;
 /** Limit of the server for one message. */
-const MOST = 16;
+const MAX_FILES_PER_MESSAGE = 16;
 
 /** Upload in progress or failed. */
 export interface Upload {
@@ -25,7 +25,7 @@ export interface Upload {
 let keys = 0;
 
 /** Name of a pending upload in the list of loading attachments, so that the message waits for it. */
-export const ON_ITS_WAY = "";
+export const PENDING_UPLOAD_NAME = "";
 
 /** Uploads files and attaches them to the message when they are stored. */
 export function useUploads(chatId: string, attached: Attachments) {
@@ -41,7 +41,7 @@ export function useUploads(chatId: string, attached: Attachments) {
   const drop = (key: number) => {
     running.current.delete(key);
     setUploads((before) => before.filter((one) => one.key !== key));
-    setReading((before) => before.toSpliced(before.indexOf(ON_ITS_WAY), 1));
+    setReading((before) => before.toSpliced(before.indexOf(PENDING_UPLOAD_NAME), 1));
   };
 
   async function start(key: number, file: File): Promise<void> {
@@ -74,13 +74,14 @@ export function useUploads(chatId: string, attached: Attachments) {
   }
 
   function add(files: readonly File[]): void {
-    const room = MOST - attached.list.length - attached.reading.length;
-    if (files.length > room) toast({ title: t("files.tooMany", { n: MOST }), tone: "warn" });
+    const room = MAX_FILES_PER_MESSAGE - attached.list.length - attached.reading.length;
+    if (files.length > room) toast({ title: t("files.tooMany", { n: MAX_FILES_PER_MESSAGE }), tone: "warn" });
     for (const file of files.slice(0, Math.max(room, 0))) {
       const key = keys++;
-      const error = file.size > LARGEST ? t("files.tooLarge", { n: LARGEST / (1024 * 1024) }) : undefined;
+      const error =
+        file.size > MAX_FILE_BYTES ? t("files.tooLarge", { n: MAX_FILE_BYTES / (1024 * 1024) }) : undefined;
       setUploads((before) => [...before, { key, file, share: 0, ...(error !== undefined && { error }) }]);
-      setReading((before) => [...before, ON_ITS_WAY]);
+      setReading((before) => [...before, PENDING_UPLOAD_NAME]);
       if (error === undefined) void start(key, file);
     }
   }

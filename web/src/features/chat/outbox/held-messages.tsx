@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { t } from "../queue/queue-text";
 import { QueuedRow } from "../queue/queued-row";
-import { WaitingList } from "../queue/waiting-list";
+import { PendingMessageList } from "../queue/pending-message-list";
 import { changeHeld, type HeldMessage, readHeld, removeHeld, subscribeHeld } from "./outbox";
 
 /** Messages of a chat that wait for the network, above the message field. */
@@ -10,14 +10,14 @@ export function HeldMessages({ chatId }: { chatId: string }) {
   const refusal = held[0]?.refusal;
   const count = held.length > 0 && t("queue.held.count", { n: held.length });
   return (
-    <WaitingList
+    <PendingMessageList
       title={refusal === undefined ? t("queue.held") : t("queue.held.refused", { reason: refusal })}
       announcement={[count, refusal].filter(Boolean).join(". ")}
     >
       {held.map((message) => (
         <HeldRow key={message.id} chatId={chatId} held={message} />
       ))}
-    </WaitingList>
+    </PendingMessageList>
   );
 }
 

@@ -4,8 +4,8 @@ import { useChatStatus } from "../use-chat-store";
 import { HeldMessages } from "../outbox/held-messages";
 import { t } from "./queue-text";
 import { QueuedRow } from "./queued-row";
-import { WaitingList } from "./waiting-list";
-import { changeWaiting, removeWaiting, sendNow, waitingQuery } from "./waiting";
+import { PendingMessageList } from "./pending-message-list";
+import { changeQueued, removeQueued, sendNow, queueQuery } from "./queued-messages";
 
 interface QueueProps {
   chatId: string;
@@ -15,7 +15,7 @@ interface QueueProps {
 /** Messages that wait for the end of the answer or for the network, above the message field. */
 export function Queue({ chatId, store }: QueueProps) {
   const queries = useQueryClient();
-  const query = waitingQuery(chatId);
+  const query = queueQuery(chatId);
   const { data } = useQuery(query);
   const waiting = data?.messages ?? [];
   const { phase } = useChatStatus(store);
@@ -23,7 +23,7 @@ export function Queue({ chatId, store }: QueueProps) {
   const count = waiting.length > 0 && t("queue.count", { n: waiting.length });
   return (
     <>
-      <WaitingList
+      <PendingMessageList
         title={data?.hindrance ?? t(phase === "idle" ? "queue.paused" : "queue.title")}
         announcement={count ? [count, data?.hindrance].filter(Boolean).join(". ") : ""}
       >
@@ -31,13 +31,13 @@ export function Queue({ chatId, store }: QueueProps) {
           <QueuedRow
             key={message.id}
             {...message}
-            change={(words) => changeWaiting(chatId, message.id, words)}
-            remove={() => removeWaiting(chatId, message.id)}
+            change={(words) => changeQueued(chatId, message.id, words)}
+            remove={() => removeQueued(chatId, message.id)}
             send={() => sendNow(chatId, message.id)}
             onChanged={reload}
           />
         ))}
-      </WaitingList>
+      </PendingMessageList>
       <HeldMessages chatId={chatId} />
     </>
   );

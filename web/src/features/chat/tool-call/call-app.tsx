@@ -7,7 +7,7 @@ import { t } from "@/lib/t";
 import { ChatId, SendInChat } from "../chat-id";
 import type { ToolPart } from "../stream/message";
 import type { CallState } from "./call-state";
-import { keepContext } from "./keep-context";
+import { storeAppContext } from "./store-app-context";
 
 /** MCP app of a tool call in the conversation. */
 export function CallApp({ part, state }: { part: ToolPart; state: CallState }) {
@@ -20,7 +20,7 @@ export function CallApp({ part, state }: { part: ToolPart; state: CallState }) {
   const chatId = use(ChatId);
   const say = use(SendInChat);
   const host = useMemo(
-    (): AppHost => ({ say, keep: (callId, context) => keepContext(chatId, callId, context) }),
+    (): AppHost => ({ say, keep: (callId, context) => storeAppContext(chatId, callId, context) }),
     [chatId, say],
   );
   return (

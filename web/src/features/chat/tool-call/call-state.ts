@@ -24,10 +24,10 @@ export function callState(part: ToolPart, message: MessageStatus): CallState {
 }
 
 /** The product's own tools with which a model finds others; they belong to no connection. */
-const OWN: ReadonlySet<string> = new Set(["search_tools", "get_tool_details"]);
+const TOOL_SEARCH_TOOLS: ReadonlySet<string> = new Set(["search_tools", "get_tool_details"]);
 
 export function isBuiltIn({ toolName, serverName }: ToolPart): boolean {
-  return (serverName === undefined || serverName === "") && OWN.has(toolName);
+  return (serverName === undefined || serverName === "") && TOOL_SEARCH_TOOLS.has(toolName);
 }
 
 /** Returns the arguments as one line. */
@@ -47,14 +47,14 @@ export function failureReason({ errorText, output }: ToolPart): string {
 }
 
 /** Arguments of up to this many characters are shown on one line. */
-const ONE_LINE = 64;
+const MAX_ONE_LINE_CHARS = 64;
 
 /** Returns the arguments, formatted. */
 export function argumentsText(part: ToolPart): string {
   if (part.input === undefined) return part.inputText;
   const text = JSON.stringify(part.input, null, 2);
   const line = text.replaceAll(/\n\s*/gu, " ");
-  return line.length <= ONE_LINE ? line : text;
+  return line.length <= MAX_ONE_LINE_CHARS ? line : text;
 }
 
 /** Returns the whole call as JSON, to copy. */

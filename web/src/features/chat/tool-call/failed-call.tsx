@@ -7,7 +7,7 @@ import type { ToolPart } from "../stream/message";
 import { failureReason } from "./call-state";
 
 /** Arguments of up to this many characters are repeated in the request for another call. */
-const maxRepeatedChars = 2_000;
+const MAX_REPEATED_CHARS = 2_000;
 
 interface FailedCallProps {
   part: ToolPart;
@@ -44,7 +44,7 @@ export function FailedCall({ part, showsReason, isEnded }: FailedCallProps) {
 
 function retryWords({ input }: ToolPart, tool: string, server: string): string {
   const args = input === undefined ? "" : JSON.stringify(input);
-  if (args === "" || args.length > maxRepeatedChars)
+  if (args === "" || args.length > MAX_REPEATED_CHARS)
     return t("steering.unknown.againWords", { tool, server });
   return t("steering.retry.words", { tool, server, args });
 }

@@ -23,7 +23,7 @@ const ClaimBadge = lazyPart(async () => (await import("../approval/approval-grou
 const FailedCall = lazyPart(async () => (await import("./failed-call")).FailedCall);
 
 const UnknownCall = lazyPart(async () => (await import("../message-actions/unknown-call")).UnknownCall);
-const Questions = lazyPart(async () => (await import("../elicitation/questions")).Questions);
+const Elicitations = lazyPart(async () => (await import("../elicitation/elicitations")).Elicitations);
 
 interface ToolCardProps {
   part: ToolPart;
@@ -122,7 +122,7 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
       )}
       {state === "waiting" && part.questions !== undefined && (
         <Suspense>
-          <Questions part={part} />
+          <Elicitations part={part} />
         </Suspense>
       )}
       {state === "failed" && (

@@ -20,7 +20,7 @@ export function Announcer({ chatId, phase, pendingCount, hasPendingElicitation }
   const [replied, setReplied] = useState(false);
   const replying = phase === "running";
   if (replying && !replied) setReplied(true);
-  const count = useWaiting(chatId, pendingCount);
+  const count = usePendingCount(chatId, pendingCount);
   useEffect(() => countInTitle(count), [count]);
   const words = pendingCount > 0 ? t(hasPendingElicitation ? "chat.asks" : "chat.waits") : t("chat.replying");
   return (
@@ -34,7 +34,7 @@ export function Announcer({ chatId, phase, pendingCount, hasPendingElicitation }
  * Returns the number of calls that wait for the user. A background tab does not follow its chat, but receives an event
  * about them.
  */
-function useWaiting(chatId: string, followed: number): number {
+function usePendingCount(chatId: string, followed: number): number {
   const isHidden = useSyncExternalStore(subscribeVisibility, () => document.visibilityState === "hidden");
   const run = useSyncExternalStore(subscribeEvents, () => runOf(chatId));
   if (!isHidden || run === undefined) return followed;

@@ -1,3 +1,10 @@
+/** Message of the open chat to scroll to; it is loaded already. */
+export interface ScrollTarget {
+  readonly message: string;
+  /** Receives the message's row once it is visible. */
+  readonly onShown: (row: HTMLElement) => void;
+}
+
 /** Position-dependent state of the transcript. */
 export interface ScrollState {
   /** True if more than a line of the newest message is below the visible area. */
@@ -12,15 +19,15 @@ export interface ScrollEvents {
 }
 
 /** Distance of a sent message from the top, in px; a part of the previous turn stays visible. */
-const TURN_TOP = 76;
+const TURN_TOP_PX = 76;
 /** Distance from the end, in px, that counts as being at the end. */
-const AT_END = 4;
+const END_TOLERANCE_PX = 4;
 /** Hidden height, in px, that counts as more than a line. */
-const LINE = 26;
+const LINE_PX = 26;
 /** Distance from an end of the mounted messages, in px, at which the next page loads. */
-const NEAR = 600;
+const LOAD_MORE_PX = 600;
 
-const UPWARDS: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
+const UPWARD_KEYS: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
 
 /**
  * Keeps the scroll position that the user chose. At the end, new text stays visible; anywhere else nothing moves, even
@@ -29,20 +36,20 @@ const UPWARDS: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
 export class ScrollController {
   readonly #scroller: HTMLElement;
   readonly #rows: HTMLElement;
-  readonly #room: HTMLElement;
+  readonly #bottomSpacer: HTMLElement;
   readonly #events: ScrollEvents;
   #following = true;
-  #roomForTurn = false;
+  #hasSpacer = false;
   #hiddenBelow = false;
   #lastTop = 0;
   #lastHeight = 0;
   #anchor: { readonly row: Element; readonly top: number } | null = null;
 
   /** `rows` holds the messages and `room` is the empty space below them, both inside `scroller`. */
-  constructor(scroller: HTMLElement, rows: HTMLElement, room: HTMLElement, events: ScrollEvents) {
+  constructor(scroller: HTMLElement, rows: HTMLElement, bottomSpacer: HTMLElement, events: ScrollEvents) {
     this.#scroller = scroller;
     this.#rows = rows;
-    this.#room = room;
+    this.#bottomSpacer = bottomSpacer;
     this.#events = events;
   }
 
@@ -54,13 +61,13 @@ export class ScrollController {
     scroller.addEventListener("scroll", () => this.#onScroll(), on);
     scroller.addEventListener("wheel", (event) => event.deltaY < 0 && this.#release(), on);
     scroller.addEventListener("touchmove", () => this.#release(), on);
-    scroller.addEventListener("keydown", (event) => UPWARDS.has(event.key) && this.#release(), on);
+    scroller.addEventListener("keydown", (event) => UPWARD_KEYS.has(event.key) && this.#release(), on);
     scroller.addEventListener(
       "focusin",
       (event) => event.target !== scroller && this.#releaseForFocus(event.target),
       on,
     );
-    this.#rows.addEventListener("click", (event) => this.#releaseForFold(event.target), on);
+    this.#rows.addEventListener("click", (event) => this.#releaseForUnfold(event.target), on);
     document.addEventListener("selectionchange", () => this.#onSelection(), on);
     // Resize observers run after layout and before paint, so corrections are never visible.
     const observer = new ResizeObserver(() => this.settle());
@@ -74,7 +81,7 @@ export class ScrollController {
 
   /** Restores the position after the content changed. */
   settle(): void {
-    this.#makeRoom();
+    this.#resizeSpacer();
     const isEmpty = this.#rows.childElementCount === 0;
     // Without messages there is no end to follow; the empty state is read from its top.
     if (this.#following && !isEmpty) this.#scrollTo(this.#scroller.scrollHeight);
@@ -84,64 +91,64 @@ export class ScrollController {
 
   /** Moves a sent message to the top, with room for its answer below. */
   showTurn(): void {
-    this.#roomForTurn = true;
-    this.jump();
+    this.#hasSpacer = true;
+    this.scrollToEnd();
   }
 
   /** Restores the position of an opened chat: its last user message, or its end when that is near. */
-  land(running: boolean): void {
-    this.#roomForTurn = false;
-    this.#makeRoom();
-    const question = this.#lastQuestion();
+  restorePosition(running: boolean): void {
+    this.#hasSpacer = false;
+    this.#resizeSpacer();
+    const lastMessage = this.#lastUserMessage();
     const end = this.#scroller.scrollHeight - this.#scroller.clientHeight;
-    const top = question ? question.offsetTop - TURN_TOP : end;
-    this.#following = running || top >= end - AT_END;
+    const top = lastMessage ? lastMessage.offsetTop - TURN_TOP_PX : end;
+    this.#following = running || top >= end - END_TOLERANCE_PX;
     this.#scrollTo(this.#following ? end : top);
     this.#captureAnchor();
     this.#report();
   }
 
   /** Scrolls to the end and follows it. */
-  jump(): void {
+  scrollToEnd(): void {
     this.#following = true;
     this.settle();
   }
 
   /** Scrolls to a message that was searched for. */
-  show(row: HTMLElement): void {
-    this.#roomForTurn = false;
+  scrollToMessage(row: HTMLElement): void {
+    this.#hasSpacer = false;
     this.#following = false;
-    this.#makeRoom();
-    this.#scrollTo(row.offsetTop - TURN_TOP);
+    this.#resizeSpacer();
+    this.#scrollTo(row.offsetTop - TURN_TOP_PX);
     this.#anchor = { row, top: row.getBoundingClientRect().top };
     this.#report();
   }
 
   /** Scrolls to the user message before (-1) or after (1) the one at the top. */
-  step(direction: -1 | 1): void {
-    const questions = [...this.#rows.querySelectorAll<HTMLElement>("[data-role=user]")];
-    const top = this.#scroller.scrollTop + TURN_TOP;
+  scrollByMessage(direction: -1 | 1): void {
+    const messages = [...this.#rows.querySelectorAll<HTMLElement>("[data-role=user]")];
+    const top = this.#scroller.scrollTop + TURN_TOP_PX;
     const target =
       direction < 0
-        ? questions.findLast((row) => row.offsetTop < top - AT_END)
-        : questions.find((row) => row.offsetTop > top + AT_END);
+        ? messages.findLast((row) => row.offsetTop < top - END_TOLERANCE_PX)
+        : messages.find((row) => row.offsetTop > top + END_TOLERANCE_PX);
     if (!target) return;
     this.#release();
-    this.#scrollTo(target.offsetTop - TURN_TOP);
+    this.#scrollTo(target.offsetTop - TURN_TOP_PX);
     this.#captureAnchor();
   }
 
-  #lastQuestion(): HTMLElement | undefined {
+  #lastUserMessage(): HTMLElement | undefined {
     return [...this.#rows.querySelectorAll<HTMLElement>("[data-role=user]")].at(-1);
   }
 
-  #makeRoom(): void {
-    const question = this.#roomForTurn ? this.#lastQuestion() : undefined;
-    const wanted = question
-      ? this.#scroller.clientHeight - TURN_TOP - (this.#room.offsetTop - question.offsetTop)
+  #resizeSpacer(): void {
+    const lastMessage = this.#hasSpacer ? this.#lastUserMessage() : undefined;
+    const wanted = lastMessage
+      ? this.#scroller.clientHeight - TURN_TOP_PX - (this.#bottomSpacer.offsetTop - lastMessage.offsetTop)
       : 0;
     const height = `${Math.max(0, Math.floor(wanted))}px`;
-    if (this.#room.style.height !== height) this.#room.style.height = height;
+    if (this.#bottomSpacer.style.height !== height) this.#bottomSpacer.style.height = height;
   }
 
   #scrollTo(top: number): void {
@@ -163,7 +170,7 @@ export class ScrollController {
   }
 
   /** Stops following when the user unfolds something to read it. */
-  #releaseForFold(target: EventTarget | null): void {
+  #releaseForUnfold(target: EventTarget | null): void {
     if (target instanceof Element && target.closest("[aria-expanded], summary")) this.#release(true);
   }
 
@@ -178,13 +185,13 @@ export class ScrollController {
     const movedDown = scrollTop > this.#lastTop + 1;
     // The scroll bar and the browser's search scroll up without any other event.
     if (this.#following && movedUp && scrollHeight >= this.#lastHeight) this.#following = false;
-    else if (!this.#following && movedDown && scrollHeight - clientHeight - scrollTop <= AT_END)
+    else if (!this.#following && movedDown && scrollHeight - clientHeight - scrollTop <= END_TOLERANCE_PX)
       this.#following = true;
     this.#lastTop = scrollTop;
     this.#lastHeight = scrollHeight;
     if (!this.#following) this.#captureAnchor();
-    if (scrollTop < NEAR) this.#events.onNearStart();
-    if (this.#room.offsetTop - scrollTop - clientHeight < NEAR) this.#events.onNearEnd();
+    if (scrollTop < LOAD_MORE_PX) this.#events.onNearStart();
+    if (this.#bottomSpacer.offsetTop - scrollTop - clientHeight < LOAD_MORE_PX) this.#events.onNearEnd();
     this.#report();
   }
 
@@ -209,7 +216,7 @@ export class ScrollController {
 
   #report(): void {
     const { scrollTop, clientHeight } = this.#scroller;
-    const hiddenBelow = this.#room.offsetTop - scrollTop - clientHeight > LINE;
+    const hiddenBelow = this.#bottomSpacer.offsetTop - scrollTop - clientHeight > LINE_PX;
     if (hiddenBelow === this.#hiddenBelow) return;
     this.#hiddenBelow = hiddenBelow;
     this.#events.onState({ hiddenBelow });

@@ -9,10 +9,10 @@ export interface Suggestion {
   readonly serverName: string;
 }
 
-const MOST = 4;
+const MAX_SUGGESTIONS = 4;
 
-/** Questions for the built-in tools, the best first. */
-const OWN = {
+/** Elicitations for the built-in tools, the best first. */
+const BUILT_IN_SUGGESTIONS = {
   current_time: { label: t("chat.suggest.time"), prompt: t("chat.suggest.time.prompt") },
   calculate: { label: t("chat.suggest.sum"), prompt: t("chat.suggest.sum.prompt") },
   convert_units: { label: t("chat.suggest.units"), prompt: t("chat.suggest.units.prompt") },
@@ -22,7 +22,7 @@ const OWN = {
   google_drive_create_file: { label: t("chat.suggest.note"), prompt: t("chat.suggest.note.prompt") },
   google_drive_read_file: { label: t("chat.suggest.read"), prompt: t("chat.suggest.read.prompt") },
 } as const;
-const ownNames = Object.keys(OWN);
+const builtInNames = Object.keys(BUILT_IN_SUGGESTIONS);
 
 /** Returns up to four suggestions for the available tools, from as many servers as possible. */
 export function suggestionsFor(tools: readonly AvailableTool[]): readonly Suggestion[] {
@@ -30,10 +30,14 @@ export function suggestionsFor(tools: readonly AvailableTool[]): readonly Sugges
     list.toSorted(byUse),
   );
   const chosen: AvailableTool[] = [];
-  for (let round = 0; chosen.length < MOST && queues.some((queue) => queue.length > round); round += 1) {
+  for (
+    let round = 0;
+    chosen.length < MAX_SUGGESTIONS && queues.some((queue) => queue.length > round);
+    round += 1
+  ) {
     chosen.push(...queues.flatMap((queue) => queue.slice(round, round + 1)));
   }
-  return chosen.slice(0, MOST).map(toSuggestion);
+  return chosen.slice(0, MAX_SUGGESTIONS).map(toSuggestion);
 }
 
 /** Orders tools with a prepared question first, then read-only ones. */
@@ -42,14 +46,16 @@ function byUse(a: AvailableTool, b: AvailableTool): number {
 }
 
 function rank({ name, annotations }: AvailableTool): number {
-  const own = ownNames.indexOf(name);
-  if (own !== -1) return own;
-  return ownNames.length + (annotations?.readOnlyHint === true ? 0 : 1);
+  const builtIn = builtInNames.indexOf(name);
+  if (builtIn !== -1) return builtIn;
+  return builtInNames.length + (annotations?.readOnlyHint === true ? 0 : 1);
 }
 
 function toSuggestion({ name, title, serverName }: AvailableTool): Suggestion {
-  const own = Object.hasOwn(OWN, name) ? OWN[name as keyof typeof OWN] : undefined;
+  const builtIn = Object.hasOwn(BUILT_IN_SUGGESTIONS, name)
+    ? BUILT_IN_SUGGESTIONS[name as keyof typeof BUILT_IN_SUGGESTIONS]
+    : undefined;
   // For other tools only the beginning of a sentence can be suggested.
-  const words = own ?? { label: title ?? name, prompt: t("chat.prefill", { tool: name }) };
+  const words = builtIn ?? { label: title ?? name, prompt: t("chat.prefill", { tool: name }) };
   return { ...words, tool: name, serverName };
 }

@@ -10,7 +10,7 @@ import { ChatId, SendInChat } from "../chat-id";
 import { useChatStatus } from "../use-chat-store";
 import { Announcer } from "./announcer";
 import type { EmptyStateProps } from "./empty-state";
-import type { Jump } from "./jump";
+import type { ScrollTarget } from "./scroll-controller";
 import { MessageRow } from "./message-row";
 import { TurnStatus } from "./turn-status";
 import { useOpeningMarker } from "./use-opening-marker";
@@ -25,11 +25,11 @@ interface TranscriptProps extends EmptyStateProps {
   /** Starts a turn; resolves to true if the server accepted it. */
   onTurn: (turn: TurnRequest) => Promise<boolean>;
   /** Message to scroll to, once. */
-  jumpTo: Jump | null;
+  scrollTarget: ScrollTarget | null;
 }
 
 /** Conversation of a chat, scrolled to its newest messages. */
-export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: TranscriptProps) {
+export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: TranscriptProps) {
   const status = useChatStatus(store);
   const { error } = useQuery({
     queryKey: ["chat", chatId],
@@ -47,7 +47,11 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
       .catch((cause: unknown) => console.error("Loading failed:", "messages", cause))
       .finally(() => (loadingOlder.current = false));
   };
-  const { scroller, rows, room, visible, hiddenBelow, jump, step } = useScroll(status, loadOlder, jumpTo);
+  const { scroller, rows, bottomSpacer, visible, hiddenBelow, scrollToEnd, scrollByMessage } = useScroll(
+    status,
+    loadOlder,
+    scrollTarget,
+  );
   const busy = status.phase !== "idle";
   const say = useCallback((message: string) => onTurn({ message }), [onTurn]);
   const isEmpty = status.ids.length === 0 && !busy;
@@ -55,7 +59,7 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
   function onKeyDown(event: KeyboardEvent) {
     if (!event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
     event.preventDefault();
-    step(event.key === "ArrowUp" ? -1 : 1);
+    scrollByMessage(event.key === "ArrowUp" ? -1 : 1);
   }
 
   return (
@@ -99,12 +103,12 @@ export function Transcript({ chatId, store, onTurn, jumpTo, ...empty }: Transcri
           </ChatId>
           <TurnStatus status={status} />
         </div>
-        <div ref={room} />
+        <div ref={bottomSpacer} />
       </div>
       {hiddenBelow && !isEmpty && (
         <button
           type="button"
-          onClick={jump}
+          onClick={scrollToEnd}
           className={`${buttonClass({ variant: "line", size: "sm" })} absolute bottom-3 left-1/2 -translate-x-1/2 animate-enter shadow-float max-wide:static max-wide:mb-1.5 max-wide:translate-none max-wide:justify-self-center`}
         >
           <ArrowDown aria-hidden="true" />

@@ -1,7 +1,7 @@
 import { Brain, FileText, Image, Palette, Wrench } from "lucide-react";
 import { t } from "@/lib/models-text";
 import type { ModelFacts } from "../api/models";
-import { shortCount, shortPrice } from "./short-figures";
+import { formatTokenCount, formatPrice } from "./compact-numbers";
 
 const abilities = [
   { ability: "tools", Icon: Wrench },
@@ -12,7 +12,7 @@ const abilities = [
 ] as const;
 
 /** One line with a model's context window, abilities and price, as far as they are known. */
-export function FactsLine({ facts }: { facts: ModelFacts }) {
+export function ModelFactsLine({ facts }: { facts: ModelFacts }) {
   const { context, price } = facts;
   const able = abilities.filter(({ ability }) => facts[ability] === true);
   if (context === undefined && price === undefined && able.length === 0) return null;
@@ -20,7 +20,7 @@ export function FactsLine({ facts }: { facts: ModelFacts }) {
     <span className="flex flex-wrap items-center gap-x-2 text-xs text-ink-2 tabular-nums">
       {context !== undefined && (
         <span>
-          {shortCount(context)} <span className="sr-only">{t("models.facts.context")}</span>
+          {formatTokenCount(context)} <span className="sr-only">{t("models.facts.context")}</span>
         </span>
       )}
       {able.length > 0 && (
@@ -35,7 +35,7 @@ export function FactsLine({ facts }: { facts: ModelFacts }) {
       )}
       {price && price.input + price.output > 0 && (
         <span>
-          {t("models.facts.price", { input: shortPrice(price.input), output: shortPrice(price.output) })}
+          {t("models.facts.price", { input: formatPrice(price.input), output: formatPrice(price.output) })}
           <span className="sr-only"> {t("models.facts.price.about")}</span>
         </span>
       )}

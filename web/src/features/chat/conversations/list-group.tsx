@@ -1,7 +1,7 @@
 import { type ReactNode, useId } from "react";
 
 /** Heading with a list of chats or messages. */
-export function Group({ name, children }: { name: string; children: ReactNode }) {
+export function ListGroup({ name, children }: { name: string; children: ReactNode }) {
   const id = useId();
   return (
     <section aria-labelledby={id} className="pb-1">

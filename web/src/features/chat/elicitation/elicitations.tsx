@@ -7,7 +7,7 @@ import { ChatId } from "../chat-id";
 import type { ToolPart } from "../stream/message";
 
 /** Elicitations that a tool call waits for. The first response counts, in any tab. */
-export function Questions({ part }: { part: ToolPart }) {
+export function Elicitations({ part }: { part: ToolPart }) {
   const chatId = use(ChatId);
   function answer(id: string, action: Action, content: unknown): Promise<void> {
     const path = `/api/sessions/${encodeURIComponent(chatId)}/elicitations/${encodeURIComponent(id)}`;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mentionsFiles } from "./drive-words";
+import { mentionsFiles } from "./file-mentions";
 
 test.each(["My DRIVE", "google Drive please", "WorkCover form", "the folder", "list files", "Documents?"])(
   "%s asks for files",

@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
 
 /** Message that is sent after the current answer. */
-export interface WaitingMessage {
+export interface QueuedMessage {
   readonly id: string;
   readonly content: string;
   /** Names of the message's attachments. */
@@ -12,12 +12,12 @@ export interface WaitingMessage {
 /** Queue of a chat. */
 interface Waiting {
   /** The next message first. */
-  readonly messages: readonly WaitingMessage[];
+  readonly messages: readonly QueuedMessage[];
   /** Reason why no message can be sent at the moment, for the user. */
   readonly hindrance: string | null;
 }
 
-export const waitingQuery = (chatId: string) =>
+export const queueQuery = (chatId: string) =>
   queryOptions({
     queryKey: ["queue", chatId],
     queryFn: () => callApi<Waiting>(pathOf(chatId)),
@@ -28,11 +28,11 @@ export const waitingQuery = (chatId: string) =>
  * Replaces the text of a queued message.
  * @throws {ApiError} if it was sent or removed in the meantime; the functions below throw likewise
  */
-export function changeWaiting(chatId: string, id: string, message: string): Promise<void> {
+export function changeQueued(chatId: string, id: string, message: string): Promise<void> {
   return callApi(`${pathOf(chatId)}/${id}`, { ...jsonBody({ message }), method: "PATCH" });
 }
 
-export function removeWaiting(chatId: string, id: string): Promise<void> {
+export function removeQueued(chatId: string, id: string): Promise<void> {
   return callApi(`${pathOf(chatId)}/${id}`, { method: "DELETE" });
 }
 

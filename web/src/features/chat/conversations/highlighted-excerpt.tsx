@@ -1,9 +1,9 @@
 import type { Excerpt } from "../api/history";
-import { withoutMarkup } from "./without-markup";
+import { stripMarkup } from "./strip-markup";
 
 /** Search excerpt with the matches highlighted. */
-export function Marked({ excerpt: { text, marks } }: { excerpt: Excerpt }) {
-  const words = withoutMarkup(text);
+export function HighlightedExcerpt({ excerpt: { text, marks } }: { excerpt: Excerpt }) {
+  const words = stripMarkup(text);
   return (
     <>
       {marks.map(([from, to], index) => (

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { appContexts } from "../app-contexts";
-import { keepContext } from "./keep-context";
+import { storeAppContext } from "./store-app-context";
 
 const context = (text: string) => ({
   serverName: "boards",
@@ -9,13 +9,13 @@ const context = (text: string) => ({
 });
 
 test("the last word of each app is kept, by chat, and who holds what was kept before sees that more was said", () => {
-  keepContext("one", "a", context("first"));
-  keepContext("one", "a", context("second"));
-  keepContext("one", "b", context("other"));
-  keepContext("two", "a", context("elsewhere"));
+  storeAppContext("one", "a", context("first"));
+  storeAppContext("one", "a", context("second"));
+  storeAppContext("one", "b", context("other"));
+  storeAppContext("two", "a", context("elsewhere"));
   const sent = appContexts.get("one");
   expect([...(sent?.values() ?? [])].map(({ content }) => content[0]?.["text"])).toEqual(["second", "other"]);
-  keepContext("one", "b", context("said meanwhile"));
+  storeAppContext("one", "b", context("said meanwhile"));
   expect(appContexts.get("one")).not.toBe(sent);
   expect(appContexts.get("two")?.size).toBe(1);
 });

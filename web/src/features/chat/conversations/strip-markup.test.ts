@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { withoutMarkup } from "./without-markup";
+import { stripMarkup } from "./strip-markup";
 
-const plain = (text: string) => withoutMarkup(text)(text);
+const plain = (text: string) => stripMarkup(text)(text);
 
 test.each([
   ["## Totals It is **100**, see `total`.", "Totals It is 100, see total."],
@@ -12,6 +12,6 @@ test.each([
 ])("%j is shown as %j", (text, shown) => expect(plain(text)).toBe(shown));
 
 test("what is marked in a table loses its bars, too", () => {
-  const clean = withoutMarkup("| **Lisbon** |---| trip |");
+  const clean = stripMarkup("| **Lisbon** |---| trip |");
   expect(["| **", "Lisbon", "** |---| trip |"].map(clean)).toEqual([" ", "Lisbon", " trip "]);
 });

@@ -32,7 +32,7 @@ export async function openTemporary(userId: string): Promise<TemporaryChat> {
 }
 
 /** Returns true if the server still has a temporary chat, or if it does not respond. */
-export async function isThere(id: string): Promise<boolean> {
+export async function temporaryChatExists(id: string): Promise<boolean> {
   try {
     await callApi(pathOf(id));
     return true;

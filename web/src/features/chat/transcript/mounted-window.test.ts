@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { around, inWindow, newer, NEWEST, older, type Window, within } from "./window";
+import { around, inWindow, newer, NEWEST_WINDOW, older, type MountedWindow, within } from "./mounted-window";
 
 const list = Array.from({ length: 400 }, (_, index) => index);
 
 test("goes back in steps, never mounts more than 150, and comes back to the newest", () => {
-  let window: Window = NEWEST;
+  let window: MountedWindow = NEWEST_WINDOW;
   expect(inWindow(list, window)).toEqual(list.slice(-30));
   for (let step = 0; step < 20; step += 1) {
     window = older(window, list.length);
@@ -19,15 +19,15 @@ test("goes back in steps, never mounts more than 150, and comes back to the newe
 });
 
 test("stays where it is when older messages are loaded before it", () => {
-  const window = older(NEWEST, 400);
+  const window = older(NEWEST_WINDOW, 400);
   const longer = [...Array.from({ length: 50 }, (_, index) => -50 + index), ...list];
   expect(inWindow(longer, window)).toEqual(inWindow(list, window));
 });
 
 test("the window around a message has it and its neighbours, at either end too", () => {
-  for (const place of [0, 5, 200, 395, 399]) {
-    const shown = inWindow(list, around(place));
-    expect(shown).toContain(list[list.length - 1 - place]);
+  for (const newerCount of [0, 5, 200, 395, 399]) {
+    const shown = inWindow(list, around(newerCount));
+    expect(shown).toContain(list[list.length - 1 - newerCount]);
     expect(shown.length).toBeLessThanOrEqual(60);
   }
 });

@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from "react";
 
-interface WaitingListProps {
+interface PendingMessageListProps {
   title: string;
   /** Announcement for screen readers on changes; empty if no message waits. */
   announcement: string;
@@ -9,7 +9,7 @@ interface WaitingListProps {
 }
 
 /** List of waiting messages above the message field, hidden while it is empty. */
-export function WaitingList({ title, announcement, children }: WaitingListProps) {
+export function PendingMessageList({ title, announcement, children }: PendingMessageListProps) {
   const titleId = useId();
   return (
     <>
