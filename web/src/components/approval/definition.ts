@@ -2,7 +2,7 @@ import { isObject, type JsonObject, sameJson } from "@/lib/json";
 import type { t } from "./approval-text";
 
 /** A tool that the person is asked about. */
-export interface ToolQuestion {
+export interface ToolApproval {
   /** The tool as its server describes it now. */
   readonly definition: JsonObject;
   /** What the person had allowed for good, where the server has changed it since. */
@@ -24,7 +24,7 @@ export function claimsOf(definition: JsonObject): ApprovalKey[] {
   return claims;
 }
 
-const NAMES: Readonly<Record<string, ApprovalKey>> = {
+const PART_LABELS: Readonly<Record<string, ApprovalKey>> = {
   title: "approval.part.title",
   description: "approval.part.description",
   inputSchema: "approval.part.inputSchema",
@@ -46,7 +46,7 @@ export function changesOf(
   before: JsonObject | undefined,
   instructions: JsonObject | undefined,
 ): Change[] {
-  const parts = before === undefined ? [] : Object.entries(NAMES);
+  const parts = before === undefined ? [] : Object.entries(PART_LABELS);
   const changes = parts
     .filter(([field]) => !sameJson(before?.[field], now[field]))
     .map(([field, name]) => ({ name, before: textOf(before?.[field]), now: textOf(now[field]) }));

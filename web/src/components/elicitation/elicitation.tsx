@@ -2,19 +2,19 @@ import { useMutation } from "@tanstack/react-query";
 import { useId, useLayoutEffect, useRef } from "react";
 import { showInvisible } from "@/lib/show-invisible";
 import { t } from "./elicitation-text";
-import { FormQuestion } from "./form-question";
-import { type Action, type Request, toRequest } from "./request";
-import { SignInQuestion } from "./sign-in-question";
-import { VisitQuestion } from "./visit-question";
+import { FormElicitation } from "./form-elicitation";
+import { type ElicitationAction, type InteractionRequest, parseRequest } from "./request";
+import { SignInPrompt } from "./sign-in-prompt";
+import { UrlElicitation } from "./url-elicitation";
 
 /** How a question is answered. */
-export type Say = (action: Action, content?: unknown) => void;
+export type Respond = (action: ElicitationAction, content?: unknown) => void;
 
 interface ElicitationProps {
   /** The connection whose server asks. */
   server: string;
   request: unknown;
-  onAnswer: (action: Action, content?: unknown) => Promise<void>;
+  onAnswer: (action: ElicitationAction, content?: unknown) => Promise<void>;
 }
 
 /** A question that a call waits with, and the ways to answer it. It takes no focus, and no key answers by itself. */
@@ -22,19 +22,20 @@ export function Elicitation({ server, request, onAnswer }: ElicitationProps) {
   const panel = useRef<HTMLElement>(null);
   const titleId = useId();
   const answer = useMutation({
-    mutationFn: ({ action, content }: { action: Action; content?: unknown }) => onAnswer(action, content),
+    mutationFn: ({ action, content }: { action: ElicitationAction; content?: unknown }) =>
+      onAnswer(action, content),
   });
   useLayoutEffect(() => {
-    const own = panel.current;
-    const around = own?.parentElement?.querySelector("button");
+    const element = panel.current;
+    const nextFocus = element?.parentElement?.querySelector("button");
     // It goes away when it is answered; who came to it with the keyboard goes on from what it belongs to.
     return () => {
-      if (own?.contains(document.activeElement) === true) around?.focus();
+      if (element?.contains(document.activeElement) === true) nextFocus?.focus();
     };
   }, []);
-  const asked = toRequest(request);
-  if (asked === null) return null;
-  const say: Say = (action, content) => {
+  const parsed = parseRequest(request);
+  if (parsed === null) return null;
+  const respond: Respond = (action, content) => {
     if (!answer.isPending) answer.mutate({ action, content });
   };
   return (
@@ -44,14 +45,14 @@ export function Elicitation({ server, request, onAnswer }: ElicitationProps) {
       className="grid grid-cols-[minmax(0,1fr)] gap-3 border-t border-line px-3.5 pt-3 pb-3.5"
     >
       <h3 id={titleId} className="text-md wrap-anywhere">
-        {titleOf(asked, server)}
+        {titleOf(parsed, server)}
       </h3>
-      {asked.mode !== "sign-in" && asked.message !== "" && (
+      {parsed.mode !== "sign-in" && parsed.message !== "" && (
         <p className="max-h-60 overflow-y-auto whitespace-pre-line wrap-anywhere" tabIndex={0}>
-          {showInvisible(asked.message)}
+          {showInvisible(parsed.message)}
         </p>
       )}
-      <Question asked={asked} server={server} busy={answer.isPending} say={say} />
+      <InteractionForm parsed={parsed} server={server} busy={answer.isPending} respond={respond} />
       {answer.status === "error" && (
         <p role="alert" className="text-sm text-err wrap-anywhere first-letter:uppercase">
           {answer.error.message}
@@ -61,21 +62,22 @@ export function Elicitation({ server, request, onAnswer }: ElicitationProps) {
   );
 }
 
-function titleOf(asked: Request, server: string): string {
-  if (asked.mode === "form") return t("elicitation.form.title", { server });
-  if (asked.mode === "url") return t("elicitation.url.title", { server });
-  return t(asked.moreRights ? "elicitation.signIn.more" : "elicitation.signIn.title", { server });
+function titleOf(parsed: InteractionRequest, server: string): string {
+  if (parsed.mode === "form") return t("elicitation.form.title", { server });
+  if (parsed.mode === "url") return t("elicitation.url.title", { server });
+  return t(parsed.moreRights ? "elicitation.signIn.more" : "elicitation.signIn.title", { server });
 }
 
-interface QuestionProps {
-  asked: Request;
+interface InteractionFormProps {
+  parsed: InteractionRequest;
   server: string;
   busy: boolean;
-  say: Say;
+  respond: Respond;
 }
 
-function Question({ asked, ...rest }: QuestionProps) {
-  if (asked.mode === "form") return <FormQuestion form={asked.form} {...rest} />;
-  if (asked.mode === "url") return <VisitQuestion visit={asked} busy={rest.busy} say={rest.say} />;
-  return <SignInQuestion connectionId={asked.connectionId} {...rest} />;
+function InteractionForm({ parsed, ...rest }: InteractionFormProps) {
+  if (parsed.mode === "form") return <FormElicitation form={parsed.form} {...rest} />;
+  if (parsed.mode === "url")
+    return <UrlElicitation request={parsed} busy={rest.busy} respond={rest.respond} />;
+  return <SignInPrompt connectionId={parsed.connectionId} {...rest} />;
 }

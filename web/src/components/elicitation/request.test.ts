@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { initialDraft } from "@/components/schema-form/draft";
 import { readValue } from "@/components/schema-form/read-value";
 import { withFormats } from "./formats";
-import { type FormRequest, toRequest } from "./request";
+import { type FormRequest, parseRequest } from "./request";
 
 function form(...fields: object[]): FormRequest["form"] {
   const all = fields.map((field) => ({ title: "T", description: "", required: false, ...field }));
-  const request = toRequest({ mode: "form", message: "", fields: all });
+  const request = parseRequest({ mode: "form", message: "", fields: all });
   if (request?.mode !== "form") throw new Error("not a form");
   return request.form;
 }
@@ -55,8 +55,8 @@ test("formats are checked as the server checks them", () => {
 test("a server's expression is not run, and what is unknown is no question", () => {
   const model = form({ name: "f", kind: "text", pattern: "^(a+)+$" });
   expect(readValue(model, { f: "b" }).errors.size).toBe(0);
-  expect(toRequest({ mode: "telepathy" })).toBeNull();
-  expect(toRequest({ mode: "url", url: "no" })).toBeNull();
+  expect(parseRequest({ mode: "telepathy" })).toBeNull();
+  expect(parseRequest({ mode: "url", url: "no" })).toBeNull();
 });
 
 test("a text as short as a name is one line, and is counted without more", () => {

@@ -3,10 +3,10 @@ import { showInvisible } from "@/lib/show-invisible";
 import type { Field, GroupField } from "@/components/schema-form/field-model";
 
 /** What a person does with a question. The three mean different things to a server. */
-export type Action = "accept" | "decline" | "cancel";
+export type ElicitationAction = "accept" | "decline" | "cancel";
 
 /** The longest text that is asked for in one line, in characters. */
-const LONGEST_LINE = 200;
+const MAX_LINE_CHARS = 200;
 
 /** Values to be filled in. */
 export interface FormRequest {
@@ -16,7 +16,7 @@ export interface FormRequest {
 }
 
 /** A page to be visited. */
-export interface VisitRequest {
+export interface UrlRequest {
   mode: "url";
   message: string;
   url: URL;
@@ -34,10 +34,10 @@ export interface SignInRequest {
   moreRights: boolean;
 }
 
-export type Request = FormRequest | VisitRequest | SignInRequest;
+export type InteractionRequest = FormRequest | UrlRequest | SignInRequest;
 
 /** A question from what the server of the app says about it; null for what this page does not know. */
-export function toRequest(value: unknown): Request | null {
+export function parseRequest(value: unknown): InteractionRequest | null {
   if (!isObject(value)) return null;
   if (value["mode"] === "form") {
     const fields = Array.isArray(value["fields"]) ? value["fields"].filter(isObject) : [];
@@ -122,7 +122,7 @@ function fieldOf(field: JsonObject): Field {
 /** A text as short as a name has no second line: Enter in it would only add a character that nobody sees. */
 function isOneLine(given: unknown, maxLength: number | undefined): boolean {
   const lines = typeof given === "string" && given.includes("\n");
-  return maxLength !== undefined && maxLength <= LONGEST_LINE && !lines;
+  return maxLength !== undefined && maxLength <= MAX_LINE_CHARS && !lines;
 }
 
 function choicesIn(field: JsonObject): { values: string[]; titles: string[] } {

@@ -1,5 +1,5 @@
 import { callApi, jsonBody } from "@/lib/api-client";
-import type { ToolQuestion } from "@/components/approval/definition";
+import type { ToolApproval } from "@/components/approval/definition";
 import { type JsonObject, stringifyJson } from "@/lib/json";
 
 /** The page of a tool, and what it may do. */
@@ -15,7 +15,7 @@ export interface AppPage {
 }
 
 /** A tool that the person is to be asked about before it runs. */
-export interface AppQuestion extends ToolQuestion {
+export interface AppApprovalRequest extends ToolApproval {
   /** Names what they see. */
   readonly pin: string;
 }
@@ -27,7 +27,7 @@ export interface AppConsent {
 }
 
 /** What came of a call: a result in the protocol's own shape, or a question. */
-export type AppAnswer = { readonly result: JsonObject } | { readonly ask: AppQuestion };
+export type AppAnswer = { readonly result: JsonObject } | { readonly ask: AppApprovalRequest };
 
 /** Reads the page of a tool.
  * @throws {ApiError} when there is none, or none that can be shown */

@@ -1,12 +1,23 @@
 import type { AppBridge } from "@modelcontextprotocol/ext-apps/app-bridge";
 import { isObject, type JsonObject } from "@/lib/json";
-import { type AppAnswer, type AppConsent, callForApp, type AppQuestion, readForApp } from "./app-calls";
+import {
+  type AppAnswer,
+  type AppConsent,
+  callForApp,
+  type AppApprovalRequest,
+  readForApp,
+} from "./app-calls";
 import type { AppContext } from "./app-host";
 import { webAddress } from "./web-address";
 
 /** What an app wants and the person decides. */
 export type AppWish =
-  | { readonly kind: "tool"; readonly name: string; readonly input: unknown; readonly ask: AppQuestion }
+  | {
+      readonly kind: "tool";
+      readonly name: string;
+      readonly input: unknown;
+      readonly ask: AppApprovalRequest;
+    }
   | { readonly kind: "link"; readonly url: URL }
   | { readonly kind: "message"; readonly text: string };
 

@@ -1,6 +1,6 @@
 import { ExternalLink } from "lucide-react";
 import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
-import { Changes } from "@/components/approval/changes";
+import { DefinitionChanges } from "@/components/approval/definition-changes";
 import { claimsOf } from "@/components/approval/definition";
 import { t as approvalText } from "@/components/approval/approval-text";
 import { stringifyJson } from "@/lib/json";
@@ -81,7 +81,7 @@ function partsOf(wish: Wish, server: string, onDecide: AppWishProps["onDecide"])
         title: approvalText("approval.title", { tool: name, server }),
         body: (
           <>
-            {(ask.before ?? ask.instructions) !== undefined && <Changes question={ask} />}
+            {(ask.before ?? ask.instructions) !== undefined && <DefinitionChanges approval={ask} />}
             {typeof description === "string" && description !== "" && (
               <p className="text-sm whitespace-pre-line text-ink-2 wrap-anywhere">
                 {showInvisible(description)}

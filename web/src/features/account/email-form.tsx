@@ -15,7 +15,7 @@ interface EmailFormProps {
   onDone: () => void;
 }
 
-/** Changes the address: at once, or when both addresses have confirmed it. */
+/** DefinitionChanges the address: at once, or when both addresses have confirmed it. */
 export function EmailForm({ user, onDone }: EmailFormProps) {
   const client = useQueryClient();
   const [email, setEmail] = useState("");

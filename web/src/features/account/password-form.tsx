@@ -15,7 +15,7 @@ interface PasswordFormProps {
   onDone: () => void;
 }
 
-/** Changes the password, or sets the first one of an account without. */
+/** DefinitionChanges the password, or sets the first one of an account without. */
 export function PasswordForm({ user, onDone }: PasswordFormProps) {
   const [current, setCurrent] = useState("");
   const [password, setPassword] = useState("");

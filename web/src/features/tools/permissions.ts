@@ -26,7 +26,7 @@ export function permissionsQuery(userId: string) {
   });
 }
 
-/** Changes what a tool is allowed, about what the tool is now. */
+/** DefinitionChanges what a tool is allowed, about what the tool is now. */
 export function allowTool(of: ToolPermission, permission: Permission): Promise<ToolPermission> {
   const body = { connectionId: of.connectionId, tool: of.tool, permission };
   return callApi<ToolPermission>("/api/tools/permissions", { ...jsonBody(body), method: "PUT" });

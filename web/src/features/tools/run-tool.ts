@@ -1,4 +1,4 @@
-import type { Action } from "@/components/elicitation/request";
+import type { ElicitationAction } from "@/components/elicitation/request";
 import { authorizedFetch, callApi, jsonBody } from "@/lib/api-client";
 import { ApiError, errorOf } from "@/lib/api-error";
 import type { AvailableTool } from "@/lib/available-tool";
@@ -19,7 +19,7 @@ export interface ToolRun {
 let runs = 0;
 
 /** A question that the call waits with. */
-export interface OpenQuestion {
+export interface PendingElicitation {
   id: string;
   request: unknown;
 }
@@ -35,7 +35,7 @@ type RunEvent =
 export async function runTool(
   tool: AvailableTool,
   args: unknown,
-  onAsked: (id: string, question: OpenQuestion | undefined) => void,
+  onElicitation: (id: string, elicitation: PendingElicitation | undefined) => void,
   signal: AbortSignal,
 ): Promise<ToolRun> {
   const body = { serverName: tool.serverName, name: tool.name, arguments: args };
@@ -49,7 +49,10 @@ export async function runTool(
   for await (const { data } of readEvents(response.body)) {
     const event = JSON.parse(data) as RunEvent;
     if (event.type === "elicitation")
-      onAsked(event.id, event.state === "waiting" ? { id: event.id, request: event.request } : undefined);
+      onElicitation(
+        event.id,
+        event.state === "waiting" ? { id: event.id, request: event.request } : undefined,
+      );
     if (event.type === "error") throw new ApiError(event.message, 502, event.code);
     if (event.type === "result") {
       const { result, durationMs } = event;
@@ -61,7 +64,7 @@ export async function runTool(
 
 /** Answers a question of a call that is made by hand.
  * @throws {ApiError} when the answer is refused, or nobody waits for it any more */
-export function answerTool(id: string, action: Action, content: unknown): Promise<void> {
+export function answerTool(id: string, action: ElicitationAction, content: unknown): Promise<void> {
   const body = { action, ...(content !== undefined && { content }) };
   return callApi(`/api/tools/run/elicitations/${encodeURIComponent(id)}`, jsonBody(body, stringifyJson));
 }

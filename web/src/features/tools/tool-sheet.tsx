@@ -26,7 +26,7 @@ interface ToolSheetProps {
 /** A tool's form, beside the grid: fill in, run, look at the result. */
 export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
   const editor = useArguments(tool);
-  const { run, questions, answer } = useToolRun(tool);
+  const { run, elicitations, answer } = useToolRun(tool);
 
   function submit(): void {
     const args = editor.read();
@@ -53,10 +53,10 @@ export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
         </p>
       )}
       <ArgumentsEditor editor={editor} onSubmit={submit} />
-      {questions.length > 0 && (
+      {elicitations.length > 0 && (
         <div role="status" className="rounded-md border border-line bg-surface [&>section]:first:border-t-0">
           <Suspense>
-            {questions.map(({ id, request }) => (
+            {elicitations.map(({ id, request }) => (
               <Elicitation
                 key={id}
                 server={tool.serverName}

@@ -6,7 +6,7 @@ import { claimsOf } from "@/components/approval/definition";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { ChatId } from "../chat-id";
-import type { ApprovalQuestion } from "../stream/message";
+import type { ApprovalRequest } from "../stream/message";
 import { type Decision, decide } from "./decide";
 
 const shortClaims = {
@@ -16,8 +16,8 @@ const shortClaims = {
 } as const;
 
 /** Badge with the first claim that a server makes about a tool waiting for approval. */
-export function ClaimBadge({ question }: { question: ApprovalQuestion }) {
-  const [claim] = claimsOf(question.definition);
+export function ClaimBadge({ approval }: { approval: ApprovalRequest }) {
+  const [claim] = claimsOf(approval.definition);
   const short = shortClaims[claim as keyof typeof shortClaims];
   if (short === undefined) return null;
   return <Badge tone={claim === "approval.claim.destroys" ? "warn" : "neutral"}>{t(short)}</Badge>;
@@ -34,13 +34,13 @@ export function ApprovalGroupHead({ count }: { count: number }) {
 }
 
 /** Buttons that answer all calls of a group. Each call can still be answered on its own. */
-export function ApprovalGroupFoot({ questions }: { questions: readonly ApprovalQuestion[] }) {
+export function ApprovalGroupFoot({ approvals }: { approvals: readonly ApprovalRequest[] }) {
   const chatId = use(ChatId);
   const foot = useRef<HTMLDivElement>(null);
   const answer = useMutation({
     mutationFn: async (decision: Decision) => {
       const results = await Promise.allSettled(
-        questions.map(({ id }) => decide(chatId, id, decision, undefined)),
+        approvals.map(({ id }) => decide(chatId, id, decision, undefined)),
       );
       const failed = results.find((result) => result.status === "rejected");
       if (failed !== undefined) throw failed.reason;
@@ -61,7 +61,7 @@ export function ApprovalGroupFoot({ questions }: { questions: readonly ApprovalQ
     <div
       ref={foot}
       role="group"
-      aria-label={t("approval.group.title", { n: questions.length })}
+      aria-label={t("approval.group.title", { n: approvals.length })}
       className="-mt-2 flex flex-wrap items-center gap-2 rounded-b-md border border-warn-dot border-t-line bg-surface px-3 py-2.5"
     >
       {answer.isError && (
@@ -75,7 +75,7 @@ export function ApprovalGroupFoot({ questions }: { questions: readonly ApprovalQ
         aria-disabled={answer.isPending || undefined}
         onClick={() => say("once")}
       >
-        {t("approval.group.allow", { n: questions.length })}
+        {t("approval.group.allow", { n: approvals.length })}
       </Button>
       <Button
         size="sm"

@@ -7,22 +7,22 @@ import { TextBlock } from "@/components/tool-result/text-block";
 import { Button } from "@/ui/button";
 import { Field, Textarea } from "@/ui/field";
 import { ChatId } from "../chat-id";
-import type { ApprovalQuestion, ToolPart } from "../stream/message";
+import type { ApprovalRequest, ToolPart } from "../stream/message";
 import { t } from "@/components/approval/approval-text";
-import { Changes } from "@/components/approval/changes";
+import { DefinitionChanges } from "@/components/approval/definition-changes";
 import { type Decision, decide } from "./decide";
 import { claimsOf } from "@/components/approval/definition";
 
 interface ApprovalProps {
   part: ToolPart;
-  question: ApprovalQuestion;
+  approval: ApprovalRequest;
 }
 
 /**
  * Approval request of a tool call: what the call would do, and the buttons to answer. It takes no focus, and no key
  * press answers it.
  */
-export function Approval({ part, question }: ApprovalProps) {
+export function Approval({ part, approval }: ApprovalProps) {
   const chatId = use(ChatId);
   const panel = useRef<HTMLElement>(null);
   const titleId = useId();
@@ -30,7 +30,7 @@ export function Approval({ part, question }: ApprovalProps) {
   const [draftError, setDraftError] = useState<string>();
   const answer = useMutation({
     mutationFn: ({ decision, args }: { decision: Decision; args: unknown }) =>
-      decide(chatId, question.id, decision, args),
+      decide(chatId, approval.id, decision, args),
   });
   useLayoutEffect(() => {
     const own = panel.current;
@@ -40,8 +40,8 @@ export function Approval({ part, question }: ApprovalProps) {
       if (own?.contains(document.activeElement) === true) card?.focus();
     };
   }, []);
-  const { description } = question.definition;
-  const claims = claimsOf(question.definition);
+  const { description } = approval.definition;
+  const claims = claimsOf(approval.definition);
   const server = part.serverName ?? "";
 
   function say(decision: Decision): void {
@@ -60,7 +60,7 @@ export function Approval({ part, question }: ApprovalProps) {
       <h4 id={titleId} className="text-md wrap-anywhere">
         {t("approval.title", { tool: part.toolName, server })}
       </h4>
-      {(question.before ?? question.instructions) !== undefined && <Changes question={question} />}
+      {(approval.before ?? approval.instructions) !== undefined && <DefinitionChanges approval={approval} />}
       {typeof description === "string" && description !== "" && (
         <p
           className="max-h-40 overflow-y-auto text-sm whitespace-pre-line text-ink-2 wrap-anywhere"

@@ -7,7 +7,7 @@ export function countPending(message: ChatMessage | null, isPending: (part: Part
 
 /** Returns true for a tool call with an open elicitation, which needs more than an approval. */
 export const hasElicitation = (part: Part): boolean =>
-  part.type === "dynamic-tool" && part.state === "input-available" && (part.questions?.length ?? 0) > 0;
+  part.type === "dynamic-tool" && part.state === "input-available" && (part.elicitations?.length ?? 0) > 0;
 
 /** Returns true for a tool call that waits for the user. */
 export const isAwaitingUser = (part: Part): boolean =>

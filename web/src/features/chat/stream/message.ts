@@ -1,4 +1,4 @@
-import type { ToolQuestion } from "@/components/approval/definition";
+import type { ToolApproval } from "@/components/approval/definition";
 import type { AttachmentContent } from "../composer/attachments";
 import type { ToolOutput } from "@/components/tool-result/tool-output";
 
@@ -39,12 +39,12 @@ export interface ReasoningPart {
 }
 
 /** Approval request of a tool call. */
-export interface ApprovalQuestion extends ToolQuestion {
+export interface ApprovalRequest extends ToolApproval {
   readonly id: string;
 }
 
 /** Elicitation or sign-in request that a tool call waits for. */
-export interface ServerQuestion {
+export interface PendingElicitation {
   readonly id: string;
   /** Content of the request, validated where it is rendered. */
   readonly request: unknown;
@@ -73,9 +73,9 @@ export interface ToolPart {
   /** Outcome of a stored call that has neither a result nor an error. */
   readonly outcome?: "unknown" | "stopped" | "denied";
   /** Approval request of this call, open or answered. */
-  readonly approval?: ApprovalQuestion;
+  readonly approval?: ApprovalRequest;
   /** Open elicitations. */
-  readonly questions?: readonly ServerQuestion[];
+  readonly elicitations?: readonly PendingElicitation[];
   readonly durationMs?: number;
   readonly progress?: ToolProgress;
   /** State of the task, if the call runs as an MCP task. */

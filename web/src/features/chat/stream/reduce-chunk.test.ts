@@ -271,7 +271,7 @@ test("a question is open until its second chunk, and others stay", () => {
   const two = [...begun, asked("1", "waiting", { mode: "form" }), asked("2", "waiting", { mode: "url" })];
   const questions = (chunks: readonly unknown[]) => {
     const part = run(chunks).message?.parts[0];
-    return part?.type === "dynamic-tool" ? part.questions?.map(({ id }) => id) : undefined;
+    return part?.type === "dynamic-tool" ? part.elicitations?.map(({ id }) => id) : undefined;
   };
   expect(questions(two)).toEqual(["1", "2"]);
   expect(questions([...two, asked("1", "decline")])).toEqual(["2"]);

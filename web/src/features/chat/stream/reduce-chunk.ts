@@ -1,10 +1,10 @@
 import { isObject } from "@/lib/json";
 import { toToolOutput } from "@/components/tool-result/tool-output";
 import {
-  type ApprovalQuestion,
+  type ApprovalRequest,
   type ChatMessage,
   type Part,
-  type ServerQuestion,
+  type PendingElicitation,
   toFilePart,
   type ToolPart,
   type ToolTask,
@@ -99,10 +99,10 @@ export function reduceChunk(run: RunState, chunk: StreamChunk, now: number): Run
     case "tool-approval-request":
       return updateTool(run, chunk.toolCallId, () => ({
         state: "approval-requested",
-        approval: questionOf(chunk),
+        approval: approvalRequestOf(chunk),
       }));
     case "tool-approval-response":
-      return answerQuestion(run, chunk.approvalId, chunk.approved === true, now);
+      return applyApproval(run, chunk.approvalId, chunk.approved === true, now);
     case "tool-output-denied":
       return updateTool(run, chunk.toolCallId, () => ({ state: "output-denied" }));
     case "data-mcp-progress":
@@ -111,7 +111,7 @@ export function reduceChunk(run: RunState, chunk: StreamChunk, now: number): Run
       return updateTool(run, chunk.id, () => ({ task: taskOf(chunk.data) }));
     case "data-elicitation":
       return updateTool(run, chunk.data.toolCallId, (part) => ({
-        questions: elicitationsAfter(part.questions, chunk.id, chunk.data),
+        elicitations: elicitationsAfter(part.elicitations, chunk.id, chunk.data),
       }));
     case "source-url":
       return appendPart(
@@ -225,7 +225,7 @@ function toolFields(chunk: ToolChunk, fields: Partial<ToolPart>): ToolUpdate {
   };
 }
 
-function questionOf(chunk: ChunkOf<"tool-approval-request">): ApprovalQuestion {
+function approvalRequestOf(chunk: ChunkOf<"tool-approval-request">): ApprovalRequest {
   const about = isObject(chunk.approvalDescriptor) ? chunk.approvalDescriptor : {};
   const { definition, before, instructions } = about;
   return {
@@ -236,7 +236,7 @@ function questionOf(chunk: ChunkOf<"tool-approval-request">): ApprovalQuestion {
   };
 }
 
-function answerQuestion(run: RunState, approvalId: string, approved: boolean, now: number): RunState {
+function applyApproval(run: RunState, approvalId: string, approved: boolean, now: number): RunState {
   const asked = (part: Part): part is ToolPart =>
     part.type === "dynamic-tool" && part.approval?.id === approvalId;
   const index = run.message?.parts.findIndex(asked) ?? -1;
@@ -285,10 +285,10 @@ function updateTool(
 
 /** Returns the elicitations that are open after one was started or settled. */
 function elicitationsAfter(
-  open: readonly ServerQuestion[] | undefined,
+  open: readonly PendingElicitation[] | undefined,
   id: string,
   data: ChunkOf<"data-elicitation">["data"],
-): readonly ServerQuestion[] {
+): readonly PendingElicitation[] {
   const others = (open ?? []).filter((elicitation) => elicitation.id !== id);
   return data.state === "waiting" ? [...others, { id, request: data.request }] : others;
 }

@@ -15,9 +15,9 @@ const output = (isError: boolean) => ({ content: [], isError });
 test("a call goes from writing over running to how it ended", () => {
   expect(callState(part({}), "streaming")).toBe("writing");
   expect(callState(part({ state: "input-available" }), "streaming")).toBe("running");
-  const questions = [{ id: "q", request: {} }];
-  expect(callState(part({ state: "input-available", questions }), "streaming")).toBe("waiting");
-  expect(callState(part({ state: "input-available", questions: [] }), "streaming")).toBe("running");
+  const elicitations = [{ id: "q", request: {} }];
+  expect(callState(part({ state: "input-available", elicitations }), "streaming")).toBe("waiting");
+  expect(callState(part({ state: "input-available", elicitations: [] }), "streaming")).toBe("running");
   expect(callState(part({ state: "output-available", output: output(false) }), "streaming")).toBe("done");
   expect(callState(part({ state: "output-available", output: output(true) }), "done")).toBe("failed");
   expect(callState(part({ state: "output-error", errorText: "x" }), "done")).toBe("failed");

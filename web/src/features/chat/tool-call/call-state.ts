@@ -18,7 +18,7 @@ export function callState(part: ToolPart, message: MessageStatus): CallState {
   if (part.state === "output-error") return "failed";
   if (part.state === "output-denied") return "denied";
   if (part.state === "approval-requested") return message === "streaming" ? "waiting" : "stopped";
-  if (message === "streaming" && part.questions?.length) return "waiting";
+  if (message === "streaming" && part.elicitations?.length) return "waiting";
   if (message === "streaming") return part.state === "input-streaming" ? "writing" : "running";
   return part.state === "input-available" && message !== "stopped" ? "unknown" : "stopped";
 }

@@ -91,7 +91,7 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
         )}
         {isFolded && part.approval !== undefined ? (
           <Suspense>
-            <ClaimBadge question={part.approval} />
+            <ClaimBadge approval={part.approval} />
           </Suspense>
         ) : (
           <CallStateView state={state} />
@@ -117,10 +117,10 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
       )}
       {isWaiting && part.approval !== undefined && (!isFolded || open) && (
         <Suspense>
-          <Approval part={part} question={part.approval} />
+          <Approval part={part} approval={part.approval} />
         </Suspense>
       )}
-      {state === "waiting" && part.questions !== undefined && (
+      {state === "waiting" && part.elicitations !== undefined && (
         <Suspense>
           <Elicitations part={part} />
         </Suspense>

@@ -43,7 +43,7 @@ export function ToolGroup({ parts, messageStatus }: ToolGroupProps) {
           />
           {isGroup && index === last && (
             <Suspense>
-              <ApprovalGroupFoot questions={waiting} />
+              <ApprovalGroupFoot approvals={waiting} />
             </Suspense>
           )}
         </Fragment>

@@ -5,7 +5,7 @@ import { toast } from "@/ui/toast";
 import { changeConnection, type ConnectionChange } from "../api";
 import { reloadConnections, storeLiveState } from "../use-connections";
 
-/** Changes a connection. `onChanged` is told when it is done. */
+/** DefinitionChanges a connection. `onChanged` is told when it is done. */
 export function useChange(userId: string, id: string, onChanged?: (connection: Connection) => void) {
   const client = useQueryClient();
   return useMutation({

@@ -5,36 +5,36 @@ import { ApiError } from "@/lib/api-error";
 import { serverSignIn } from "@/lib/server-sign-in";
 import { openSignIn } from "@/lib/sign-in-window";
 import { Button, buttonClass } from "@/ui/button";
-import type { Say } from "./elicitation";
+import type { Respond } from "./elicitation";
 import { t } from "./elicitation-text";
 
 /** The code with which the server says that its sign-in server has to be told of this app by hand. */
-const clientNeeded = "client_needed";
+const CLIENT_NEEDED_CODE = "client_needed";
 
-interface SignInQuestionProps {
+interface SignInPromptProps {
   connectionId: string;
   server: string;
   busy: boolean;
-  say: Say;
+  respond: Respond;
 }
 
 /** The way to a server's sign-in and past it. The call goes on by itself once the person is signed in, wherever that was. */
-export function SignInQuestion({ connectionId, server, busy, say }: SignInQuestionProps) {
-  const [left, setLeft] = useState(false);
+export function SignInPrompt({ connectionId, server, busy, respond }: SignInPromptProps) {
+  const [isOpened, setIsOpened] = useState(false);
   const begin = useMutation({ mutationFn: () => serverSignIn(connectionId) });
   /** Where to: a sign-in that was left may have ended with a no, and is begun anew. */
-  async function placeOf(url: URL): Promise<URL> {
-    return left ? serverSignIn(connectionId).catch(() => url) : url;
+  async function currentUrl(url: URL): Promise<URL> {
+    return isOpened ? serverSignIn(connectionId).catch(() => url) : url;
   }
-  const needsClient = begin.error instanceof ApiError && begin.error.code === clientNeeded;
+  const needsClient = begin.error instanceof ApiError && begin.error.code === CLIENT_NEEDED_CODE;
   return (
     <>
       {begin.data === undefined ? (
         <p className="text-sm text-ink-2">{t("elicitation.signIn.about")}</p>
       ) : (
         <p role="status" className="text-sm text-ink-2 wrap-anywhere">
-          {t(left ? "elicitation.signIn.left" : "elicitation.signIn.leads")}{" "}
-          {!left && <strong className="font-medium text-ink">{begin.data.host}</strong>}
+          {t(isOpened ? "elicitation.signIn.left" : "elicitation.signIn.leads")}{" "}
+          {!isOpened && <strong className="font-medium text-ink">{begin.data.host}</strong>}
         </p>
       )}
       {begin.error !== null && (
@@ -48,13 +48,13 @@ export function SignInQuestion({ connectionId, server, busy, say }: SignInQuesti
             href={begin.data.href}
             target="_blank"
             rel="noopener noreferrer"
-            className={buttonClass({ size: "sm", ...(left && { variant: "quiet" }) })}
+            className={buttonClass({ size: "sm", ...(isOpened && { variant: "quiet" }) })}
             onClick={(event) => {
-              setLeft(true);
-              if (openSignIn(placeOf(begin.data))) event.preventDefault();
+              setIsOpened(true);
+              if (openSignIn(currentUrl(begin.data))) event.preventDefault();
             }}
           >
-            {t(left ? "elicitation.url.again" : "elicitation.signIn.continue")}
+            {t(isOpened ? "elicitation.url.again" : "elicitation.signIn.continue")}
           </a>
         )}
         {begin.data === undefined && !needsClient && (
@@ -73,12 +73,12 @@ export function SignInQuestion({ connectionId, server, busy, say }: SignInQuesti
             {t("elicitation.signIn.servers")}
           </a>
         )}
-        {left && (
-          <Button size="sm" aria-disabled={busy} onClick={() => say("accept")}>
+        {isOpened && (
+          <Button size="sm" aria-disabled={busy} onClick={() => respond("accept")}>
             {t("elicitation.signIn.retry")}
           </Button>
         )}
-        <Button size="sm" variant="danger" aria-disabled={busy} onClick={() => say("decline")}>
+        <Button size="sm" variant="danger" aria-disabled={busy} onClick={() => respond("decline")}>
           {t("elicitation.signIn.skip")}
         </Button>
       </div>

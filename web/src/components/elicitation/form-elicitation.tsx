@@ -4,26 +4,26 @@ import type { GroupField } from "@/components/schema-form/field-model";
 import { type FieldErrors, readValue } from "@/components/schema-form/read-value";
 import { SchemaForm } from "@/components/schema-form/schema-form";
 import { Button } from "@/ui/button";
-import type { Say } from "./elicitation";
+import type { Respond } from "./elicitation";
 import { t } from "./elicitation-text";
 import { withFormats } from "./formats";
 
-interface FormQuestionProps {
+interface FormElicitationProps {
   form: GroupField;
   server: string;
   busy: boolean;
-  say: Say;
+  respond: Respond;
 }
 
 /** A form of a server: filled with its defaults, checked before it is sent, and sent by its button alone. */
-export function FormQuestion({ form, server, busy, say }: FormQuestionProps) {
+export function FormElicitation({ form, server, busy, respond }: FormElicitationProps) {
   const [draft, setDraft] = useState(() => initialDraft(form));
   const [errors, setErrors] = useState<FieldErrors>(new Map());
 
   function send(): void {
     const reading = withFormats(form, readValue(form, draft));
     setErrors(reading.errors);
-    if (reading.errors.size === 0) say("accept", reading.value);
+    if (reading.errors.size === 0) respond("accept", reading.value);
   }
 
   return (
@@ -34,10 +34,10 @@ export function FormQuestion({ form, server, busy, say }: FormQuestionProps) {
         <Button size="sm" aria-disabled={busy} onClick={send}>
           {t("elicitation.form.send")}
         </Button>
-        <Button size="sm" variant="danger" aria-disabled={busy} onClick={() => say("decline")}>
+        <Button size="sm" variant="danger" aria-disabled={busy} onClick={() => respond("decline")}>
           {t("elicitation.decline")}
         </Button>
-        <Button size="sm" variant="quiet" aria-disabled={busy} onClick={() => say("cancel")}>
+        <Button size="sm" variant="quiet" aria-disabled={busy} onClick={() => respond("cancel")}>
           {t("elicitation.cancel")}
         </Button>
       </div>

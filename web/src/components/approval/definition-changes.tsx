@@ -1,14 +1,16 @@
 import { TriangleAlert } from "lucide-react";
 import { TextBlock } from "@/components/tool-result/text-block";
 import { t } from "./approval-text";
-import { changesOf, type ToolQuestion } from "./definition";
+import { changesOf, type ToolApproval } from "./definition";
 
-interface ChangesProps {
-  question: ToolQuestion;
+interface DefinitionChangesProps {
+  approval: ToolApproval;
 }
 
 /** What a server has changed since the tool was allowed for good, old against new. */
-export function Changes({ question: { definition, before, instructions } }: ChangesProps) {
+export function DefinitionChanges({
+  approval: { definition, before, instructions },
+}: DefinitionChangesProps) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2 rounded-md bg-warn-soft px-3 py-2.5">
       <p className="flex items-start gap-2 text-sm">

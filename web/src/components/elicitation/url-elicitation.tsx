@@ -1,25 +1,25 @@
 import { ExternalLink, TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { Button, buttonClass } from "@/ui/button";
-import type { Say } from "./elicitation";
+import type { Respond } from "./elicitation";
 import { t } from "./elicitation-text";
-import type { VisitRequest } from "./request";
+import type { UrlRequest } from "./request";
 
-interface VisitQuestionProps {
-  visit: VisitRequest;
+interface UrlElicitationProps {
+  request: UrlRequest;
   busy: boolean;
-  say: Say;
+  respond: Respond;
 }
 
 /** A page that a server wants to be visited: shown whole, and opened only when the person says so. */
-export function VisitQuestion({ visit, busy, say }: VisitQuestionProps) {
+export function UrlElicitation({ request, busy, respond }: UrlElicitationProps) {
   const [opened, setOpened] = useState(false);
-  const { url, punycode, makesCallAgain } = visit;
+  const { url, punycode, makesCallAgain } = request;
 
   function open(): void {
     setOpened(true);
     // Where the server waits by itself, agreeing is all that it wants to know.
-    if (!makesCallAgain) say("accept");
+    if (!makesCallAgain) respond("accept");
   }
 
   return (
@@ -38,7 +38,7 @@ export function VisitQuestion({ visit, busy, say }: VisitQuestionProps) {
       )}
       <div className="flex flex-wrap gap-2">
         {opened && makesCallAgain && (
-          <Button size="sm" aria-disabled={busy} onClick={() => say("accept")}>
+          <Button size="sm" aria-disabled={busy} onClick={() => respond("accept")}>
             {t("elicitation.url.retry")}
           </Button>
         )}
@@ -53,11 +53,11 @@ export function VisitQuestion({ visit, busy, say }: VisitQuestionProps) {
           {t(opened ? "elicitation.url.again" : "elicitation.url.open")}
         </a>
         {!opened && (
-          <Button size="sm" variant="danger" aria-disabled={busy} onClick={() => say("decline")}>
+          <Button size="sm" variant="danger" aria-disabled={busy} onClick={() => respond("decline")}>
             {t("elicitation.decline")}
           </Button>
         )}
-        <Button size="sm" variant="quiet" aria-disabled={busy} onClick={() => say("cancel")}>
+        <Button size="sm" variant="quiet" aria-disabled={busy} onClick={() => respond("cancel")}>
           {t("elicitation.cancel")}
         </Button>
       </div>
