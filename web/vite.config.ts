@@ -57,7 +57,7 @@ export default defineConfig({
               priority: 2,
             },
             { name: "asking", test: /components\/approval|texts-of-approval/u, priority: 2 },
-            { name: "later", test: /src\/(ui\/(more|form)|lib\/save-file)\./u, priority: 2 },
+            { name: "later", test: /src\/(ui\/(load-more-list|form)|lib\/save-file)\./u, priority: 2 },
             {
               name: "files",
               test: /components\/files\/|texts-of-files|show-invisible|icons\/(?:download|file|rotate-cw|x)\.js/u,

@@ -3,7 +3,7 @@ import { createRoot } from "react-dom/client";
 import { t } from "@/lib/account-text";
 import { Button } from "@/ui/button";
 import { Card } from "@/ui/card";
-import { Mark } from "@/ui/mark";
+import { Logo } from "@/ui/logo";
 
 interface SignInChoice {
   /** Address of the account that a link offers. */
@@ -60,7 +60,7 @@ function SignInQuestion({ email, current, onAnswer }: QuestionProps) {
     >
       <div className="grid min-h-full grid-cols-[minmax(0,1fr)] place-items-center">
         <Card className="w-[min(400px,100%)] p-7">
-          <Mark className="mb-4 size-11 rounded-[13px]" />
+          <Logo className="mb-4 size-11 rounded-[13px]" />
           {/* Neither answer has the focus: a key that was meant for another page must not choose. */}
           <h2 id="sign-in-question" tabIndex={-1} className="rounded-sm text-xl outline-none wrap-anywhere">
             {t("account.link.question", { email })}

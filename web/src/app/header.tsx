@@ -2,7 +2,7 @@ import { SlidersHorizontal } from "lucide-react";
 import { type SignedInUser, signOut } from "@/lib/session";
 import { t } from "@/lib/t";
 import { Button, IconButton } from "@/ui/button";
-import { Mark } from "@/ui/mark";
+import { Logo } from "@/ui/logo";
 import { TabList } from "@/ui/tabs";
 import { type HomeTab, homeTabsId } from "./home-tab";
 import { forgetPlace } from "./return-place";
@@ -67,7 +67,7 @@ export function Header({ user, tab, onSelectTab, toolCount, onOpenSettings }: He
 function Brand() {
   return (
     <div className="flex min-w-0 items-center gap-3 short:max-wide:sr-only">
-      <Mark className="max-phone:hidden" />
+      <Logo className="max-phone:hidden" />
       <div className="min-w-0">
         <h1 className="leading-5 whitespace-nowrap">{t("app.title")}</h1>
         <p className="truncate text-sm leading-[18px] text-ink-2 max-wide:text-xs max-phone:leading-[15px] max-phone:whitespace-normal">

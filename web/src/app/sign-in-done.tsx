@@ -3,7 +3,7 @@ import { createRoot } from "react-dom/client";
 import { t } from "@/lib/account-text";
 import { Button } from "@/ui/button";
 import { Card } from "@/ui/card";
-import { Mark } from "@/ui/mark";
+import { Logo } from "@/ui/logo";
 
 interface SignInDoneProps {
   title: string;
@@ -24,7 +24,7 @@ function SignInDone({ title, text, onClose }: SignInDoneProps) {
     >
       <div className="grid min-h-full grid-cols-[minmax(0,1fr)] place-items-center">
         <Card className="w-[min(400px,100%)] p-7">
-          <Mark className="mb-4 size-11 rounded-[13px]" />
+          <Logo className="mb-4 size-11 rounded-[13px]" />
           <h2 id="sign-in-done" className="text-xl">
             {title}
           </h2>

@@ -2,7 +2,7 @@ import { type AuthError, isAuthWeakPasswordError } from "@supabase/auth-js";
 import { retryAfterSeconds } from "./session";
 import { t } from "./t";
 
-const longestInSeconds = 120;
+const MINUTES_FROM_SECONDS = 120;
 
 /** What an answer of the auth service says, and after too many calls also how long to wait. */
 export function authErrorWords(error: AuthError): string {
@@ -19,7 +19,7 @@ export function authErrorWords(error: AuthError): string {
 
 /** Long waits in minutes, rounded up: nobody counts five hundred seconds. */
 function waitWords(seconds: number): string {
-  return seconds <= longestInSeconds
+  return seconds <= MINUTES_FROM_SECONDS
     ? t("chat.waitSeconds", { n: seconds })
     : t("auth.waitMinutes", { n: Math.ceil(seconds / 60) });
 }

@@ -34,7 +34,7 @@ type Listener = (event: PageEvent) => void;
 
 const waits = { firstMs: 1_000, longestMs: 30_000 };
 /** The server comments every 15 s; three silent rounds mean that the line is dead. */
-const silenceMs = 45_000;
+const SILENCE_TIMEOUT_MS = 45_000;
 
 const listeners = new Set<Listener>();
 let reader: AbortController | undefined;
@@ -126,7 +126,7 @@ async function readOnce(stop: AbortSignal): Promise<boolean> {
   const silence = new AbortController();
   const signal = AbortSignal.any([stop, silence.signal]);
   let opened = false;
-  let timer = setTimeout(() => silence.abort(), silenceMs);
+  let timer = setTimeout(() => silence.abort(), SILENCE_TIMEOUT_MS);
   try {
     const response = await authorizedFetch("/api/events", {
       headers: { accept: "text/event-stream" },
@@ -137,7 +137,7 @@ async function readOnce(stop: AbortSignal): Promise<boolean> {
     emit({ type: "open" });
     const restart = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => silence.abort(), silenceMs);
+      timer = setTimeout(() => silence.abort(), SILENCE_TIMEOUT_MS);
     };
     for await (const { data } of readEvents(response.body, restart)) emit(JSON.parse(data) as PageEvent);
   } catch {

@@ -10,7 +10,7 @@ interface CopyButtonProps {
 }
 
 /** How long the button says that it has copied. */
-const SAID_FOR_MS = 2_000;
+const CONFIRMATION_MS = 2_000;
 
 /** Copies a text, and says so to the eye and to a screen reader. */
 export function CopyButton({ text, label }: CopyButtonProps) {
@@ -22,7 +22,7 @@ export function CopyButton({ text, label }: CopyButtonProps) {
     } catch {
       setSaid(t("chat.copyFailed"));
     }
-    setTimeout(() => setSaid(""), SAID_FOR_MS);
+    setTimeout(() => setSaid(""), CONFIRMATION_MS);
   }
   return (
     <>

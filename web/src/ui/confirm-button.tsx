@@ -26,12 +26,12 @@ export function ConfirmButton({ trigger, label, outlined = false, ...ask }: Conf
       label={ask.question}
       className="w-[min(280px,calc(100vw-40px))] p-3.5"
     >
-      <Question {...ask} />
+      <ConfirmQuestion {...ask} />
     </Popover>
   );
 }
 
-function Question({
+function ConfirmQuestion({
   question,
   confirm,
   onConfirm,

@@ -5,14 +5,14 @@ import { t } from "@/lib/t";
 import type { Tone } from "./badge";
 import { Button, IconButton } from "./button";
 import { connectToasts, readToastHost, subscribeToastHost, type Toast as Content, toastId } from "./toast";
-import { type Box, coveredArea, placeToasts } from "./toast-place";
+import { type Box, coveredArea, placeToasts } from "./toast-placement";
 
 /** Milliseconds that a toast stays when nobody points at it. */
 const LIFETIME_MS = 5_000;
 /** The same for toasts that offer an action. */
 const ACTION_LIFETIME_MS = 10_000;
 /** Toasts that are shown at a time; the oldest one makes room. */
-const MAX_SHOWN = 3;
+const MAX_VISIBLE_TOASTS = 3;
 
 const icons: Record<Tone, typeof Check> = { ok: Check, err: CircleAlert, warn: TriangleAlert, neutral: Info };
 const colours: Record<Tone, string> = {
@@ -26,7 +26,7 @@ const colours: Record<Tone, string> = {
 export function Toaster() {
   const host = useSyncExternalStore(subscribeToastHost, readToastHost);
   return (
-    <Toast.Provider timeout={LIFETIME_MS} limit={MAX_SHOWN}>
+    <Toast.Provider timeout={LIFETIME_MS} limit={MAX_VISIBLE_TOASTS}>
       <Outlet />
       <Toast.Portal container={host ?? undefined}>
         <Viewport host={host} />
@@ -69,7 +69,7 @@ function Outlet() {
 function Viewport({ host }: { host: HTMLElement | null }) {
   const { toasts, close } = Toast.useToastManager<Content>();
   const viewport = useRef<HTMLDivElement>(null);
-  usePlace(
+  usePlacement(
     viewport,
     host,
     toasts
@@ -135,72 +135,79 @@ function Card({ content, onClose }: { content: Content; onClose: () => void }) {
 }
 
 /** The control that was pressed last. */
-let used: Element | null = null;
-document.addEventListener("pointerdown", ({ target }) => note(target), { capture: true, passive: true });
-document.addEventListener("focusin", ({ target }) => note(target), { passive: true });
+let lastUsedControl: Element | null = null;
+document.addEventListener("pointerdown", ({ target }) => rememberControl(target), {
+  capture: true,
+  passive: true,
+});
+document.addEventListener("focusin", ({ target }) => rememberControl(target), { passive: true });
 
-function note(target: EventTarget | null): void {
+function rememberControl(target: EventTarget | null): void {
   if (!(target instanceof Element) || target.closest("[data-toasts]")) return;
-  used = target.closest("button, a, input, textarea, select, summary, [role]") ?? used;
+  lastUsedControl = target.closest("button, a, input, textarea, select, summary, [role]") ?? lastUsedControl;
 }
 
 /** What toasts never cover, beside the control that is or was just used: heads, the composer, and a dialog's edges. */
-const KEPT_FREE =
+const PROTECTED_ELEMENTS =
   "body:not(:has(dialog[open])) :is(header, [data-head], [data-composer]), dialog[open] > * > :is(header, footer)";
 /** The focus may also be on something large, such as an open menu or what scrolls. */
-const FOCUSED = ":is(button, a, input, textarea, select, summary):focus";
+const FOCUSED_CONTROL = ":is(button, a, input, textarea, select, summary):focus";
 /** What they avoid as long as there is room elsewhere. */
-const AVOIDED = "[data-open]:is([role=dialog], [role=menu], [role=listbox])";
+const AVOIDED_ELEMENTS = "[data-open]:is([role=dialog], [role=menu], [role=listbox])";
 
 /**
  * Moves the toasts to where they cover nothing that is being used: whenever others are shown, and when what is used, such as
  * a tab, brings something under them.
  */
-function usePlace(viewport: RefObject<HTMLElement | null>, host: HTMLElement | null, shown: string): void {
+function usePlacement(viewport: RefObject<HTMLElement | null>, host: HTMLElement | null, shown: string): void {
   useLayoutEffect(() => {
     if (shown === "") return undefined;
-    const place = () => viewport.current && moveAside(viewport.current, host);
-    place();
+    const update = () => viewport.current && moveToasts(viewport.current, host);
+    update();
     let frame = 0;
-    const placeSoon = () => {
+    const updateSoon = () => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(() => {
-        if (viewport.current) moveAside(viewport.current, host, true);
+        if (viewport.current) moveToasts(viewport.current, host, true);
       });
     };
-    addEventListener("resize", place);
-    addEventListener("click", placeSoon);
-    addEventListener("keyup", placeSoon);
+    addEventListener("resize", update);
+    addEventListener("click", updateSoon);
+    addEventListener("keyup", updateSoon);
     return () => {
       cancelAnimationFrame(frame);
-      removeEventListener("resize", place);
-      removeEventListener("click", placeSoon);
-      removeEventListener("keyup", placeSoon);
+      removeEventListener("resize", update);
+      removeEventListener("click", updateSoon);
+      removeEventListener("keyup", updateSoon);
     };
   }, [viewport, host, shown]);
 }
 
-function moveAside(toasts: HTMLElement, host: HTMLElement | null, mayStay = false): void {
+function moveToasts(toasts: HTMLElement, host: HTMLElement | null, mayStay = false): void {
   const boxesOf = (elements: readonly (Element | null)[]): Box[] =>
     elements
       .filter((one): one is Element => one !== null && !toasts.contains(one))
-      .filter((one) => isInSight(one) && !one.matches(AVOIDED))
+      .filter((one) => isVisible(one) && !one.matches(AVOIDED_ELEMENTS))
       .map((one) => one.getBoundingClientRect());
-  const kept = boxesOf([...document.querySelectorAll(KEPT_FREE), document.querySelector(FOCUSED), used]);
-  const avoided = [...document.querySelectorAll(AVOIDED)]
+  const protectedBoxes = boxesOf([
+    ...document.querySelectorAll(PROTECTED_ELEMENTS),
+    document.querySelector(FOCUSED_CONTROL),
+    lastUsedControl,
+  ]);
+  const avoided = [...document.querySelectorAll(AVOIDED_ELEMENTS)]
     .filter((one) => !toasts.contains(one))
     .map((one) => one.getBoundingClientRect());
   // Beside a sheet there is room on large screens.
   const dialog = host?.getBoundingClientRect();
-  if (dialog && dialog.width < innerWidth - toasts.offsetWidth) kept.push(dialog);
+  if (dialog && dialog.width < innerWidth - toasts.offsetWidth) protectedBoxes.push(dialog);
   const size = { width: toasts.offsetWidth, height: toasts.offsetHeight };
   // What is being read stays where it is as long as it can.
-  if (mayStay && coveredArea([...kept, ...avoided], toasts.getBoundingClientRect()) === 0) return;
-  const { left, top } = placeToasts(size, { width: innerWidth, height: innerHeight }, kept, avoided);
+  if (mayStay && coveredArea([...protectedBoxes, ...avoided], toasts.getBoundingClientRect()) === 0) return;
+  const { left, top } = placeToasts(size, { width: innerWidth, height: innerHeight }, protectedBoxes, avoided);
   toasts.style.left = `${left}px`;
   toasts.style.top = `${top}px`;
 }
 
-function isInSight(element: Element): boolean {
+function isVisible(element: Element): boolean {
   return element.isConnected && element.checkVisibility();
 }

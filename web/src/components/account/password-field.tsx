@@ -3,7 +3,7 @@ import { t as common } from "@/lib/t";
 import { Field, Input } from "@/ui/field";
 
 /** The shortest password that the server takes, in characters. */
-const shortest = 6;
+const MIN_PASSWORD_CHARS = 6;
 
 interface PasswordFieldProps {
   label: string;
@@ -26,7 +26,7 @@ export function PasswordField({ label, kind, value, onChange, error, ref }: Pass
           type="password"
           autoComplete={`${kind}-password`}
           placeholder={kind === "new" ? common("auth.newPasswordPlaceholder") : undefined}
-          minLength={kind === "new" ? shortest : undefined}
+          minLength={kind === "new" ? MIN_PASSWORD_CHARS : undefined}
           required
           value={value}
           onChange={(event) => onChange(event.target.value)}

@@ -9,7 +9,7 @@ import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
 
 /** The server sends one mail of a kind in so many seconds. */
-const betweenMailsSeconds = 60;
+const RESEND_COOLDOWN_SECONDS = 60;
 
 interface ResendButtonProps {
   send: () => Promise<{ error: AuthError | null }>;
@@ -21,12 +21,12 @@ interface ResendButtonProps {
 
 /** Asks for the same mail again, as often as the server allows. */
 export function ResendButton({ send, mailed, size = "md", className = "" }: ResendButtonProps) {
-  const [left, wait] = useCountdown(mailed ? betweenMailsSeconds : 0);
+  const [left, wait] = useCountdown(mailed ? RESEND_COOLDOWN_SECONDS : 0);
   const resend = useMutation({
     mutationFn: async () => (await send()).error,
     onSuccess: (error) => {
       if (error === null) {
-        wait(betweenMailsSeconds);
+        wait(RESEND_COOLDOWN_SECONDS);
         toast({ title: t("account.mail.again"), tone: "ok" });
         return;
       }

@@ -8,7 +8,7 @@ import { t } from "./file-text";
 import { useFile } from "./use-file";
 
 /** Characters of a text that are shown; the whole of it can be saved. */
-const MOST = 200_000;
+const MAX_PREVIEW_CHARS = 200_000;
 
 interface TextSheetProps {
   file: FileRef;
@@ -42,10 +42,12 @@ export function TextSheet({ file, onInsert, onClose }: TextSheetProps) {
       {error === null && text === undefined && <Spinner />}
       {text !== undefined && (
         <pre dir="auto" className="font-mono text-sm whitespace-pre-wrap wrap-anywhere">
-          {showInvisible(text.slice(0, MOST))}
+          {showInvisible(text.slice(0, MAX_PREVIEW_CHARS))}
         </pre>
       )}
-      {text !== undefined && text.length > MOST && <p className="text-sm text-ink-2">{t("files.cut")}</p>}
+      {text !== undefined && text.length > MAX_PREVIEW_CHARS && (
+        <p className="text-sm text-ink-2">{t("files.cut")}</p>
+      )}
     </Sheet>
   );
 }

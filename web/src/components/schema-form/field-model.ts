@@ -79,7 +79,7 @@ export type Field =
   | JsonField;
 
 /** Deeper than this, a structure is easier to edit as JSON; it also ends recursive schemas. */
-const deepest = 4;
+const MAX_NESTING = 4;
 
 /** The form for a tool's input schema. A missing or unusable schema becomes one JSON field. */
 export function formOf(schema: unknown): Field {
@@ -104,7 +104,7 @@ function fieldOf(schema: JsonSchema, root: JsonSchema, place: Place): Field {
     nullable: plain?.nullable ?? false,
     default: shown.default,
   };
-  if (plain === undefined || plain.schema.allOf !== undefined || place.depth > deepest)
+  if (plain === undefined || plain.schema.allOf !== undefined || place.depth > MAX_NESTING)
     return { ...base, kind: "json" };
   return typedField(plain.schema, root, place, base);
 }

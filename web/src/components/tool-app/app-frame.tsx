@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent, useLayoutEffect, useRef } from "react";
 import type { AppPage } from "./app-calls";
 import { type AppEvents, type AppInput, AppSession } from "./app-session";
-import { park, unpark } from "./parking";
+import { keepAlive, moveBack } from "./iframe-keepalive";
 
 interface AppFrameProps extends AppEvents {
   callId: string;
@@ -15,7 +15,7 @@ interface AppFrameProps extends AppEvents {
 }
 
 /** How often somebody looks whether the place of a hidden app is gone for good, in ms. */
-const LOOK_MS = 2_000;
+const CONNECTED_CHECK_MS = 2_000;
 
 /** The place of an app. While the tab of the page is hidden, the app goes on; when the place goes away, the app ends. */
 export function AppFrame({ callId, page, granted, input, title, height, ...events }: AppFrameProps) {
@@ -25,49 +25,49 @@ export function AppFrame({ callId, page, granted, input, title, height, ...event
 
   const begin = useEffectEvent((at: HTMLElement): AppSession => {
     const { serverName, tool } = events;
-    const own = new AppSession(callId, page, granted, input, {
+    const session = new AppSession(callId, page, granted, input, {
       serverName,
       tool,
-      decide: (wish) => latest().decide(wish),
-      say: (text) => latest().say(text),
-      keep: (context) => latest().keep(context),
+      decide: (request) => latest().decide(request),
+      sendMessage: (text) => latest().sendMessage(text),
+      updateContext: (context) => latest().updateContext(context),
       onReady: () => latest().onReady(),
       onFailed: (why) => latest().onFailed(why),
       onHeight: (next) => latest().onHeight(next),
       onLeave: () => latest().onLeave(),
     });
-    own.frame.className = "block size-full border-0";
-    events.onSession(own);
-    void own.start(at, title);
-    return own;
+    session.frame.className = "block size-full border-0";
+    events.onSession(session);
+    void session.start(at, title);
+    return session;
   });
 
   useLayoutEffect(() => {
     const at = place.current;
     if (at === null) return undefined;
-    const own = session.current;
-    const { frame } = own ?? (session.current = begin(at));
-    if (own !== null) unpark(frame, at);
+    const current = session.current;
+    const { frame } = current ?? (session.current = begin(at));
+    if (current !== null) moveBack(frame, at);
     const observer = new ResizeObserver(() => session.current?.resize(at.clientWidth));
     observer.observe(at);
     return () => {
       observer.disconnect();
-      park(frame);
+      keepAlive(frame);
     };
   }, []);
 
   useEffect(() => {
     const at = place.current;
-    const own = session.current;
+    const current = session.current;
     return () => {
-      if (at?.isConnected !== true) return void own?.end();
+      if (at?.isConnected !== true) return void current?.end();
       // It is only hidden. Should its place go away meanwhile, nobody would be told.
-      const looking = setInterval(() => {
-        const isBack = own?.frame.parentElement === at;
+      const interval = setInterval(() => {
+        const isBack = current?.frame.parentElement === at;
         const isGone = !at.isConnected;
-        if (isBack || isGone) clearInterval(looking);
-        if (isGone) void own?.end();
-      }, LOOK_MS);
+        if (isBack || isGone) clearInterval(interval);
+        if (isGone) void current?.end();
+      }, CONNECTED_CHECK_MS);
     };
   }, []);
 

@@ -14,13 +14,13 @@ forgetAfter("user", () => {
 });
 
 /** How high an app stands before it has said what it needs, in px. */
-const UNKNOWN = 320;
+const DEFAULT_HEIGHT_PX = 320;
 
 /** The height that the app of a call had when it was last seen here, in px, so that nothing jumps when it comes back. */
-export function keptHeight(callId: string): number {
+export function storedHeight(callId: string): number {
   try {
-    return Number(sessionStorage.getItem(heightKey(callId))) || UNKNOWN;
+    return Number(sessionStorage.getItem(heightKey(callId))) || DEFAULT_HEIGHT_PX;
   } catch {
-    return UNKNOWN;
+    return DEFAULT_HEIGHT_PX;
   }
 }

@@ -12,13 +12,13 @@ export interface AppContext {
 /** What the place in which an app stands does for it. */
 export interface AppHost {
   /** Sends a message in the person's name; whether that could be done. */
-  say(text: string): Promise<boolean>;
+  sendMessage(text: string): Promise<boolean>;
   /** Keeps what the app of a call wants the model to know; what it said before is forgotten. */
-  keep(callId: string, context: AppContext): void;
+  updateContext(callId: string, context: AppContext): void;
 }
 
 /** Where there is no conversation, an app has nobody to talk to. */
 export const AppHostContext = createContext<AppHost>({
-  say: () => Promise.resolve(false),
-  keep: () => undefined,
+  sendMessage: () => Promise.resolve(false),
+  updateContext: () => undefined,
 });

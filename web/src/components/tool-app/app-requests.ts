@@ -11,7 +11,7 @@ import type { AppContext } from "./app-host";
 import { webAddress } from "./web-address";
 
 /** What an app wants and the person decides. */
-export type AppWish =
+export type AppPermissionRequest =
   | {
       readonly kind: "tool";
       readonly name: string;
@@ -26,19 +26,19 @@ export interface AppRequests {
   readonly serverName: string;
   readonly tool: string;
   /** Puts a wish before the person; without a decision the wish is not granted. */
-  decide(wish: AppWish): Promise<AppConsent["decision"]>;
+  decide(request: AppPermissionRequest): Promise<AppConsent["decision"]>;
   /** Says something in the person's name; whether that could be done. */
-  say(text: string): Promise<boolean>;
+  sendMessage(text: string): Promise<boolean>;
   /** Keeps what the model is to know with the next message. */
-  keep(context: AppContext): void;
+  updateContext(context: AppContext): void;
 }
 
 /** Requests of one app at a time. */
-const AT_ONCE = 8;
+const MAX_CONCURRENT_REQUESTS = 8;
 /** Characters of a message, at most. */
-const MESSAGE = 20_000;
+const MAX_MESSAGE_CHARS = 20_000;
 /** Characters of what the model is to know, at most, as JSON. */
-const CONTEXT = 32_000;
+const MAX_CONTEXT_CHARS = 32_000;
 
 /**
  * Answers what an app asks of us: its tools and resources through our server, the rest with the person's consent. The
@@ -51,7 +51,7 @@ export function answerRequests(
 ): () => Promise<unknown> {
   const open = new Set<Promise<unknown>>();
   function one<Answer>(work: () => Promise<Answer>): Promise<Answer> {
-    if (open.size >= AT_ONCE) return Promise.reject(new Error("Too many requests at once."));
+    if (open.size >= MAX_CONCURRENT_REQUESTS) return Promise.reject(new Error("Too many requests at once."));
     const answer = work();
     const settled: Promise<unknown> = answer.then(
       () => open.delete(settled),
@@ -94,10 +94,10 @@ export function answerRequests(
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- It answers a request; only an event has listeners.
   bridge.onmessage = ({ content }) =>
     one(async () => {
-      const text = textOf(content).slice(0, MESSAGE);
+      const text = textOf(content).slice(0, MAX_MESSAGE_CHARS);
       if (text.trim() === "") throw new Error("Only messages with a text can be sent.");
       const agreed = (await host.decide({ kind: "message", text })) !== "deny";
-      return agreed && (await host.say(text)) ? {} : { isError: true };
+      return agreed && (await host.sendMessage(text)) ? {} : { isError: true };
     });
 
   bridge.onupdatemodelcontext = async ({ content = [], structuredContent }) => {
@@ -106,8 +106,9 @@ export function answerRequests(
       ({ type }) => type === "text" || type === "resource_link" || type === "resource",
     );
     const context = { serverName, tool, content: texts, ...(structuredContent && { structuredContent }) };
-    if (JSON.stringify(context).length > CONTEXT) throw new Error("This is more than the model is told.");
-    host.keep(context);
+    if (JSON.stringify(context).length > MAX_CONTEXT_CHARS)
+      throw new Error("This is more than the model is told.");
+    host.updateContext(context);
     return {};
   };
 

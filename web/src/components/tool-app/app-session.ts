@@ -30,12 +30,12 @@ export interface AppEvents extends AppRequests {
 }
 
 /** How long an app may take until it has said that it is there. */
-const START_MS = 10_000;
+const START_TIMEOUT_MS = 10_000;
 /** How long an app that is closed may take to put things in order. */
-const LEAVE_MS = 1_000;
+const TEARDOWN_TIMEOUT_MS = 1_000;
 /** The least and the greatest height of an app in the conversation, in px. */
-const LEAST = 40;
-const MOST = 1_000;
+const MIN_HEIGHT_PX = 40;
+const MAX_HEIGHT_PX = 1_000;
 
 /** One app that is shown: its frame, and the conversation with it. Knows no React, so that a redraw does not end it. */
 export class AppSession {
@@ -48,9 +48,9 @@ export class AppSession {
   readonly #settled: () => Promise<unknown>;
   #input: AppInput;
   #ended = false;
-  #told = { arguments: false, end: false };
+  #sent = { arguments: false, end: false };
   #ready = false;
-  #overdue: ReturnType<typeof setTimeout> | undefined;
+  #startTimeout: ReturnType<typeof setTimeout> | undefined;
   #width = 0;
 
   constructor(
@@ -90,14 +90,14 @@ export class AppSession {
     const target = frame.contentWindow;
     if (target === null) return;
     await this.#bridge.connect(new PostMessageTransport(target, target));
-    this.#overdue = setTimeout(() => this.#events.onFailed("silent"), START_MS);
+    this.#startTimeout = setTimeout(() => this.#events.onFailed("silent"), START_TIMEOUT_MS);
     frame.src = this.#page.frame;
   }
 
   /** Tells the app what has become of the call meanwhile. */
   update(input: AppInput): void {
     this.#input = input;
-    this.#tell();
+    this.#sendCallState();
   }
 
   /** Tells the app how wide it is, in px. */
@@ -123,11 +123,11 @@ export class AppSession {
   async end(): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
-    clearTimeout(this.#overdue);
+    clearTimeout(this.#startTimeout);
     if (this.#ready && this.frame.isConnected) {
-      await this.#bridge.teardownResource({}, { timeout: LEAVE_MS }).catch(() => undefined);
+      await this.#bridge.teardownResource({}, { timeout: TEARDOWN_TIMEOUT_MS }).catch(() => undefined);
       // What it asked for at last is still done.
-      await Promise.race([this.#settled(), pause(LEAVE_MS, this.#stop.signal)]);
+      await Promise.race([this.#settled(), pause(TEARDOWN_TIMEOUT_MS, this.#stop.signal)]);
     }
     this.frame.remove();
     this.#stop.abort();
@@ -141,17 +141,17 @@ export class AppSession {
       void bridge.sendSandboxResourceReady({ html, permissions });
     };
     bridge.oninitialized = () => {
-      clearTimeout(this.#overdue);
+      clearTimeout(this.#startTimeout);
       this.#ready = true;
       // A frame that was loaded anew knows nothing any more.
-      this.#told = { arguments: false, end: false };
+      this.#sent = { arguments: false, end: false };
       this.#refresh();
-      this.#tell();
+      this.#sendCallState();
       this.#events.onReady();
     };
     bridge.onsizechange = ({ height }) => {
       if (height !== undefined && Number.isFinite(height) && !this.#isFullscreen)
-        this.#events.onHeight(Math.min(Math.max(Math.ceil(height), LEAST), MOST));
+        this.#events.onHeight(Math.min(Math.max(Math.ceil(height), MIN_HEIGHT_PX), MAX_HEIGHT_PX));
     };
     bridge.onrequestteardown = () => this.#events.onLeave();
     bridge.onrequestdisplaymode = async ({ mode }) => {
@@ -183,7 +183,7 @@ export class AppSession {
       displayMode: full ? ("fullscreen" as const) : ("inline" as const),
       containerDimensions: full
         ? { width: innerWidth, height: innerHeight }
-        : { width: this.#width, maxHeight: MOST },
+        : { width: this.#width, maxHeight: MAX_HEIGHT_PX },
     };
   }
 
@@ -192,15 +192,15 @@ export class AppSession {
   }
 
   /** Each once: what the tool was called with, then what came of it. */
-  #tell(): void {
+  #sendCallState(): void {
     if (!this.#ready) return;
     const { arguments: args, result, cancelled } = this.#input;
-    if (!this.#told.arguments) {
-      this.#told.arguments = true;
+    if (!this.#sent.arguments) {
+      this.#sent.arguments = true;
       void this.#bridge.sendToolInput({ arguments: isObject(args) ? { ...args } : {} });
     }
-    if (this.#told.end) return;
-    this.#told.end = result !== undefined || cancelled !== undefined;
+    if (this.#sent.end) return;
+    this.#sent.end = result !== undefined || cancelled !== undefined;
     if (result !== undefined) void this.#bridge.sendToolResult(result as never);
     else if (cancelled !== undefined) void this.#bridge.sendToolCancelled({ reason: cancelled });
   }

@@ -8,13 +8,13 @@ import { Button } from "@/ui/button";
 import { Spinner } from "@/ui/spinner";
 import { type AppConsent, type AppPage, openApp } from "./app-calls";
 import { AppFrame } from "./app-frame";
-import { keptHeight } from "./app-height";
+import { storedHeight } from "./app-height";
 import { AppHostContext } from "./app-host";
 import type { AppInput, AppSession } from "./app-session";
-import type { AppWish } from "./app-requests";
+import type { AppPermissionRequest } from "./app-requests";
 import { t } from "./app-text";
-import { keepHeight } from "./keep-height";
-import { AppWishPanel } from "./app-wish";
+import { storeHeight } from "./store-height";
+import { PermissionRequestPanel } from "./app-permission-request";
 
 interface ToolAppProps {
   /** Names the call; its height is kept under this name. */
@@ -29,7 +29,7 @@ interface ToolAppProps {
 type Phase = "starting" | "shown" | "silent" | "left";
 
 interface Pending {
-  wish: AppWish;
+  request: AppPermissionRequest;
   answer: (decision: AppConsent["decision"]) => void;
 }
 
@@ -57,7 +57,7 @@ export function ToolApp({ callId, serverName, tool, input, output }: ToolAppProp
     staleTime: Infinity,
   });
   const [phase, setPhase] = useState<Phase>("starting");
-  const [height, setHeight] = useState(() => keptHeight(callId));
+  const [height, setHeight] = useState(() => storedHeight(callId));
   const [session, setSession] = useState<AppSession>();
   const [pending, setPending] = useState<readonly Pending[]>([]);
   const [granted, setGranted] = useState<AppPage["permissions"]>();
@@ -81,8 +81,8 @@ export function ToolApp({ callId, serverName, tool, input, output }: ToolAppProp
   const sensitive = Object.entries(SENSITIVE).filter(([name]) => name in page.permissions);
   if (granted === undefined && sensitive.length > 0) {
     return (
-      <AppWishPanel
-        wish={{ kind: "features", names: sensitive.map(([, key]) => t(key)) }}
+      <PermissionRequestPanel
+        request={{ kind: "features", names: sensitive.map(([, key]) => t(key)) }}
         serverName={serverName}
         tool={tool}
         onDecide={(decision) =>
@@ -102,7 +102,7 @@ export function ToolApp({ callId, serverName, tool, input, output }: ToolAppProp
     setPending(pending.slice(1));
   }
 
-  const wish = pending[0]?.wish;
+  const request = pending[0]?.request;
   return (
     <div className="border-t border-line">
       <div className="relative">
@@ -122,19 +122,19 @@ export function ToolApp({ callId, serverName, tool, input, output }: ToolAppProp
           onLeave={() => close("left")}
           onHeight={(next) => {
             setHeight(next);
-            keepHeight(callId, next);
+            storeHeight(callId, next);
           }}
           decide={(next) =>
             new Promise((answer) => {
-              setPending((list) => [...list, { wish: next, answer }]);
+              setPending((list) => [...list, { request: next, answer }]);
             })
           }
-          say={(text) => host.say(text)}
-          keep={(context) => host.keep(callId, context)}
+          sendMessage={(text) => host.sendMessage(text)}
+          updateContext={(context) => host.updateContext(callId, context)}
         />
       </div>
-      {wish !== undefined && (
-        <AppWishPanel wish={wish} serverName={serverName} tool={tool} onDecide={decide} />
+      {request !== undefined && (
+        <PermissionRequestPanel request={request} serverName={serverName} tool={tool} onDecide={decide} />
       )}
       <div id={plainId} hidden={!plain}>
         {plain && output && (

@@ -3,7 +3,7 @@ import type { JsonObject } from "@/lib/json";
 import { saveFile } from "@/lib/save-file";
 import { showInvisible } from "@/lib/show-invisible";
 import { Button } from "@/ui/button";
-import { isShownImage, InlineImage } from "./inline-image";
+import { isDisplayableImage, InlineImage } from "./inline-image";
 import { t } from "./result-text";
 import { TextBlock } from "./text-block";
 import { readableText } from "./readable";
@@ -20,7 +20,7 @@ export function EmbeddedResource({ resource }: { resource: JsonObject }) {
     <div className="grid grid-cols-[minmax(0,1fr)] gap-1.5">
       <p className="font-mono text-xs wrap-anywhere text-ink-2">{showInvisible(uri)}</p>
       {text !== undefined && <TextBlock text={readableText(text)} />}
-      {text === undefined && blob !== undefined && isShownImage(mimeType) && (
+      {text === undefined && blob !== undefined && isDisplayableImage(mimeType) && (
         <InlineImage data={blob} mimeType={mimeType} />
       )}
       {text === undefined && blob !== undefined && (

@@ -7,12 +7,12 @@ interface InlineAudioProps {
 }
 
 /** Longer sounds are not decoded. In characters of base64: 10 MB. */
-const MOST = 14_000_000;
-const PLAYED = /^audio\/(?:aac|flac|mp3|mp4|mpeg|ogg|wav|wave|webm|x-wav|x-m4a)$/u;
+const MAX_BASE64_CHARS = 14_000_000;
+const PLAYABLE_TYPES = /^audio\/(?:aac|flac|mp3|mp4|mpeg|ogg|wav|wave|webm|x-wav|x-m4a)$/u;
 
 /** A sound inside a tool's result. It plays when the person wants to hear it. */
 export function InlineAudio({ data, mimeType }: InlineAudioProps) {
-  if (!PLAYED.test(mimeType) || data.length > MOST) {
+  if (!PLAYABLE_TYPES.test(mimeType) || data.length > MAX_BASE64_CHARS) {
     const n = Math.ceil((data.length * 3) / 4 / 1_000);
     return <p className="text-ink-2 wrap-anywhere">{t("result.audioRefused", { type: mimeType, n })}</p>;
   }

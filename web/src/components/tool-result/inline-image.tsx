@@ -7,18 +7,18 @@ interface InlineImageProps {
 }
 
 /** Larger pictures are not decoded. In characters of base64: 10 MB. */
-const MOST = 14_000_000;
+const MAX_BASE64_CHARS = 14_000_000;
 /** Raster formats alone: a drawing can hold a document of its own. */
-const SHOWN = /^image\/(?:png|jpeg|gif|webp)$/u;
+const DISPLAYABLE_TYPES = /^image\/(?:png|jpeg|gif|webp)$/u;
 
 /** Whether pictures of a kind are shown at all. */
-export function isShownImage(mimeType: string): boolean {
-  return SHOWN.test(mimeType);
+export function isDisplayableImage(mimeType: string): boolean {
+  return DISPLAYABLE_TYPES.test(mimeType);
 }
 
 /** A picture inside a tool's result. */
 export function InlineImage({ data, mimeType }: InlineImageProps) {
-  if (!isShownImage(mimeType) || data.length > MOST) {
+  if (!isDisplayableImage(mimeType) || data.length > MAX_BASE64_CHARS) {
     const n = Math.ceil((data.length * 3) / 4 / 1_000);
     return <p className="text-ink-2 wrap-anywhere">{t("result.imageRefused", { type: mimeType, n })}</p>;
   }

@@ -1,28 +1,28 @@
 import { Suspense } from "react";
 import { ChevronRight, TriangleAlert } from "lucide-react";
 import { t } from "./result-text";
-import { ContentPiece } from "./content-piece";
+import { ContentBlock } from "./content-block";
 import { TextBlock } from "./text-block";
-import { structuredPlace } from "./readable";
+import { structuredDisplay } from "./readable";
 import type { ToolOutput } from "./tool-output";
 import { lazyPart } from "@/lib/lazy-part";
 
 /** Few results are as long as that. */
-const Beginning = lazyPart(async () => (await import("./beginning")).Beginning);
+const TruncatedResult = lazyPart(async () => (await import("./truncated-result")).TruncatedResult);
 
 /** What a tool gave back: its pieces in order, and the structured result where the pieces do not hold it already. */
 export function OutputView({ output }: { output: ToolOutput }) {
   return output.whole === undefined ? (
-    <Pieces output={output} />
+    <ContentBlocks output={output} />
   ) : (
-    <Suspense fallback={<Pieces output={output} />}>
-      <Beginning output={output} View={Pieces} />
+    <Suspense fallback={<ContentBlocks output={output} />}>
+      <TruncatedResult output={output} View={ContentBlocks} />
     </Suspense>
   );
 }
 
-function Pieces({ output }: { output: ToolOutput }) {
-  const place = structuredPlace(output);
+function ContentBlocks({ output }: { output: ToolOutput }) {
+  const place = structuredDisplay(output);
   const structured = <TextBlock text={JSON.stringify(output.structuredContent, null, 2) ?? ""} />;
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
@@ -33,9 +33,9 @@ function Pieces({ output }: { output: ToolOutput }) {
         </p>
       )}
       {output.content.length === 0 && place === "none" && <p className="text-ink-2">{t("result.empty")}</p>}
-      {output.content.map((piece, index) => (
+      {output.content.map((block, index) => (
         // The pieces of a result never change.
-        <ContentPiece key={index} piece={piece} />
+        <ContentBlock key={index} block={block} />
       ))}
       {place === "open" && structured}
       {place === "folded" && (

@@ -8,7 +8,7 @@ export function readableText(text: string): string {
 }
 
 /** How the structured content is shown: as the result, folded behind words that say it, or not once more. */
-export function structuredPlace({ content, structuredContent }: ToolOutput): "open" | "folded" | "none" {
+export function structuredDisplay({ content, structuredContent }: ToolOutput): "open" | "folded" | "none" {
   if (structuredContent === undefined) return "none";
   // Servers repeat it as text for clients that do not know it.
   const repeats = ({ type, text }: JsonObject) =>

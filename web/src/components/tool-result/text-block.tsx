@@ -5,17 +5,17 @@ import { t } from "./result-text";
 import { Button } from "@/ui/button";
 
 /** Longer texts are cut until the reader asks for the rest. */
-const shownLines = 200;
+const MAX_SHOWN_LINES = 200;
 
 /** A text as it is, line for line, with what cannot be seen made visible. */
 export function TextBlock({ text }: { text: string }) {
   const [whole, setWhole] = useState(false);
   const lines = text.split("\n");
-  const isCut = !whole && lines.length > shownLines;
+  const isCut = !whole && lines.length > MAX_SHOWN_LINES;
   return (
     <div>
       <pre className="rounded-[8px] bg-sunken px-3 py-[9px] font-mono text-sm whitespace-pre-wrap wrap-anywhere">
-        {drawable(showInvisible(isCut ? lines.slice(0, shownLines).join("\n") : text))}
+        {drawable(showInvisible(isCut ? lines.slice(0, MAX_SHOWN_LINES).join("\n") : text))}
       </pre>
       {isCut && (
         <Button variant="quiet" size="sm" onClick={() => setWhole(true)}>

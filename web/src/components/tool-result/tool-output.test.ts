@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
-import { readableText, structuredPlace } from "./readable";
+import { readableText, structuredDisplay } from "./readable";
 import { toToolOutput } from "./tool-output";
 
 const text = (words: string) => ({ type: "text", text: words });
 
 test("structured content stands behind the words that say it, and alone where there are none", () => {
   const structuredContent = { value: 100, exact: true };
-  const place = (...content: object[]) => structuredPlace(toToolOutput({ content, structuredContent }));
+  const place = (...content: object[]) => structuredDisplay(toToolOutput({ content, structuredContent }));
   expect(place(text("100"))).toBe("folded");
   expect(place(text("words"), text('{"exact":true,"value":100}'))).toBe("none");
   expect(place(text('{"value":101,"exact":true}'))).toBe("folded");
   expect(place()).toBe("open");
-  expect(structuredPlace(toToolOutput({ content: [text("100")] }))).toBe("none");
+  expect(structuredDisplay(toToolOutput({ content: [text("100")] }))).toBe("none");
 });
 
 test("text that is JSON is set out, and keeps its numbers", () => {

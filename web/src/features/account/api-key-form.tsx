@@ -10,7 +10,7 @@ import { Form, SubmitButton } from "@/ui/form";
 import { apiKeysQuery, makeApiKey } from "@/components/account/api-keys";
 
 /** The longest name, in characters. */
-const longest = 100;
+const MAX_NAME_CHARS = 100;
 
 interface ApiKeyFormProps {
   user: SignedInUser;
@@ -38,7 +38,7 @@ export function ApiKeyForm({ user, onDone }: ApiKeyFormProps) {
             autoComplete="off"
             required
             pattern=".*\S.*"
-            maxLength={longest}
+            maxLength={MAX_NAME_CHARS}
             value={name}
             onChange={(event) => setName(event.target.value)}
           />

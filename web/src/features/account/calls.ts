@@ -17,7 +17,7 @@ export interface CallPage {
   next: string | null;
 }
 
-const PAGE = 20;
+const CALLS_PER_PAGE = 20;
 
 /** The person's newest calls. */
 export function callsQuery(userId: string) {
@@ -26,5 +26,5 @@ export function callsQuery(userId: string) {
 
 /** The calls before one of them; the newest for the empty text. */
 export function loadCalls(before: string): Promise<CallPage> {
-  return callApi<CallPage>(`/api/tools/audit?limit=${PAGE}&before=${before}`);
+  return callApi<CallPage>(`/api/tools/audit?limit=${CALLS_PER_PAGE}&before=${before}`);
 }

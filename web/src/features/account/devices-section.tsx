@@ -43,7 +43,7 @@ export function DevicesSection({ user, onLeave }: DevicesSectionProps) {
       await reload();
       toast({ title: t("account.devices.othersEnded"), tone: "ok" });
     },
-    onError: tell,
+    onError: toastError,
   });
   return (
     <Section
@@ -96,7 +96,7 @@ function DeviceRow({ device, onEnded, onLeave }: DeviceRowProps) {
       await onEnded();
       toast({ title: t("account.devices.ended"), description: name, tone: "ok" });
     },
-    onError: tell,
+    onError: toastError,
   });
   return (
     <li className="flex items-center gap-3 py-2.5 pr-2 pl-4">
@@ -131,6 +131,6 @@ function nameOf({ userAgent }: Device): string {
   return t("account.devices.name", { browser, system });
 }
 
-function tell(error: Error): void {
+function toastError(error: Error): void {
   toast({ title: common("error.title"), description: error.message, tone: "err" });
 }

@@ -8,7 +8,7 @@ import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 
 /** The longest name, in characters: more would not fit anywhere. */
-const longest = 60;
+const MAX_NAME_CHARS = 60;
 
 interface NameFormProps {
   user: SignedInUser;
@@ -39,7 +39,7 @@ export function NameForm({ user, onDone }: NameFormProps) {
             {...ids}
             name="name"
             autoComplete="nickname"
-            maxLength={longest}
+            maxLength={MAX_NAME_CHARS}
             value={name}
             onChange={(event) => setName(event.target.value)}
           />

@@ -3,7 +3,7 @@ import { type LandingResult, readLandingResult, setLandingResult } from "@/lib/l
 import { lazyPart } from "@/lib/lazy-part";
 import type { SessionState } from "@/lib/session";
 import { Card } from "@/ui/card";
-import { Mark } from "@/ui/mark";
+import { Logo } from "@/ui/logo";
 import { Spinner } from "@/ui/spinner";
 import type { AuthStep } from "./auth-step";
 import { Welcome } from "./welcome";
@@ -33,7 +33,7 @@ export function AuthPage({ session, onEngaged }: AuthPageProps) {
   return (
     <main onFocus={onEngaged} className="grid min-h-full place-items-center px-5 py-6">
       <Card className="w-[min(400px,100%)] p-7">
-        <Mark className="mb-4 size-11 rounded-[13px]" />
+        <Logo className="mb-4 size-11 rounded-[13px]" />
         {step.kind === "welcome" ? (
           <Welcome email={email} onEmail={setEmail} onStep={go} />
         ) : (

@@ -9,7 +9,7 @@ import type { Probe, ProxyAnswer } from "./connect-rule";
 import { t } from "./servers-text";
 
 /** PostgreSQL's code for a value that has to be unique and is not. */
-const uniqueViolation = "23505";
+const UNIQUE_VIOLATION = "23505";
 
 /** Asks the proxy to open a server and to list its tools. */
 export async function probeServer(url: string, headers: Record<string, string> | undefined): Promise<Probe> {
@@ -37,7 +37,7 @@ export async function insertServer(server: NewServer): Promise<void> {
     // Its tools may be megabytes; they need not come back.
     await insertRow("mcp_servers", { ...server, status: "connected" }, "id");
   } catch (error) {
-    if (!(error instanceof ApiError && error.code === uniqueViolation)) throw error;
+    if (!(error instanceof ApiError && error.code === UNIQUE_VIOLATION)) throw error;
     throw new ApiError(t("servers.nameTaken", { name: server.name }), error.status, error.code);
   }
 }

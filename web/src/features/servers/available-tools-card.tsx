@@ -2,7 +2,7 @@ import type { AvailableTool } from "@/lib/available-tool";
 import { showInvisible } from "@/lib/show-invisible";
 import { Badge } from "@/ui/badge";
 import { Card, CardHead } from "@/ui/card";
-import { More } from "@/ui/more";
+import { LoadMoreList } from "@/ui/load-more-list";
 import { t } from "./servers-text";
 
 interface AvailableToolsCardProps {
@@ -16,7 +16,7 @@ export function AvailableToolsCard({ tools }: AvailableToolsCardProps) {
         {tools.length > 0 && <Badge>{tools.length}</Badge>}
       </CardHead>
       {tools.length === 0 && <p className="px-5 pt-1 pb-3 text-ink-2">{t("servers.noTools.hint")}</p>}
-      <More items={tools} label={(n) => t("servers.moreTools", { n })}>
+      <LoadMoreList items={tools} label={(n) => t("servers.moreTools", { n })}>
         {(shown) => (
           <ul className="divide-y divide-line pt-2">
             {shown.map((tool) => (
@@ -35,7 +35,7 @@ export function AvailableToolsCard({ tools }: AvailableToolsCardProps) {
             ))}
           </ul>
         )}
-      </More>
+      </LoadMoreList>
     </Card>
   );
 }

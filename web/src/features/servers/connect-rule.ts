@@ -3,7 +3,7 @@ import { parseUrl } from "@/lib/parse-url";
 import { fallbackTools } from "./fallback-tools";
 
 /** In bytes. */
-const LONGEST_URL = 2_048;
+const MAX_URL_CHARS = 2_048;
 
 /** What the proxy answers after it has tried to open a server. */
 export interface ProxyAnswer {
@@ -17,7 +17,7 @@ export interface ProxyAnswer {
 /** Whether the product takes this as the URL of a server; the database holds to the same rule. */
 export function isServerUrl(text: string): boolean {
   const url = parseUrl(text);
-  if (url === null || text.length > LONGEST_URL) return false;
+  if (url === null || text.length > MAX_URL_CHARS) return false;
   return /^(?:https?|wss?):$/u.test(url.protocol) && url.username === "" && url.password === "";
 }
 

@@ -11,7 +11,7 @@ import { enterServerClient, signOutOfServer } from "./api";
 import type { ServerConnection } from "./server-connection";
 
 /** The code with which the server says that its sign-in server has to be told of this app by hand. */
-const clientNeeded = "client_needed";
+const CLIENT_NEEDED_CODE = "client_needed";
 
 /** Signing in to the server of a connection, and out of it. */
 export function ServerSignIn({ connection }: { connection: ServerConnection }) {
@@ -21,7 +21,8 @@ export function ServerSignIn({ connection }: { connection: ServerConnection }) {
   const begin = useMutation({ mutationFn: () => serverSignIn(id) });
   const end = useMutation({ mutationFn: () => signOutOfServer(id) });
   const needed = status === "needs-sign-in";
-  const asksForClient = ownClient || (begin.error instanceof ApiError && begin.error.code === clientNeeded);
+  const asksForClient =
+    ownClient || (begin.error instanceof ApiError && begin.error.code === CLIENT_NEEDED_CODE);
   function start(): void {
     setCancelled(false);
     setOwnClient(false);

@@ -1,5 +1,5 @@
 import { Button } from "@/ui/button";
-import { momentOf } from "./moment";
+import { formatMoment } from "./moment";
 import type { ServerConnection } from "./server-connection";
 import { t } from "./servers-text";
 import { useReconnect } from "./use-reconnect";
@@ -19,9 +19,9 @@ export function Trouble({ userId, connection, reason, bare = false }: TroublePro
   return (
     <div className="grid justify-items-start gap-1 text-sm text-ink-2">
       <p className="text-err wrap-anywhere first-letter:uppercase">{reason}</p>
-      {nextTryAt !== undefined && <p>{t("servers.nextTry", { time: momentOf(nextTryAt) })}</p>}
+      {nextTryAt !== undefined && <p>{t("servers.nextTry", { time: formatMoment(nextTryAt) })}</p>}
       {listedAt !== undefined && tools.length > 0 && !usesFallback && (
-        <p>{t("servers.lastListed", { n: tools.length, time: momentOf(listedAt) })}</p>
+        <p>{t("servers.lastListed", { n: tools.length, time: formatMoment(listedAt) })}</p>
       )}
       {!bare && (
         <Button

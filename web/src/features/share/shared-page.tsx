@@ -4,7 +4,7 @@ import { FilePlace } from "@/components/files/file-place";
 import { t as common } from "@/lib/t";
 import { UserQueries } from "@/lib/user-queries";
 import { Button, buttonClass } from "@/ui/button";
-import { Mark } from "@/ui/mark";
+import { Logo } from "@/ui/logo";
 import { t } from "./share-text";
 import { SharedMessageView } from "./shared-message";
 import { type Snapshot, snapshotQuery } from "./snapshot";
@@ -30,7 +30,7 @@ function SharedChat({ token }: { token: string }) {
   return (
     <div className="grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)]">
       <header className="flex items-center gap-3 border-b border-line bg-surface px-5 py-2.5 max-wide:px-3">
-        <Mark className="max-phone:hidden" />
+        <Logo className="max-phone:hidden" />
         <p className="min-w-0 flex-1 truncate font-semibold">{common("app.title")}</p>
         <a href="/" className={buttonClass({ size: "sm" })}>
           {t("share.home")}

@@ -4,7 +4,7 @@ import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { subscribeEvents } from "@/lib/events";
 import { Input } from "@/ui/field";
-import { More } from "@/ui/more";
+import { LoadMoreList } from "@/ui/load-more-list";
 import { findTools } from "./find-tools";
 import { PermissionSelect } from "./permission-select";
 import { permissionsQuery } from "./permissions";
@@ -63,7 +63,7 @@ export function ToolsPanel({ userId, tools, loading, onUseInChat }: ToolsPanelPr
       {tools.length > 0 && found.length === 0 && (
         <p className="text-ink-2">{t("tools.noMatch", { query })}</p>
       )}
-      <More items={found} label={(n) => t("tools.more", { n })}>
+      <LoadMoreList items={found} label={(n) => t("tools.more", { n })}>
         {(shown) => (
           <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,19rem),1fr))] gap-3.5">
             {shown.map((tool) => (
@@ -76,7 +76,7 @@ export function ToolsPanel({ userId, tools, loading, onUseInChat }: ToolsPanelPr
             ))}
           </ul>
         )}
-      </More>
+      </LoadMoreList>
       {open !== null && (
         <ToolSheet tool={open} onClose={() => setOpen(null)} onUseInChat={() => takeToChat(open)} />
       )}

@@ -1,5 +1,5 @@
 import { isObject } from "@/lib/json";
-import { ContentPiece } from "@/components/tool-result/content-piece";
+import { ContentBlock } from "@/components/tool-result/content-block";
 import { ResultServer } from "@/components/tool-result/result-server";
 import { Sheet } from "@/ui/sheet";
 import { Spinner } from "@/ui/spinner";
@@ -34,7 +34,7 @@ export function AttachmentSheet({ attachment, failed = false, onClose }: Attachm
           <PromptContent {...attachment} />
         ) : (
           attachment.contents.map((resource, index) => (
-            <ContentPiece key={index} piece={{ type: "resource", resource }} />
+            <ContentBlock key={index} block={{ type: "resource", resource }} />
           ))
         )}
       </ResultServer>
@@ -71,7 +71,7 @@ function PromptContent({ arguments: filled, messages }: Extract<AttachmentConten
           <h3 className="mb-1 text-xs font-normal tracking-normal text-ink-2">
             {t(role === "user" ? "offers.said.user" : "offers.said.assistant")}
           </h3>
-          {isObject(content) && <ContentPiece piece={content} />}
+          {isObject(content) && <ContentBlock block={content} />}
         </section>
       ))}
     </>

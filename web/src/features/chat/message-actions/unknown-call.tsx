@@ -9,19 +9,22 @@ import { t } from "./message-actions-text";
  * checked, or the call repeated.
  */
 export function UnknownCall({ part }: { part: ToolPart }) {
-  const say = use(SendInChat);
+  const sendMessage = use(SendInChat);
   const { toolName: tool, serverName: server = "" } = part;
   return (
     <div className="grid gap-2 border-t border-line px-3.5 py-3">
       <p className="text-sm text-ink-2">{t("steering.unknown.about")}</p>
       <div className="flex flex-wrap gap-2">
-        <Button size="sm" onClick={() => void say(t("steering.unknown.checkWords", { tool, server }))}>
+        <Button
+          size="sm"
+          onClick={() => void sendMessage(t("steering.unknown.checkWords", { tool, server }))}
+        >
           {t("steering.unknown.check")}
         </Button>
         <Button
           size="sm"
           variant="quiet"
-          onClick={() => void say(t("steering.unknown.againWords", { tool, server }))}
+          onClick={() => void sendMessage(t("steering.unknown.againWords", { tool, server }))}
         >
           {t("steering.unknown.again")}
         </Button>

@@ -18,10 +18,13 @@ export function CallApp({ part, state }: { part: ToolPart; state: CallState }) {
     return { arguments: args, ...(over && { cancelled: errorText ?? t("chat.tool.stopped") }) };
   }, [args, output, errorText, over]);
   const chatId = use(ChatId);
-  const say = use(SendInChat);
+  const sendMessage = use(SendInChat);
   const host = useMemo(
-    (): AppHost => ({ say, keep: (callId, context) => storeAppContext(chatId, callId, context) }),
-    [chatId, say],
+    (): AppHost => ({
+      sendMessage,
+      updateContext: (callId, context) => storeAppContext(chatId, callId, context),
+    }),
+    [chatId, sendMessage],
   );
   return (
     <AppHostContext value={host}>

@@ -19,7 +19,7 @@ interface FailedCallProps {
 
 /** Reason of a failed call, with a button to retry it. */
 export function FailedCall({ part, showsReason, isEnded }: FailedCallProps) {
-  const say = use(SendInChat);
+  const sendMessage = use(SendInChat);
   const isInChat = use(ChatId) !== "";
   const { toolName: tool, serverName: server = "" } = part;
   const reason = showsReason ? failureReason(part) : "";
@@ -32,7 +32,7 @@ export function FailedCall({ part, showsReason, isEnded }: FailedCallProps) {
         <Button
           size="sm"
           aria-label={t("steering.retry.label", { tool })}
-          onClick={() => void say(retryWords(part, tool, server))}
+          onClick={() => void sendMessage(retryWords(part, tool, server))}
         >
           <RotateCw aria-hidden="true" />
           {t("steering.retry")}

@@ -4,7 +4,7 @@ import { lazyPart } from "@/lib/lazy-part";
 import { cn } from "@/lib/cn";
 import { formatDuration } from "@/lib/format";
 import { t } from "@/lib/t";
-import { keptHeight } from "@/components/tool-app/app-height";
+import { storedHeight } from "@/components/tool-app/app-height";
 import { Badge } from "@/ui/badge";
 import { ProgressBar } from "../progress-bar";
 import type { MessageStatus, ToolPart } from "../stream/message";
@@ -136,7 +136,7 @@ export const ToolCard = memo(({ part, messageStatus, isGrouped = false }: ToolCa
         </Suspense>
       )}
       {hasApp && (
-        <Suspense fallback={<div style={{ height: keptHeight(part.toolCallId) }} />}>
+        <Suspense fallback={<div style={{ height: storedHeight(part.toolCallId) }} />}>
           <CallApp part={part} state={state} />
         </Suspense>
       )}

@@ -12,7 +12,7 @@ import { ConnectionActions } from "./connection-actions";
 import { Facts } from "./facts";
 import { HeadersSection } from "./headers-section";
 import { NameForm } from "./name-form";
-import { Part } from "./part";
+import { Section } from "./section";
 import { ToolSwitches } from "./tool-switches";
 
 interface ConnectionSheetProps {
@@ -53,7 +53,7 @@ export function ConnectionSheet({ userId, connection, onClose }: ConnectionSheet
         </div>
         {known !== undefined && <Facts connection={known} />}
         {instructions !== "" && (
-          <Part title={t("servers.instructions")} about={t("servers.instructions.about")}>
+          <Section title={t("servers.instructions")} about={t("servers.instructions.about")}>
             <p
               // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- A scrolling text has to be reached.
               tabIndex={0}
@@ -61,7 +61,7 @@ export function ConnectionSheet({ userId, connection, onClose }: ConnectionSheet
             >
               {showInvisible(instructions)}
             </p>
-          </Part>
+          </Section>
         )}
         <ToolSwitches userId={userId} connection={connection} />
         <NameForm key={name} userId={userId} connection={connection} />

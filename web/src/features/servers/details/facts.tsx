@@ -2,16 +2,16 @@ import type { ReactNode } from "react";
 import type { Connection } from "@/lib/connection";
 import { formatDuration } from "@/lib/format";
 import { showInvisible } from "@/lib/show-invisible";
-import { momentOf } from "../moment";
+import { formatMoment } from "../moment";
 import { t } from "../servers-text";
-import { Part } from "./part";
+import { Section } from "./section";
 
 /** What is known of a server and of how it is reached. */
 export function Facts({ connection }: { connection: Connection }) {
   const { server, transport, protocolVersion, era, latencyMs, checkedAt, listedAt, lastError } = connection;
   const protocol = [protocolVersion, era && t(`servers.era.${era}`)].filter(Boolean).join(" · ");
   return (
-    <Part title={t("servers.facts")}>
+    <Section title={t("servers.facts")}>
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1.5 px-4 py-3 text-sm">
         {server && (
           <Fact name={t("servers.facts.server")}>{showInvisible(`${server.name} ${server.version}`)}</Fact>
@@ -21,15 +21,18 @@ export function Facts({ connection }: { connection: Connection }) {
         {typeof latencyMs === "number" && (
           <Fact name={t("servers.facts.latency")}>{formatDuration(latencyMs)}</Fact>
         )}
-        {checkedAt && <Fact name={t("servers.facts.checked")}>{momentOf(checkedAt)}</Fact>}
-        {listedAt && <Fact name={t("servers.facts.listed")}>{momentOf(listedAt)}</Fact>}
+        {checkedAt && <Fact name={t("servers.facts.checked")}>{formatMoment(checkedAt)}</Fact>}
+        {listedAt && <Fact name={t("servers.facts.listed")}>{formatMoment(listedAt)}</Fact>}
         <Fact name={t("servers.facts.lastError")}>
           {lastError
-            ? t("servers.facts.lastError.value", { time: momentOf(lastError.at), reason: lastError.reason })
+            ? t("servers.facts.lastError.value", {
+                time: formatMoment(lastError.at),
+                reason: lastError.reason,
+              })
             : t("servers.facts.lastError.none")}
         </Fact>
       </dl>
-    </Part>
+    </Section>
   );
 }
 

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Button } from "@/ui/button";
 import { t } from "../servers-text";
 import { HeaderForm } from "./header-form";
-import { Part } from "./part";
+import { Section } from "./section";
 import { useChange } from "./use-change";
 
 /** The header that a key is sent in. */
@@ -32,7 +32,7 @@ export function HeadersSection({ userId, id, headers }: HeadersSectionProps) {
     />
   );
   return (
-    <Part title={t("servers.headers")} about={t("servers.headers.about")}>
+    <Section title={t("servers.headers")} about={t("servers.headers.about")}>
       <ul className="divide-y divide-line">
         {headers.map((name) => (
           <li key={name} className="px-4 py-2.5">
@@ -81,6 +81,6 @@ export function HeadersSection({ userId, id, headers }: HeadersSectionProps) {
           )}
         </li>
       </ul>
-    </Part>
+    </Section>
   );
 }

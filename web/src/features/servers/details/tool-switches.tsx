@@ -7,14 +7,14 @@ import { liveConnections } from "../connection-queries";
 import type { ServerConnection } from "../server-connection";
 import { t } from "../servers-text";
 import { storeLiveState } from "../use-connections";
-import { Part } from "./part";
+import { Section } from "./section";
 import { tokensOf } from "./tool-weight";
 import { useChange } from "./use-change";
 
 /** From so many tools on they can be searched. */
-const MANY = 12;
+const SEARCH_MIN_TOOLS = 12;
 /** Tools that are shown at once. */
-const SHOWN = 100;
+const MAX_SHOWN_TOOLS = 100;
 
 interface ToolSwitchesProps {
   userId: string;
@@ -42,8 +42,8 @@ export function ToolSwitches({ userId, connection }: ToolSwitchesProps) {
   if (tools.length === 0) return null;
   const about = t("servers.weight", { on: on.length, n: tools.length, tokens: weight.toLocaleString() });
   return (
-    <Part title={t("servers.tools")} about={about}>
-      {tools.length >= MANY && (
+    <Section title={t("servers.tools")} about={about}>
+      {tools.length >= SEARCH_MIN_TOOLS && (
         <div className="border-b border-line p-2">
           <Input
             type="search"
@@ -55,7 +55,7 @@ export function ToolSwitches({ userId, connection }: ToolSwitchesProps) {
         </div>
       )}
       <ul className="max-h-80 divide-y divide-line overflow-auto">
-        {found.slice(0, SHOWN).map((tool) => (
+        {found.slice(0, MAX_SHOWN_TOOLS).map((tool) => (
           <li key={tool.name}>
             <label className="relative flex min-h-10 items-center gap-3 px-4 py-2 touch:min-h-11">
               <input
@@ -79,12 +79,12 @@ export function ToolSwitches({ userId, connection }: ToolSwitchesProps) {
             </label>
           </li>
         ))}
-        {found.length > SHOWN && (
+        {found.length > MAX_SHOWN_TOOLS && (
           <li className="px-4 py-3 text-sm text-ink-2">
-            {t("servers.switches.more", { n: found.length - SHOWN })}
+            {t("servers.switches.more", { n: found.length - MAX_SHOWN_TOOLS })}
           </li>
         )}
       </ul>
-    </Part>
+    </Section>
   );
 }

@@ -7,14 +7,14 @@ import { loadFile } from "@/components/files/use-file";
 import { Button } from "@/ui/button";
 import { type ToolOutput, toToolOutput } from "./tool-output";
 
-interface BeginningProps {
+interface TruncatedResultProps {
   output: ToolOutput;
   /** Draws a result, the beginning or all of it. */
   View: ComponentType<{ output: ToolOutput }>;
 }
 
 /** A result that is too long to stand in its message: its beginning, and all of it when the person wants that. */
-export function Beginning({ output, View }: BeginningProps) {
+export function TruncatedResult({ output, View }: TruncatedResultProps) {
   const file = usePlacedFile(output.whole);
   const [all, setAll] = useState<ToolOutput>();
   const show = useMutation({

@@ -1,7 +1,7 @@
 import { cn } from "@/lib/cn";
 
 /** The product's mark. */
-export function Mark({ className }: { className?: string }) {
+export function Logo({ className }: { className?: string }) {
   return (
     <span
       aria-hidden="true"

@@ -8,32 +8,34 @@ import { showInvisible } from "@/lib/show-invisible";
 import { TextBlock } from "@/components/tool-result/text-block";
 import { Button, buttonClass } from "@/ui/button";
 import type { AppConsent } from "./app-calls";
-import type { AppWish } from "./app-requests";
+import type { AppPermissionRequest } from "./app-requests";
 import { t } from "./app-text";
 
 /** What an app wants, before it begins or while it goes on. */
-export type Wish = AppWish | { readonly kind: "features"; readonly names: readonly string[] };
+export type PermissionRequest =
+  | AppPermissionRequest
+  | { readonly kind: "features"; readonly names: readonly string[] };
 
-interface AppWishProps {
-  wish: Wish;
+interface PermissionRequestPanelProps {
+  request: PermissionRequest;
   serverName: string;
   tool: string;
   onDecide: (decision: AppConsent["decision"]) => void;
 }
 
 /** What an app wants, beside the app, and the ways to answer. It takes no focus, and no key answers by itself. */
-export function AppWishPanel({ wish, serverName, tool, onDecide }: AppWishProps) {
+export function PermissionRequestPanel({ request, serverName, tool, onDecide }: PermissionRequestPanelProps) {
   const panel = useRef<HTMLElement>(null);
   const titleId = useId();
   useLayoutEffect(() => {
-    const own = panel.current;
-    const next = own?.parentElement?.querySelector<HTMLElement>("[data-app-bar] button");
+    const session = panel.current;
+    const next = session?.parentElement?.querySelector<HTMLElement>("[data-app-bar] button");
     // It goes away when it is decided; who came to it with the keyboard goes on from the app's bar.
     return () => {
-      if (own?.contains(document.activeElement) === true) next?.focus();
+      if (session?.contains(document.activeElement) === true) next?.focus();
     };
   }, []);
-  const { title, about, body, actions } = partsOf(wish, serverName, onDecide);
+  const { title, about, body, actions } = partsOf(request, serverName, onDecide);
   return (
     <section
       ref={panel}
@@ -59,22 +61,26 @@ export function AppWishPanel({ wish, serverName, tool, onDecide }: AppWishProps)
   );
 }
 
-interface Parts {
+interface PanelParts {
   title: string;
   about?: string;
   body: ReactNode;
   actions: ReactNode;
 }
 
-function partsOf(wish: Wish, server: string, onDecide: AppWishProps["onDecide"]): Parts {
+function partsOf(
+  request: PermissionRequest,
+  server: string,
+  onDecide: PermissionRequestPanelProps["onDecide"],
+): PanelParts {
   const deny = (words: string) => (
     <Button size="sm" variant="danger" onClick={() => onDecide("deny")}>
       {words}
     </Button>
   );
-  switch (wish.kind) {
+  switch (request.kind) {
     case "tool": {
-      const { name, ask, input } = wish;
+      const { name, ask, input } = request;
       const { description } = ask.definition;
       const claims = claimsOf(ask.definition).map((claim) => approvalText(claim));
       return {
@@ -112,8 +118,8 @@ function partsOf(wish: Wish, server: string, onDecide: AppWishProps["onDecide"])
       };
     }
     case "link": {
-      const { url } = wish;
-      const [before, after] = around(url);
+      const { url } = request;
+      const [before, after] = splitAtHost(url);
       return {
         title: t("apps.link"),
         body: (
@@ -143,7 +149,7 @@ function partsOf(wish: Wish, server: string, onDecide: AppWishProps["onDecide"])
     case "message":
       return {
         title: t("apps.message"),
-        body: <TextBlock text={wish.text} />,
+        body: <TextBlock text={request.text} />,
         actions: (
           <>
             <Button size="sm" onClick={() => onDecide("once")}>
@@ -155,7 +161,7 @@ function partsOf(wish: Wish, server: string, onDecide: AppWishProps["onDecide"])
       };
     case "features":
       return {
-        title: t("apps.features", { names: wish.names.join(", ") }),
+        title: t("apps.features", { names: request.names.join(", ") }),
         about: t("apps.features.about", { server }),
         body: null,
         actions: (
@@ -168,12 +174,12 @@ function partsOf(wish: Wish, server: string, onDecide: AppWishProps["onDecide"])
         ),
       };
     default:
-      return wish satisfies never;
+      return request satisfies never;
   }
 }
 
 /** What stands in an address before and behind its host. */
-function around(url: URL): [string, string] {
+function splitAtHost(url: URL): [string, string] {
   const at = url.href.indexOf(url.host, url.protocol.length);
   return [url.href.slice(0, at), url.href.slice(at + url.host.length)];
 }

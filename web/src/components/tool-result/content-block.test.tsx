@@ -1,15 +1,15 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test, vi } from "vitest";
-import { ContentPiece } from "./content-piece";
+import { ContentBlock } from "./content-block";
 
 // What is read through a server is read from this page's own origin.
 vi.hoisted(() => vi.stubGlobal("location", new URL("http://localhost/")));
 
-const drawn = (piece: Record<string, unknown>) =>
+const drawn = (block: Record<string, unknown>) =>
   renderToStaticMarkup(
     <QueryClientProvider client={new QueryClient()}>
-      <ContentPiece piece={piece} />
+      <ContentBlock block={block} />
     </QueryClientProvider>,
   );
 
@@ -40,10 +40,10 @@ test("pictures and sounds come from the result itself, up to a size", () => {
 });
 
 test("what is for the assistant only is folded away", () => {
-  const piece = (audience: string[]) => drawn({ type: "text", text: "words", annotations: { audience } });
-  expect(piece(["assistant"])).toContain("<details");
-  expect(piece(["user", "assistant"])).not.toContain("<details");
-  expect(piece([])).not.toContain("<details");
+  const block = (audience: string[]) => drawn({ type: "text", text: "words", annotations: { audience } });
+  expect(block(["assistant"])).toContain("<details");
+  expect(block(["user", "assistant"])).not.toContain("<details");
+  expect(block([])).not.toContain("<details");
 });
 
 test("a link is words until somebody follows it", () => {

@@ -4,10 +4,10 @@ import { forgetAfter } from "@/lib/user-data";
  * A frame that leaves the document forgets everything, so one whose place goes away waits here: until the place is shown
  * again, or until its app has put things in order. Browsers that cannot move a frame alive load it anew.
  */
-let lot: HTMLElement | undefined;
+let container: HTMLElement | undefined;
 forgetAfter("session", () => {
-  lot?.remove();
-  lot = undefined;
+  container?.remove();
+  container = undefined;
 });
 
 interface Mover {
@@ -21,18 +21,18 @@ function move(node: HTMLElement, to: HTMLElement): void {
 }
 
 /** Takes a frame out of its place, alive. */
-export function park(frame: HTMLElement): void {
+export function keepAlive(frame: HTMLElement): void {
   if (!("moveBefore" in Element.prototype) || !frame.isConnected) return;
-  if (lot === undefined) {
-    lot = document.createElement("div");
-    lot.hidden = true;
-    lot.inert = true;
-    document.body.append(lot);
+  if (container === undefined) {
+    container = document.createElement("div");
+    container.hidden = true;
+    container.inert = true;
+    document.body.append(container);
   }
-  move(frame, lot);
+  move(frame, container);
 }
 
 /** Puts a frame back into its place. */
-export function unpark(frame: HTMLElement, place: HTMLElement): void {
+export function moveBack(frame: HTMLElement, place: HTMLElement): void {
   if (frame.parentElement !== place) move(frame, place);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { placeToasts } from "./toast-place";
+import { placeToasts } from "./toast-placement";
 
 const size = { width: 356, height: 80 };
 const desk = { width: 1280, height: 800 };

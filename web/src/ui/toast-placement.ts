@@ -7,7 +7,7 @@ export interface Box {
 }
 
 /** How far toasts stay from the window's edge and from what they must not cover, in pixels. */
-const GAP = 10;
+const GAP_PX = 10;
 
 /**
  * Returns the corner at which a box of this size covers nothing: as far up as possible, at the right edge if there is room,
@@ -21,13 +21,13 @@ export function placeToasts(
   avoided: readonly Box[] = [],
 ): { left: number; top: number } {
   const all = [...keptFree, ...avoided];
-  const lefts = [room.width - size.width - GAP, GAP].filter((left) => left >= 0);
+  const lefts = [room.width - size.width - GAP_PX, GAP_PX].filter((left) => left >= 0);
   const tops = [
-    GAP,
-    ...all.flatMap(({ top, height }) => [top + height + GAP, top - size.height - GAP]),
-    room.height - size.height - GAP,
+    GAP_PX,
+    ...all.flatMap(({ top, height }) => [top + height + GAP_PX, top - size.height - GAP_PX]),
+    room.height - size.height - GAP_PX,
   ]
-    .filter((top) => top >= GAP && top + size.height <= room.height - GAP)
+    .filter((top) => top >= GAP_PX && top + size.height <= room.height - GAP_PX)
     .toSorted((one, other) => one - other);
   const places = lefts.flatMap((left) => tops.map((top) => ({ left, top })));
   const covers = (boxes: readonly Box[], place: { left: number; top: number }): number =>
@@ -35,8 +35,8 @@ export function placeToasts(
   return (
     places.find((place) => covers(all, place) === 0) ??
     places.toSorted((one, other) => covers(keptFree, one) - covers(keptFree, other))[0] ?? {
-      left: GAP,
-      top: GAP,
+      left: GAP_PX,
+      top: GAP_PX,
     }
   );
 }

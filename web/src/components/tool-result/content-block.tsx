@@ -15,44 +15,44 @@ const FileView = lazyPart(async () => (await import("@/components/files/file-vie
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
 /** One piece of a tool's result. Nothing is run or fetched: pictures and sounds come inside the result itself. */
-export function ContentPiece({ piece }: { piece: JsonObject }) {
-  if (!isForPerson(piece)) {
+export function ContentBlock({ block }: { block: JsonObject }) {
+  if (!isForUser(block)) {
     return (
       <details className="text-sm">
         <summary className="w-fit cursor-default py-0.5 text-xs text-ink-2 hover:text-ink touch:py-3">
           {t("result.forAssistant")}
         </summary>
         <div className="pt-1.5">
-          <Content piece={piece} />
+          <Content block={block} />
         </div>
       </details>
     );
   }
-  return <Content piece={piece} />;
+  return <Content block={block} />;
 }
 
 /** Whether a server wants the person to see a piece: it names the person, or nobody, among those whom it is for. */
-function isForPerson({ annotations }: JsonObject): boolean {
+function isForUser({ annotations }: JsonObject): boolean {
   const audience = isObject(annotations) ? annotations["audience"] : undefined;
   return !Array.isArray(audience) || audience.length === 0 || audience.includes("user");
 }
 
-function Content({ piece }: { piece: JsonObject }) {
-  const type = asText(piece["type"]);
+function Content({ block }: { block: JsonObject }) {
+  const type = asText(block["type"]);
   // Large bytes are kept beside the result.
-  if (isObject(piece["file"]))
+  if (isObject(block["file"]))
     return (
       <Suspense>
-        <FileView file={piece["file"]} />
+        <FileView file={block["file"]} />
       </Suspense>
     );
-  const data = asText(piece["data"]);
-  const mimeType = asText(piece["mimeType"]) ?? "";
-  if (type === "text") return <TextBlock text={readableText(asText(piece["text"]) ?? "")} />;
+  const data = asText(block["data"]);
+  const mimeType = asText(block["mimeType"]) ?? "";
+  if (type === "text") return <TextBlock text={readableText(asText(block["text"]) ?? "")} />;
   if (type === "image" && data !== undefined) return <InlineImage data={data} mimeType={mimeType} />;
   if (type === "audio" && data !== undefined) return <InlineAudio data={data} mimeType={mimeType} />;
-  if (type === "resource_link") return <ResourceLink link={piece} />;
-  if (type === "resource" && isObject(piece["resource"]))
-    return <EmbeddedResource resource={piece["resource"]} />;
-  return <TextBlock text={JSON.stringify(piece, null, 2)} />;
+  if (type === "resource_link") return <ResourceLink link={block} />;
+  if (type === "resource" && isObject(block["resource"]))
+    return <EmbeddedResource resource={block["resource"]} />;
+  return <TextBlock text={JSON.stringify(block, null, 2)} />;
 }

@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from "react";
 
-interface PartProps {
+interface SectionProps {
   title: string;
   /** What it is about, where the title does not say it. */
   about?: string;
@@ -8,7 +8,7 @@ interface PartProps {
 }
 
 /** A heading and a box. */
-export function Part({ title, about, children }: PartProps) {
+export function Section({ title, about, children }: SectionProps) {
   const id = useId();
   return (
     <section aria-labelledby={id} className="grid grid-cols-[minmax(0,1fr)] gap-2">

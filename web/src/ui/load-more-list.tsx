@@ -2,9 +2,9 @@ import { type ReactNode, useRef, useState } from "react";
 import { Button } from "./button";
 
 /** Items that are shown at once: a few screens full, drawn in no time. */
-const page = 100;
+const ITEMS_PER_PAGE = 100;
 
-interface MoreProps<Item> {
+interface LoadMoreListProps<Item> {
   items: readonly Item[];
   /** The words on the button that shows the next ones, of which there are so many. */
   label: (next: number) => string;
@@ -12,15 +12,15 @@ interface MoreProps<Item> {
 }
 
 /** A list that may be very long: its first items, and a button for the next ones. */
-export function More<Item>({ items, label, children }: MoreProps<Item>) {
+export function LoadMoreList<Item>({ items, label, children }: LoadMoreListProps<Item>) {
   const [pages, setPages] = useState(1);
   const list = useRef<HTMLDivElement>(null);
-  const shown = items.slice(0, pages * page);
-  const next = Math.min(page, items.length - shown.length);
+  const shown = items.slice(0, pages * ITEMS_PER_PAGE);
+  const next = Math.min(ITEMS_PER_PAGE, items.length - shown.length);
   function showNext(): void {
     setPages(pages + 1);
     // The button goes away with the last ones; who came with the keyboard goes on from the list.
-    if (next < page) list.current?.focus();
+    if (next < ITEMS_PER_PAGE) list.current?.focus();
   }
   return (
     <div ref={list} tabIndex={-1} className="outline-none">
