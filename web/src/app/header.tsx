@@ -5,7 +5,7 @@ import { Button, IconButton } from "@/ui/button";
 import { Logo } from "@/ui/logo";
 import { TabList } from "@/ui/tabs";
 import { type HomeTab, homeTabsId } from "./home-tab";
-import { forgetPlace } from "./return-place";
+import { clearReturnUrl } from "./return-url";
 import { settingsButtonId } from "./use-settings";
 
 interface HeaderProps {
@@ -89,6 +89,6 @@ function ToolsTabLabel({ count }: { count: number | undefined }) {
 }
 
 async function leave(): Promise<void> {
-  forgetPlace();
+  clearReturnUrl();
   await signOut();
 }

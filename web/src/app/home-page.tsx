@@ -10,7 +10,7 @@ import { ErrorBoundary } from "./error-boundary";
 import { Header } from "./header";
 import { ChatPanel, prefetchParts, ServersPanel, SettingsSheet, ToolsPanel } from "./lazy-parts";
 import { homeTabsId, type HomeTab, useHomeTab } from "./home-tab";
-import { forgetPlace } from "./return-place";
+import { clearReturnUrl } from "./return-url";
 import { StatusBar } from "./status-bar";
 import { useSettings } from "./use-settings";
 import { useShortcuts } from "./use-shortcuts";
@@ -76,7 +76,7 @@ function Home({ user }: HomePageProps) {
       </main>
       {settingsOpen && (
         <Suspense>
-          <SettingsSheet user={user} onClose={() => openSettings(false)} onLeave={forgetPlace} />
+          <SettingsSheet user={user} onClose={() => openSettings(false)} onLeave={clearReturnUrl} />
         </Suspense>
       )}
     </div>

@@ -1,5 +1,5 @@
 import { lazyPart, loadWithRetries, preload } from "@/lib/lazy-part";
-import { endLanding } from "@/lib/session";
+import { finishEmailLink } from "@/lib/session";
 
 /** How long the browser may be busy before the parts are loaded all the same. */
 const PREFETCH_DELAY_MS = 10_000;
@@ -14,8 +14,11 @@ export function preloadHome(): void {
 }
 
 /** Says what a link or another site that led here has done. */
-export function tellLandings(): void {
-  void loadWithRetries(() => import("./landings")).then((landings) => landings.tellLandings(), endLanding);
+export function showRedirectResults(): void {
+  void loadWithRetries(() => import("./redirect-results")).then(
+    (results) => results.showRedirectResults(),
+    finishEmailLink,
+  );
 }
 
 /** Loads what the first clicks need as soon as the browser has nothing else to do, so that a lost network spares them. */

@@ -24,17 +24,17 @@ export type UnusableLink = "other-browser" | { error: AuthError };
 
 /** Learns from the server whose session a link offers. */
 export async function readLinkedSession(
-  landing: Pick<URLSearchParams, "get">,
+  params: Pick<URLSearchParams, "get">,
 ): Promise<LinkedSession | UnusableLink> {
   const guest = createGuestClient();
-  const code = landing.get("code");
+  const code = params.get("code");
   if (code === null) {
     const { data, error } = await guest.setSession({
-      access_token: landing.get("access_token") ?? "",
-      refresh_token: landing.get("refresh_token") ?? "",
+      access_token: params.get("access_token") ?? "",
+      refresh_token: params.get("refresh_token") ?? "",
     });
     if (data.session === null) return error === null ? "other-browser" : { error };
-    return linkedSession(guest, data.session, landing.get("type") ?? undefined, false);
+    return linkedSession(guest, data.session, params.get("type") ?? undefined, false);
   }
   const { data, error } = await guest.exchangeCodeForSession(code);
   if (data.session !== null) {

@@ -4,7 +4,7 @@ import type { SessionState } from "@/lib/session";
 import { HomePage, preloadHome, SharedPage } from "./lazy-parts";
 import { LoadingPage } from "./loading-page";
 import { NotFoundPage } from "./not-found-page";
-import { placeToReturnTo, rememberPlace } from "./return-place";
+import { returnUrl, saveReturnUrl } from "./return-url";
 
 interface RoutesProps {
   session: SessionState;
@@ -35,12 +35,12 @@ function HomeRoute({ session }: RoutesProps) {
   if (session.status === "checking") return <LoadingPage />;
   if (session.status === "signed-in") return <HomePage key={session.user.id} user={session.user} />;
   // Whoever still owes a code or a new password is not in yet.
-  rememberPlace();
+  saveReturnUrl();
   return <Redirect to="/auth" replace />;
 }
 
 function AuthRoute({ session }: RoutesProps) {
   if (session.status === "checking") return <LoadingPage />;
-  if (session.status === "signed-in") return <Redirect to={placeToReturnTo()} replace />;
+  if (session.status === "signed-in") return <Redirect to={returnUrl()} replace />;
   return <AuthPage session={session} onEngaged={preloadHome} />;
 }

@@ -1,6 +1,6 @@
 import { AuthClient, isAuthRetryableFetchError, type Session } from "@supabase/auth-js";
 import { useSyncExternalStore } from "react";
-import { landingOffersSession } from "./landing";
+import { emailLinkOffersSession } from "./email-link";
 import { rememberPasswordDue } from "./password-due";
 import { claimsOf, type SignInStep, stepOf } from "./sign-in-step";
 import { endLifetime } from "./user-data";
@@ -47,7 +47,7 @@ export const auth = new AuthClient({
 
 const checking: SessionState = { status: "checking" };
 /** Whether the link that opened this page still has to be dealt with. */
-let isLandingPending = landingOffersSession;
+let isEmailLinkPending = emailLinkOffersSession;
 let state: SessionState = checking;
 let lastUserId: string | undefined;
 const listeners = new Set<() => void>();
@@ -83,12 +83,12 @@ export function useSession(): SessionState {
 }
 
 export function readSession(): SessionState {
-  return isLandingPending ? checking : state;
+  return isEmailLinkPending ? checking : state;
 }
 
 /** Shows the page after the session of a link was taken or left. */
-export function endLanding(): void {
-  isLandingPending = false;
+export function finishEmailLink(): void {
+  isEmailLinkPending = false;
   for (const listener of listeners) listener();
 }
 

@@ -159,7 +159,11 @@ const AVOIDED_ELEMENTS = "[data-open]:is([role=dialog], [role=menu], [role=listb
  * Moves the toasts to where they cover nothing that is being used: whenever others are shown, and when what is used, such as
  * a tab, brings something under them.
  */
-function usePlacement(viewport: RefObject<HTMLElement | null>, host: HTMLElement | null, shown: string): void {
+function usePlacement(
+  viewport: RefObject<HTMLElement | null>,
+  host: HTMLElement | null,
+  shown: string,
+): void {
   useLayoutEffect(() => {
     if (shown === "") return undefined;
     const update = () => viewport.current && moveToasts(viewport.current, host);
@@ -203,7 +207,12 @@ function moveToasts(toasts: HTMLElement, host: HTMLElement | null, mayStay = fal
   const size = { width: toasts.offsetWidth, height: toasts.offsetHeight };
   // What is being read stays where it is as long as it can.
   if (mayStay && coveredArea([...protectedBoxes, ...avoided], toasts.getBoundingClientRect()) === 0) return;
-  const { left, top } = placeToasts(size, { width: innerWidth, height: innerHeight }, protectedBoxes, avoided);
+  const { left, top } = placeToasts(
+    size,
+    { width: innerWidth, height: innerHeight },
+    protectedBoxes,
+    avoided,
+  );
   toasts.style.left = `${left}px`;
   toasts.style.top = `${top}px`;
 }

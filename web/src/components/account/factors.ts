@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { AuthError, Factor } from "@supabase/auth-js";
 import { t } from "@/lib/account-text";
-import { authErrorWords } from "@/lib/auth-error-words";
+import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth } from "@/lib/session";
 
 /** The authenticators of a person that have proved to work. */
@@ -25,5 +25,5 @@ export function factorName({ friendly_name: name }: Pick<Factor, "friendly_name"
 export function codeErrorWords(error: AuthError): string {
   if (error.code === "mfa_verification_failed") return t("account.code.wrong");
   if (error.code === "mfa_challenge_expired") return t("account.code.late");
-  return authErrorWords(error);
+  return authErrorMessage(error);
 }

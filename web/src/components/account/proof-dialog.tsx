@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useRef, useState } from "react";
 import { t } from "@/lib/account-text";
 import { ApiError } from "@/lib/api-error";
-import { authErrorWords } from "@/lib/auth-error-words";
+import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth, type SignedInUser } from "@/lib/session";
 import { Button } from "@/ui/button";
 import { Form, SubmitButton } from "@/ui/form";
@@ -157,7 +157,7 @@ function MailProof({ user, onProven }: ProofFormProps & { user: SignedInUser }) 
         <p className="text-md wrap-anywhere">{t("account.proof.mail.text", { email: user.email })}</p>
         {mail.data && (
           <p role="alert" className="text-sm text-err">
-            {authErrorWords(mail.data)}
+            {authErrorMessage(mail.data)}
           </p>
         )}
         <Button

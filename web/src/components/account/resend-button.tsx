@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import type { AuthError } from "@supabase/auth-js";
 import { t } from "@/lib/account-text";
-import { authErrorWords } from "@/lib/auth-error-words";
+import { authErrorMessage } from "@/lib/auth-error-message";
 import { retryAfterSeconds } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { useCountdown } from "./use-countdown";
@@ -31,7 +31,7 @@ export function ResendButton({ send, mailed, size = "md", className = "" }: Rese
         return;
       }
       if (error.status === 429) wait(retryAfterSeconds);
-      toast({ title: common("error.title"), description: authErrorWords(error), tone: "err" });
+      toast({ title: common("error.title"), description: authErrorMessage(error), tone: "err" });
     },
   });
   const rests = left > 0 || resend.isPending;

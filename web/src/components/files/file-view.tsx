@@ -1,5 +1,5 @@
 import { FileChip } from "./file-chip";
-import { usePlacedFile } from "./file-place";
+import { useFileRef } from "./file-url";
 import { isPicture } from "./file-ref";
 import { t } from "./file-text";
 import { Picture } from "./picture";
@@ -13,7 +13,7 @@ interface FileViewProps {
 
 /** A file as it stands in a transcript: a picture to be seen, or a document to be saved. */
 export function FileView({ file, small = false }: FileViewProps) {
-  const known = usePlacedFile(file);
+  const known = useFileRef(file);
   if (!known) return <p className="text-sm text-ink-2">{t("files.gone")}</p>;
   if (known.mediaType.startsWith("audio/")) return <Sound file={known} />;
   return isPicture(known) ? <Picture file={known} small={small} /> : <FileChip file={known} />;

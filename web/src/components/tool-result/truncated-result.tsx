@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { type ComponentType, useState } from "react";
 import { formatSize } from "@/components/files/file-ref";
-import { usePlacedFile } from "@/components/files/file-place";
+import { useFileRef } from "@/components/files/file-url";
 import { t } from "@/components/files/file-text";
 import { loadFile } from "@/components/files/use-file";
 import { Button } from "@/ui/button";
@@ -15,7 +15,7 @@ interface TruncatedResultProps {
 
 /** A result that is too long to stand in its message: its beginning, and all of it when the person wants that. */
 export function TruncatedResult({ output, View }: TruncatedResultProps) {
-  const file = usePlacedFile(output.whole);
+  const file = useFileRef(output.whole);
   const [all, setAll] = useState<ToolOutput>();
   const show = useMutation({
     mutationFn: async () => toToolOutput(JSON.parse(await (await loadFile(file?.url ?? "")).text())),

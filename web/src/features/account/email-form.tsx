@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { withProof } from "@/components/account/step-up";
 import { t } from "@/lib/account-text";
-import { authErrorWords } from "@/lib/auth-error-words";
+import { authErrorMessage } from "@/lib/auth-error-message";
 import { boot } from "@/lib/boot";
 import { auth, type SignedInUser } from "@/lib/session";
 import { EmailField } from "@/ui/email-field";
@@ -45,7 +45,7 @@ export function EmailForm({ user, onDone }: EmailFormProps) {
         hint={t(boot.mail ? "account.email.both" : "account.email.atOnce")}
         value={email}
         onChange={setEmail}
-        error={change.data?.error ? authErrorWords(change.data.error) : undefined}
+        error={change.data?.error ? authErrorMessage(change.data.error) : undefined}
       />
       <SubmitButton className="justify-self-start" busy={change.isPending}>
         {t("account.email.change")}

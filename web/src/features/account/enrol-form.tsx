@@ -4,7 +4,7 @@ import { CodeField } from "@/components/account/code-field";
 import { codeErrorWords, factorsQuery } from "@/components/account/factors";
 import { withProof } from "@/components/account/step-up";
 import { t } from "@/lib/account-text";
-import { authErrorWords } from "@/lib/auth-error-words";
+import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth, type SignedInUser } from "@/lib/session";
 import { CopyButton } from "@/markdown/copy-button";
 import { Field, Input } from "@/ui/field";
@@ -29,7 +29,7 @@ export function EnrolForm({ user, onDone }: EnrolFormProps) {
       <Field
         label={t("account.totp.name")}
         hint={t("account.totp.name.hint")}
-        error={begin.data?.error ? authErrorWords(begin.data.error) : undefined}
+        error={begin.data?.error ? authErrorMessage(begin.data.error) : undefined}
       >
         {(ids) => (
           <Input

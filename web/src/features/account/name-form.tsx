@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { t } from "@/lib/account-text";
-import { authErrorWords } from "@/lib/auth-error-words";
+import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth, type SignedInUser } from "@/lib/session";
 import { Field, Input } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
@@ -32,7 +32,7 @@ export function NameForm({ user, onDone }: NameFormProps) {
       <Field
         label={t("account.name.field")}
         hint={t("account.name.hint")}
-        error={save.data ? authErrorWords(save.data) : undefined}
+        error={save.data ? authErrorMessage(save.data) : undefined}
       >
         {(ids) => (
           <Input

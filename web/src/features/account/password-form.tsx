@@ -5,7 +5,7 @@ import { PasswordField } from "@/components/account/password-field";
 import { useRevocation } from "@/components/account/revocation";
 import { proofOptionsQuery, withProof } from "@/components/account/step-up";
 import { t } from "@/lib/account-text";
-import { authErrorWords } from "@/lib/auth-error-words";
+import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth, type SignedInUser } from "@/lib/session";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
@@ -66,5 +66,5 @@ export function PasswordForm({ user, onDone }: PasswordFormProps) {
 }
 
 function words(error: AuthError): string {
-  return error.code === "current_password_invalid" ? t("account.password.wrong") : authErrorWords(error);
+  return error.code === "current_password_invalid" ? t("account.password.wrong") : authErrorMessage(error);
 }

@@ -4,7 +4,7 @@ import { ShieldCheck, Trash2 } from "lucide-react";
 import { factorName, factorsQuery } from "@/components/account/factors";
 import { withProof } from "@/components/account/step-up";
 import { t } from "@/lib/account-text";
-import { authErrorWords } from "@/lib/auth-error-words";
+import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth, type SignedInUser } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { toast } from "@/ui/toast";
@@ -62,7 +62,7 @@ function FactorRow({ user, factor, last }: FactorRowProps) {
   const remove = useMutation({
     mutationFn: async () => {
       const { error } = await withProof(() => auth.mfa.unenroll({ factorId: factor.id }));
-      if (error !== null) throw new Error(authErrorWords(error), { cause: error });
+      if (error !== null) throw new Error(authErrorMessage(error), { cause: error });
       // The session names the factors too.
       await auth.refreshSession();
     },

@@ -1,5 +1,5 @@
 import { Suspense, useState } from "react";
-import { type LandingResult, readLandingResult, setLandingResult } from "@/lib/landing";
+import { type EmailLinkResult, readEmailLinkResult, setEmailLinkResult } from "@/lib/email-link";
 import { lazyPart } from "@/lib/lazy-part";
 import type { SessionState } from "@/lib/session";
 import { Card } from "@/ui/card";
@@ -23,7 +23,7 @@ export function AuthPage({ session, onEngaged }: AuthPageProps) {
   const [email, setEmail] = useState("");
   function go(next: AuthStep): void {
     // It has been told; the next sign-in begins with the forms again.
-    setLandingResult(undefined);
+    setEmailLinkResult(undefined);
     choose(next);
   }
   const step: AuthStep =
@@ -46,13 +46,13 @@ export function AuthPage({ session, onEngaged }: AuthPageProps) {
   );
 }
 
-const stepsAfterLink: Record<LandingResult, AuthStep> = {
+const stepsAfterLink: Record<EmailLinkResult, AuthStep> = {
   expired: { kind: "link-failed" },
   confirmed: { kind: "confirmed" },
   "other-browser": { kind: "link-elsewhere" },
 };
 
 function firstStep(): AuthStep {
-  const result = readLandingResult();
+  const result = readEmailLinkResult();
   return result === undefined ? { kind: "welcome" } : stepsAfterLink[result];
 }

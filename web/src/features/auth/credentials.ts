@@ -1,4 +1,4 @@
-import { authErrorWords } from "@/lib/auth-error-words";
+import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth } from "@/lib/session";
 import { t } from "@/lib/t";
 import { toast } from "@/ui/toast";
@@ -13,7 +13,7 @@ export interface Credentials {
 export async function signIn(credentials: Credentials): Promise<AuthStep | undefined> {
   const { error } = await auth.signInWithPassword(credentials);
   if (error === null) return undefined;
-  toast({ title: t("auth.signInFailed"), description: authErrorWords(error), tone: "err" });
+  toast({ title: t("auth.signInFailed"), description: authErrorMessage(error), tone: "err" });
   return error.code === "email_not_confirmed" ? { kind: "unconfirmed", mailed: false } : undefined;
 }
 
@@ -24,7 +24,7 @@ export async function signUp(credentials: Credentials): Promise<AuthStep | undef
     options: { emailRedirectTo: location.origin },
   });
   if (error !== null) {
-    toast({ title: t("auth.signUpFailed"), description: authErrorWords(error), tone: "err" });
+    toast({ title: t("auth.signUpFailed"), description: authErrorMessage(error), tone: "err" });
     return undefined;
   }
   const waits = data.session === null;

@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { prerender } from "react-dom/static";
 import { expect, test, vi } from "vitest";
-import { FilePlace } from "@/components/files/file-place";
+import { FileUrlContext } from "@/components/files/file-url";
 import { SharedMessageView } from "./shared-message";
 import type { SharedMessage, SharedPart } from "./snapshot";
 
@@ -20,9 +20,9 @@ async function drawn(role: SharedMessage["role"], parts: readonly SharedPart[]):
   const message = { role, createdAt: "2026-11-22T10:00:00Z", parts };
   const { prelude } = await prerender(
     <QueryClientProvider client={new QueryClient()}>
-      <FilePlace value={place}>
+      <FileUrlContext value={place}>
         <SharedMessageView message={message} />
-      </FilePlace>
+      </FileUrlContext>
     </QueryClientProvider>,
   );
   return new Response(prelude).text();

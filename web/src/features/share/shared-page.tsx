@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { FilePlace } from "@/components/files/file-place";
+import { FileUrlContext } from "@/components/files/file-url";
 import { t as common } from "@/lib/t";
 import { UserQueries } from "@/lib/user-queries";
 import { Button, buttonClass } from "@/ui/button";
@@ -39,11 +39,11 @@ function SharedChat({ token }: { token: string }) {
       <main className="overflow-auto px-5 py-8 max-wide:px-3.5 max-wide:py-5" tabIndex={0}>
         <div className="mx-auto max-w-measure">
           {data && (
-            <FilePlace
+            <FileUrlContext
               value={(url) => url.replace("/v1/files/", `/api/shared/${encodeURIComponent(token)}/files/`)}
             >
               <Shown snapshot={data} />
-            </FilePlace>
+            </FileUrlContext>
           )}
           {data === null && <Notice title={t("share.gone")} text={t("share.gone.text")} />}
           {data === undefined && error instanceof Error && (

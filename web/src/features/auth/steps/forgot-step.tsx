@@ -3,7 +3,7 @@ import { useState } from "react";
 import { focusNow } from "@/components/account/focus-now";
 import { ResendButton } from "@/components/account/resend-button";
 import { t } from "@/lib/account-text";
-import { authErrorWords } from "@/lib/auth-error-words";
+import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { EmailField } from "@/ui/email-field";
@@ -49,7 +49,7 @@ export function ForgotStep({ email, onEmail, onStep }: StepProps) {
           label={common("auth.email")}
           value={email}
           onChange={onEmail}
-          error={ask.data ? authErrorWords(ask.data) : undefined}
+          error={ask.data ? authErrorMessage(ask.data) : undefined}
         />
         <SubmitButton busy={ask.isPending}>{t("account.forgot.send")}</SubmitButton>
         <BackButton onStep={onStep} />

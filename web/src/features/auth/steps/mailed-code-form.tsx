@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { CodeField } from "@/components/account/code-field";
 import { t } from "@/lib/account-text";
-import { authErrorWords } from "@/lib/auth-error-words";
+import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Form, SubmitButton } from "@/ui/form";
@@ -46,6 +46,6 @@ export function MailedCodeForm({ email, type }: MailedCodeFormProps) {
   );
 }
 
-function codeWords(error: Parameters<typeof authErrorWords>[0]): string {
-  return error.code === "otp_expired" ? t("account.mail.codeWrong") : authErrorWords(error);
+function codeWords(error: Parameters<typeof authErrorMessage>[0]): string {
+  return error.code === "otp_expired" ? t("account.mail.codeWrong") : authErrorMessage(error);
 }

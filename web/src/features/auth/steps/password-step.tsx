@@ -6,7 +6,7 @@ import { ProofHost } from "@/components/account/proof-dialog";
 import { useRevocation } from "@/components/account/revocation";
 import { withProof } from "@/components/account/step-up";
 import { t } from "@/lib/account-text";
-import { authErrorWords } from "@/lib/auth-error-words";
+import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth, type SignedInUser, signOut } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { Button } from "@/ui/button";
@@ -49,7 +49,7 @@ export function PasswordStep({ user }: { user: SignedInUser }) {
           kind="new"
           value={password}
           onChange={setPassword}
-          error={change.data ? authErrorWords(change.data) : undefined}
+          error={change.data ? authErrorMessage(change.data) : undefined}
         />
         {choices}
         <SubmitButton busy={change.isPending}>{t("account.newPassword.save")}</SubmitButton>

@@ -69,7 +69,7 @@ export async function chooseModel(chatId: string, model: string): Promise<void> 
 }
 
 /** Adds a model to the favorites, or removes it. */
-export async function markFavourite(model: string, favourite: boolean): Promise<void> {
+export async function setFavorite(model: string, favourite: boolean): Promise<void> {
   await callApi("/api/models/favourites", { ...jsonBody({ model, favourite }), method: "PUT" });
 }
 

@@ -17,10 +17,10 @@ export function groupModels(
     const text = `${id} ${name} ${providerName ?? ""}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
-  const atHand = fitting.filter(({ id }) => favourites.includes(id));
-  const groups = new Map<string, Model[]>(atHand.length > 0 ? [[t("models.favourites"), atHand]] : []);
+  const favorites = fitting.filter(({ id }) => favourites.includes(id));
+  const groups = new Map<string, Model[]>(favorites.length > 0 ? [[t("models.favourites"), favorites]] : []);
   for (const model of fitting) {
-    if (atHand.includes(model)) continue;
+    if (favorites.includes(model)) continue;
     const name = model.builtIn ? t("models.builtIn") : (model.providerName ?? model.provider);
     groups.set(name, [...(groups.get(name) ?? []), model]);
   }

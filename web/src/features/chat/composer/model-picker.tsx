@@ -8,7 +8,7 @@ import { iconButtonClass } from "@/ui/button";
 import { Input } from "@/ui/field";
 import { useClosePopover } from "@/ui/popover";
 import { toast } from "@/ui/toast";
-import { chatModelQuery, chooseModel, markFavourite, type Model, modelsQuery } from "../api/models";
+import { chatModelQuery, chooseModel, setFavorite, type Model, modelsQuery } from "../api/models";
 import { ChatSettings } from "./chat-settings";
 import { ModelFactsLine } from "./model-facts-line";
 import { groupModels } from "./group-models";
@@ -85,9 +85,9 @@ export function ModelPicker({ chatId, model }: ModelPickerProps) {
                     key={one.id}
                     model={one}
                     isChosen={one.id === model.id}
-                    isFavourite={data.favourites.includes(one.id)}
+                    isFavorite={data.favourites.includes(one.id)}
                     onChoose={() => choose(one.id)}
-                    onStar={(is) => void tryTo(() => markFavourite(one.id, is), modelsQuery.queryKey)}
+                    onStar={(is) => void tryTo(() => setFavorite(one.id, is), modelsQuery.queryKey)}
                   />
                 ))}
               </Combobox.Group>
@@ -108,12 +108,12 @@ export function ModelPicker({ chatId, model }: ModelPickerProps) {
 interface ModelRowProps {
   model: Model;
   isChosen: boolean;
-  isFavourite: boolean;
+  isFavorite: boolean;
   onChoose: () => void;
   onStar: (is: boolean) => void;
 }
 
-function ModelRow({ model, isChosen, isFavourite, onChoose, onStar }: ModelRowProps) {
+function ModelRow({ model, isChosen, isFavorite, onChoose, onStar }: ModelRowProps) {
   return (
     <Combobox.Row className="flex items-center gap-1">
       <Combobox.Item
@@ -130,12 +130,12 @@ function ModelRow({ model, isChosen, isFavourite, onChoose, onStar }: ModelRowPr
       </Combobox.Item>
       <Combobox.Item
         value={`star ${model.id}`}
-        aria-label={t(isFavourite ? "models.unstar" : "models.star", { name: model.name })}
-        title={t(isFavourite ? "models.unstar" : "models.star", { name: model.name })}
-        onClick={() => onStar(!isFavourite)}
+        aria-label={t(isFavorite ? "models.unstar" : "models.star", { name: model.name })}
+        title={t(isFavorite ? "models.unstar" : "models.star", { name: model.name })}
+        onClick={() => onStar(!isFavorite)}
         className={`${iconButtonClass({ size: "sm" })} data-highlighted:bg-sunken data-highlighted:text-ink`}
       >
-        <Star aria-hidden="true" fill={isFavourite ? "currentColor" : "none"} />
+        <Star aria-hidden="true" fill={isFavorite ? "currentColor" : "none"} />
       </Combobox.Item>
     </Combobox.Row>
   );

@@ -1,7 +1,7 @@
 import { t } from "@/lib/history-text";
 import type { ChatSession } from "../api/sessions";
 
-/** ListGroup of chats with a heading. */
+/** Group of chats with a heading. */
 export interface ChatGroup {
   readonly name: string;
   readonly chats: readonly ChatSession[];

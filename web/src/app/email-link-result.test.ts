@@ -1,14 +1,14 @@
 import { expect, test, vi } from "vitest";
 
 vi.mock("@/lib/session", () => ({ auth: {} }));
-const { wordsForRefusal, wordsForSession } = await import("./mail-landing");
+const { toastForRefusal, toastForSession } = await import("./email-link-result");
 
 test("an expired link is reported to a signed-in user only", () => {
   const link = new URLSearchParams(
     "error=access_denied&error_code=otp_expired&error_description=Email+link+is+invalid",
   );
-  expect(wordsForRefusal(link, undefined)).toBeUndefined();
-  expect(wordsForRefusal(link, "a@b.c")).toMatchObject({
+  expect(toastForRefusal(link, undefined)).toBeUndefined();
+  expect(toastForRefusal(link, "a@b.c")).toMatchObject({
     title: "This link no longer works",
     tone: "warn",
   });
@@ -23,7 +23,7 @@ test("no text of the address is shown", () => {
     `error=${spoofed}`,
     `message=${spoofed}&sb=`,
   ]) {
-    const words = wordsForRefusal(new URLSearchParams(query), "a@b.c");
+    const words = toastForRefusal(new URLSearchParams(query), "a@b.c");
     expect(words?.title).toBeTruthy();
     expect(words?.description).toBeTruthy();
     expect(JSON.stringify(words)).not.toContain("0800");
@@ -31,13 +31,13 @@ test("no text of the address is shown", () => {
 });
 
 test("the first half of a change of address asks for the second", () => {
-  expect(wordsForRefusal(new URLSearchParams("message=One+down&sb="), "a@b.c")?.title).toBe(
+  expect(toastForRefusal(new URLSearchParams("message=One+down&sb="), "a@b.c")?.title).toBe(
     "One more link to open",
   );
 });
 
 test("a taken session is reported by the kind of its link", () => {
-  expect(wordsForSession("signup", "a@b.c")?.title).toBe("Email confirmed");
-  expect(wordsForSession("email_change", "a@b.c")?.description).toBe("You now sign in with a@b.c.");
-  expect(wordsForSession("recovery", "a@b.c")).toBeUndefined();
+  expect(toastForSession("signup", "a@b.c")?.title).toBe("Email confirmed");
+  expect(toastForSession("email_change", "a@b.c")?.description).toBe("You now sign in with a@b.c.");
+  expect(toastForSession("recovery", "a@b.c")).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import { t } from "./t";
 const MINUTES_FROM_SECONDS = 120;
 
 /** What an answer of the auth service says, and after too many calls also how long to wait. */
-export function authErrorWords(error: AuthError): string {
+export function authErrorMessage(error: AuthError): string {
   const { message, status } = error;
   if (error.code === "reauthentication_needed") return t("auth.proofNeeded");
   if (isAuthWeakPasswordError(error) && error.reasons.includes("pwned")) return t("auth.passwordCommon");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readServiceLanding } from "./service-landing";
+import { readServiceRedirect } from "./service-redirect-result";
 
 test.each([
   ["google-drive", "linked", "ok"],
@@ -10,16 +10,16 @@ test.each([
     [service, "failed", "err"],
   ]),
 ])("%s=%s is told, and leaves the rest of the query", (service, name, tone) => {
-  const landing = readServiceLanding(`?tab=servers&${service}=${name}&c=1`);
-  expect(landing?.search).toBe("?tab=servers&c=1");
-  expect(landing?.outcome?.tone).toBe(tone);
+  const redirect = readServiceRedirect(`?tab=servers&${service}=${name}&c=1`);
+  expect(redirect?.search).toBe("?tab=servers&c=1");
+  expect(redirect?.outcome?.tone).toBe(tone);
 });
 
 test("what is not known is removed without a word", () => {
-  expect(readServiceLanding("?google-drive=constructor")).toEqual({ outcome: undefined, search: "" });
+  expect(readServiceRedirect("?google-drive=constructor")).toEqual({ outcome: undefined, search: "" });
 });
 
 test("any other query is left alone", () => {
-  expect(readServiceLanding("?tab=servers")).toBeUndefined();
-  expect(readServiceLanding("")).toBeUndefined();
+  expect(readServiceRedirect("?tab=servers")).toBeUndefined();
+  expect(readServiceRedirect("")).toBeUndefined();
 });

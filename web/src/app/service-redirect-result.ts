@@ -11,14 +11,14 @@ interface Outcome {
   readonly tone: Tone;
 }
 
-const drive: ReadonlyMap<string, Outcome> = new Map([
+const DRIVE_OUTCOMES: ReadonlyMap<string, Outcome> = new Map([
   ["linked", { title: "account.drive.linked", text: "account.drive.linked.text", tone: "ok" }],
   ["denied", { title: "account.drive.notLinked", text: "account.drive.denied", tone: "warn" }],
   ["expired", { title: "account.drive.notLinked", text: "account.drive.expired", tone: "err" }],
   ["failed", { title: "account.drive.notLinked", text: "account.drive.failed", tone: "err" }],
 ]);
 
-const server: ReadonlyMap<string, Outcome> = new Map([
+const SERVER_OUTCOMES: ReadonlyMap<string, Outcome> = new Map([
   ["connected", { title: "account.server.connected", text: "account.server.connected.text", tone: "ok" }],
   ["denied", { title: "account.server.notSignedIn", text: "account.server.denied", tone: "warn" }],
   ["expired", { title: "account.server.notSignedIn", text: "account.server.expired", tone: "err" }],
@@ -27,12 +27,12 @@ const server: ReadonlyMap<string, Outcome> = new Map([
 
 /** The query parameters with which the browser comes back from another service, and what they say. */
 const services = [
-  ["google-drive", drive],
-  ["sign-in", server],
+  ["google-drive", DRIVE_OUTCOMES],
+  ["sign-in", SERVER_OUTCOMES],
 ] as const;
 
 /** What a query says of a visit to another service, and the query without it; undefined when it says nothing. */
-export function readServiceLanding(
+export function readServiceRedirect(
   search: string,
 ): { outcome: Outcome | undefined; search: string } | undefined {
   const params = new URLSearchParams(search);
@@ -46,11 +46,11 @@ export function readServiceLanding(
 }
 
 /** Tells how a visit to another service ended, and tidies up the address, so that a reload does not tell it again. */
-export function tellServiceLanding(): void {
-  const landing = readServiceLanding(location.search);
-  if (landing === undefined) return;
-  history.replaceState(history.state, "", location.pathname + landing.search + location.hash);
-  const { outcome } = landing;
+export function showServiceRedirectResult(): void {
+  const redirect = readServiceRedirect(location.search);
+  if (redirect === undefined) return;
+  history.replaceState(history.state, "", location.pathname + redirect.search + location.hash);
+  const { outcome } = redirect;
   if (outcome === undefined) return;
   const [title, text] = [t(outcome.title), t(outcome.text)];
   if (!endSignInWindow()) {
@@ -58,7 +58,7 @@ export function tellServiceLanding(): void {
     return;
   }
   // Who waits for the sign-in sees in the other window that it has succeeded.
-  if (outcome === server.get("connected")) window.close();
+  if (outcome === SERVER_OUTCOMES.get("connected")) window.close();
   // Nothing of this is seen where the browser lets the window close.
   showSignInDone({ title, text });
 }

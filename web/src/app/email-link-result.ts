@@ -1,58 +1,58 @@
 import { t } from "@/lib/account-text";
-import { authErrorWords } from "@/lib/auth-error-words";
-import { landing, landingOffersSession, setLandingResult } from "@/lib/landing";
-import { auth, endLanding } from "@/lib/session";
+import { authErrorMessage } from "@/lib/auth-error-message";
+import { emailLinkParams, emailLinkOffersSession, setEmailLinkResult } from "@/lib/email-link";
+import { auth, finishEmailLink } from "@/lib/session";
 import { t as common } from "@/lib/t";
 import { toast } from "@/ui/toast";
 import { askForSignIn } from "./ask-for-sign-in";
 import { readLinkedSession } from "./linked-session";
 
-type Words = Parameters<typeof toast>[0];
+type ToastMessage = Parameters<typeof toast>[0];
 
 /** Takes the session that a mailed link offers, or asks first, and says what the link has done. */
-export async function tellMailLanding(): Promise<void> {
-  if (landing.size === 0) return;
+export async function showEmailLinkResult(): Promise<void> {
+  if (emailLinkParams.size === 0) return;
   try {
-    const words = landingOffersSession ? await takeSession() : await wordsForLanding();
-    if (words !== undefined) toast(words);
+    const message = emailLinkOffersSession ? await takeSession() : await toastForEmailLink();
+    if (message !== undefined) toast(message);
   } catch {
     toast({ title: common("auth.signInFailed"), description: t("account.link.failed.other"), tone: "err" });
   } finally {
-    endLanding();
+    finishEmailLink();
   }
 }
 
-async function takeSession(): Promise<Words | undefined> {
+async function takeSession(): Promise<ToastMessage | undefined> {
   const current = (await auth.getSession()).data.session?.user;
-  const linked = await readLinkedSession(landing);
+  const linked = await readLinkedSession(emailLinkParams);
   if (linked === "other-browser") {
     const isPassword = location.pathname === "/auth";
     if (current === undefined) {
-      setLandingResult(isPassword ? "other-browser" : "confirmed");
+      setEmailLinkResult(isPassword ? "other-browser" : "confirmed");
       return undefined;
     }
     return isPassword
       ? { title: t("account.link.elsewhere"), description: t("account.link.elsewhere.text"), tone: "warn" }
-      : { title: t("account.confirmed"), description: stayWords(current.email), tone: "ok" };
+      : { title: t("account.confirmed"), description: staySignedInText(current.email), tone: "ok" };
   }
   if ("error" in linked)
-    return { title: common("auth.signInFailed"), description: authErrorWords(linked.error), tone: "err" };
+    return { title: common("auth.signInFailed"), description: authErrorMessage(linked.error), tone: "err" };
   const isSameUser = current?.id === linked.userId;
   const needsQuestion = !isSameUser && (current !== undefined || !linked.isOurs);
   if (needsQuestion && !(await askForSignIn({ email: linked.email, current: current?.email }))) {
     await linked.refuse();
     if (current !== undefined || linked.kind !== "signup") return undefined;
-    setLandingResult("confirmed");
+    setEmailLinkResult("confirmed");
     return undefined;
   }
   const error = await linked.accept();
   if (error !== null)
-    return { title: common("auth.signInFailed"), description: authErrorWords(error), tone: "err" };
-  return wordsForSession(linked.kind, linked.email);
+    return { title: common("auth.signInFailed"), description: authErrorMessage(error), tone: "err" };
+  return toastForSession(linked.kind, linked.email);
 }
 
 /** What to say after a session was taken; undefined where a screen of its own says it. */
-export function wordsForSession(kind: string | undefined, email: string): Words | undefined {
+export function toastForSession(kind: string | undefined, email: string): ToastMessage | undefined {
   if (kind === "signup")
     return { title: t("account.confirmed"), description: common("auth.created.signedIn"), tone: "ok" };
   if (kind === "email_change")
@@ -64,19 +64,19 @@ export function wordsForSession(kind: string | undefined, email: string): Words 
   return undefined;
 }
 
-async function wordsForLanding(): Promise<Words | undefined> {
+async function toastForEmailLink(): Promise<ToastMessage | undefined> {
   const { data } = await auth.getSession();
-  return wordsForRefusal(landing, data.session?.user.email);
+  return toastForRefusal(emailLinkParams, data.session?.user.email);
 }
 
 /**
  * What to say about a link that offers no session; undefined where a screen of its own says it. The texts are ours: anybody
  * can write into an address.
  */
-export function wordsForRefusal(
+export function toastForRefusal(
   link: Pick<URLSearchParams, "get" | "has">,
   email: string | undefined,
-): Words | undefined {
+): ToastMessage | undefined {
   switch (link.get("error_code")) {
     case "otp_expired":
       // Who is signed out reads it on the sign-in screen, with the ways on.
@@ -98,6 +98,6 @@ export function wordsForRefusal(
   return undefined;
 }
 
-function stayWords(email: string | undefined): string {
+function staySignedInText(email: string | undefined): string {
   return t("account.link.stay", { email: email ?? "" });
 }

@@ -1,18 +1,18 @@
 import { AuthApiError, AuthRetryableFetchError } from "@supabase/auth-js";
 import { expect, test, vi } from "vitest";
-import { authErrorWords } from "./auth-error-words";
+import { authErrorMessage } from "./auth-error-message";
 
 const session = vi.hoisted(() => ({ retryAfterSeconds: 0 }));
 vi.mock("./session", () => session);
 
 function tooMany(message: string, retryAfterSeconds: number): string {
   session.retryAfterSeconds = retryAfterSeconds;
-  return authErrorWords(new AuthApiError(message, 429, "over_request_rate_limit"));
+  return authErrorMessage(new AuthApiError(message, 429, "over_request_rate_limit"));
 }
 
 test("the server's words stand as they are", () => {
   session.retryAfterSeconds = 9;
-  expect(authErrorWords(new AuthApiError("Invalid login credentials", 400, "invalid_credentials"))).toBe(
+  expect(authErrorMessage(new AuthApiError("Invalid login credentials", 400, "invalid_credentials"))).toBe(
     "Invalid login credentials",
   );
 });
@@ -29,7 +29,7 @@ test("after too many calls the time to wait is said, unless the server says it",
 });
 
 test("a server that is not reached is told in our words", () => {
-  expect(authErrorWords(new AuthRetryableFetchError("Failed to fetch", 0))).toBe(
+  expect(authErrorMessage(new AuthRetryableFetchError("Failed to fetch", 0))).toBe(
     "Couldn't reach the server. Check your connection and try again.",
   );
 });

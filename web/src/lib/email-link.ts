@@ -11,14 +11,14 @@ const queryFields = ["code", "error", "error_code", "error_description", "messag
  * - `error_code`: why the link was refused
  * - `message`: present when another link has to be opened too
  */
-export interface Landing {
+export interface EmailLink {
   readonly params: URLSearchParams;
   /** The address without these parameters. */
   readonly cleanUrl: string;
 }
 
 /** Reads the parameters of a mailed link from an address; undefined when there are none. */
-export function readLanding(href: string): Landing | undefined {
+export function readEmailLink(href: string): EmailLink | undefined {
   const url = new URL(href);
   const fragment = new URLSearchParams(url.hash.slice(1));
   const isMailed = fragment.has("access_token") || fragment.has("error") || fragment.has("message");
@@ -33,30 +33,31 @@ export function readLanding(href: string): Landing | undefined {
   return { params, cleanUrl: url.pathname + url.search };
 }
 
-const found = globalThis.location === undefined ? undefined : readLanding(location.href);
+const found = globalThis.location === undefined ? undefined : readEmailLink(location.href);
 // Before anything is loaded or rendered: a token in the address ends in the history, in a screenshot or in a copied link.
 if (found !== undefined) history.replaceState(history.state, "", found.cleanUrl);
 
 // A link to the page that is open already changes nothing but what stands behind the `#`.
 globalThis.addEventListener?.("hashchange", () => {
-  if (readLanding(location.href) !== undefined) location.reload();
+  if (readEmailLink(location.href) !== undefined) location.reload();
 });
 
 /** Parameters of the mailed link that opened this page; empty when none did. */
-export const landing: URLSearchParams = found?.params ?? new URLSearchParams();
+export const emailLinkParams: URLSearchParams = found?.params ?? new URLSearchParams();
 
 /** Whether the link offers a session, which is not taken before it is known whose it is. */
-export const landingOffersSession: boolean = secretFields.some((field) => landing.has(field));
+export const emailLinkOffersSession: boolean = secretFields.some((field) => emailLinkParams.has(field));
 
 /** What the sign-in screen says first about the link that led to it. */
-export type LandingResult = "confirmed" | "other-browser" | "expired";
+export type EmailLinkResult = "confirmed" | "other-browser" | "expired";
 
-let result: LandingResult | undefined = landing.get("error_code") === "otp_expired" ? "expired" : undefined;
+let result: EmailLinkResult | undefined =
+  emailLinkParams.get("error_code") === "otp_expired" ? "expired" : undefined;
 
-export function readLandingResult(): LandingResult | undefined {
+export function readEmailLinkResult(): EmailLinkResult | undefined {
   return result;
 }
 
-export function setLandingResult(next: LandingResult | undefined): void {
+export function setEmailLinkResult(next: EmailLinkResult | undefined): void {
   result = next;
 }
