@@ -6,27 +6,27 @@ import { Card } from "@/ui/card";
 import { Logo } from "@/ui/logo";
 
 interface SignInChoice {
-  /** Address of the account that a link offers. */
+  /** Email address of the account that the link signs in to. */
   email: string;
-  /** Address of the account that is signed in now. */
+  /** Email address of the signed-in account. */
   current: string | undefined;
 }
 
-/** Addresses may be long. */
+/** Email addresses may be long. */
 const wrapping = "h-auto! min-h-9 py-2 leading-tight! touch:min-h-11 whitespace-normal! wrap-anywhere";
 
 interface QuestionProps extends SignInChoice {
   onAnswer: (isAccepted: boolean) => void;
 }
 
-/** Question over the whole window: whether to sign in as the person of a link. */
+/** Full-screen question whether to sign in with a link's account. */
 function SignInQuestion({ email, current, onAnswer }: QuestionProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     dialog.current?.showModal();
     dialog.current?.querySelector("h2")?.focus();
   }, []);
-  // The safe answer stands first where there is something to lose.
+  // If accepting ends a session, refusing is the first button.
   const accept = (
     <Button
       key="accept"
@@ -76,7 +76,7 @@ function SignInQuestion({ email, current, onAnswer }: QuestionProps) {
   );
 }
 
-/** Asks whether to sign in as the person of a link, and waits for the answer. */
+/** Asks whether to sign in with a link's account; resolves to the answer. */
 export function askForSignIn(choice: SignInChoice): Promise<boolean> {
   return new Promise((resolve) => {
     const place = document.body.appendChild(document.createElement("div"));

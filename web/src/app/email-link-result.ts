@@ -9,7 +9,7 @@ import { readLinkedSession } from "./linked-session";
 
 type ToastMessage = Parameters<typeof toast>[0];
 
-/** Takes the session that a mailed link offers, or asks first, and says what the link has done. */
+/** Accepts the session of an email link, after a question if needed, and shows the result of the link. */
 export async function showEmailLinkResult(): Promise<void> {
   if (emailLinkParams.size === 0) return;
   try {
@@ -51,7 +51,7 @@ async function takeSession(): Promise<ToastMessage | undefined> {
   return toastForSession(linked.kind, linked.email);
 }
 
-/** What to say after a session was taken; undefined where a screen of its own says it. */
+/** Returns the toast after signing in by a link; undefined if a screen of its own shows the result. */
 export function toastForSession(kind: string | undefined, email: string): ToastMessage | undefined {
   if (kind === "signup")
     return { title: t("account.confirmed"), description: common("auth.created.signedIn"), tone: "ok" };
@@ -70,8 +70,8 @@ async function toastForEmailLink(): Promise<ToastMessage | undefined> {
 }
 
 /**
- * What to say about a link that offers no session; undefined where a screen of its own says it. The texts are ours: anybody
- * can write into an address.
+ * Returns the toast for a link without a session; undefined if a screen of its own shows the result. The texts are
+ * ours, because anyone can write into a URL.
  */
 export function toastForRefusal(
   link: Pick<URLSearchParams, "get" | "has">,
@@ -79,7 +79,7 @@ export function toastForRefusal(
 ): ToastMessage | undefined {
   switch (link.get("error_code")) {
     case "otp_expired":
-      // Who is signed out reads it on the sign-in screen, with the ways on.
+      // Signed-out users read it on the sign-in screen, with what to do next.
       if (email === undefined) return undefined;
       return { title: t("account.link.failed"), description: t("account.link.signedIn"), tone: "warn" };
     case "user_banned":

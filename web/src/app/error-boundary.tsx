@@ -10,7 +10,7 @@ interface State {
   failed: boolean;
 }
 
-/** Keeps a failing part from taking the rest of the page with it. */
+/** Error boundary that keeps a failing component from unmounting the rest of the page. */
 export class ErrorBoundary extends Component<Props, State> {
   override state: State = { failed: false };
 

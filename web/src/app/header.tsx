@@ -12,7 +12,7 @@ interface HeaderProps {
   user: SignedInUser;
   tab: HomeTab;
   onSelectTab: (tab: HomeTab) => void;
-  /** Undefined while it is not known. */
+  /** Undefined while the tools load. */
   toolCount: number | undefined;
   onOpenSettings: () => void;
 }

@@ -19,7 +19,7 @@ interface HomePageProps {
   user: SignedInUser;
 }
 
-/** The main screen of a signed-in user. */
+/** Main screen of a signed-in user. */
 export function HomePage({ user }: HomePageProps) {
   return (
     <UserQueries>
@@ -89,7 +89,7 @@ interface TabPanelProps {
   children: ReactNode;
 }
 
-/** A tab's content, kept as it was while another one is shown. */
+/** Content of a tab, kept mounted while another tab is shown. */
 function TabPanel({ value, selected, children }: TabPanelProps) {
   const visible = value === selected;
   return (

@@ -2,10 +2,13 @@ import { useSearchParams } from "wouter";
 
 export type HomeTab = "chat" | "servers" | "tools";
 
-/** Ties the tab list in the header to the panels below it. */
+/** Connects the tab list in the header to its panels. */
 export const homeTabsId = "home";
 
-/** The tab in the URL, so that a reload and the back button keep the place. Chat is the default and stays unnamed. */
+/**
+ * Returns the tab in the URL, so that a reload and the back button restore it. Chat is the default and has no
+ * parameter.
+ */
 export function useHomeTab(): [HomeTab, (tab: HomeTab) => void] {
   const [params, setParams] = useSearchParams();
   const named = params.get("tab");

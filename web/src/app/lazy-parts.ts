@@ -1,19 +1,19 @@
 import { lazyPart, loadWithRetries, preload } from "@/lib/lazy-part";
 import { finishEmailLink } from "@/lib/session";
 
-/** How long the browser may be busy before the parts are loaded all the same. */
+/** Time after which the parts are loaded even if the browser is still busy. */
 const PREFETCH_DELAY_MS = 10_000;
 
 const loadHome = () => import("./home-page");
 const loadChat = () => import("@/features/chat/chat-panel");
 
-/** Fetches what the main screen begins with, all at once, so that no part waits for another to ask for it. */
+/** Loads the parts of the main screen in parallel, so that none waits for another. */
 export function preloadHome(): void {
   preload(loadHome);
   preload(loadChat);
 }
 
-/** Says what a link or another site that led here has done. */
+/** Shows the result of the email link or redirect that opened the page. */
 export function showRedirectResults(): void {
   void loadWithRetries(() => import("./redirect-results")).then(
     (results) => results.showRedirectResults(),
@@ -21,7 +21,7 @@ export function showRedirectResults(): void {
   );
 }
 
-/** Loads what the first clicks need as soon as the browser has nothing else to do, so that a lost network spares them. */
+/** Loads the parts for the first clicks once the browser is idle, so that they work after a network loss. */
 export function prefetchParts(): () => void {
   const load = () => {
     preload(() => import("@/features/servers/servers-panel"));
@@ -51,5 +51,5 @@ export const SettingsSheet = lazyPart(
 
 export const SharedPage = lazyPart(async () => (await import("@/features/share/shared-page")).SharedPage);
 
-/** Nothing has happened yet at the first paint that a toast could tell. */
+/** No toast can be needed before the first paint. */
 export const Toaster = lazyPart(async () => (await import("@/ui/toaster")).Toaster);

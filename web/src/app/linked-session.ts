@@ -5,24 +5,24 @@ import { claimsOf } from "@/lib/sign-in-step";
 
 type GuestClient = InstanceType<typeof AuthClient>;
 
-/** A session that a mailed link offers. Nothing of it is stored before {@link accept}. */
+/** Session that an email link offers. Nothing of it is stored before {@link accept}. */
 export interface LinkedSession {
   readonly email: string;
   readonly userId: string;
-  /** Kind of the e-mail, in the server's word. */
+  /** Kind of the email, as the server names it. */
   readonly kind: string | undefined;
-  /** Whether this browser asked for the link, which the server has checked. */
+  /** True if this browser requested the link, as the server has verified. */
   readonly isOurs: boolean;
-  /** Signs in with it, in all tabs. */
+  /** Signs in, in all tabs. */
   readonly accept: () => Promise<AuthError | null>;
-  /** Ends it on the server. */
+  /** Ends the session on the server. */
   readonly refuse: () => Promise<void>;
 }
 
-/** A link that offers no session here: it belongs to another browser, or its offer does not hold. */
+/** Link without a usable session: it was requested by another browser, or is invalid. */
 export type UnusableLink = "other-browser" | { error: AuthError };
 
-/** Learns from the server whose session a link offers. */
+/** Requests the session of a link from the server. */
 export async function readLinkedSession(
   params: Pick<URLSearchParams, "get">,
 ): Promise<LinkedSession | UnusableLink> {
@@ -41,7 +41,7 @@ export async function readLinkedSession(
     const kind = claimsOf(data.session.access_token).amr?.[0]?.method;
     return linkedSession(guest, data.session, kind?.split("/").at(-1), true);
   }
-  // Without a verifier, or with that of another link: the server has accepted the link, but not for this browser.
+  // Without the right PKCE verifier the server has accepted the link, but not for this browser.
   const isForOthers =
     error === null ||
     error.name === "AuthPKCECodeVerifierMissingError" ||
@@ -62,7 +62,7 @@ function linkedSession(
     kind,
     isOurs,
     accept: async () => {
-      // Known before the session is: the main screen must not be seen for a moment first.
+      // Must be known before the session exists; otherwise the main screen would flash first.
       if (kind === "recovery" || kind === "invite")
         rememberPasswordDue(claimsOf(session.access_token).session_id);
       return (await auth.setSession(session)).error;
@@ -74,8 +74,8 @@ function linkedSession(
 }
 
 /**
- * Creates a client that keeps its session in memory and tells no other tab. It finds the PKCE verifiers of {@link auth},
- * and uses them up.
+ * Creates a client with its session in memory and without events to other tabs. It finds and consumes the PKCE
+ * verifiers of {@link auth}.
  */
 function createGuestClient(): GuestClient {
   const guestKey = `${storageKey}-guest`;

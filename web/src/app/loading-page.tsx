@@ -1,7 +1,7 @@
 import { t } from "@/lib/t";
 import { Spinner } from "@/ui/spinner";
 
-/** The whole page while the session is being checked. */
+/** Page while the session is being checked. */
 export function LoadingPage() {
   return (
     <main className="grid h-full place-items-center">

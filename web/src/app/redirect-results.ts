@@ -1,7 +1,7 @@
 import { showEmailLinkResult } from "./email-link-result";
 import { showServiceRedirectResult } from "./service-redirect-result";
 
-/** Says what a link or another site that led here has done. */
+/** Shows the result of the email link or redirect that opened the page. */
 export function showRedirectResults(): void {
   showServiceRedirectResult();
   void showEmailLinkResult();

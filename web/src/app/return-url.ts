@@ -3,21 +3,21 @@ import { forgetAfter } from "@/lib/user-data";
 let savedUrl = "/";
 let isSignOut = false;
 
-// Where one user was is no business of the next.
+// The next user must not get this user's URL.
 forgetAfter("user", () => (savedUrl = "/"));
 
-/** Keeps where the reader was when the session ended, so that signing in leads back there. */
+/** Saves the URL when a session ends, so that signing in again returns to it. */
 export function saveReturnUrl(): void {
   if (!isSignOut) savedUrl = location.pathname + location.search;
 }
 
-/** Signing out on purpose leaves nothing to come back to. */
+/** Clears the saved URL, because the user signed out deliberately. */
 export function clearReturnUrl(): void {
   isSignOut = true;
   savedUrl = "/";
 }
 
-/** Where a fresh session begins. */
+/** Returns the URL at which a new session starts. */
 export function returnUrl(): string {
   isSignOut = false;
   return savedUrl;

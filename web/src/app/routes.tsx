@@ -10,7 +10,7 @@ interface RoutesProps {
   session: SessionState;
 }
 
-/** The product's three screens, and who may see which. */
+/** The three screens of the web app, with the session that each one needs. */
 export function Routes({ session }: RoutesProps) {
   return (
     <Switch>
@@ -30,11 +30,11 @@ export function Routes({ session }: RoutesProps) {
 function HomeRoute({ session }: RoutesProps) {
   const [params] = useSearchParams();
   const shared = params.get("share");
-  // A chat that somebody shares is for everybody.
+  // Shared chats need no session.
   if (shared !== null) return <SharedPage token={shared} />;
   if (session.status === "checking") return <LoadingPage />;
   if (session.status === "signed-in") return <HomePage key={session.user.id} user={session.user} />;
-  // Whoever still owes a code or a new password is not in yet.
+  // A user who still has to enter a code or a new password is not signed in yet.
   saveReturnUrl();
   return <Redirect to="/auth" replace />;
 }

@@ -25,13 +25,13 @@ const SERVER_OUTCOMES: ReadonlyMap<string, Outcome> = new Map([
   ["failed", { title: "account.server.notSignedIn", text: "account.server.failed", tone: "err" }],
 ]);
 
-/** The query parameters with which the browser comes back from another service, and what they say. */
+/** Query parameters of redirects from other services, with their outcomes. */
 const services = [
   ["google-drive", DRIVE_OUTCOMES],
   ["sign-in", SERVER_OUTCOMES],
 ] as const;
 
-/** What a query says of a visit to another service, and the query without it; undefined when it says nothing. */
+/** Reads the outcome of a redirect from a query, and returns the query without it; undefined if there is none. */
 export function readServiceRedirect(
   search: string,
 ): { outcome: Outcome | undefined; search: string } | undefined {
@@ -45,7 +45,7 @@ export function readServiceRedirect(
   return undefined;
 }
 
-/** Tells how a visit to another service ended, and tidies up the address, so that a reload does not tell it again. */
+/** Shows the outcome of a redirect and removes it from the URL, so that a reload does not show it again. */
 export function showServiceRedirectResult(): void {
   const redirect = readServiceRedirect(location.search);
   if (redirect === undefined) return;
@@ -57,8 +57,8 @@ export function showServiceRedirectResult(): void {
     toast({ title, description: text, tone: outcome.tone });
     return;
   }
-  // Who waits for the sign-in sees in the other window that it has succeeded.
+  // The window that waits for the sign-in shows the success itself.
   if (outcome === SERVER_OUTCOMES.get("connected")) window.close();
-  // Nothing of this is seen where the browser lets the window close.
+  // Visible only if the browser refuses to close the window.
   showSignInDone({ title, text });
 }

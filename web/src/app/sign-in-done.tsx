@@ -11,7 +11,7 @@ interface SignInDoneProps {
   onClose: () => void;
 }
 
-/** Over the whole of a window that was opened for a sign-in alone: what came of it, and that nothing is left to do here. */
+/** Full-window result of a sign-in in a window of its own. */
 function SignInDone({ title, text, onClose }: SignInDoneProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
@@ -39,7 +39,7 @@ function SignInDone({ title, text, onClose }: SignInDoneProps) {
   );
 }
 
-/** Covers the page with the end of a sign-in, until the window is closed or the person wants to stay. */
+/** Covers the page with the result of a sign-in until the user closes the window or chooses to stay. */
 export function showSignInDone(words: { title: string; text: string }): void {
   const place = document.body.appendChild(document.createElement("div"));
   const root = createRoot(place);

@@ -5,11 +5,11 @@ import { t } from "@/lib/t";
 import { useIsOnline } from "@/lib/use-is-online";
 import { Button } from "@/ui/button";
 
-/** Says what keeps the whole page from working as it should: no network, or a newer version at the server. */
+/** Notice that the network is down, or that the server has a newer version. */
 export function StatusBar() {
   const isOutdated = usePageIsOutdated();
   const isOnline = useIsOnline();
-  // The stream of events breaks when the server is upgraded.
+  // The event stream breaks when the server is upgraded.
   useEffect(
     () =>
       subscribeEvents((event) => {

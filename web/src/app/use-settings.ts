@@ -1,18 +1,18 @@
 import { useRef } from "react";
 import { useSearchParams } from "wouter";
 
-/** The button that opens the settings, and gets the focus back. */
+/** Id of the button that opens the settings and gets the focus back. */
 export const settingsButtonId = "settings";
 
-/** Whether the settings are open, kept in the address, and a way to open and close them. */
+/** Returns whether the settings are open, as the URL says, and a function to open and close them. */
 export function useSettings(): [boolean, (open: boolean) => void] {
   const [params, setParams] = useSearchParams();
-  /** Whether they were opened here, by a step of the history that can be taken back. */
+  /** True if the settings were opened by a history step of this page, which can be undone. */
   const isOwnStep = useRef(false);
   function change(open: boolean): void {
     if (open) isOwnStep.current = true;
     else if (isOwnStep.current) {
-      // Closed again is where the page was before: another step would have Back open them once more.
+      // Closing goes back in the history; a further step would make the back button open the settings again.
       isOwnStep.current = false;
       history.back();
       document.getElementById(settingsButtonId)?.focus();
@@ -27,7 +27,7 @@ export function useSettings(): [boolean, (open: boolean) => void] {
       },
       { replace: !open },
     );
-    // After a reload the dialog has nothing to give the focus back to.
+    // After a reload the dialog knows no element to return the focus to.
     if (!open) document.getElementById(settingsButtonId)?.focus();
   }
   return [params.has("settings"), change];

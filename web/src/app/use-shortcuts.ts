@@ -1,14 +1,14 @@
 import { useEffect, useEffectEvent } from "react";
 import type { ChatCommand } from "@/features/chat/chat-command";
 
-/** Whether shortcuts are pressed with Command, and Control is for editing text. */
+/** True if shortcuts use Command, because Control edits text. */
 const usesCommand = /Mac|iPhone|iPad/u.test(navigator.platform);
 
-/** The keys of the chat, on every tab: new chat (Mod+Shift+O), message field (Mod+/), find a chat (Mod+K). */
+/** Keyboard shortcuts of the chat on every tab: new chat (Mod+Shift+O), message field (Mod+/), search (Mod+K). */
 export function useShortcuts(run: (command: ChatCommand) => void): void {
   const onKeyDown = useEffectEvent((event: KeyboardEvent) => {
     const command = commandOf(event);
-    // What lies under a sheet cannot be used.
+    // Controls below a sheet are disabled.
     if (command === undefined || document.querySelector("dialog[open]") !== null) return;
     event.preventDefault();
     run(command);

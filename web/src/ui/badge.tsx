@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { cn } from "@/lib/cn";
 
-/** What a colour says; it is never said by the colour alone. */
+/** Meaning of a color; it is never expressed by the color alone. */
 export type Tone = "neutral" | "ok" | "warn" | "err";
 
 const soft: Record<Tone, string> = {
@@ -38,7 +38,7 @@ export function Badge({ tone = "neutral", className, children }: BadgeProps) {
   );
 }
 
-/** A status dot. It is decoration: put the word beside it. */
+/** Status dot. It is decoration: put the word next to it. */
 export function Dot({ tone = "neutral" }: { tone?: Tone }) {
   return (
     <span

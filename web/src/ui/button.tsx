@@ -26,12 +26,12 @@ const sizes: Record<Size, string> = {
   sm: "h-[30px] rounded-[8px] px-[11px] text-sm touch:h-11",
 };
 
-/** The classes of a button, for links that look like one. */
+/** Returns the classes of a button, for links that look like one. */
 export function buttonClass({ variant = "line", size = "md" }: Look = {}): string {
   return cn(base, variants[variant], sizes[size]);
 }
 
-/** The same for buttons that show an icon alone. */
+/** Returns the classes of an icon button. */
 export function iconButtonClass({ variant = "quiet", size = "md" }: Look = {}): string {
   const square =
     size === "md" ? "size-9 rounded-md touch:size-11" : "size-[30px] rounded-[8px] touch:size-11";
@@ -59,7 +59,7 @@ export function Button({ variant, size, busy = false, className, children, ...re
 }
 
 interface IconButtonProps extends Omit<ComponentProps<"button">, "aria-label" | "children">, Look {
-  /** What the button does, for people who do not see the icon. */
+  /** Label for screen readers. */
   label: string;
   icon: ReactNode;
 }

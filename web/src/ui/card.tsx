@@ -11,7 +11,7 @@ interface CardHeadProps {
   children?: ReactNode;
 }
 
-/** The title row of a card; what stands beside the title comes as children. */
+/** Title row of a card, with the children next to the title. */
 export function CardHead({ id, title, children }: CardHeadProps) {
   return (
     <div className="flex min-h-7 items-baseline gap-2.5 px-5 pt-[18px]">

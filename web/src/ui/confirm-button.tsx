@@ -3,20 +3,20 @@ import { Button, buttonClass } from "@/ui/button";
 import { Popover, useClosePopover } from "@/ui/popover";
 
 interface ConfirmButtonProps {
-  /** What the button shows. */
+  /** Content of the button. */
   trigger: ReactNode;
-  /** Names the button when it shows no words. */
+  /** Label of a button without text. */
   label?: string;
-  /** Whether it has a border; else it is as quiet as an icon. */
+  /** Draws a border; otherwise the button looks like an icon. */
   outlined?: boolean;
-  /** Asked before anything happens. */
+  /** Question before the action. */
   question: string;
-  /** What the button that does it says. */
+  /** Label of the button that confirms. */
   confirm: string;
   onConfirm: () => void;
 }
 
-/** A button that asks once more, right beside it. */
+/** Button that asks for confirmation in a popover. */
 export function ConfirmButton({ trigger, label, outlined = false, ...ask }: ConfirmButtonProps) {
   return (
     <Popover

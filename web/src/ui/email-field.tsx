@@ -7,7 +7,7 @@ interface EmailFieldProps extends Pick<ComponentProps<typeof Field>, "label" | "
   ref?: Ref<HTMLInputElement> | undefined;
 }
 
-/** A person's own address. */
+/** Field for the user's own email address. */
 export function EmailField({ value, onChange, ref, ...field }: EmailFieldProps) {
   return (
     <Field {...field}>

@@ -7,7 +7,7 @@ const box =
   "w-full rounded-md border border-line-strong bg-surface px-3 transition-colors duration-150 " +
   "hover:border-ink-3 focus-visible:border-accent focus-visible:outline-offset-0 disabled:opacity-60 aria-invalid:border-err";
 
-/** What a control needs to be tied to its label, hint and error. */
+/** Attributes that connect a control to its label, hint and error. */
 export interface FieldIds {
   id: string;
   "aria-describedby"?: string;
@@ -22,7 +22,7 @@ interface FieldProps {
   children: (ids: FieldIds) => ReactNode;
 }
 
-/** A label above a control, with an optional hint and error below it. */
+/** Label above a control, with an optional hint and error below it. */
 export function Field({ label, hint, error, className, children }: FieldProps) {
   const id = useId();
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(
@@ -57,7 +57,7 @@ export function Input({ className, ...rest }: ComponentProps<"input">) {
   return <input className={cn(box, "h-10 touch:h-11", className)} {...rest} />;
 }
 
-/** A text of several lines that grows with what is typed; the caller says how small it may be. */
+/** Multi-line text field that grows with its text; the caller sets the minimum height. */
 export function Textarea({
   className,
   ...rest

@@ -1,10 +1,10 @@
 import type { RefObject } from "react";
 
-/** The surface of everything that floats over the page. */
+/** Classes of floating surfaces. */
 export const floatingClass =
   "animate-enter overflow-auto overscroll-contain rounded-lg border border-line bg-surface p-1.5 text-ink shadow-float outline-none";
 
-/** How floating elements are placed: beside their anchor, and never closer to the window's edge than this. */
+/** Placement of floating elements: next to their anchor, with a minimum distance to the window's edge. */
 export const floatingPlace = { sideOffset: 6, collisionPadding: 10, className: "z-20" };
 
 /** Returns the dialog around an element: a modal dialog covers whatever is rendered outside of it. */

@@ -2,12 +2,12 @@ import type { ComponentProps, FormEvent } from "react";
 import { Button } from "./button";
 
 interface FormProps extends Omit<ComponentProps<"form">, "onSubmit"> {
-  /** Whether it cannot be sent now, because it is on its way already or not complete yet. */
+  /** True while the form is being sent or is incomplete. */
   busy: boolean;
   onSend: () => void;
 }
 
-/** A form that the page sends itself, once at a time. The browser checks its fields first. */
+/** Form that is sent by script, once at a time, after the browser has validated its fields. */
 export function Form({ busy, onSend, ...rest }: FormProps) {
   function submit(event: FormEvent): void {
     event.preventDefault();
@@ -16,7 +16,7 @@ export function Form({ busy, onSend, ...rest }: FormProps) {
   return <form onSubmit={submit} {...rest} />;
 }
 
-/** Sends the form it stands in, and shows that it is on its way. */
+/** Submit button with a busy state. */
 export function SubmitButton({ busy = false, disabled = false, ...rest }: ComponentProps<typeof Button>) {
   return <Button variant="primary" type="submit" disabled={disabled || busy} busy={busy} {...rest} />;
 }

@@ -1,4 +1,4 @@
-/** Gives a text field the height of its text, in browsers that do not do so themselves (`field-sizing`). */
+/** Fits the height of a text field to its text in browsers without `field-sizing`. */
 export function growWithText(field: HTMLTextAreaElement | null): void {
   if (!field || CSS.supports("field-sizing", "content")) return;
   field.style.height = "0";

@@ -1,17 +1,17 @@
 import { type ReactNode, useRef, useState } from "react";
 import { Button } from "./button";
 
-/** Items that are shown at once: a few screens full, drawn in no time. */
+/** A few screens of items, which render without delay. */
 const ITEMS_PER_PAGE = 100;
 
 interface LoadMoreListProps<Item> {
   items: readonly Item[];
-  /** The words on the button that shows the next ones, of which there are so many. */
+  /** Label of the button that shows the next `next` items. */
   label: (next: number) => string;
   children: (shown: readonly Item[]) => ReactNode;
 }
 
-/** A list that may be very long: its first items, and a button for the next ones. */
+/** Long list: its first items, and a button for the next ones. */
 export function LoadMoreList<Item>({ items, label, children }: LoadMoreListProps<Item>) {
   const [pages, setPages] = useState(1);
   const list = useRef<HTMLDivElement>(null);
@@ -19,7 +19,7 @@ export function LoadMoreList<Item>({ items, label, children }: LoadMoreListProps
   const next = Math.min(ITEMS_PER_PAGE, items.length - shown.length);
   function showNext(): void {
     setPages(pages + 1);
-    // The button goes away with the last ones; who came with the keyboard goes on from the list.
+    // The button disappears after the last items; keyboard users continue from the list.
     if (next < ITEMS_PER_PAGE) list.current?.focus();
   }
   return (

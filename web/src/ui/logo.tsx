@@ -1,6 +1,6 @@
 import { cn } from "@/lib/cn";
 
-/** The product's mark. */
+/** Logo of the product. */
 export function Logo({ className }: { className?: string }) {
   return (
     <span

@@ -8,19 +8,19 @@ export interface MenuAction {
   icon: ReactNode;
   label: string;
   onSelect: () => void;
-  /** Whether the action moves the focus itself; else it returns to the menu's button. */
+  /** True if the action moves the focus itself; otherwise it returns to the menu's button. */
   movesFocus?: boolean;
 }
 
 interface ActionMenuProps {
-  /** Names the button that opens the menu. */
+  /** Label of the button that opens the menu. */
   label: string;
   icon: ReactNode;
-  /** Groups of actions, with a line between them. */
+  /** Groups of actions, separated by lines. */
   groups: readonly (readonly MenuAction[])[];
 }
 
-/** A button with a menu of actions: arrows, Home, End and the first letters lead from one to the other. */
+/** Button with a menu of actions, with keyboard navigation by arrows, Home, End and first letters. */
 export function ActionMenu({ label, icon, groups }: ActionMenuProps) {
   const movesFocus = useRef(false);
   const button = useRef<HTMLButtonElement>(null);

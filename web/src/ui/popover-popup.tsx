@@ -14,7 +14,7 @@ interface PopoverPopupProps {
   children: ReactNode;
 }
 
-/** The floating half of a popover. */
+/** Floating part of a {@link Popover}. */
 export function PopoverPopup({
   anchor,
   open,

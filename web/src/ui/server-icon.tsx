@@ -6,11 +6,11 @@ import { forgetAfter } from "@/lib/user-data";
 interface ServerIconProps {
   connectionId: string;
   icons: readonly Icon[] | undefined;
-  /** What stands there while there is no picture, or none that may be shown. */
+  /** Shown while there is no image, or none that may be shown. */
   fallback: ReactNode;
 }
 
-/** The pictures that were fetched, by connection and address; undefined for one that could not be had. */
+/** Loaded images by connection and address; undefined for failed ones. */
 const pictures = new Map<string, Promise<string | undefined>>();
 forgetAfter("session", () => {
   for (const picture of pictures.values())
@@ -19,8 +19,8 @@ forgetAfter("session", () => {
 });
 
 /**
- * A picture by which a server wants something to be known: decoration beside its name. It comes through our own server,
- * which tells nobody who is looking, and passes on nothing but small raster pictures.
+ * Decorative icon of a server or tool. It is loaded through our own server, which hides the user from the icon's host
+ * and passes only small raster images.
  */
 export function ServerIcon({ connectionId, icons, fallback }: ServerIconProps) {
   const src = choose(icons)?.src;
@@ -50,7 +50,7 @@ export function ServerIcon({ connectionId, icons, fallback }: ServerIconProps) {
   );
 }
 
-/** The picture that is made for the colours of the page, or for any. */
+/** Returns the icon for the page's theme, or one for any theme. */
 function choose(icons: readonly Icon[] | undefined): Icon | undefined {
   if (icons === undefined || icons.length === 0) return undefined;
   const scheme = getComputedStyle(document.documentElement).colorScheme;
@@ -63,7 +63,7 @@ function choose(icons: readonly Icon[] | undefined): Icon | undefined {
 }
 
 function load(connectionId: string, src: string): Promise<string | undefined> {
-  // It was looked at by the server when it was listed.
+  // The server has validated data URLs in the listing.
   if (src.startsWith("data:")) return Promise.resolve(src);
   const key = `${connectionId} ${src}`;
   const known = pictures.get(key);

@@ -14,8 +14,8 @@ interface SheetProps {
 }
 
 /**
- * A modal panel at the right edge, over the whole width on a phone. It is open while it is mounted;
- * the native dialog keeps the focus inside and gives it back.
+ * Modal panel at the right edge, full width on phones. It is open while mounted; the native dialog traps and restores
+ * the focus.
  */
 export function Sheet({ title, subtitle, footer, onClose, children }: SheetProps) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -31,13 +31,13 @@ export function Sheet({ title, subtitle, footer, onClose, children }: SheetProps
       hostToasts(null);
     };
   }, []);
-  // Every way out goes through the dialog's own close, which puts the focus back before it reports.
+  // Every way to close uses the dialog's own close, which restores the focus before it reports.
   const close = () => dialog.current?.close();
   function onClick(event: MouseEvent) {
     if (event.target === dialog.current) close();
   }
   return (
-    // The click is only the backdrop's; keyboards close with Escape, which the dialog handles itself.
+    // Clicks count only on the backdrop; the dialog handles Escape itself.
     <dialog
       ref={dialog}
       aria-labelledby={titleId}
@@ -77,8 +77,8 @@ const CONTROLS = "a[href], button, input, textarea, select, summary, [tabindex='
 const FIELDS = "input:not([type=checkbox], [type=radio]), textarea, select";
 
 /**
- * Moves the focus into the sheet's first field, if that is the first thing in it that can be used: who opens a form wants to
- * fill it in. What is still loading is awaited until the user has moved on. Returns a function that ends the waiting.
+ * Focuses the sheet's first field if it is the first control, because a form is opened to fill it in. Waits for loading
+ * content until the user has moved the focus. The result ends the waiting.
  */
 function focusFirstField(body: HTMLElement | null): () => void {
   if (!body) return () => undefined;

@@ -1,4 +1,4 @@
-/** A small turning ring; the words beside it say what is going on. */
+/** Spinner; the text next to it says what is in progress. */
 export function Spinner() {
   return (
     <svg

@@ -7,20 +7,20 @@ interface TabItem<Value extends string> {
 }
 
 interface TabListProps<Value extends string> {
-  /** Names the list for assistive technology, and prefixes the ids of tabs and panels. */
+  /** Label for screen readers, and prefix of the ids of tabs and panels. */
   id: string;
   label: string;
   items: readonly TabItem<Value>[];
   selected: Value;
   onSelect: (value: Value) => void;
-  /** Whether the tabs share the whole width. */
+  /** Lets the tabs share the whole width. */
   fill?: boolean;
   className?: string;
 }
 
 /**
- * The tab list of the WAI-ARIA pattern: one stop for Tab, arrow keys move and select.
- * Panels are the caller's, with the attributes of {@link panelProps}.
+ * Tab list of the WAI-ARIA pattern: one tab stop, arrow keys move and select. The panels are the caller's, with the
+ * attributes of {@link panelProps}.
  */
 export function TabList<Value extends string>({
   id,
@@ -52,7 +52,7 @@ export function TabList<Value extends string>({
           role="tab"
           id={tabId(id, item.value)}
           aria-selected={item.value === selected}
-          // Only the selected panel is sure to be there.
+          // Only the selected panel is sure to exist.
           aria-controls={item.value === selected ? panelId(id, item.value) : undefined}
           tabIndex={item.value === selected ? 0 : -1}
           onClick={() => onSelect(item.value)}
@@ -69,7 +69,7 @@ export function TabList<Value extends string>({
   );
 }
 
-/** Ties a panel to its tab of the list with the same `id`. */
+/** Returns the attributes of the panel for a tab of the list with the same `id`. */
 export function panelProps(id: string, value: string) {
   return { role: "tabpanel", id: panelId(id, value), "aria-labelledby": tabId(id, value) } as const;
 }

@@ -1,4 +1,4 @@
-/** A rectangle in the window, in pixels. */
+/** Rectangle in the window, in pixels. */
 export interface Box {
   left: number;
   top: number;
@@ -6,13 +6,13 @@ export interface Box {
   height: number;
 }
 
-/** How far toasts stay from the window's edge and from what they must not cover, in pixels. */
+/** Distance of toasts from the window's edge and from protected elements. */
 const GAP_PX = 10;
 
 /**
- * Returns the corner at which a box of this size covers nothing: as far up as possible, at the right edge if there is room,
- * else at the left one. Where there is no such place, what is only avoided is covered; what must stay free is as little as
- * possible.
+ * Returns the corner at which a box of this size covers nothing: as far up as possible, at the right edge if there is
+ * room, else at the left one. If there is none, it covers avoided elements first, then as little as possible of the
+ * protected ones.
  */
 export function placeToasts(
   size: { width: number; height: number },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { clearToasts, connectToasts, type Toast, toast, toastId } from "./toast";
 
-/** Collects the titles that are shown. */
+/** Collects the titles of shown toasts. */
 function collect() {
   const shown: string[] = [];
   const outlet = { show: ({ title }: Toast) => void shown.push(title), clear: () => void shown.splice(0) };

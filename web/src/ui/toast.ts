@@ -4,32 +4,32 @@ import type { Tone } from "./badge";
 export interface Toast {
   title: string;
   description?: string;
-  /** What there is to say beyond the description, in a paragraph of its own. */
+  /** Second paragraph below the description. */
   detail?: string;
-  /** What can be done about it as long as the toast is there. */
+  /** Action that the toast offers. */
   action?: { readonly label: string; readonly run: () => void };
   tone: Tone;
 }
 
-/** Shows toasts, and removes all that are shown. */
+/** Renderer of toasts. */
 export interface ToastOutlet {
   readonly show: (toast: Toast) => void;
   readonly clear: () => void;
 }
 
-/** Toasts of the time before the part of the page that shows them was loaded. */
+/** Toasts from before the renderer was loaded. */
 let early: Toast[] = [];
 let outlet: ToastOutlet | undefined;
 
 /**
- * Returns the id under which a toast is shown: the same message is shown once at a time. Toasts with an action have none,
- * because two of them are two things that can be done.
+ * Returns the id of a toast, which keeps the same message from being shown twice. Toasts with an action have none,
+ * because their actions may differ.
  */
 export function toastId({ title, description, action }: Omit<Toast, "tone">): string | undefined {
   return action ? undefined : `${title}\n${description ?? ""}`;
 }
 
-/** Tells the user what happened. */
+/** Shows a toast. */
 export function toast(content: Omit<Toast, "tone"> & { tone?: Tone }): void {
   const added: Toast = { tone: "neutral", ...content };
   if (outlet) outlet.show(added);
@@ -43,7 +43,7 @@ export function clearToasts(): void {
 }
 forgetAfter("session", clearToasts);
 
-/** Hands all toasts to an outlet from now on, those of before as well, until the returned function is called. */
+/** Sends all toasts to a renderer, earlier ones included; the result disconnects it. */
 export function connectToasts(to: ToastOutlet): () => void {
   outlet = to;
   for (const waiting of early.splice(0)) to.show(waiting);
@@ -55,7 +55,10 @@ export function connectToasts(to: ToastOutlet): () => void {
 const hostListeners = new Set<() => void>();
 let host: HTMLElement | null = null;
 
-/** Renders the toasts within the open dialog, because a dialog makes everything around it inert; null: on the page. */
+/**
+ * Renders the toasts within the open dialog, because a dialog makes everything around it inert; null renders them on
+ * the page.
+ */
 export function hostToasts(dialog: HTMLElement | null): void {
   host = dialog;
   for (const listener of hostListeners) listener();

@@ -7,11 +7,11 @@ import { Button, IconButton } from "./button";
 import { connectToasts, readToastHost, subscribeToastHost, type Toast as Content, toastId } from "./toast";
 import { type Box, coveredArea, placeToasts } from "./toast-placement";
 
-/** Milliseconds that a toast stays when nobody points at it. */
+/** Lifetime of a toast that is not hovered. */
 const LIFETIME_MS = 5_000;
-/** The same for toasts that offer an action. */
+/** Lifetime of a toast with an action. */
 const ACTION_LIFETIME_MS = 10_000;
-/** Toasts that are shown at a time; the oldest one makes room. */
+/** A further toast removes the oldest one. */
 const MAX_VISIBLE_TOASTS = 3;
 
 const icons: Record<Tone, typeof Check> = { ok: Check, err: CircleAlert, warn: TriangleAlert, neutral: Info };
@@ -22,7 +22,7 @@ const colours: Record<Tone, string> = {
   neutral: "text-ink-2",
 };
 
-/** Shows the toasts, and has them read out. */
+/** Renders the toasts and announces them to screen readers. */
 export function Toaster() {
   const host = useSyncExternalStore(subscribeToastHost, readToastHost);
   return (
@@ -36,9 +36,9 @@ export function Toaster() {
 }
 
 /**
- * Connects `toast()` to the toasts that are shown. The same message is shown once at a time.
+ * Connects `toast()` to the rendered toasts. The same message is shown once at a time.
  *
- * It adds to the provider itself: a manager from outside drops what it is given before the provider has subscribed to it,
+ * It adds to the provider directly: an external manager drops toasts from before the provider has subscribed to it,
  * which happens after the effects in here.
  */
 function Outlet() {
@@ -134,7 +134,7 @@ function Card({ content, onClose }: { content: Content; onClose: () => void }) {
   );
 }
 
-/** The control that was pressed last. */
+/** The control that was used last. */
 let lastUsedControl: Element | null = null;
 document.addEventListener("pointerdown", ({ target }) => rememberControl(target), {
   capture: true,
@@ -147,17 +147,17 @@ function rememberControl(target: EventTarget | null): void {
   lastUsedControl = target.closest("button, a, input, textarea, select, summary, [role]") ?? lastUsedControl;
 }
 
-/** What toasts never cover, beside the control that is or was just used: heads, the composer, and a dialog's edges. */
+/** Elements that toasts never cover, in addition to the control in use: headers, the composer, and a dialog's edges. */
 const PROTECTED_ELEMENTS =
   "body:not(:has(dialog[open])) :is(header, [data-head], [data-composer]), dialog[open] > * > :is(header, footer)";
-/** The focus may also be on something large, such as an open menu or what scrolls. */
+/** Restricted to controls, because large elements such as menus and scroll areas can have the focus as well. */
 const FOCUSED_CONTROL = ":is(button, a, input, textarea, select, summary):focus";
-/** What they avoid as long as there is room elsewhere. */
+/** Elements that toasts avoid as long as there is room elsewhere. */
 const AVOIDED_ELEMENTS = "[data-open]:is([role=dialog], [role=menu], [role=listbox])";
 
 /**
- * Moves the toasts to where they cover nothing that is being used: whenever others are shown, and when what is used, such as
- * a tab, brings something under them.
+ * Moves the toasts so that they cover no element in use: whenever others are shown, and after input that may have
+ * changed what is below them.
  */
 function usePlacement(
   viewport: RefObject<HTMLElement | null>,
@@ -201,11 +201,11 @@ function moveToasts(toasts: HTMLElement, host: HTMLElement | null, mayStay = fal
   const avoided = [...document.querySelectorAll(AVOIDED_ELEMENTS)]
     .filter((one) => !toasts.contains(one))
     .map((one) => one.getBoundingClientRect());
-  // Beside a sheet there is room on large screens.
+  // On large screens there is room next to a sheet.
   const dialog = host?.getBoundingClientRect();
   if (dialog && dialog.width < innerWidth - toasts.offsetWidth) protectedBoxes.push(dialog);
   const size = { width: toasts.offsetWidth, height: toasts.offsetHeight };
-  // What is being read stays where it is as long as it can.
+  // Toasts being read stay in place as long as possible.
   if (mayStay && coveredArea([...protectedBoxes, ...avoided], toasts.getBoundingClientRect()) === 0) return;
   const { left, top } = placeToasts(
     size,

@@ -1,21 +1,21 @@
 import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
 
-/** A key with which a program asks in the person's name. */
+/** API key of a user. */
 export interface ApiKey {
   id: string;
   name: string;
-  /** Its last letters. */
+  /** Last characters of the key. */
   hint: string;
   scopes: readonly ("chat" | "tools")[];
   createdAt: string;
-  /** Exact to a minute; null while it has not been used. */
+  /** Rounded to minutes; null if the key was never used. */
   lastUsedAt: string | null;
-  /** From when on it opens nothing; null when it stays good until it is ended. */
+  /** Null if the key does not expire. */
   expiresAt: string | null;
 }
 
-/** The person's keys, newest first. */
+/** Returns the query for the user's API keys, newest first. */
 export function apiKeysQuery(userId: string) {
   return queryOptions({
     queryKey: ["api-keys", userId],
@@ -24,12 +24,12 @@ export function apiKeysQuery(userId: string) {
   });
 }
 
-/** Whether a key opens nothing any more. */
+/** Returns true if a key has expired. */
 export function isExpired({ expiresAt }: ApiKey): boolean {
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now();
 }
 
-/** Makes a key; the secret is told here alone. */
+/** Creates a key. Its secret is returned only here. */
 export async function makeApiKey(
   name: string,
   tools: boolean,
@@ -40,12 +40,12 @@ export async function makeApiKey(
   return (await callApi<{ secret: string }>("/api/keys", key)).secret;
 }
 
-/** Ends all keys of the user. */
+/** Revokes all keys of the user. */
 export async function endAllApiKeys(): Promise<void> {
   await callApi("/api/keys", { method: "DELETE" });
 }
 
-/** Ends a key: its programs are refused from then on. */
+/** Revokes a key. */
 export async function endApiKey(id: string): Promise<void> {
   await callApi(`/api/keys/${encodeURIComponent(id)}`, { method: "DELETE" });
 }

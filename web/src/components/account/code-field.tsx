@@ -11,7 +11,7 @@ interface CodeFieldProps {
   ref?: Ref<HTMLInputElement>;
 }
 
-/** Six digits, however they are pasted or grouped. */
+/** Field for a six-digit code, pasted or grouped in any way. */
 export function CodeField({ label, value, onChange, error, hint, ref }: CodeFieldProps) {
   return (
     <Field label={label} error={error} hint={hint}>
@@ -34,7 +34,7 @@ export function CodeField({ label, value, onChange, error, hint, ref }: CodeFiel
   );
 }
 
-/** The first six digits of what was typed or pasted. */
+/** Returns the first six digits of a text. */
 export function digitsOf(text: string): string {
   return text.replaceAll(/\D/gu, "").slice(0, 6);
 }

@@ -4,7 +4,7 @@ import { t } from "@/lib/account-text";
 import { authErrorMessage } from "@/lib/auth-error-message";
 import { auth } from "@/lib/session";
 
-/** The authenticators of a person that have proved to work. */
+/** Returns the query for the user's verified authenticators. */
 export function factorsQuery(userId: string) {
   return queryOptions({
     queryKey: ["factors", userId],
@@ -16,12 +16,12 @@ export function factorsQuery(userId: string) {
   });
 }
 
-/** What to call an authenticator; people may leave it unnamed. */
+/** Returns the name of an authenticator, which may have none. */
 export function factorName({ friendly_name: name }: Pick<Factor, "friendly_name">): string {
   return name === undefined || name === "" ? t("account.totp.unnamed") : name;
 }
 
-/** Why a code was not taken, and what to do. */
+/** Returns the message for a rejected code. */
 export function codeErrorWords(error: AuthError): string {
   if (error.code === "mfa_verification_failed") return t("account.code.wrong");
   if (error.code === "mfa_challenge_expired") return t("account.code.late");

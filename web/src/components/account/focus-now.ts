@@ -1,4 +1,4 @@
-/** A ref that gives the focus to its element as soon as it is there. */
+/** Focuses an element as soon as it is mounted, as its `ref`. */
 export function focusNow(element: HTMLElement | null): void {
   element?.focus();
 }

@@ -2,12 +2,12 @@ import type { Ref } from "react";
 import { t as common } from "@/lib/t";
 import { Field, Input } from "@/ui/field";
 
-/** The shortest password that the server takes, in characters. */
+/** Minimum length that the server accepts. */
 const MIN_PASSWORD_CHARS = 6;
 
 interface PasswordFieldProps {
   label: string;
-  /** A new password has to be long enough; one that is known is only asked for. */
+  /** Only a new password is checked for its length. */
   kind: "new" | "current";
   value: string;
   onChange: (value: string) => void;

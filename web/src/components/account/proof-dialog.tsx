@@ -14,7 +14,7 @@ import { PasswordField } from "./password-field";
 import { ResendButton } from "./resend-button";
 import { type ProofMethod, type ProofRequest, proofOptionsQuery, prove, useProofRequest } from "./step-up";
 
-/** Shows the question for a proof whenever a change needs one. */
+/** Shows the identity check whenever a change needs one. */
 export function ProofHost({ user }: { user: SignedInUser }) {
   const request = useProofRequest();
   return request === undefined ? null : <ProofDialog user={user} request={request} />;
@@ -25,7 +25,7 @@ interface ProofDialogProps {
   request: ProofRequest;
 }
 
-/** Asks for the password or a code, as the account has them. The change goes on by itself afterwards. */
+/** Asks for the password or a code, depending on the account; the change continues afterwards. */
 function ProofDialog({ user, request }: ProofDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const isProven = useRef(false);
@@ -37,7 +37,7 @@ function ProofDialog({ user, request }: ProofDialogProps) {
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
-  // Every way out goes through the dialog's own close, which puts the focus back before it reports.
+  // Every way to close uses the dialog's own close, which restores the focus before it reports.
   const close = () => dialog.current?.close();
   function finish(): void {
     isProven.current = true;
@@ -47,7 +47,7 @@ function ProofDialog({ user, request }: ProofDialogProps) {
     <dialog
       ref={dialog}
       aria-labelledby={titleId}
-      // The sheet below has the same event, and its own.
+      // The sheet below handles the same event for itself.
       onClose={(event) => {
         event.stopPropagation();
         request.settle(isProven.current);

@@ -8,18 +8,18 @@ import { useCountdown } from "./use-countdown";
 import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
 
-/** The server sends one mail of a kind in so many seconds. */
+/** Minimum time between two emails of a kind, enforced by the server. */
 const RESEND_COOLDOWN_SECONDS = 60;
 
 interface ResendButtonProps {
   send: () => Promise<{ error: AuthError | null }>;
-  /** Whether a mail has just gone out, so that the next one has to wait. */
+  /** True if an email was just sent, so that the next one has to wait. */
   mailed: boolean;
   size?: "md" | "sm";
   className?: string;
 }
 
-/** Asks for the same mail again, as often as the server allows. */
+/** Button that requests the same email again, as often as the server allows. */
 export function ResendButton({ send, mailed, size = "md", className = "" }: ResendButtonProps) {
   const [left, wait] = useCountdown(mailed ? RESEND_COOLDOWN_SECONDS : 0);
   const resend = useMutation({
@@ -37,7 +37,7 @@ export function ResendButton({ send, mailed, size = "md", className = "" }: Rese
   const rests = left > 0 || resend.isPending;
   return (
     <Button
-      // It keeps the focus while it rests.
+      // The button keeps the focus during the cooldown.
       aria-disabled={rests || undefined}
       busy={resend.isPending}
       size={size}

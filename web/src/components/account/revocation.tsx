@@ -7,13 +7,16 @@ import { apiKeysQuery, endAllApiKeys } from "./api-keys";
 import { endAllShares, sharesQuery } from "./shares";
 
 interface Revocation {
-  /** What may be ended along with the old password; nothing where there is nothing. */
+  /** Checkboxes for the keys and links to revoke; empty if there are none. */
   choices: ReactNode;
-  /** Ends what was chosen. */
+  /** Revokes the selected ones. */
   revoke: () => Promise<void>;
 }
 
-/** Offers to end, with a new password, the keys and links that whoever knew the old one may have made. */
+/**
+ * Offers to revoke keys and links together with a password change, because anyone who knew the old password may have
+ * created them.
+ */
 export function useRevocation(user: SignedInUser): Revocation {
   const client = useQueryClient();
   const keys = apiKeysQuery(user.id);

@@ -1,18 +1,18 @@
 import { queryOptions } from "@tanstack/react-query";
 import { callApi } from "@/lib/api-client";
 
-/** A chat that the person shares. */
+/** Shared chat of the user. */
 export interface Share {
   id: string;
   title: string;
-  /** How many messages. */
+  /** Number of messages. */
   messages: number;
-  /** Whether what tools were given and gave back is in it. */
+  /** True if arguments and results of tools are included. */
   tools: boolean;
   createdAt: string;
 }
 
-/** What the person shares, the newest first. */
+/** Returns the query for the user's shares, the newest first. */
 export function sharesQuery(userId: string) {
   return queryOptions({
     queryKey: ["shares", userId],
@@ -25,7 +25,7 @@ export async function endShare(id: string): Promise<void> {
   await callApi(`/api/shares/${encodeURIComponent(id)}`, { method: "DELETE" });
 }
 
-/** Ends all shares of the user. */
+/** Revokes all shares of the user. */
 export async function endAllShares(): Promise<void> {
   await callApi("/api/shares", { method: "DELETE" });
 }

@@ -3,20 +3,20 @@ import { useSyncExternalStore } from "react";
 import { callApi, jsonBody } from "@/lib/api-client";
 import { ApiError } from "@/lib/api-error";
 
-/** The error code of a change for which the last proof of identity is too old. */
+/** Error code of a change that needs a more recent proof of identity. */
 const proofNeeded = "reauthentication_needed";
 
-/** A way to prove who one is, as the server names it. */
+/** Proof of identity, as the server names it. */
 export type ProofMethod = "password" | "totp" | "email";
 
 interface ProofOptions {
-  /** The ways that the account has, the easiest first. */
+  /** Methods of the account, the easiest first. */
   methods: ProofMethod[];
-  /** Whether the account has a password at all. */
+  /** True if the account has a password. */
   hasPassword: boolean;
 }
 
-/** How the user can prove who they are. */
+/** Returns the query for the account's proofs of identity. */
 export function proofOptionsQuery(userId: string) {
   return {
     queryKey: ["proof-options", userId],
@@ -25,13 +25,15 @@ export function proofOptionsQuery(userId: string) {
   };
 }
 
-/** Proves who the user is, by their password or by a code that was mailed.
- * @throws {ApiError} when it is not right */
+/**
+ * Proves the user's identity by their password or an emailed code.
+ * @throws {ApiError} if it is wrong
+ */
 export async function prove(proof: { password: string } | { nonce: string }): Promise<void> {
   await callApi("/api/account/reauthentication", jsonBody(proof));
 }
 
-/** An open question for a proof. */
+/** Open request for a proof of identity. */
 export interface ProofRequest {
   answer: Promise<boolean>;
   settle: (isProven: boolean) => void;
@@ -50,12 +52,12 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** The question that is open now. */
+/** Returns the open request. */
 export function useProofRequest(): ProofRequest | undefined {
   return useSyncExternalStore(subscribe, () => open);
 }
 
-/** Asks the user for a proof. Whoever asks while the question is open gets the same answer. */
+/** Asks the user for a proof. Concurrent calls share one dialog and its result. */
 function requestProof(): Promise<boolean> {
   if (open !== undefined) return open.answer;
   const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -69,7 +71,7 @@ function requestProof(): Promise<boolean> {
   return promise;
 }
 
-/** Makes a call of the auth client, and once more after the user has proved who they are, if it needs that. */
+/** Calls the auth client, and once more after a proof of identity if the server demands one. */
 export async function withProof<Result extends { error: AuthError | null }>(
   call: () => Promise<Result>,
 ): Promise<Result> {
@@ -78,7 +80,7 @@ export async function withProof<Result extends { error: AuthError | null }>(
   return call();
 }
 
-/** The same for a call of our API, which throws. */
+/** Calls an API that throws, and once more after a proof of identity if the server demands one. */
 export async function withApiProof<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   try {
     return await call();

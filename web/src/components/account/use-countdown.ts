@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** Seconds that are left, counted down to 0, and a way to begin anew. */
+/** Returns the remaining seconds, counted down to 0, and a function to restart. */
 export function useCountdown(initialSeconds: number): [number, (seconds: number) => void] {
   const [end, setEnd] = useState(() => performance.now() + initialSeconds * 1_000);
   const [now, setNow] = useState(() => performance.now());

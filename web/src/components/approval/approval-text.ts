@@ -1,5 +1,5 @@
 import texts from "../../../messages/en.json?approval";
 import { textsFrom } from "@/lib/t";
 
-/** The texts of a call that waits. */
+/** Texts of approval requests. */
 export const t = textsFrom(texts);

@@ -7,7 +7,7 @@ interface DefinitionChangesProps {
   approval: ToolApproval;
 }
 
-/** What a server has changed since the tool was allowed for good, old against new. */
+/** Changes of a tool since it was allowed permanently, old and new. */
 export function DefinitionChanges({
   approval: { definition, before, instructions },
 }: DefinitionChangesProps) {

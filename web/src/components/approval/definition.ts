@@ -1,19 +1,19 @@
 import { isObject, type JsonObject, sameJson } from "@/lib/json";
 import type { t } from "./approval-text";
 
-/** A tool that the person is asked about. */
+/** Tool definition that the user is asked to approve. */
 export interface ToolApproval {
-  /** The tool as its server describes it now. */
+  /** Current definition by the server. */
   readonly definition: JsonObject;
-  /** What the person had allowed for good, where the server has changed it since. */
+  /** Definition that the user had allowed permanently, if the server has changed it since. */
   readonly before?: JsonObject;
-  /** The instructions of the server, `before` and `now`, where it has changed them since. */
+  /** Instructions of the server as `before` and `now`, if they have changed since. */
   readonly instructions?: JsonObject;
 }
 
 type ApprovalKey = Parameters<typeof t>[0];
 
-/** What the server says about a tool's behaviour: its own claim, in words. */
+/** Returns the texts of what a server claims about a tool's behavior. */
 export function claimsOf(definition: JsonObject): ApprovalKey[] {
   const hints = isObject(definition["annotations"]) ? definition["annotations"] : {};
   const claims: ApprovalKey[] = [];
@@ -33,14 +33,14 @@ const PART_LABELS: Readonly<Record<string, ApprovalKey>> = {
   _meta: "approval.part.meta",
 };
 
-/** A part of a definition that is not what it was. */
+/** Changed part of a definition. */
 export interface Change {
   name: ApprovalKey;
   before: string;
   now: string;
 }
 
-/** What a server has changed: about a tool, where it had been allowed as `before`, and in its instructions. */
+/** Returns the changed parts of a definition since `before`, and of the server's instructions. */
 export function changesOf(
   now: JsonObject,
   before: JsonObject | undefined,

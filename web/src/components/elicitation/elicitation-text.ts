@@ -1,5 +1,5 @@
 import texts from "../../../messages/en.json?elicitation";
 import { textsFrom } from "@/lib/t";
 
-/** The texts of questions that servers ask in the middle of a call. */
+/** Texts of elicitations. */
 export const t = textsFrom(texts);

@@ -7,17 +7,19 @@ import { type ElicitationAction, type InteractionRequest, parseRequest } from ".
 import { SignInPrompt } from "./sign-in-prompt";
 import { UrlElicitation } from "./url-elicitation";
 
-/** How a question is answered. */
+/** Responds to an elicitation. */
 export type Respond = (action: ElicitationAction, content?: unknown) => void;
 
 interface ElicitationProps {
-  /** The connection whose server asks. */
+  /** Name of the connection whose server asks. */
   server: string;
   request: unknown;
   onAnswer: (action: ElicitationAction, content?: unknown) => Promise<void>;
 }
 
-/** A question that a call waits with, and the ways to answer it. It takes no focus, and no key answers by itself. */
+/**
+ * Interaction that a tool call waits for, with the buttons to respond. It takes no focus, and no key press responds.
+ */
 export function Elicitation({ server, request, onAnswer }: ElicitationProps) {
   const panel = useRef<HTMLElement>(null);
   const titleId = useId();
@@ -28,7 +30,7 @@ export function Elicitation({ server, request, onAnswer }: ElicitationProps) {
   useLayoutEffect(() => {
     const element = panel.current;
     const nextFocus = element?.parentElement?.querySelector("button");
-    // It goes away when it is answered; who came to it with the keyboard goes on from what it belongs to.
+    // It disappears after the response; keyboard users continue from the element that contains it.
     return () => {
       if (element?.contains(document.activeElement) === true) nextFocus?.focus();
     };

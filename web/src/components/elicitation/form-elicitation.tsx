@@ -15,7 +15,7 @@ interface FormElicitationProps {
   respond: Respond;
 }
 
-/** A form of a server: filled with its defaults, checked before it is sent, and sent by its button alone. */
+/** Form of a server, filled with its defaults. It is validated before it is sent, and sent by its button only. */
 export function FormElicitation({ form, server, busy, respond }: FormElicitationProps) {
   const [draft, setDraft] = useState(() => initialDraft(form));
   const [errors, setErrors] = useState<FieldErrors>(new Map());

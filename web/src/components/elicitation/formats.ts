@@ -5,7 +5,7 @@ import { t } from "./elicitation-text";
 const DATE = /^\d{4}-\d{2}-\d{2}$/u;
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/u;
 
-/** What a text of each format that servers may ask for has to look like. */
+/** Patterns of the text formats that servers may ask for. */
 const FORMATS = {
   email: { fits: (text: string) => /^[^\s@]+@[^\s@]+$/u.test(text), problem: "elicitation.error.email" },
   uri: { fits: (text: string) => URL.canParse(text), problem: "elicitation.error.uri" },
@@ -17,7 +17,7 @@ const FORMATS = {
   },
 } as const;
 
-/** The same reading, with what is wrong about the formats of texts. */
+/** Returns the reading with errors for texts of a wrong format. */
 export function withFormats(form: GroupField, { value, errors }: Reading): Reading {
   const values = new Map(Object.entries(value as Record<string, unknown>));
   const more = form.fields.flatMap((field): [string, string][] => {
@@ -32,7 +32,7 @@ export function withFormats(form: GroupField, { value, errors }: Reading): Readi
   return { value, errors: new Map([...more, ...errors]) };
 }
 
-/** Whether there is such a day: a date beyond the month's end would silently become another. */
+/** Returns true if a date exists; `Date` would silently turn the 31st of a shorter month into another day. */
 function isDay(text: string): boolean {
   const day = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);

@@ -2,41 +2,41 @@ import { isObject, type JsonObject } from "@/lib/json";
 import { showInvisible } from "@/lib/show-invisible";
 import type { Field, GroupField } from "@/components/schema-form/field-model";
 
-/** What a person does with a question. The three mean different things to a server. */
+/** Response to an elicitation, as MCP defines it. */
 export type ElicitationAction = "accept" | "decline" | "cancel";
 
-/** The longest text that is asked for in one line, in characters. */
+/** Longest text with a single-line field, in characters. */
 const MAX_LINE_CHARS = 200;
 
-/** Values to be filled in. */
+/** Elicitation of values by a form. */
 export interface FormRequest {
   mode: "form";
   message: string;
   form: GroupField;
 }
 
-/** A page to be visited. */
+/** Elicitation to open a page. */
 export interface UrlRequest {
   mode: "url";
   message: string;
   url: URL;
-  /** The host is written in Punycode, so that it may look like another. */
+  /** True if the host is in Punycode, and may resemble another. */
   punycode: boolean;
-  /** The call goes on when the person says that the visit is done; otherwise agreeing is enough. */
+  /** True if the call continues when the user reports the visit; otherwise agreeing is enough. */
   makesCallAgain: boolean;
 }
 
-/** A sign-in to the server, without which the call is not made. */
+/** Sign-in to the server, which the call needs. */
 export interface SignInRequest {
   mode: "sign-in";
   connectionId: string;
-  /** They are signed in, and have to allow the server more. */
+  /** True if the user is signed in and has to grant more permissions. */
   moreRights: boolean;
 }
 
 export type InteractionRequest = FormRequest | UrlRequest | SignInRequest;
 
-/** A question from what the server of the app says about it; null for what this page does not know. */
+/** Parses an interaction; null if this page does not know its kind. */
 export function parseRequest(value: unknown): InteractionRequest | null {
   if (!isObject(value)) return null;
   if (value["mode"] === "form") {
@@ -57,7 +57,7 @@ export function parseRequest(value: unknown): InteractionRequest | null {
   return { mode: "sign-in", connectionId: textIn(value, "connectionId"), moreRights };
 }
 
-/** The form model of a question's fields. */
+/** Returns the form model of a request's fields. */
 function formOf(fields: readonly JsonObject[]): GroupField {
   return {
     kind: "group",
@@ -110,7 +110,7 @@ function fieldOf(field: JsonObject): Field {
         ...base,
         kind: "text",
         format: textIn(field, "format") || (isOneLine(field["default"], maxLength) ? "text" : undefined),
-        // A server's expression is not run here: it could keep the page busy for ever. The server tries it itself.
+        // Patterns of servers are not run here, because they could block the page. The server checks them itself.
         pattern: undefined,
         minLength: numberIn(field, "minLength"),
         maxLength,
@@ -119,7 +119,7 @@ function fieldOf(field: JsonObject): Field {
   }
 }
 
-/** A text as short as a name has no second line: Enter in it would only add a character that nobody sees. */
+/** Returns true for short texts, where Enter would only add an invisible character. */
 function isOneLine(given: unknown, maxLength: number | undefined): boolean {
   const lines = typeof given === "string" && given.includes("\n");
   return maxLength !== undefined && maxLength <= MAX_LINE_CHARS && !lines;

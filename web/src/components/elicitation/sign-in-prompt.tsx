@@ -8,7 +8,7 @@ import { Button, buttonClass } from "@/ui/button";
 import type { Respond } from "./elicitation";
 import { t } from "./elicitation-text";
 
-/** The code with which the server says that its sign-in server has to be told of this app by hand. */
+/** Error code for a sign-in server at which this app has to be registered manually. */
 const CLIENT_NEEDED_CODE = "client_needed";
 
 interface SignInPromptProps {
@@ -18,11 +18,11 @@ interface SignInPromptProps {
   respond: Respond;
 }
 
-/** The way to a server's sign-in and past it. The call goes on by itself once the person is signed in, wherever that was. */
+/** Link to a server's sign-in. The call continues once the user is signed in, in any window. */
 export function SignInPrompt({ connectionId, server, busy, respond }: SignInPromptProps) {
   const [isOpened, setIsOpened] = useState(false);
   const begin = useMutation({ mutationFn: () => serverSignIn(connectionId) });
-  /** Where to: a sign-in that was left may have ended with a no, and is begun anew. */
+  /** Returns a fresh sign-in URL if the last one was opened: that sign-in may have been denied. */
   async function currentUrl(url: URL): Promise<URL> {
     return isOpened ? serverSignIn(connectionId).catch(() => url) : url;
   }

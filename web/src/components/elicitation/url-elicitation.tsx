@@ -11,14 +11,14 @@ interface UrlElicitationProps {
   respond: Respond;
 }
 
-/** A page that a server wants to be visited: shown whole, and opened only when the person says so. */
+/** Page that a server asks the user to open: its URL is shown in full, and opened only by a click. */
 export function UrlElicitation({ request, busy, respond }: UrlElicitationProps) {
   const [opened, setOpened] = useState(false);
   const { url, punycode, makesCallAgain } = request;
 
   function open(): void {
     setOpened(true);
-    // Where the server waits by itself, agreeing is all that it wants to know.
+    // If the server waits by itself, agreeing is the whole response.
     if (!makesCallAgain) respond("accept");
   }
 
@@ -65,7 +65,7 @@ export function UrlElicitation({ request, busy, respond }: UrlElicitationProps) 
   );
 }
 
-/** An address with its host set off, so that nobody takes a path for it. */
+/** URL with its host emphasized, so that a path cannot pass for it. */
 function Address({ url }: { url: URL }) {
   const [before = "", ...rest] = url.href.split(url.host);
   return (

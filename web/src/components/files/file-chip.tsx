@@ -8,7 +8,7 @@ import { t } from "./file-text";
 import { saveAs } from "./save-as";
 import { TextSheet } from "./text-sheet";
 
-/** A document: its name and size, read where it is text, and saved. */
+/** Document: its name and size, with buttons to preview text and to save. */
 export function FileChip({ file }: { file: FileRef }) {
   const queries = useQueryClient();
   const [open, setOpen] = useState(false);

@@ -1,9 +1,9 @@
 import { isObject } from "@/lib/json";
 import { t } from "./file-text";
 
-/** A file at the server. */
+/** File on the server. */
 export interface FileRef {
-  /** Where it is served. */
+  /** Path on the server. */
   readonly url: string;
   readonly mediaType: string;
   readonly filename?: string | undefined;
@@ -11,12 +11,12 @@ export interface FileRef {
   readonly size: number;
 }
 
-/** Files are served by this program alone: nothing is fetched from an address that somebody else wrote. */
+/** Files come from this server only; no other address is ever fetched. */
 const OWN = /^\/(?:v1\/files|api\/shared\/[\w-]+\/files)\/[\w-]+$/u;
 const PICTURE = /^image\/(?:png|jpeg|gif|webp)$/u;
 const TEXT = /^(?:text\/|application\/json$)/u;
 
-/** A file from whatever a stream, the database or a result holds; nothing where it names none of ours. */
+/** Validates a file reference; undefined if it names no file of this server. */
 export function toFileRef(value: unknown): FileRef | undefined {
   if (!isObject(value)) return undefined;
   const { url, mediaType, filename, size } = value;
@@ -29,18 +29,18 @@ export function toFileRef(value: unknown): FileRef | undefined {
   };
 }
 
-/** Whether it is drawn; everything else is saved. */
+/** Returns true if the file is displayed as an image; all others are saved. */
 export const isPicture = ({ mediaType }: Pick<FileRef, "mediaType">): boolean => PICTURE.test(mediaType);
 
-/** Whether it can be read as it is. */
+/** Returns true if the file can be previewed as text. */
 export const isText = ({ mediaType }: Pick<FileRef, "mediaType">): boolean => TEXT.test(mediaType);
 
-/** What it is called. */
+/** Returns the file's name, or a default. */
 export function nameOf(file: FileRef): string {
   return file.filename ?? t(isPicture(file) ? "files.picture" : "files.file");
 }
 
-/** A size in words. */
+/** Formats a size in bytes. */
 export function formatSize(bytes: number): string {
   if (bytes < 1_000) return t("files.bytes", { n: bytes });
   const inKb = bytes / 1_000;

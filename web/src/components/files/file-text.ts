@@ -1,5 +1,5 @@
 import { textsFrom } from "@/lib/t";
 import texts from "../../../messages/en.json?files";
 
-/** The texts of pictures and documents. */
+/** Texts of images and documents. */
 export const t = textsFrom(texts);

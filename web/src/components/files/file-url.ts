@@ -1,10 +1,10 @@
 import { createContext, use } from "react";
 import { type FileRef, toFileRef } from "./file-ref";
 
-/** Where files are read from: for the visitors of a shared chat, from its link. */
+/** Maps a file's path to the one to read it from: visitors of a shared chat read it through its link. */
 export const FileUrlContext = createContext<(url: string) => string>((url) => url);
 
-/** A file from whatever names it, with the address at which this page may read it. */
+/** Validates a file reference and resolves its path for this page. */
 export function useFileRef(file: unknown): FileRef | undefined {
   const resolveUrl = use(FileUrlContext);
   const ref = toFileRef(file);

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { formatSize, toFileRef } from "./file-ref";
 import { FileView } from "./file-view";
 
-// What is read from the server needs a page around it.
+// Reading from the server needs a page's globals.
 vi.hoisted(() => {
   vi.stubGlobal("document", new EventTarget());
   vi.stubGlobal("location", new URL("http://localhost/"));

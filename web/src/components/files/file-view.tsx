@@ -6,12 +6,12 @@ import { Picture } from "./picture";
 import { Sound } from "./sound";
 
 interface FileViewProps {
-  /** What names the file; it is looked at before use. */
+  /** File reference, validated before use. */
   file: unknown;
   small?: boolean;
 }
 
-/** A file as it stands in a transcript: a picture to be seen, or a document to be saved. */
+/** File in a transcript: an image, or a document to save. */
 export function FileView({ file, small = false }: FileViewProps) {
   const known = useFileRef(file);
   if (!known) return <p className="text-sm text-ink-2">{t("files.gone")}</p>;

@@ -10,12 +10,12 @@ import { saveAs } from "./save-as";
 
 interface PictureDialogProps {
   file: FileRef;
-  /** Where its bytes are in this page. */
+  /** Object URL of the bytes. */
   src: string;
   onClose: () => void;
 }
 
-/** A picture as large as the window allows. Escape, the backdrop and the button close it. */
+/** Full-window image. Escape, the backdrop and the button close it. */
 export function PictureDialog({ file, src, onClose }: PictureDialogProps) {
   const queries = useQueryClient();
   const dialog = useRef<HTMLDialogElement>(null);
@@ -28,7 +28,7 @@ export function PictureDialog({ file, src, onClose }: PictureDialogProps) {
   }, []);
   const name = showInvisible(nameOf(file));
   return (
-    // The click is only the backdrop's; keyboards close with Escape, which the dialog handles itself.
+    // Clicks count only on the backdrop; the dialog handles Escape itself.
     <dialog
       ref={dialog}
       aria-labelledby={titleId}

@@ -9,11 +9,11 @@ import { useFile } from "./use-file";
 
 interface PictureProps {
   file: FileRef;
-  /** A small one, for what the person attached. */
+  /** Thumbnail size, for attachments of the user. */
   small?: boolean;
 }
 
-/** A picture in a box that has its size before the picture is there, so that nothing below it moves. */
+/** Image in a box of its final size, so that loading it moves nothing below. */
 export function Picture({ file, small = false }: PictureProps) {
   const { src, error } = useFile(file.url);
   const [open, setOpen] = useState(false);

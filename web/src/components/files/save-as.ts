@@ -5,7 +5,7 @@ import { type FileRef, nameOf } from "./file-ref";
 import { t } from "./file-text";
 import { fileQuery, loadFile } from "./use-file";
 
-/** Hands a file to the browser's downloads. */
+/** Saves a file with the browser's download. */
 export async function saveAs(queries: QueryClient, file: FileRef): Promise<void> {
   const name = nameOf(file);
   try {

@@ -2,7 +2,7 @@ import { type FileRef, nameOf } from "./file-ref";
 import { FileChip } from "./file-chip";
 import { useFile } from "./use-file";
 
-/** A sound. It plays when the person wants to hear it. */
+/** Audio player, without autoplay. */
 export function Sound({ file }: { file: FileRef }) {
   const { src, error } = useFile(file.url);
   if (error !== null) return <FileChip file={file} />;

@@ -7,17 +7,17 @@ import { type FileRef, formatSize, nameOf } from "./file-ref";
 import { t } from "./file-text";
 import { useFile } from "./use-file";
 
-/** Characters of a text that are shown; the whole of it can be saved. */
+/** Number of characters shown; the whole text can be saved. */
 const MAX_PREVIEW_CHARS = 200_000;
 
 interface TextSheetProps {
   file: FileRef;
-  /** Puts the text into the message that is being written. */
+  /** Inserts the text into the message field. */
   onInsert?: (text: string) => void;
   onClose: () => void;
 }
 
-/** A text to be read. */
+/** Sheet with the preview of a text. */
 export function TextSheet({ file, onInsert, onClose }: TextSheetProps) {
   const { blob, error } = useFile(file.url);
   const [text, setText] = useState<string>();

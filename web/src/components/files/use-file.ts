@@ -4,8 +4,10 @@ import { ApiError, errorOf } from "@/lib/api-error";
 import { t as common } from "@/lib/t";
 import { forgetAfter } from "@/lib/user-data";
 
-/** The bytes of a file. They need the session's token, so that no element can load them by itself.
- * @throws {ApiError} when the server refuses or cannot be reached */
+/**
+ * Loads a file's bytes. The request needs the session's token, so no element can load them itself.
+ * @throws {ApiError} if the server refuses or is unreachable
+ */
 export async function loadFile(url: string): Promise<Blob> {
   const response = await authorizedFetch(url).catch(() => {
     throw new ApiError(common("error.unreachable"), 0);
@@ -14,19 +16,19 @@ export async function loadFile(url: string): Promise<Blob> {
   return response.blob();
 }
 
-/** The same, kept. */
+/** Returns the cached query for a file's bytes. */
 export function fileQuery(url: string) {
   return queryOptions({
     queryKey: ["file", url],
     queryFn: () => loadFile(url),
-    // What a file holds never changes.
+    // Files never change.
     staleTime: Number.POSITIVE_INFINITY,
-    // Loading it once more would keep its bytes twice, because the first have an address in the page.
+    // Loading the bytes again would hold them twice, because the object URL keeps the first.
     gcTime: Number.POSITIVE_INFINITY,
   });
 }
 
-/** Addresses of bytes in this page, which keep the bytes until the session ends. */
+/** Object URLs of loaded bytes, which keep them in memory until the session ends. */
 const addresses = new Map<Blob, string>();
 forgetAfter("session", () => {
   for (const address of addresses.values()) URL.revokeObjectURL(address);
@@ -39,7 +41,7 @@ function addressOf(blob: Blob): string {
   return address;
 }
 
-/** A file's bytes and where they are in this page, as soon as they are there. */
+/** Loads a file; returns its bytes and their object URL once loaded. */
 export function useFile(url: string): {
   src: string | undefined;
   blob: Blob | undefined;

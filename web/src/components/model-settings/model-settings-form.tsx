@@ -7,14 +7,14 @@ import { type Draft, draftOf, efforts, type ModelSettings, settingsOf } from "./
 
 interface ModelSettingsFormProps {
   settings: ModelSettings;
-  /** What holds where these say nothing; shown in the empty fields. */
+  /** Values that apply if these are empty; shown as placeholders. */
   defaults?: ModelSettings;
   busy: boolean;
   error?: string | undefined;
   onSave: (settings: ModelSettings) => void;
 }
 
-/** Instructions and parameters of models. */
+/** Form for instructions and parameters of models. */
 export function ModelSettingsForm({ settings, defaults, busy, error, onSave }: ModelSettingsFormProps) {
   const [draft, setDraft] = useState(() => draftOf(settings));
   const inherited = draftOf(defaults ?? {});

@@ -1,8 +1,8 @@
 export const efforts = ["low", "medium", "high"] as const;
 
-/** What is set for models; what is left out is the model's own, or what holds for all chats. */
+/** Settings for models; absent ones fall back to those of all chats, then to the model's own. */
 export interface ModelSettings {
-  /** Instructions beside the standing ones. */
+  /** Additional system instructions. */
   readonly system?: string;
   readonly maxTokens?: number;
   readonly temperature?: number;
@@ -10,7 +10,7 @@ export interface ModelSettings {
   readonly effort?: (typeof efforts)[number];
 }
 
-/** The fields as they stand in the form. */
+/** Form fields as text. */
 export interface Draft {
   system: string;
   maxTokens: string;
@@ -29,7 +29,7 @@ export function draftOf({ system, maxTokens, temperature, topP, effort }: ModelS
   };
 }
 
-/** What a draft says; empty fields are left out. */
+/** Converts a draft to settings, without empty fields. */
 export function settingsOf(draft: Draft): ModelSettings {
   const system = draft.system.trim();
   const effort = efforts.find((one) => one === draft.effort);

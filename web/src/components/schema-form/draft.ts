@@ -1,15 +1,15 @@
 import { isObject, stringifyJson } from "@/lib/json";
 import type { ChoiceField, Field, GroupField } from "./field-model";
 
-/** What stands in the inputs: text as typed, ticks, and the same for lists and groups. */
+/** Form state: text as typed, checkboxes, and the same for lists and groups. */
 export type Draft = string | boolean | readonly Draft[] | { readonly [name: string]: Draft };
 
-/** The draft a fresh form begins with. */
+/** Returns the draft of an empty form. */
 export function initialDraft(field: Field): Draft {
   return draftOf(field, field.default);
 }
 
-/** The draft that shows `value`; what does not fit the field is shown as if it were absent. */
+/** Returns the draft that shows `value`; parts that do not fit the field are treated as absent. */
 export function draftOf(field: Field, value: unknown): Draft {
   switch (field.kind) {
     case "text":
@@ -31,13 +31,13 @@ export function draftOf(field: Field, value: unknown): Draft {
   }
 }
 
-/** A tick where there are two answers, and words where there is a third: not set. */
+/** Returns a checkbox for two values, or a choice if "not set" is the third. */
 function booleanDraft(twoValued: boolean, value: unknown): Draft {
   if (twoValued) return value === true;
   return typeof value === "boolean" ? String(value) : "";
 }
 
-/** Options are known by their place, so that they need not be text. */
+/** Identifies options by index, because they need not be text. */
 function choiceDraft(field: ChoiceField, value: unknown): Draft {
   if (value === undefined) return field.required && field.options.length === 1 ? "0" : "";
   const at = field.options.findIndex((option) => JSON.stringify(option) === JSON.stringify(value));
@@ -49,7 +49,7 @@ function groupDraft(field: GroupField, value: unknown): Draft {
   return Object.fromEntries(
     field.fields.map((child) => {
       const own = Object.hasOwn(known, child.name) ? known[child.name] : undefined;
-      // The value of an object that is being shown is complete; a fresh form starts from the defaults.
+      // The value of an existing object is complete; an empty form starts with the defaults.
       return [child.name, value === undefined ? initialDraft(child) : draftOf(child, own)];
     }),
   );

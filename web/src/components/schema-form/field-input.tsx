@@ -10,14 +10,14 @@ import { TextualInput } from "./textual-input";
 
 interface FieldInputProps {
   field: Field;
-  /** Where the field stands in the form: names and indices, joined by dots. */
+  /** Path of the field: names and indices, joined by dots. */
   path: string;
   draft: Draft;
   errors: FieldErrors;
   onChange: (draft: Draft) => void;
 }
 
-/** The input for one field, whatever its kind. */
+/** Input for a field of any kind. */
 export function FieldInput({ field, path, draft, errors, onChange }: FieldInputProps) {
   if (field.kind === "group" || field.kind === "list" || field.kind === "many") {
     return (
@@ -57,7 +57,7 @@ interface NestedProps {
   children: ReactNode;
 }
 
-/** A list or an object inside the form, set off by a line. */
+/** List or object inside the form, indented by a line. */
 function Nested({ field, error, children }: NestedProps) {
   const id = useId();
   return (
@@ -123,7 +123,7 @@ interface GroupInputsProps {
   onChange: (draft: Draft) => void;
 }
 
-/** The inputs of an object, one below the other. */
+/** Inputs of an object, one below the other. */
 export function GroupInputs({ field, path, draft, errors, onChange }: GroupInputsProps) {
   const parts = isGroupDraft(draft) ? draft : {};
   return (
@@ -153,7 +153,7 @@ interface ManyInputProps {
   onChange: (draft: Draft) => void;
 }
 
-/** A tick for each option. */
+/** Checkbox for each option. */
 function ManyInput({ field, draft, invalid, onChange }: ManyInputProps) {
   const chosen: readonly Draft[] = Array.isArray(draft) ? draft : [];
   return (
@@ -192,7 +192,7 @@ function ListInput({ field, path, draft, errors, onChange }: ListInputProps) {
   return (
     <div className="grid gap-3">
       {items.map((item, index) => (
-        // Items have no identity of their own, and their inputs keep no state: the place is key enough.
+        // Items have no identity and their inputs no state, so the index is a sufficient key.
         <div key={index} className="grid grid-cols-[minmax(0,1fr)_auto] items-end gap-2">
           <FieldInput
             field={{ ...field.item, label: t("form.items", { n: index + 1 }) }}

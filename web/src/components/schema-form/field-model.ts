@@ -1,15 +1,15 @@
 import { showInvisible } from "@/lib/show-invisible";
 import { isSchema, type JsonSchema, plainSchema } from "./schema";
 
-/** What every kind of field has. */
+/** Properties of all kinds of fields. */
 interface FieldBase {
-  /** The property's name; empty for the root and for list items. */
+  /** Name of the property; empty for the root and for list items. */
   name: string;
   label: string;
   description: string | undefined;
   required: boolean;
   nullable: boolean;
-  /** The schema's default; undefined when it has none. */
+  /** Default of the schema, or undefined. */
   default: unknown;
 }
 
@@ -34,17 +34,17 @@ export interface BooleanField extends FieldBase {
 
 export interface ChoiceField extends FieldBase {
   kind: "choice";
-  /** The allowed values, of whatever type, each once. */
+  /** Allowed values of any type, without duplicates. */
   options: readonly unknown[];
-  /** What to call them, where that is not the value itself. */
+  /** Labels, if they differ from the values. */
   titles?: readonly string[];
 }
 
-/** Some of several texts. */
+/** Choice of several texts. */
 export interface ManyField extends FieldBase {
   kind: "many";
   options: readonly string[];
-  /** What to call them. */
+  /** Labels of the options. */
   titles: readonly string[];
   minItems: number | undefined;
   maxItems: number | undefined;
@@ -62,12 +62,12 @@ export interface GroupField extends FieldBase {
   fields: readonly Field[];
 }
 
-/** Anything a form cannot show: free-form objects, alternatives, tuples. */
+/** Value that a form cannot show: free-form objects, alternatives, tuples. */
 export interface JsonField extends FieldBase {
   kind: "json";
 }
 
-/** One input of a form. */
+/** Input of a form. */
 export type Field =
   | TextField
   | NumberField
@@ -78,10 +78,10 @@ export type Field =
   | GroupField
   | JsonField;
 
-/** Deeper than this, a structure is easier to edit as JSON; it also ends recursive schemas. */
+/** Deeper structures are edited as JSON, which also ends recursive schemas. */
 const MAX_NESTING = 4;
 
-/** The form for a tool's input schema. A missing or unusable schema becomes one JSON field. */
+/** Returns the form for a tool's input schema. A missing or unusable schema becomes one JSON field. */
 export function formOf(schema: unknown): Field {
   const root: JsonSchema = isSchema(schema) ? schema : {};
   return fieldOf({ type: "object", ...root }, root, { name: "", required: true, depth: 0 });
@@ -109,7 +109,7 @@ function fieldOf(schema: JsonSchema, root: JsonSchema, place: Place): Field {
   return typedField(plain.schema, root, place, base);
 }
 
-/** A server's words, if that is what stands there. */
+/** Returns a text of a server, if it is one. */
 function readable(words: unknown): string | undefined {
   return typeof words === "string" ? showInvisible(words) : undefined;
 }
@@ -164,7 +164,7 @@ function listField(schema: JsonSchema, root: JsonSchema, place: Place, base: Fie
 function groupField(schema: JsonSchema, root: JsonSchema, place: Place, base: FieldBase): Field {
   const properties = Object.entries(schema.properties ?? {});
   const open = isSchema(schema.additionalProperties) || schema.additionalProperties === true;
-  // An object without named properties takes any; only at the root does it mean "no arguments".
+  // An object without named properties accepts any; only at the root does it mean "no arguments".
   if (properties.length === 0 && (open || place.depth > 0)) return { ...base, kind: "json" };
   const required = new Set(schema.required);
   const fields = properties.map(([name, property]) =>

@@ -12,22 +12,22 @@ import type {
   TextField,
 } from "./field-model";
 
-/** What is wrong, by the path of the field: names and indices, joined by dots. */
+/** Error messages by the path of the field: names and indices, joined by dots. */
 export type FieldErrors = ReadonlyMap<string, string>;
 
-/** The outcome of reading a form. The value is undefined when the field is left out. */
+/** Result of reading a form; the value is undefined if the field is left out. */
 export interface Reading {
   value: unknown;
   errors: FieldErrors;
 }
 
-/** Turns what was typed into the value to send, and says what is wrong with it. */
+/** Converts a draft to the value to send, with errors for invalid fields. */
 export function readValue(field: Field, draft: Draft): Reading {
   const errors = new Map<string, string>();
   return { value: read(field, draft, "", errors), errors };
 }
 
-/** The path of a field inside another. */
+/** Returns the path of a field inside another. */
 export function pathOf(parent: string, name: string | number): string {
   return parent === "" ? String(name) : `${parent}.${name}`;
 }
@@ -58,7 +58,7 @@ function read(field: Field, draft: Draft, path: string, errors: Map<string, stri
 
 type Fail = (key: PartKey<"form">, params?: Record<string, string | number>) => undefined;
 
-/** An empty optional field is left out; an empty required one is null where that is allowed. */
+/** Returns the value of an empty field: an optional one is left out, a required one is null where allowed. */
 function readEmpty(field: Field, fail: Fail): unknown {
   if (!field.required) return undefined;
   return field.nullable ? null : fail("form.error.required");
@@ -89,7 +89,7 @@ function readString(field: TextField, text: string, fail: Fail): unknown {
   return text;
 }
 
-/** A pattern that this engine cannot read is left to the server. */
+/** Tests a pattern; one that this engine cannot compile is left to the server. */
 function matches(pattern: string, text: string): boolean {
   try {
     return new RegExp(pattern, "u").test(text);
@@ -106,7 +106,7 @@ function readNumber(field: NumberField, text: string, fail: Fail): unknown {
     return fail("form.error.minimum", { limit: field.minimum });
   if (field.maximum !== undefined && number > field.maximum)
     return fail("form.error.maximum", { limit: field.maximum });
-  // Beyond 2^53 a number would silently become its neighbour.
+  // Beyond 2^53 a number would silently become another.
   const exact = Number.isSafeInteger(number) || !/^[+-]?\d+$/u.test(text);
   return exact ? number : BigInt(text.replace(/^\+/u, ""));
 }
@@ -147,7 +147,7 @@ function readList(field: ListField, draft: Draft, path: string, errors: Map<stri
 }
 
 function readGroup(field: GroupField, draft: Draft, path: string, errors: Map<string, string>): unknown {
-  // An optional object that nobody touched is left out, and so are its required parts.
+  // An untouched optional object is left out, together with its required parts.
   const untouched = draft === "" || sameJson(draft, initialDraft(field));
   if (!field.required && field.default === undefined && untouched) return undefined;
   const parts = new Map(typeof draft === "object" && !Array.isArray(draft) ? Object.entries(draft) : []);

@@ -13,8 +13,8 @@ interface SchemaFormProps {
 }
 
 /**
- * The inputs for a form model. The caller keeps the draft, reads the value and decides when to send it; what is wrong then
- * is said at its field, and the first such field has the focus.
+ * Inputs for a form model. The caller holds the draft, reads the value and decides when to send it; errors appear at
+ * their fields, and the first such field takes the focus.
  */
 export function SchemaForm({ form, draft, errors, onChange }: SchemaFormProps) {
   const inputs = useRef<HTMLDivElement>(null);

@@ -1,6 +1,6 @@
 import { isObject } from "@/lib/json";
 
-/** The part of JSON Schema that forms are made of; everything else is edited as JSON. */
+/** Part of JSON Schema that forms support; everything else is edited as JSON. */
 export interface JsonSchema {
   type?: string | string[];
   title?: string;
@@ -27,7 +27,7 @@ export interface JsonSchema {
   $ref?: string;
 }
 
-/** A schema without references, with "or null" taken apart. */
+/** Schema without references, with "or null" separated. */
 export interface PlainSchema {
   schema: JsonSchema;
   nullable: boolean;
@@ -38,8 +38,8 @@ export function isSchema(value: unknown): value is JsonSchema {
 }
 
 /**
- * Follows local references and splits `null` off types and alternatives.
- * Gives undefined for what no form can show: references that leave the document or never end.
+ * Resolves local references and separates `null` from types and alternatives. Returns undefined for schemas that no
+ * form can show: external and endless references.
  */
 export function plainSchema(schema: JsonSchema, root: JsonSchema): PlainSchema | undefined {
   const target = follow(schema, root);
@@ -53,7 +53,7 @@ export function plainSchema(schema: JsonSchema, root: JsonSchema): PlainSchema |
   return { schema: { ...target, type: only }, nullable: types.length < target.type.length };
 }
 
-/** `anyOf: [X, null]` is X that may be null; any other choice stays one, and is left to JSON. */
+/** Reduces `anyOf: [X, null]` to a nullable X; other alternatives are left to JSON. */
 function plainChoice(target: JsonSchema, choices: JsonSchema[], root: JsonSchema): PlainSchema | undefined {
   const others = choices.filter((choice) => choice.type !== "null" && choice.const !== null);
   const [only] = others;

@@ -10,7 +10,7 @@ interface TextualInputProps {
   onChange: (draft: string) => void;
 }
 
-/** The input for a field whose draft is text. */
+/** Input for a field whose draft is text. */
 export function TextualInput({ ids, field, text, onChange }: TextualInputProps) {
   const control = { ...ids, value: text, "aria-required": field.required } as const;
   const change = (event: { target: { value: string } }) => onChange(event.target.value);
@@ -62,7 +62,7 @@ function ChoiceOptions({ field }: { field: ChoiceField }) {
   );
 }
 
-/** Keyboards with digits alone lack the minus and the exponent. */
+/** Returns the keyboard for a number; purely numeric ones lack the minus and the exponent. */
 function numericKeyboard(field: NumberField): "numeric" | "decimal" | "text" {
   if (field.minimum === undefined || field.minimum < 0) return "text";
   return field.integer ? "numeric" : "decimal";
@@ -74,7 +74,7 @@ interface SingleOrMultilineProps {
   change: (event: { target: { value: string } }) => void;
 }
 
-/** Formats that are one line by nature; any other text may have several. */
+/** Formats with a single-line input; any other text may have several lines. */
 const inputTypes: Readonly<Record<string, string>> = {
   date: "date",
   email: "email",

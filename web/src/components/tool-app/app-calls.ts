@@ -2,41 +2,45 @@ import { callApi, jsonBody } from "@/lib/api-client";
 import type { ToolApproval } from "@/components/approval/definition";
 import { type JsonObject, stringifyJson } from "@/lib/json";
 
-/** The page of a tool, and what it may do. */
+/** Page of an MCP app, with its permissions. */
 export interface AppPage {
   readonly tool: JsonObject;
   readonly html: string;
-  /** The address of the sandbox that it is shown in. */
+  /** URL of the sandbox that shows it. */
   readonly frame: string;
-  /** The places that it may reach, by kind. */
+  /** Origins that it may access, by CSP directive. */
   readonly csp: Readonly<Record<string, readonly string[]>>;
-  /** What of the browser it asks for, by the protocol's words. */
+  /** Browser features that it requests, as MCP Apps names them. */
   readonly permissions: Readonly<Record<string, object>>;
 }
 
-/** A tool that the person is to be asked about before it runs. */
+/** Tool call of an app that the user has to approve. */
 export interface AppApprovalRequest extends ToolApproval {
-  /** Names what they see. */
+  /** Hash of the definition that the user sees. */
   readonly pin: string;
 }
 
-/** What the person said to it. */
+/** The user's decision about a tool call. */
 export interface AppConsent {
   readonly decision: "once" | "always" | "deny";
   readonly pin: string;
 }
 
-/** What came of a call: a result in the protocol's own shape, or a question. */
+/** Result of a call in MCP's format, or a request for approval. */
 export type AppAnswer = { readonly result: JsonObject } | { readonly ask: AppApprovalRequest };
 
-/** Reads the page of a tool.
- * @throws {ApiError} when there is none, or none that can be shown */
+/**
+ * Loads the app of a tool.
+ * @throws {ApiError} if there is none, or none that can be shown
+ */
 export function openApp(serverName: string, tool: string): Promise<AppPage> {
   return callApi("/api/apps/open", jsonBody({ serverName, tool }));
 }
 
-/** Calls a tool for an app of the same server.
- * @throws {ApiError} when the tool is not for apps, is not allowed, or could not be called */
+/**
+ * Calls a tool for an app of the same server.
+ * @throws {ApiError} if the tool is not for apps, is not allowed, or could not be called
+ */
 export function callForApp(
   serverName: string,
   call: { name: string; arguments: unknown },
@@ -47,8 +51,10 @@ export function callForApp(
   return callApi("/api/apps/call", { ...jsonBody(body, stringifyJson), signal });
 }
 
-/** Reads a resource for an app of the same server.
- * @throws {ApiError} when the server has none, or it is too large */
+/**
+ * Reads a resource for an app of the same server.
+ * @throws {ApiError} if the server has none, or it is too large
+ */
 export function readForApp(
   serverName: string,
   uri: string,

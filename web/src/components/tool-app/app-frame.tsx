@@ -6,7 +6,7 @@ import { keepAlive, moveBack } from "./iframe-keepalive";
 interface AppFrameProps extends AppEvents {
   callId: string;
   page: AppPage;
-  /** What of the browser the person grants it. */
+  /** Browser features that the user has granted. */
   granted: AppPage["permissions"];
   input: AppInput;
   title: string;
@@ -14,10 +14,12 @@ interface AppFrameProps extends AppEvents {
   onSession: (session: AppSession) => void;
 }
 
-/** How often somebody looks whether the place of a hidden app is gone for good, in ms. */
+/** Interval at which a hidden app's container is checked for removal. */
 const CONNECTED_CHECK_MS = 2_000;
 
-/** The place of an app. While the tab of the page is hidden, the app goes on; when the place goes away, the app ends. */
+/**
+ * Container of an app. The app keeps running while the page's tab is hidden, and ends when the container is removed.
+ */
 export function AppFrame({ callId, page, granted, input, title, height, ...events }: AppFrameProps) {
   const place = useRef<HTMLDivElement>(null);
   const session = useRef<AppSession>(null);
@@ -25,7 +27,7 @@ export function AppFrame({ callId, page, granted, input, title, height, ...event
 
   const begin = useEffectEvent((at: HTMLElement): AppSession => {
     const { serverName, tool } = events;
-    const session = new AppSession(callId, page, granted, input, {
+    const created = new AppSession(callId, page, granted, input, {
       serverName,
       tool,
       decide: (request) => latest().decide(request),
@@ -36,10 +38,10 @@ export function AppFrame({ callId, page, granted, input, title, height, ...event
       onHeight: (next) => latest().onHeight(next),
       onLeave: () => latest().onLeave(),
     });
-    session.frame.className = "block size-full border-0";
-    events.onSession(session);
-    void session.start(at, title);
-    return session;
+    created.frame.className = "block size-full border-0";
+    events.onSession(created);
+    void created.start(at, title);
+    return created;
   });
 
   useLayoutEffect(() => {
@@ -61,7 +63,7 @@ export function AppFrame({ callId, page, granted, input, title, height, ...event
     const current = session.current;
     return () => {
       if (at?.isConnected !== true) return void current?.end();
-      // It is only hidden. Should its place go away meanwhile, nobody would be told.
+      // Only hidden: there is no event if the container is removed later, hence the polling.
       const interval = setInterval(() => {
         const isBack = current?.frame.parentElement === at;
         const isGone = !at.isConnected;

@@ -2,21 +2,21 @@ import { forgetAfter } from "@/lib/user-data";
 
 const prefix = "ai-chat-mcp.app-height.";
 
-/** Under which name the height of the app of a call is kept. */
+/** Returns the storage key for the height of a call's app. */
 export const heightKey = (callId: string): string => `${prefix}${callId}`;
 
 forgetAfter("user", () => {
   try {
     for (const key of Object.keys(sessionStorage)) if (key.startsWith(prefix)) sessionStorage.removeItem(key);
   } catch {
-    // Without storage nothing was kept.
+    // Without storage there is no height.
   }
 });
 
-/** How high an app stands before it has said what it needs, in px. */
+/** Height of an app before it reports its own. */
 const DEFAULT_HEIGHT_PX = 320;
 
-/** The height that the app of a call had when it was last seen here, in px, so that nothing jumps when it comes back. */
+/** Returns the last known height of a call's app, in px, so that nothing moves when it is shown again. */
 export function storedHeight(callId: string): number {
   try {
     return Number(sessionStorage.getItem(heightKey(callId))) || DEFAULT_HEIGHT_PX;

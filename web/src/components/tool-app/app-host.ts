@@ -1,7 +1,7 @@
 import { createContext } from "react";
 import type { JsonObject } from "@/lib/json";
 
-/** What an app wants the model to know in the next turn. */
+/** Context that an app provides for the model's next turn. */
 export interface AppContext {
   readonly serverName: string;
   readonly tool: string;
@@ -9,15 +9,15 @@ export interface AppContext {
   readonly structuredContent?: JsonObject;
 }
 
-/** What the place in which an app stands does for it. */
+/** Services of the surrounding conversation for an app. */
 export interface AppHost {
-  /** Sends a message in the person's name; whether that could be done. */
+  /** Sends a message as the user; resolves to true if it was accepted. */
   sendMessage(text: string): Promise<boolean>;
-  /** Keeps what the app of a call wants the model to know; what it said before is forgotten. */
+  /** Replaces the context of a call's app for the model. */
   updateContext(callId: string, context: AppContext): void;
 }
 
-/** Where there is no conversation, an app has nobody to talk to. */
+/** Outside of a conversation both do nothing. */
 export const AppHostContext = createContext<AppHost>({
   sendMessage: () => Promise.resolve(false),
   updateContext: () => undefined,

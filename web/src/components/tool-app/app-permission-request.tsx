@@ -11,7 +11,7 @@ import type { AppConsent } from "./app-calls";
 import type { AppPermissionRequest } from "./app-requests";
 import { t } from "./app-text";
 
-/** What an app wants, before it begins or while it goes on. */
+/** Request of an app to the user, also for browser features before it starts. */
 export type PermissionRequest =
   | AppPermissionRequest
   | { readonly kind: "features"; readonly names: readonly string[] };
@@ -23,14 +23,14 @@ interface PermissionRequestPanelProps {
   onDecide: (decision: AppConsent["decision"]) => void;
 }
 
-/** What an app wants, beside the app, and the ways to answer. It takes no focus, and no key answers by itself. */
+/** Request of an app with the buttons to answer, below the app. It takes no focus, and no key press answers it. */
 export function PermissionRequestPanel({ request, serverName, tool, onDecide }: PermissionRequestPanelProps) {
   const panel = useRef<HTMLElement>(null);
   const titleId = useId();
   useLayoutEffect(() => {
     const session = panel.current;
     const next = session?.parentElement?.querySelector<HTMLElement>("[data-app-bar] button");
-    // It goes away when it is decided; who came to it with the keyboard goes on from the app's bar.
+    // It disappears after the decision; keyboard users continue from the app's bar.
     return () => {
       if (session?.contains(document.activeElement) === true) next?.focus();
     };
@@ -178,7 +178,7 @@ function partsOf(
   }
 }
 
-/** What stands in an address before and behind its host. */
+/** Returns the parts of a URL before and after its host. */
 function splitAtHost(url: URL): [string, string] {
   const at = url.href.indexOf(url.host, url.protocol.length);
   return [url.href.slice(0, at), url.href.slice(at + url.host.length)];

@@ -10,7 +10,7 @@ import {
 import type { AppContext } from "./app-host";
 import { webAddress } from "./web-address";
 
-/** What an app wants and the person decides. */
+/** Request of an app that the user decides on. */
 export type AppPermissionRequest =
   | {
       readonly kind: "tool";
@@ -21,28 +21,28 @@ export type AppPermissionRequest =
   | { readonly kind: "link"; readonly url: URL }
   | { readonly kind: "message"; readonly text: string };
 
-/** What somebody has to give so that the requests of an app can be answered. */
+/** Dependencies of {@link answerRequests}. */
 export interface AppRequests {
   readonly serverName: string;
   readonly tool: string;
-  /** Puts a wish before the person; without a decision the wish is not granted. */
+  /** Asks the user; without a decision the request is denied. */
   decide(request: AppPermissionRequest): Promise<AppConsent["decision"]>;
-  /** Says something in the person's name; whether that could be done. */
+  /** Sends a message as the user; resolves to true if it was accepted. */
   sendMessage(text: string): Promise<boolean>;
-  /** Keeps what the model is to know with the next message. */
+  /** Replaces the context for the model's next turn. */
   updateContext(context: AppContext): void;
 }
 
-/** Requests of one app at a time. */
+/** Concurrent requests of one app. */
 const MAX_CONCURRENT_REQUESTS = 8;
-/** Characters of a message, at most. */
+/** Longer messages are cut. */
 const MAX_MESSAGE_CHARS = 20_000;
-/** Characters of what the model is to know, at most, as JSON. */
+/** Maximum size of a context as JSON; larger ones are rejected. */
 const MAX_CONTEXT_CHARS = 32_000;
 
 /**
- * Answers what an app asks of us: its tools and resources through our server, the rest with the person's consent. The
- * result waits until nothing is under way.
+ * Answers an app's requests: tools and resources through our server, the rest with the user's consent. The result
+ * resolves when no request is pending.
  */
 export function answerRequests(
   bridge: AppBridge,
@@ -67,7 +67,7 @@ export function answerRequests(
       const call = { name, arguments: args };
       const send = (consent?: AppConsent) => callForApp(host.serverName, call, consent, signal);
       let answer: AppAnswer = await send();
-      // The server may have changed the tool while the person thought about it; then they are asked about that one.
+      // If the server changed the tool in the meantime, the user is asked about the new definition.
       while ("ask" in answer) {
         const { ask } = answer;
         const decision = await host.decide({ kind: "tool", name, input: args, ask });
@@ -87,7 +87,7 @@ export function answerRequests(
     one(async () => {
       const address = webAddress(url);
       if (address === undefined) throw new Error("Only addresses of web pages can be opened.");
-      // Whoever agrees follows the link itself.
+      // The user opens the link by the click that agrees.
       return (await host.decide({ kind: "link", url: address })) === "deny" ? { isError: true } : {};
     });
 
@@ -115,7 +115,7 @@ export function answerRequests(
   return () => Promise.all(open);
 }
 
-/** The words of a message; older apps send one piece in place of a list. */
+/** Returns the text of a message; older apps send one block instead of a list. */
 function textOf(content: unknown): string {
   const pieces: JsonObject[] = (Array.isArray(content) ? content : [content]).filter(isObject);
   return pieces

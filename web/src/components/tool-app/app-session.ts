@@ -11,33 +11,33 @@ import type { AppPage } from "./app-calls";
 import { type AppRequests, answerRequests } from "./app-requests";
 import { currentTheme, hostContext, watchTheme } from "./host-context";
 
-/** What an app is told about the call that it belongs to. */
+/** State of the tool call that the app belongs to. */
 export interface AppInput {
   readonly arguments: unknown;
-  /** The tool's result, once there is one. */
+  /** Result of the tool, once it exists. */
   readonly result?: JsonObject;
-  /** Why there will be none. */
+  /** Reason why there will be no result. */
   readonly cancelled?: string;
 }
 
-/** What an app's host wants to hear. */
+/** Notifications of an app's session, and the requests of the app. */
 export interface AppEvents extends AppRequests {
   onReady(): void;
   onFailed(why: "silent"): void;
   onHeight(height: number): void;
-  /** The app wants to be closed. */
+  /** Reports that the app asks to be closed. */
   onLeave(): void;
 }
 
-/** How long an app may take until it has said that it is there. */
+/** Time for an app to initialize. */
 const START_TIMEOUT_MS = 10_000;
-/** How long an app that is closed may take to put things in order. */
+/** Time for an app to clean up after it was closed. */
 const TEARDOWN_TIMEOUT_MS = 1_000;
-/** The least and the greatest height of an app in the conversation, in px. */
+/** Bounds for the height of an app in the conversation. */
 const MIN_HEIGHT_PX = 40;
 const MAX_HEIGHT_PX = 1_000;
 
-/** One app that is shown: its frame, and the conversation with it. Knows no React, so that a redraw does not end it. */
+/** Running app: its iframe and the connection to it. Independent of React, so that rendering does not end it. */
 export class AppSession {
   readonly frame = document.createElement("iframe");
   readonly #page: AppPage;
@@ -82,7 +82,7 @@ export class AppSession {
   async start(place: HTMLElement, title: string): Promise<void> {
     const { frame } = this;
     frame.title = title;
-    // The same rules come as headers of the frame; here they hold before the first byte.
+    // The frame's response headers have the same rules; here they hold before its first byte.
     frame.setAttribute("sandbox", "allow-scripts allow-forms");
     frame.allow = buildAllowAttribute(this.#page.permissions).replaceAll(/[\w-]+/gu, "$& *");
     frame.referrerPolicy = "no-referrer";
@@ -94,24 +94,24 @@ export class AppSession {
     frame.src = this.#page.frame;
   }
 
-  /** Tells the app what has become of the call meanwhile. */
+  /** Sends changes of the tool call to the app. */
   update(input: AppInput): void {
     this.#input = input;
     this.#sendCallState();
   }
 
-  /** Tells the app how wide it is, in px. */
+  /** Sends the app its width, in px. */
   resize(width: number): void {
     this.#width = width;
     this.#refresh();
   }
 
-  /** Shows the app on the whole screen, or in the conversation again, as far as the browser goes along. */
+  /** Enters or leaves full screen, if the browser agrees. */
   async setFullscreen(wanted: boolean): Promise<void> {
     try {
       await (wanted ? this.frame.requestFullscreen() : document.exitFullscreen());
     } catch {
-      // The browser wants a click for it; the app is told the mode that it has.
+      // Browsers may demand a click; the app receives the actual mode.
     }
   }
 
@@ -119,14 +119,14 @@ export class AppSession {
     return this.#bridge.getAppCapabilities()?.availableDisplayModes?.includes("fullscreen") === true;
   }
 
-  /** Lets the app put things in order, then takes it away. */
+  /** Lets the app clean up, then removes it. */
   async end(): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#startTimeout);
     if (this.#ready && this.frame.isConnected) {
       await this.#bridge.teardownResource({}, { timeout: TEARDOWN_TIMEOUT_MS }).catch(() => undefined);
-      // What it asked for at last is still done.
+      // Its last requests are still answered.
       await Promise.race([this.#settled(), pause(TEARDOWN_TIMEOUT_MS, this.#stop.signal)]);
     }
     this.frame.remove();
@@ -143,7 +143,7 @@ export class AppSession {
     bridge.oninitialized = () => {
       clearTimeout(this.#startTimeout);
       this.#ready = true;
-      // A frame that was loaded anew knows nothing any more.
+      // A reloaded frame has lost its state.
       this.#sent = { arguments: false, end: false };
       this.#refresh();
       this.#sendCallState();
@@ -168,7 +168,7 @@ export class AppSession {
     );
   }
 
-  /** The frame and the app have the page's theme. */
+  /** Applies the page's theme to the frame and the app. */
   #refresh(): void {
     this.frame.style.colorScheme = currentTheme();
     const context = this.#context();
@@ -191,7 +191,7 @@ export class AppSession {
     return document.fullscreenElement === this.frame;
   }
 
-  /** Each once: what the tool was called with, then what came of it. */
+  /** Sends the arguments and the result of the call, each once. */
   #sendCallState(): void {
     if (!this.#ready) return;
     const { arguments: args, result, cancelled } = this.#input;

@@ -1,5 +1,5 @@
 import texts from "../../../messages/en.json?apps";
 import { textsFrom } from "@/lib/t";
 
-/** The texts around apps. */
+/** Texts of MCP apps. */
 export const t = textsFrom(texts);

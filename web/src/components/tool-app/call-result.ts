@@ -1,7 +1,7 @@
 import type { JsonObject } from "@/lib/json";
 import type { ToolOutput } from "@/components/tool-result/tool-output";
 
-/** The result in the protocol's own shape again. */
+/** Converts a result back to MCP's format. */
 export function fromToolOutput({ content, structuredContent, isError, meta }: ToolOutput): JsonObject {
   return {
     content,

@@ -1,7 +1,7 @@
 import type { McpUiHostContext, McpUiStyles } from "@modelcontextprotocol/ext-apps/app-bridge";
 import { boot } from "@/lib/boot";
 
-/** Our tokens under the names that apps know. They hold both themes; the app's `color-scheme` decides. */
+/** Design tokens under the names of MCP Apps. They hold both themes; the app's `color-scheme` decides. */
 const TOKENS: Readonly<Partial<Record<keyof McpUiStyles, string>>> = {
   "--color-background-primary": "--surface",
   "--color-background-secondary": "--sunken",
@@ -25,7 +25,7 @@ const TOKENS: Readonly<Partial<Record<keyof McpUiStyles, string>>> = {
   "--color-ring-primary": "--accent",
 };
 
-/** What is no token of ours; fonts of the page are out of an app's reach. */
+/** Values without a token; an app cannot use the page's fonts. */
 const PLAIN: Readonly<Partial<Record<keyof McpUiStyles, string>>> = {
   "--font-sans": "ui-sans-serif, system-ui, sans-serif",
   "--font-mono": "ui-monospace, monospace",
@@ -35,14 +35,14 @@ const PLAIN: Readonly<Partial<Record<keyof McpUiStyles, string>>> = {
   "--border-width-regular": "1px",
 };
 
-/** The theme that the page has now, whoever chose it. */
+/** Returns the page's current theme, chosen by the user or the system. */
 export function currentTheme(): "light" | "dark" {
   const chosen = document.documentElement.dataset["theme"];
   if (chosen === "light" || chosen === "dark") return chosen;
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-/** Tells each time the page may have another theme; the result ends that. */
+/** Calls back when the theme may have changed; the result unsubscribes. */
 export function watchTheme(changed: () => void): () => void {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const chosen = new MutationObserver(changed);
@@ -54,7 +54,7 @@ export function watchTheme(changed: () => void): () => void {
   };
 }
 
-/** What an app is told of where it is: the part that only the look of the page changes. */
+/** Returns the part of an app's host context that depends only on the page's style. */
 export function hostContext(): McpUiHostContext {
   const { locale, timeZone } = Intl.DateTimeFormat().resolvedOptions();
   return {

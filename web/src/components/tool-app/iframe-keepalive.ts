@@ -1,8 +1,8 @@
 import { forgetAfter } from "@/lib/user-data";
 
 /**
- * A frame that leaves the document forgets everything, so one whose place goes away waits here: until the place is shown
- * again, or until its app has put things in order. Browsers that cannot move a frame alive load it anew.
+ * Hidden container for iframes whose place is removed. An iframe that leaves the document loses its state, so it waits
+ * here until the place is shown again or its app has cleaned up. Browsers that cannot move a live iframe reload it.
  */
 let container: HTMLElement | undefined;
 forgetAfter("session", () => {
@@ -20,7 +20,7 @@ function move(node: HTMLElement, to: HTMLElement): void {
   else to.append(node);
 }
 
-/** Takes a frame out of its place, alive. */
+/** Moves an iframe out of its place without reloading it. */
 export function keepAlive(frame: HTMLElement): void {
   if (!("moveBefore" in Element.prototype) || !frame.isConnected) return;
   if (container === undefined) {
@@ -32,7 +32,7 @@ export function keepAlive(frame: HTMLElement): void {
   move(frame, container);
 }
 
-/** Puts a frame back into its place. */
+/** Moves an iframe back into its place. */
 export function moveBack(frame: HTMLElement, place: HTMLElement): void {
   if (frame.parentElement !== place) move(frame, place);
 }

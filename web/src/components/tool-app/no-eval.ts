@@ -1,4 +1,4 @@
 import { config } from "zod/v4";
 
-// The page's content security policy allows no code from strings; the library would try, and leave an error in the log.
+// The page's content security policy forbids code from strings; the library would try it and log an error.
 config({ jitless: true });

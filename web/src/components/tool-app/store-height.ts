@@ -1,6 +1,6 @@
 import { heightKey } from "./app-height";
 
-/** Keeps the height of the app of a call, in px, for as long as the tab of the browser lives. */
+/** Stores the height of a call's app, in px, as long as the browser tab exists. */
 export function storeHeight(callId: string, height: number): void {
   try {
     sessionStorage.setItem(heightKey(callId), String(height));

@@ -17,12 +17,12 @@ import { storeHeight } from "./store-height";
 import { PermissionRequestPanel } from "./app-permission-request";
 
 interface ToolAppProps {
-  /** Names the call; its height is kept under this name. */
+  /** Id of the call, which the height is stored under. */
   callId: string;
   serverName: string;
   tool: string;
   input: AppInput;
-  /** What is shown in the app's place when it cannot be shown, or when the person asks for it. */
+  /** Shown instead of an app that cannot be shown, or on request. */
   output: ToolOutput | undefined;
 }
 
@@ -33,7 +33,7 @@ interface Pending {
   answer: (decision: AppConsent["decision"]) => void;
 }
 
-/** What the person is asked about before an app may have it; the rest needs a click of theirs anyway. */
+/** Browser features that need the user's consent before the app starts; the others need a click of the user anyway. */
 const SENSITIVE = {
   camera: "apps.camera",
   microphone: "apps.microphone",
@@ -48,7 +48,7 @@ function PlainResult({ serverName, output }: { serverName: string; output: ToolO
   );
 }
 
-/** The app that a server brings for the result of a tool, with what it wants and with the plain result behind it. */
+/** MCP app for the result of a tool, with its requests to the user and the plain result. */
 export function ToolApp({ callId, serverName, tool, input, output }: ToolAppProps) {
   const host = use(AppHostContext);
   const { data: page, error } = useQuery({
@@ -190,7 +190,7 @@ function Waiting() {
   );
 }
 
-/** Whose app it is, and where it sends things. */
+/** Returns the notice about the app's server and the origins that it accesses. */
 function about(server: string, page: AppPage): string {
   const places = [...new Set(Object.values(page.csp).flat())].map((place) => place.replace(/^\w+:\/\//u, ""));
   return places.length === 0

@@ -3,7 +3,7 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test, vi } from "vitest";
 import { ContentBlock } from "./content-block";
 
-// What is read through a server is read from this page's own origin.
+// Resources are read from the page's own origin.
 vi.hoisted(() => vi.stubGlobal("location", new URL("http://localhost/")));
 
 const drawn = (block: Record<string, unknown>) =>

@@ -9,12 +9,12 @@ import { ResourceLink } from "./resource-link";
 import { TextBlock } from "./text-block";
 import { readableText } from "./readable";
 
-/** Few results hold much more than words. */
+/** Few results contain more than text. */
 const FileView = lazyPart(async () => (await import("@/components/files/file-view")).FileView);
 
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-/** One piece of a tool's result. Nothing is run or fetched: pictures and sounds come inside the result itself. */
+/** Content block of a tool result. Nothing is executed or fetched: images and audio are embedded in the result. */
 export function ContentBlock({ block }: { block: JsonObject }) {
   if (!isForUser(block)) {
     return (
@@ -31,7 +31,7 @@ export function ContentBlock({ block }: { block: JsonObject }) {
   return <Content block={block} />;
 }
 
-/** Whether a server wants the person to see a piece: it names the person, or nobody, among those whom it is for. */
+/** Returns true if a block is meant for the user: its audience is empty or includes them. */
 function isForUser({ annotations }: JsonObject): boolean {
   const audience = isObject(annotations) ? annotations["audience"] : undefined;
   return !Array.isArray(audience) || audience.length === 0 || audience.includes("user");
@@ -39,7 +39,7 @@ function isForUser({ annotations }: JsonObject): boolean {
 
 function Content({ block }: { block: JsonObject }) {
   const type = asText(block["type"]);
-  // Large bytes are kept beside the result.
+  // Large binary data is stored outside of the result.
   if (isObject(block["file"]))
     return (
       <Suspense>

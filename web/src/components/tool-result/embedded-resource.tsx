@@ -10,7 +10,7 @@ import { readableText } from "./readable";
 
 const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-/** A resource that came inside a result: a text to be read, a picture to be seen, or a file to be saved. */
+/** Resource embedded in a result: a text, an image, or a file to save. */
 export function EmbeddedResource({ resource }: { resource: JsonObject }) {
   const uri = asText(resource["uri"]) ?? "";
   const text = asText(resource["text"]);
@@ -30,7 +30,7 @@ export function EmbeddedResource({ resource }: { resource: JsonObject }) {
   );
 }
 
-/** A file, saved as bytes that no browser opens by itself. */
+/** File to save, with a type that no browser opens. */
 function BlobFile({ blob, mimeType, name }: { blob: string; mimeType: string; name: string }) {
   const bytes = bytesOf(blob);
   if (bytes === undefined) return <p className="text-sm text-err">{t("result.unreadable")}</p>;
@@ -57,7 +57,7 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-/** A name for a file from the end of its address: nothing that would lead to another folder. */
+/** Returns a file name from the end of a URI, without path separators. */
 function fileName(uri: string): string {
   const last =
     uri

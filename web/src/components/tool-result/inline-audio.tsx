@@ -6,11 +6,11 @@ interface InlineAudioProps {
   mimeType: string;
 }
 
-/** Longer sounds are not decoded. In characters of base64: 10 MB. */
+/** Larger audio is not decoded. 10 MB in base64. */
 const MAX_BASE64_CHARS = 14_000_000;
 const PLAYABLE_TYPES = /^audio\/(?:aac|flac|mp3|mp4|mpeg|ogg|wav|wave|webm|x-wav|x-m4a)$/u;
 
-/** A sound inside a tool's result. It plays when the person wants to hear it. */
+/** Audio in a tool result, without autoplay. */
 export function InlineAudio({ data, mimeType }: InlineAudioProps) {
   if (!PLAYABLE_TYPES.test(mimeType) || data.length > MAX_BASE64_CHARS) {
     const n = Math.ceil((data.length * 3) / 4 / 1_000);

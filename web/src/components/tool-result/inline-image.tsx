@@ -6,17 +6,17 @@ interface InlineImageProps {
   mimeType: string;
 }
 
-/** Larger pictures are not decoded. In characters of base64: 10 MB. */
+/** Larger images are not decoded. 10 MB in base64. */
 const MAX_BASE64_CHARS = 14_000_000;
-/** Raster formats alone: a drawing can hold a document of its own. */
+/** Raster formats only, because SVG can contain a document. */
 const DISPLAYABLE_TYPES = /^image\/(?:png|jpeg|gif|webp)$/u;
 
-/** Whether pictures of a kind are shown at all. */
+/** Returns true if images of a type are displayed. */
 export function isDisplayableImage(mimeType: string): boolean {
   return DISPLAYABLE_TYPES.test(mimeType);
 }
 
-/** A picture inside a tool's result. */
+/** Image in a tool result. */
 export function InlineImage({ data, mimeType }: InlineImageProps) {
   if (!isDisplayableImage(mimeType) || data.length > MAX_BASE64_CHARS) {
     const n = Math.ceil((data.length * 3) / 4 / 1_000);

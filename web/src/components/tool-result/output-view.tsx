@@ -7,10 +7,10 @@ import { structuredDisplay } from "./readable";
 import type { ToolOutput } from "./tool-output";
 import { lazyPart } from "@/lib/lazy-part";
 
-/** Few results are as long as that. */
+/** Few results are truncated. */
 const TruncatedResult = lazyPart(async () => (await import("./truncated-result")).TruncatedResult);
 
-/** What a tool gave back: its pieces in order, and the structured result where the pieces do not hold it already. */
+/** Output of a tool: its content blocks in order, and the structured content unless the blocks contain it. */
 export function OutputView({ output }: { output: ToolOutput }) {
   return output.whole === undefined ? (
     <ContentBlocks output={output} />
@@ -34,7 +34,7 @@ function ContentBlocks({ output }: { output: ToolOutput }) {
       )}
       {output.content.length === 0 && place === "none" && <p className="text-ink-2">{t("result.empty")}</p>}
       {output.content.map((block, index) => (
-        // The pieces of a result never change.
+        // Blocks of a result never change.
         <ContentBlock key={index} block={block} />
       ))}
       {place === "open" && structured}

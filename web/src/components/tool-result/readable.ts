@@ -1,16 +1,16 @@
 import { type JsonObject, parseJson, sameJson, stringifyJson } from "@/lib/json";
 import type { ToolOutput } from "./tool-output";
 
-/** Text that is JSON, set out to be read; any other text as it is. */
+/** Formats a text that is JSON; returns any other text unchanged. */
 export function readableText(text: string): string {
   const value = objectIn(text);
   return value === undefined ? text : stringifyJson(value, 2);
 }
 
-/** How the structured content is shown: as the result, folded behind words that say it, or not once more. */
+/** Returns how to show the structured content: as the result, folded below the text, or not at all. */
 export function structuredDisplay({ content, structuredContent }: ToolOutput): "open" | "folded" | "none" {
   if (structuredContent === undefined) return "none";
-  // Servers repeat it as text for clients that do not know it.
+  // Servers repeat it as text for clients that do not support it.
   const repeats = ({ type, text }: JsonObject) =>
     type === "text" && typeof text === "string" && sameJson(objectIn(text), structuredContent);
   if (content.some(repeats)) return "none";

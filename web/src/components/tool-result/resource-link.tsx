@@ -12,7 +12,7 @@ import { ResultServer } from "./result-server";
 
 const asText = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** A resource that a result names. It is read through its server, when the person asks for it. */
+/** Resource that a result links to, read through its server on request. */
 export function ResourceLink({ link }: { link: JsonObject }) {
   const serverName = use(ResultServer);
   const uri = asText(link["uri"]);
@@ -47,14 +47,14 @@ export function ResourceLink({ link }: { link: JsonObject }) {
       )}
       {reading.status === "success" &&
         reading.data.map((resource, index) => (
-          // What was read never changes.
+          // Content that was read never changes.
           <EmbeddedResource key={index} resource={resource} />
         ))}
     </div>
   );
 }
 
-/** A way to another site, once the person has seen where it leads. */
+/** Link to another site, which shows its target. */
 function OutsideLink({ address }: { address: string }) {
   const [asked, setAsked] = useState(false);
   const url = parseUrl(address);

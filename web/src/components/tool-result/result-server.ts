@@ -1,4 +1,4 @@
 import { createContext } from "react";
 
-/** The name of the connection that a result came from; empty where that is not known. */
+/** Name of the connection that a result came from; empty if unknown. */
 export const ResultServer = createContext("");

@@ -1,8 +1,8 @@
 import texts from "../../../messages/en.json?result";
 import { type PartKey, textsFrom } from "@/lib/t";
 
-/** The texts of results. */
+/** Texts of tool results. */
 export const t = textsFrom(texts);
 
-/** The name of a text of results. */
+/** Key of a text about tool results. */
 export type ResultKey = PartKey<"result">;

@@ -4,10 +4,10 @@ import { drawable } from "@/markdown/drawable-text";
 import { t } from "./result-text";
 import { Button } from "@/ui/button";
 
-/** Longer texts are cut until the reader asks for the rest. */
+/** Longer texts are cut until the user asks for the rest. */
 const MAX_SHOWN_LINES = 200;
 
-/** A text as it is, line for line, with what cannot be seen made visible. */
+/** Preformatted text, with invisible characters made visible. */
 export function TextBlock({ text }: { text: string }) {
   const [whole, setWhole] = useState(false);
   const lines = text.split("\n");

@@ -1,20 +1,20 @@
 import { isObject, type JsonObject } from "@/lib/json";
 
-/** What a tool gave back. The pieces have the shape that the server gave them: every field is looked at before use. */
+/** Output of a tool. Blocks have the shape that the server sent, so each field is validated before use. */
 export interface ToolOutput {
   readonly content: readonly JsonObject[];
   readonly structuredContent?: unknown;
-  /** The tool itself says that it failed; the content says how. */
+  /** True if the tool reports a failure; the content says which. */
   readonly isError: boolean;
-  /** What of it is not as the tool had announced. */
+  /** Deviation of the result from the tool's output schema. */
   readonly schemaError?: string;
-  /** What the server adds for the tool's app. */
+  /** Metadata for the tool's app. */
   readonly meta?: JsonObject;
-  /** The file with all of it, where this is the beginning. */
+  /** File with the whole result, if this one is truncated. */
   readonly whole?: JsonObject;
 }
 
-/** A tool's result from whatever a stream, the database or a call holds. */
+/** Validates the result of a tool. */
 export function toToolOutput(value: unknown): ToolOutput {
   if (!isObject(value))
     return { content: [{ type: "text", text: JSON.stringify(value) ?? "" }], isError: false };

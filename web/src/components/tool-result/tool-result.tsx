@@ -6,7 +6,7 @@ import type { ToolOutput } from "./tool-output";
 
 type ToolResultProps = { result: ToolOutput; durationMs: number } | { failure: string };
 
-/** What came of a call: the tool's answer, its own error, or why it could not be called. */
+/** Outcome of a call: the tool's result, its error, or the reason why it could not be called. */
 export function ToolResult(props: ToolResultProps) {
   const failed = "failure" in props;
   return (

@@ -9,11 +9,11 @@ import { type ToolOutput, toToolOutput } from "./tool-output";
 
 interface TruncatedResultProps {
   output: ToolOutput;
-  /** Draws a result, the beginning or all of it. */
+  /** Renders a result, truncated or whole. */
   View: ComponentType<{ output: ToolOutput }>;
 }
 
-/** A result that is too long to stand in its message: its beginning, and all of it when the person wants that. */
+/** Beginning of a result that is too long for its message, with a button to load all of it. */
 export function TruncatedResult({ output, View }: TruncatedResultProps) {
   const file = useFileRef(output.whole);
   const [all, setAll] = useState<ToolOutput>();
