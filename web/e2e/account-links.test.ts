@@ -179,9 +179,7 @@ test("a link to a new password works where it was asked for, and its code from a
   await askForPassword(visitor, account.email);
   const phone = await quick.visitor(t);
   await phone.open((await mailbox.next(account.email)).link);
-  await phone.page
-    .getByRole("heading", { name: "Open this link in the browser you requested it from" })
-    .waitFor();
+  await phone.page.getByRole("heading", { name: "Open this link in the original browser" }).waitFor();
   await phone.button("Send a new reset link").click();
   await phone.field("Email").fill(account.email);
 

@@ -160,9 +160,7 @@ async function walkLinks(t: TestContext, options: Look, look: Inspect) {
   await other.button("Send link").click();
   const phone = await stage.visitor(t, { ...options });
   await phone.open((await mailbox.next(email)).link);
-  await phone.page
-    .getByRole("heading", { name: "Open this link in the browser you requested it from" })
-    .waitFor();
+  await phone.page.getByRole("heading", { name: "Open this link in the original browser" }).waitFor();
   await look(phone, "link-elsewhere");
 }
 

@@ -72,7 +72,7 @@ test("an app of another maker runs in its card, calls its tool when that is allo
 
   await app.getByRole("button", { name: "Get Server Time" }).click();
   const asks = question(visitor, "Allow clock to run get-time?");
-  await asks.getByText("Requested by the app of get-time (clock).").waitFor();
+  await asks.getByText("Requested by the get-time app (clock).").waitFor();
   assert.equal(await shown.textContent(), before, "nothing runs before the person has said so");
   await asks.getByRole("button", { name: "Deny" }).click();
   await asks.waitFor({ state: "hidden" });

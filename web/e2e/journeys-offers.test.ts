@@ -132,10 +132,10 @@ test("what a server changes after it was attached says so, and can be read again
   await option(visitor, "Resources", /architecture/u).click();
   assert.deepEqual(await (await watching).json(), { watching: true });
   await run(account, "toggle-subscriber-updates");
-  await attached(visitor).getByText("Updated since", { exact: true }).waitFor();
+  await attached(visitor).getByText("Outdated", { exact: true }).waitFor();
   await run(account, "toggle-subscriber-updates");
   await visitor.button(/has changed since it was attached: refresh$/u).click();
-  await attached(visitor).getByText("Updated since", { exact: true }).waitFor({ state: "hidden" });
+  await attached(visitor).getByText("Outdated", { exact: true }).waitFor({ state: "hidden" });
 });
 
 async function run(account: Account, name: string): Promise<void> {
