@@ -23,7 +23,7 @@ use crate::events::Event;
 use crate::places::Place;
 use crate::runs::{self, AnswerError, BeginError, DecideError, RunLog};
 
-/// Query parameters of [`stream`].
+/// Query parameters of [`stream()`].
 #[derive(Debug, Deserialize)]
 pub struct After {
     /// Id of the last event that the client received. The header `Last-Event-ID` takes precedence.
