@@ -1,5 +1,5 @@
 import texts from "../../messages/en.json?account";
 import { textsFrom } from "./t";
 
-/** The texts about a person's account, for what is loaded only when somebody sees to it. */
+/** Texts about the account, loaded on demand. */
 export const t = textsFrom(texts);

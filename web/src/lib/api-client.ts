@@ -4,9 +4,9 @@ import { t } from "./t";
 import { endedSessions } from "./user-data";
 
 /**
- * `fetch` with the session's bearer token. A refused token is renewed once; when that fails the session is over
- * and the guard leads to the sign-in screen. The response comes back as it is, whatever its status. A request whose
- * user has signed out meanwhile never settles: what would follow from its answer belongs to nobody on the page.
+ * Calls `fetch` with the session's bearer token. A refused token is renewed once; if that fails, the session ends and
+ * the route guard shows the sign-in screen. Resolves to the response, whatever its status. If the user signs out in the
+ * meantime, it never settles, because its caller belongs to the ended session.
  */
 export async function authorizedFetch(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const session = endedSessions();
@@ -30,8 +30,10 @@ async function fetchWithToken(input: RequestInfo | URL, init: RequestInit): Prom
   return second;
 }
 
-/** The JSON answer of a call to our API.
- * @throws {ApiError} when the server refuses, fails or cannot be reached */
+/**
+ * Calls the API and returns the JSON response.
+ * @throws {ApiError} if the server refuses, fails or is unreachable
+ */
 export async function callApi<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
   const response = await authorizedFetch(path, init).catch((cause: unknown) => {
     if (init.signal?.aborted === true) throw cause;
@@ -41,7 +43,7 @@ export async function callApi<Answer>(path: string, init: RequestInit = {}): Pro
   return (response.status === 204 ? undefined : await response.json()) as Answer;
 }
 
-/** What a POST with a JSON body needs. */
+/** Returns the options of a POST request with a JSON body. */
 export function jsonBody(body: unknown, stringify: (value: unknown) => string = JSON.stringify): RequestInit {
   return { method: "POST", headers: { "content-type": "application/json" }, body: stringify(body) };
 }

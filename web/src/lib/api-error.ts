@@ -1,14 +1,14 @@
 import { isObject, jsonOrUndefined } from "./json";
 import { t } from "./t";
 
-/** A refused or failed call, with the server's own words. */
+/** Refused or failed API call, with the server's message. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
-  /** The HTTP status, or 0 when the server was not reached. */
+  /** HTTP status, or 0 if the server was unreachable. */
   readonly status: number;
-  /** The stable code of the error; empty when the server gave none. */
+  /** Stable error code; empty if there is none. */
   readonly code: string;
-  /** How many seconds the server asks to wait, after too many calls. */
+  /** Wait in seconds that the server demands after too many calls. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(message: string, status: number, code = "", retryAfterSeconds?: number) {
@@ -19,7 +19,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Reads the error out of a response that is not ok, in whichever of the API's shapes it comes. */
+/** Parses the error of a failed response, in any of the API's shapes. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => "");
   const { message, code } = parseErrorBody(text);
@@ -38,8 +38,8 @@ interface ErrorBody {
 }
 
 /**
- * The message and code of an error body: `{error: {code, message}}` of `/api`, `{error, code}` of the chat,
- * `{success: false, error}` of the proxy, and `{code, message}` of the rows.
+ * Parses an error body: `{error: {code, message}}` of `/api`, `{error, code}` of the chat, `{success: false, error}` of
+ * the proxy, and `{code, message}` of PostgREST.
  */
 export function parseErrorBody(text: string): ErrorBody {
   const body = jsonOrUndefined(text);

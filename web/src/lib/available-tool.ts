@@ -1,6 +1,6 @@
 import type { Icon } from "./icon";
 
-/** What a server says about a tool's behaviour; hints, never promises. */
+/** Hints of a server about a tool's behavior, which are no guarantees. */
 export interface ToolAnnotations {
   title?: string;
   readOnlyHint?: boolean;
@@ -9,31 +9,31 @@ export interface ToolAnnotations {
   openWorldHint?: boolean;
 }
 
-/** A tool as its server describes it. */
+/** Tool definition of a server. */
 export interface ToolDefinition {
   name: string;
-  /** A name for people. */
+  /** Display name. */
   title?: string | null;
   description?: string | null;
   inputSchema?: unknown;
   annotations?: ToolAnnotations | null;
-  /** What else the server says; of it, the link to the tool's app, and for whom the tool is. */
+  /** Metadata; used for the tool's app and its visibility. */
   _meta?: { ui?: { resourceUri?: unknown; visibility?: unknown } | null } | null;
   icons?: Icon[] | null;
 }
 
-/** A tool that the assistant may use, with the name of the connection it comes from. */
+/** Tool that the assistant may use, with the name of its connection. */
 export interface AvailableTool {
   name: string;
-  /** A name for people; absent when the server gives none. */
+  /** Display name, if the server provides one. */
   title?: string;
-  /** Empty when the server says nothing. */
+  /** May be empty. */
   description: string;
   serverName: string;
   inputSchema?: unknown;
   annotations?: ToolAnnotations;
-  /** Whether the server brings an app for the result. */
+  /** True if the tool has an app for its results. */
   hasApp?: boolean;
-  /** Its pictures, and the connection through which they are had; absent when there are none. */
+  /** Icons with the connection that serves them; absent if there are none. */
   pictures?: { connectionId: string; icons: readonly Icon[] };
 }

@@ -1,19 +1,19 @@
-/** How long to wait before trying again, in milliseconds. */
+/** Delays between attempts, in milliseconds. */
 export interface Backoff {
   readonly firstMs: number;
   readonly longestMs: number;
 }
 
 /**
- * The wait before attempt number `attempt`, counted from 0: twice as long each time. Half of it is random (from
- * `random`, 0 to 1), so that the pages of one server that restarts do not all come back at once.
+ * Returns the delay before attempt `attempt`, counted from 0. It doubles each time, and half of it is random (from
+ * `random`, 0 to 1), so that clients of a restarted server do not reconnect all at once.
  */
 export function backoffMs({ firstMs, longestMs }: Backoff, attempt: number, random: number): number {
   const whole = Math.min(longestMs, firstMs * 2 ** attempt);
   return (whole / 2) * (1 + random);
 }
 
-/** Ends after the time, when the network comes back, or when nobody waits any more. */
+/** Waits until the time has passed, the network is back, or the signal is aborted. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = new AbortController();

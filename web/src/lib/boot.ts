@@ -1,13 +1,13 @@
-/** What the server tells the page before anything is asked for. */
+/** Settings that the server embeds in the page. */
 export interface Boot {
   version: string;
-  /** Whether the built-in Google Drive tools stand in for a server that offers none. */
+  /** Fallback tools for servers that offer none. */
   fallbackTools: "google-drive" | "off";
-  /** Whether accounts are confirmed at once, without an e-mail. */
+  /** True if accounts need no email confirmation. */
   autoconfirm: boolean;
-  /** Whether the server sends mail: links to a new password, confirmations. */
+  /** True if the server can send email. */
   mail: boolean;
-  /** Whether people can link their Google Drive. */
+  /** True if users can link Google Drive. */
   googleDrive: boolean;
 }
 
@@ -19,7 +19,7 @@ const defaults: Boot = {
   googleDrive: false,
 };
 
-/** Reads the boot slot of the page; what is absent or unreadable has its default. */
+/** Parses the embedded settings; absent or invalid ones get their default. */
 export function parseBoot(json: string | null | undefined): Boot {
   try {
     return { ...defaults, ...(JSON.parse(json ?? "{}") as Partial<Boot>) };

@@ -1,31 +1,31 @@
 import type { ToolDefinition } from "./available-tool";
 import type { Icon } from "./icon";
 
-/** The live state of a connection, as the server knows it. */
+/** Live state of a connection on the server. */
 export interface Connection {
   id: string;
   name: string;
   url: string;
   status: "connected" | "connecting" | "error" | "needs-sign-in" | "idle";
-  /** What went wrong, for people. */
+  /** Error message for the user. */
   reason?: string | null;
-  /** When it is tried again by itself. */
+  /** Time of the next automatic attempt. */
   nextTryAt?: string | null;
-  /** How often in a row it failed. */
+  /** Number of consecutive failures. */
   failures?: number | null;
-  /** What went wrong last, also when it is over. */
+  /** Last error, even if it is resolved. */
   lastError?: { reason: string; at: string } | null;
-  /** What it listed last. */
+  /** Tools of the last listing. */
   tools: ToolDefinition[];
-  /** When it listed them; absent for tools that stand in. */
+  /** Time of the listing; absent for fallback tools. */
   listedAt?: string | null;
-  /** The names of the tools that the user has switched off. */
+  /** Names of the tools that the user has disabled. */
   disabledTools?: string[];
-  /** Whose tools these are: the server's own, or the built-in ones that stand in for them. */
+  /** Source of the tools: the server itself, or the built-in fallback. */
   toolsFrom: "server" | "fallback";
-  /** Whether the user is signed in at the server, and can sign out of it. */
+  /** True if the user is signed in at the server and can sign out. */
   signedIn?: boolean;
-  /** Before or after the protocol's great change. */
+  /** Family of protocol versions. */
   era?: "modern" | "legacy" | null;
   transport?: string | null;
   protocolVersion?: string | null;
@@ -35,10 +35,10 @@ export interface Connection {
   checkedAt?: string | null;
 }
 
-/** A connection with what only its own view shows. */
+/** Connection with the details of its sheet. */
 export interface ConnectionDetails extends Connection {
-  /** How the server wants to be used, in its own words. */
+  /** Instructions of the server for models. */
   instructions?: string | null;
-  /** The names of the headers that are sent to it; their values are never read back. */
+  /** Names of the headers sent to it; their values are write-only. */
   headers: string[];
 }

@@ -4,8 +4,8 @@ import { forgetAfter } from "./user-data";
 const drafts = new Map<string, unknown>();
 
 /**
- * State that outlives its component, so that typed text is still there after a detour to the sign-in screen.
- * It lives in memory alone: keys and headers that people type never reach the browser's storage.
+ * Returns state that outlives its component, so that typed text survives a visit of the sign-in screen. It is in memory
+ * only, because keys and headers must not reach the browser's storage.
  */
 export function useDraft<Value>(key: string, initial: Value): [Value, (value: Value) => void] {
   const [value, setValue] = useState<Value>(() => (drafts.has(key) ? (drafts.get(key) as Value) : initial));

@@ -1,54 +1,54 @@
 const secretFields = ["access_token", "refresh_token", "code"] as const;
-/** Fields of the query that a link of an e-mail adds to the address that it leads to. */
+/** Query fields that an email link adds to its target URL. */
 const queryFields = ["code", "error", "error_code", "error_description", "message"];
 
 /**
- * Parameters that a link of an e-mail put into the address.
+ * Parameters that an email link added to the URL.
  *
- * - `code`: exchanged for a session by the browser that asked for the link (PKCE)
- * - `access_token`, `refresh_token`, `type`: a session for whoever opens the link, and the kind of the e-mail:
- *   `signup`, `recovery`, `email_change`, `invite` or `magiclink`
- * - `error_code`: why the link was refused
- * - `message`: present when another link has to be opened too
+ * - `code`: exchanged for a session by the browser that requested the link (PKCE)
+ * - `access_token`, `refresh_token`, `type`: a session for anyone who opens the link, and the kind of the email:
+ * `signup`, `recovery`, `email_change`, `invite` or `magiclink`
+ * - `error_code`: the reason why the link was refused
+ * - `message`: present if another link has to be opened too
  */
 export interface EmailLink {
   readonly params: URLSearchParams;
-  /** The address without these parameters. */
+  /** The URL without these parameters. */
   readonly cleanUrl: string;
 }
 
-/** Reads the parameters of a mailed link from an address; undefined when there are none. */
+/** Reads the parameters of an email link; undefined if there are none. */
 export function readEmailLink(href: string): EmailLink | undefined {
   const url = new URL(href);
   const fragment = new URLSearchParams(url.hash.slice(1));
   const isMailed = fragment.has("access_token") || fragment.has("error") || fragment.has("message");
-  // 32 bytes as base64url. Other services come back with a `code` of their own form.
+  // 32 bytes as base64url. Other services use a `code` of their own format.
   const code = url.searchParams.get("code");
   const isExchange = code !== null && /^[\w-]{43}$/u.test(code);
   if (!isMailed && !isExchange) return undefined;
   const params = isMailed ? fragment : new URLSearchParams();
-  // A session for everybody and a code for this browser never come together; the code is the safer one.
+  // A link has either a session or a code; the code is safer.
   if (isExchange) params.set("code", code);
   for (const field of queryFields) url.searchParams.delete(field);
   return { params, cleanUrl: url.pathname + url.search };
 }
 
 const found = globalThis.location === undefined ? undefined : readEmailLink(location.href);
-// Before anything is loaded or rendered: a token in the address ends in the history, in a screenshot or in a copied link.
+// Before anything is loaded: tokens must not end up in the history, a screenshot or a copied link.
 if (found !== undefined) history.replaceState(history.state, "", found.cleanUrl);
 
-// A link to the page that is open already changes nothing but what stands behind the `#`.
+// A link to the open page only changes its fragment, which loads nothing.
 globalThis.addEventListener?.("hashchange", () => {
   if (readEmailLink(location.href) !== undefined) location.reload();
 });
 
-/** Parameters of the mailed link that opened this page; empty when none did. */
+/** Parameters of the email link that opened this page, or empty. */
 export const emailLinkParams: URLSearchParams = found?.params ?? new URLSearchParams();
 
-/** Whether the link offers a session, which is not taken before it is known whose it is. */
+/** True if the link offers a session, which is accepted only after its account is known. */
 export const emailLinkOffersSession: boolean = secretFields.some((field) => emailLinkParams.has(field));
 
-/** What the sign-in screen says first about the link that led to it. */
+/** Result of an email link that the sign-in screen shows first. */
 export type EmailLinkResult = "confirmed" | "other-browser" | "expired";
 
 let result: EmailLinkResult | undefined =

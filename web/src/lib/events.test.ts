@@ -6,7 +6,7 @@ vi.mock("./api-client", () => ({
   authorizedFetch: (_path: string, { signal }: { signal: AbortSignal }) => Promise.resolve(connect(signal)),
 }));
 
-/** The streams that are open, each as the way to write to it and to end it. */
+/** Open streams, each with functions to write to it and to end it. */
 const streams: { say: (event: object) => void; end: () => void }[] = [];
 
 function connect(signal: AbortSignal): Response {
@@ -23,7 +23,7 @@ function connect(signal: AbortSignal): Response {
   return new Response(body);
 }
 
-/** A tab of the browser: its own copy of the module, and what it has heard. */
+/** Opens a tab: its own copy of the module, and the events that it received. */
 async function openTab() {
   vi.resetModules();
   const { runOf, subscribeEvents } = await import("./events");
@@ -36,10 +36,10 @@ function run(sessionId: string, runId: string, state: RunEvent["state"]): RunEve
   return { type: "run", sessionId, runId, state };
 }
 
-/** The page that the tabs share; visibility is told to all of them. */
+/** The page's globals, shared by the tabs. */
 const page = Object.assign(new EventTarget(), { visibilityState: "visible" });
 const network = new EventTarget();
-/** Who reads first; the others wait until it has gone. */
+/** Lock of the reading tab; the others wait for it. */
 let queue: Promise<unknown>;
 const closers: (() => void)[] = [];
 
@@ -54,7 +54,7 @@ beforeEach(() => {
     await read().finally(resolve);
   };
   vi.stubGlobal("document", page);
-  // Connections come back at once when the network does.
+  // Connections are restored as soon as the network is back.
   vi.stubGlobal("window", network);
   vi.stubGlobal("navigator", { locks: { request } });
 });

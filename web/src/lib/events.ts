@@ -4,13 +4,13 @@ import type { Connection } from "./connection";
 import { readSession } from "./session";
 import { readEvents } from "./sse";
 
-/** What the server tells an open page. `open` is ours: what was missed must be read anew. */
+/** Server event. `open` is the page's own: missed events require a reload of the data. */
 export type PageEvent =
   | { type: "open" }
   | { type: "connection"; connection: Connection }
   | { type: "connection-removed"; id: string }
   | RunEvent
-  /** Without an id, any number of chats. Its marks are told where they may have changed. */
+  /** Without an id, any number of chats has changed. The user's settings are included if they may have changed. */
   | { type: "session"; sessionId?: string; pinned?: boolean; archived?: boolean }
   | { type: "branch"; sessionId: string }
   | { type: "queue"; sessionId: string }
@@ -25,29 +25,28 @@ export interface RunEvent {
 }
 
 /**
- * What the tabs of a user tell each other: an event of the one stream, that a tab wants to know which turns go on, or
- * all turns that do.
+ * Message between the tabs of a user: an event of the shared stream, a request for the running turns, or their list.
  */
 type TabMessage = { event: PageEvent } | { asks: true } | { runs: readonly RunEvent[] };
 
 type Listener = (event: PageEvent) => void;
 
 const waits = { firstMs: 1_000, longestMs: 30_000 };
-/** The server comments every 15 s; three silent rounds mean that the line is dead. */
+/** The server sends a comment every 15 s; after three missed ones the connection is dead. */
 const SILENCE_TIMEOUT_MS = 45_000;
 
 const listeners = new Set<Listener>();
 let reader: AbortController | undefined;
 let channel: BroadcastChannel | undefined;
-/** Whether this tab is the one that reads the stream for all. */
+/** True if this tab reads the stream for all tabs. */
 let reads = false;
-/** The turns that go on, by chat. Each stream begins with them; tabs that are opened later are told of them. */
+/** Running turns by chat id. Every stream begins with them, and later tabs request them. */
 const runs = new Map<string, RunEvent>();
 
 /**
- * Listens to the server's events for this user. However many listen, in however many tabs, there is one stream: the
- * browser has six connections to a server in all. One tab reads it and passes it on to the others; when it goes, the
- * next one takes over. Where tabs cannot agree on one, which needs a secure context, each visible tab reads its own.
+ * Subscribes to the user's server events. All subscribers in all tabs share one stream, because a browser opens at most
+ * six connections to a server. One tab reads it and forwards the events; when it closes, the next one takes over.
+ * Without a lock between tabs, which needs a secure context, each visible tab reads a stream of its own.
  */
 export function subscribeEvents(listener: Listener): () => void {
   listeners.add(listener);
@@ -61,7 +60,7 @@ export function subscribeEvents(listener: Listener): () => void {
 }
 
 function onVisibility(): void {
-  // A tab in the background may have been stopped by the browser, and have missed what the others passed on.
+  // The browser may have suspended a background tab, which then missed forwarded events.
   if (reader !== undefined && document.visibilityState === "visible") {
     for (const listener of listeners) listener({ type: "open" });
     if (channel && !reads) post(channel, { asks: true });
@@ -82,7 +81,7 @@ function follow(): void {
   }
 }
 
-/** Waits until this tab is the one that reads, and takes over what that one passes on until then. */
+/** Waits until this tab is the reading one; until then it receives forwarded events. */
 async function readInTurn(stop: AbortSignal): Promise<void> {
   const session = readSession();
   const name = `ai-chat-mcp.events.${"user" in session ? session.user.id : ""}`;
@@ -121,7 +120,7 @@ async function run(stop: AbortSignal): Promise<void> {
   }
 }
 
-/** Reads one stream to its end; whether it had been opened. */
+/** Reads one stream to its end; resolves to true if it had been opened. */
 async function readOnce(stop: AbortSignal): Promise<boolean> {
   const silence = new AbortController();
   const signal = AbortSignal.any([stop, silence.signal]);
@@ -141,7 +140,7 @@ async function readOnce(stop: AbortSignal): Promise<boolean> {
     };
     for await (const { data } of readEvents(response.body, restart)) emit(JSON.parse(data) as PageEvent);
   } catch {
-    // A stream that broke is the ordinary end of one: the caller opens the next.
+    // Streams usually end by breaking; the caller opens the next one.
   } finally {
     clearTimeout(timer);
   }
@@ -161,11 +160,11 @@ function deliver(event: PageEvent): void {
 
 function note(event: RunEvent): void {
   if (event.state !== "ended") runs.set(event.sessionId, event);
-  // With several nodes, the end of one turn may be heard of after the beginning of the next.
+  // With several nodes, the end of a turn may arrive after the start of the next.
   else if (runs.get(event.sessionId)?.runId === event.runId) runs.delete(event.sessionId);
 }
 
-/** Brings what this tab knows up to date with the one that reads: the browser may have stopped this one for a while. */
+/** Replaces this tab's running turns by those of the reading tab, because this tab may have been suspended. */
 function takeOver(known: readonly RunEvent[]): void {
   const going = new Set(known.map(({ runId }) => runId));
   for (const event of runs.values()) if (!going.has(event.runId)) deliver({ ...event, state: "ended" });
@@ -175,7 +174,7 @@ function takeOver(known: readonly RunEvent[]): void {
   }
 }
 
-/** What is known of the turn that goes on in a chat. */
+/** Returns the state of the running turn of a chat. */
 export function runOf(chatId: string): RunEvent["state"] | undefined {
   return runs.get(chatId)?.state;
 }

@@ -7,7 +7,7 @@ interface Cost {
   readonly unpricedCalls: number;
 }
 
-/** What calls cost in US dollars: with a sign where it is an estimate, and a dash where no price is known. */
+/** Formats a cost in US dollars: estimates are marked, unknown prices are a dash. */
 export function formatCost({ costUsd, calls, estimatedCalls, unpricedCalls }: Cost): string {
   if (unpricedCalls >= calls) return t("models.cost.unknown");
   const digits = costUsd > 0 && costUsd < 0.1 ? 4 : 2;

@@ -1,6 +1,6 @@
 import { t } from "./t";
 
-/** A duration in words: milliseconds below one second, then seconds with one decimal, then the two largest units. */
+/** Formats a duration: milliseconds below one second, then seconds with one decimal, then the two largest units. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return t("duration.ms", { n: Math.round(ms) });
   const minutes = Math.floor(ms / 60_000);

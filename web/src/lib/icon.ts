@@ -1,10 +1,10 @@
-/** A picture of a server or of one of its things. */
+/** Icon of a server, tool, prompt or resource. */
 export interface Icon {
-  /** An `https:` address at the server's own origin, or the picture itself as `data:`. */
+  /** `https:` URL on the server's own origin, or a `data:` URL. */
   readonly src: string;
   readonly mimeType?: string;
-  /** Such as `48x48`. */
+  /** For example `48x48`. */
   readonly sizes?: readonly string[];
-  /** The background it is made for. */
+  /** Theme of the background that it is made for. */
   readonly theme?: string;
 }

@@ -1,6 +1,6 @@
 /**
- * JSON that keeps whole numbers beyond 2^53 as they are: they are read as `bigint` and written as numbers again.
- * The language's own functions would round them without a word.
+ * JSON that preserves integers beyond 2^53: they are parsed as `bigint` and written as numbers. The built-in functions
+ * would round them silently.
  */
 
 interface Source {
@@ -11,7 +11,10 @@ interface RawJson {
   rawJSON?: (text: string) => unknown;
 }
 
-/** @throws {SyntaxError} when the text is not JSON */
+/**
+ * Parses JSON.
+ * @throws {SyntaxError} if the text is not JSON
+ */
 export function parseJson(text: string): unknown {
   const revive = (_key: string, value: unknown, context?: Source): unknown => {
     const source = context?.source;
@@ -30,7 +33,7 @@ export function stringifyJson(value: unknown, space?: number): string {
   return JSON.stringify(value, replace, space) ?? "null";
 }
 
-/** Whether two values mean the same JSON: the order of an object's names does not count. */
+/** Returns true if two values are the same JSON, regardless of the order of keys. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -43,15 +46,15 @@ export function sameJson(a: unknown, b: unknown): boolean {
   );
 }
 
-/** A JSON object whose fields are not known. */
+/** JSON object with unknown fields. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Whether a value is a JSON object. */
+/** Returns true for a JSON object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a text says as JSON; undefined when it is none. Large whole numbers are rounded. */
+/** Parses JSON; undefined if the text is none. Large integers are rounded. */
 export function jsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -3,14 +3,14 @@ import { pause } from "./backoff";
 import { checkPageVersion } from "./page-version";
 import { t } from "./t";
 
-/** Milliseconds to wait before each further attempt to load a part that could not be loaded. */
+/** Delays before further attempts to load a part. */
 const RETRY_DELAYS_MS = [300, 1_500];
 
 class PartLoadError extends Error {}
 
 /**
- * A component that is loaded when it is first shown. What the network lost is asked for again, then said in the part's
- * place with a button to try again; the rest of the page goes on. `React.lazy` alone would keep a failure for ever.
+ * Returns a component that is loaded when it is first rendered. A failed load is retried, then shown in the part's
+ * place with a retry button; the rest of the page keeps working. `React.lazy` alone would cache a failure forever.
  */
 export function lazyPart<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
@@ -25,7 +25,7 @@ export function lazyPart<Props extends object>(
       }
     });
   let Part = makePart();
-  // Not before the failure has been shown: React renders once more what has thrown, and would load without end.
+  // Only after the failure has been shown: React renders a throwing component once more, which would load endlessly.
   const forgetFailure = () => {
     Part = makePart();
   };
@@ -34,12 +34,15 @@ export function lazyPart<Props extends object>(
   };
 }
 
-/** Loads something now and keeps it ready; a failure matters only to whoever needs it later. */
+/** Loads a part in advance; failures matter only to later callers. */
 export function preload(load: () => Promise<unknown>): void {
   load().catch(() => undefined);
 }
 
-/** @throws what the last attempt threw */
+/**
+ * Loads with retries.
+ * @throws the error of the last attempt
+ */
 export async function loadWithRetries<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
   for (const delay of RETRY_DELAYS_MS) {
     try {
@@ -54,7 +57,7 @@ export async function loadWithRetries<Loaded>(load: () => Promise<Loaded>): Prom
 
 interface BoundaryProps {
   children: () => ReactNode;
-  /** Called before the part is asked for again. */
+  /** Called before the part is loaded again. */
   onRetry: () => void;
 }
 
@@ -75,14 +78,14 @@ class PartBoundary extends Component<BoundaryProps, BoundaryState> {
 
   override componentWillUnmount(): void {
     removeEventListener("online", this.#retry);
-    // Where the part is shown next, it is loaded again.
+    // Wherever the part is rendered next, it is loaded again.
     if (this.state.error instanceof PartLoadError) this.props.onRetry();
   }
 
   override render(): ReactNode {
     const { error } = this.state;
     if (error === undefined) return <LoadedPart render={this.props.children} />;
-    // A fault of the part itself is no matter of loading it.
+    // Errors of the part itself belong to other boundaries.
     if (!(error instanceof PartLoadError)) throw error;
     return (
       <div role="alert" className="flex flex-wrap items-center gap-2 p-2 text-sm text-ink-2">
@@ -105,7 +108,7 @@ class PartBoundary extends Component<BoundaryProps, BoundaryState> {
   };
 }
 
-/** Asks for the part at each rendering: after a failure it is another one. */
+/** Requests the part in each render: after a failure it is a new one. */
 function LoadedPart({ render }: { render: () => ReactNode }) {
   return render();
 }

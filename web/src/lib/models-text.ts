@@ -1,5 +1,5 @@
 import texts from "../../messages/en.json?models";
 import { textsFrom } from "./t";
 
-/** The texts about models and what they cost, for what is loaded only when somebody looks at it. */
+/** Texts about models and usage, loaded on demand. */
 export const t = textsFrom(texts);

@@ -3,14 +3,14 @@ import { useSyncExternalStore } from "react";
 let isOutdated = false;
 const listeners = new Set<() => void>();
 
-/** Whether the server has a newer page than this one, as far as it has been asked. */
+/** Returns true if the server is known to have a newer version of the page. */
 export function usePageIsOutdated(): boolean {
   return useSyncExternalStore(subscribe, () => isOutdated);
 }
 
 /**
- * Asks the server whether it still has this page. The entry script is named by a hash of the whole page, and the
- * server has only the files of its own version: what an older page has not loaded yet, it can never load.
+ * Checks whether the server still has this version of the page. The entry script is named by a hash of the whole page,
+ * and the server has only the files of its own version: an older page cannot load its missing parts any more.
  */
 export async function checkPageVersion(): Promise<void> {
   const entry = document.querySelector<HTMLScriptElement>("script[type=module][src]")?.getAttribute("src");
@@ -19,7 +19,7 @@ export async function checkPageVersion(): Promise<void> {
     const response = await fetch("/", { cache: "no-store" });
     if (!response.ok || (await response.text()).includes(entry)) return;
   } catch {
-    // Without an answer nothing is known.
+    // Without a response nothing is known.
     return;
   }
   isOutdated = true;

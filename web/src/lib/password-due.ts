@@ -1,15 +1,15 @@
 const key = "ai-chat-mcp.password-due";
 
 /**
- * Keeps that a sign-in came through a mailed link and still has to choose a password, for every tab and through
- * reloads. It names the sign-in, so that it means nothing for any other.
+ * Stores that a sign-in by an email link still requires a new password, for all tabs and through reloads. The flag is
+ * tied to the sign-in.
  */
 export function rememberPasswordDue(sessionId: string | undefined): void {
   try {
     if (sessionId === undefined) localStorage.removeItem(key);
     else localStorage.setItem(key, sessionId);
   } catch {
-    // Without storage the link signs in, and the password can be changed in the settings.
+    // Without storage the link just signs in; the password can be changed in the settings.
   }
 }
 

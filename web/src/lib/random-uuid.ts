@@ -1,4 +1,4 @@
-/** Returns a random UUID (version 4), also on a page without TLS, where `crypto.randomUUID` does not exist. */
+/** Returns a random UUID (version 4), also without TLS, where `crypto.randomUUID` does not exist. */
 export function randomUuid(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;

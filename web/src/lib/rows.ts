@@ -3,16 +3,18 @@ import { publicApiKey } from "./session";
 
 type Table = "ai_chat_messages" | "ai_chat_sessions" | "mcp_servers";
 
-/** Conditions and order, as the rows' protocol writes them: `{ id: "eq.7", order: "created_at.desc" }`. */
+/** Conditions and order in PostgREST's syntax: `{ id: "eq.7", order: "created_at.desc" }`. */
 type Query = Readonly<Record<string, string>>;
 
 const headers = { apikey: publicApiKey };
 
-/** Asks for one row instead of a list; none is an error. */
+/** Requests a single row instead of a list; none is an error. */
 const one = { ...headers, accept: "application/vnd.pgrst.object+json" };
 
-/** The rows of one of the three tables that meet `query`.
- * @throws {ApiError} when the server refuses, fails or cannot be reached; so do all of these */
+/**
+ * Returns the rows of a table that match `query`.
+ * @throws {ApiError} if the server refuses, fails or is unreachable; the functions below throw likewise
+ */
 export function readRows<Row>(table: Table, query: Query): Promise<readonly Row[]> {
   return callApi(pathOf(table, { select: "*", ...query }), { headers });
 }
@@ -21,7 +23,7 @@ export function readRow<Row>(table: Table, query: Query): Promise<Row> {
   return callApi(pathOf(table, { select: "*", ...query }), { headers: one });
 }
 
-/** Stores a row, and tells `columns` of it as they are stored. */
+/** Inserts a row and returns `columns` of it. */
 export function insertRow<Row>(table: Table, row: object, columns = "*"): Promise<Row> {
   const request = jsonBody(row);
   return callApi(pathOf(table, { select: columns }), {

@@ -5,48 +5,48 @@ import { rememberPasswordDue } from "./password-due";
 import { claimsOf, type SignInStep, stepOf } from "./sign-in-step";
 import { endLifetime } from "./user-data";
 
-/** Names this page to the API; it opens nothing, what counts is the session's bearer token. */
+/** Identifies this page to the API. It grants nothing; only the session's bearer token does. */
 export const publicApiKey = "sb_publishable_ai_chat_mcp";
 
 export interface SignedInUser {
   id: string;
   email: string;
-  /** What the person wants to be called; empty when they have not said. */
+  /** Display name of the user; may be empty. */
   name: string;
 }
 
-/** Where the page stands with its session. */
+/** State of the session. */
 export type SessionState =
   | { status: "checking" }
   | { status: "signed-out" }
   | { status: SignInStep; user: SignedInUser };
 
-/** How long the auth service asked to wait in its latest answer, in seconds; 0 when it did not. */
+/** Seconds to wait according to the auth service's latest response, or 0. */
 export let retryAfterSeconds = 0;
 
 /** Key of the session in local storage. */
 export const storageKey = `sb-${location.hostname.split(".")[0]}-auth-token`;
 
-/** The official auth client: it keeps the session in local storage, refreshes it, and tells the other tabs. */
+/** The official auth client. It stores the session in local storage, refreshes it, and notifies other tabs. */
 export const auth = new AuthClient({
   url: `${location.origin}/auth/v1`,
   headers: { apikey: publicApiKey },
   storageKey,
   persistSession: true,
   autoRefreshToken: true,
-  // A session in the address may be anybody's: `linked-session.ts` asks before it is taken.
+  // A session in the URL may belong to anyone; `linked-session.ts` asks before accepting it.
   detectSessionInUrl: false,
   flowType: "pkce",
   fetch: async (input, init) => {
     const response = await fetch(input, init);
-    // The client's errors do not carry it.
+    // The client's errors do not contain it.
     retryAfterSeconds = Number(response.headers.get("retry-after"));
     return response;
   },
 });
 
 const checking: SessionState = { status: "checking" };
-/** Whether the link that opened this page still has to be dealt with. */
+/** True while the link that opened this page is not processed. */
 let isEmailLinkPending = emailLinkOffersSession;
 let state: SessionState = checking;
 let lastUserId: string | undefined;
@@ -55,16 +55,16 @@ const listeners = new Set<() => void>();
 auth.onAuthStateChange((event, session) => {
   if (event === "PASSWORD_RECOVERY" && session)
     rememberPasswordDue(claimsOf(session.access_token).session_id);
-  // Until it is chosen, nothing of the person can be changed but the password.
+  // Until a new password is chosen, only the password can be changed.
   if (event === "USER_UPDATED") rememberPasswordDue(undefined);
   const next = stateOf(session);
-  // The client repeats SIGNED_IN whenever the tab comes back; the same user is not news.
+  // The client repeats SIGNED_IN whenever the tab becomes visible.
   if (sameState(state, next)) return;
   const userId = userIdOf(next);
   const left = userIdOf(state);
   state = next;
   if (left !== undefined && left !== userId) endLifetime("session");
-  // Before the server is told: that may take its time, and another may sit down here meanwhile.
+  // Before the server is notified, which may take long: the next user may already be at the screen.
   if (isLeaving && userId === undefined) {
     endLifetime("user");
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A channel has no target origin.
@@ -77,7 +77,7 @@ auth.onAuthStateChange((event, session) => {
   for (const listener of listeners) listener();
 });
 
-/** The state of the session, for components. */
+/** Subscribes to the state of the session. */
 export function useSession(): SessionState {
   return useSyncExternalStore(subscribe, readSession);
 }
@@ -86,21 +86,21 @@ export function readSession(): SessionState {
   return isEmailLinkPending ? checking : state;
 }
 
-/** Shows the page after the session of a link was taken or left. */
+/** Shows the page after a link's session was accepted or refused. */
 export function finishEmailLink(): void {
   isEmailLinkPending = false;
   for (const listener of listeners) listener();
 }
 
-/** The bearer token for a call, refreshed first if it is about to end; undefined without a session. */
+/** Returns the bearer token, refreshed if it is about to expire; undefined without a session. */
 export async function accessToken(): Promise<string | undefined> {
   const { data } = await auth.getSession();
   return data.session?.access_token;
 }
 
 /**
- * A token in place of one that the server refused. When the refresh is refused too, the session is over and is
- * dropped here, because the auth client keeps a session whose own time has not run out.
+ * Returns a token to replace a refused one. If the refresh is refused as well, the session is dropped here, because the
+ * auth client keeps a session until its own expiry.
  */
 export async function renewedToken(refused: string | undefined): Promise<string | undefined> {
   const current = await accessToken();
@@ -110,19 +110,21 @@ export async function renewedToken(refused: string | undefined): Promise<string 
   return data.session?.access_token;
 }
 
-/** Tells the other tabs that the user leaves: the auth client reports any end of a session alike. */
+/**
+ * Tells other tabs about a deliberate sign-out; the auth client does not distinguish it from other ends of a session.
+ */
 const departures = new BroadcastChannel("ai-chat-mcp.sign-out");
 let isLeaving = false;
 departures.addEventListener("message", () => endLifetime("user"));
 
-/** Signs the user out at their own wish, in all tabs of this browser, and forgets what they had begun to write. */
+/** Signs the user out in all tabs of this browser and deletes their drafts. */
 export async function signOut(): Promise<void> {
   isLeaving = true;
   await dropSession();
   isLeaving = false;
 }
 
-/** Ends the session of this browser, in all its tabs, whether or not the server can be asked. Others go on. */
+/** Ends this browser's session in all tabs, even if the server is unreachable. Sessions of other browsers continue. */
 export async function dropSession(): Promise<void> {
   await auth.signOut({ scope: "local" });
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { showInvisible } from "./show-invisible";
 
-/** As it is written, and as it is shown; the server shows it the same. */
+/** Written and shown texts; the server shows them in the same way. */
 const shown: readonly [what: string, written: string, shown: string][] = [
   ["NUL", "a\0b", "a⟨U+0000⟩b"],
   ["bell", "a\u0007b", "a⟨U+0007⟩b"],

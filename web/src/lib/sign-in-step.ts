@@ -1,10 +1,10 @@
 import type { Session } from "@supabase/auth-js";
 import { isPasswordDue } from "./password-due";
 
-/** What is still to be done before a session opens the main screen. */
+/** Step that a session requires before the main screen. */
 export type SignInStep = "needs-code" | "needs-password" | "signed-in";
 
-/** Whether a session waits for the code of a second factor, or for a new password after a mailed link. */
+/** Returns whether a session requires the code of a second factor, or a new password after an email link. */
 export function stepOf({ access_token, user }: Session): SignInStep {
   const { aal, session_id } = claimsOf(access_token);
   const guarded = user.factors?.some((factor) => factor.status === "verified") ?? false;
@@ -14,13 +14,13 @@ export function stepOf({ access_token, user }: Session): SignInStep {
 
 interface Claims {
   aal?: string;
-  /** The sign-in that the token belongs to; it stays the same through every renewal. */
+  /** Id of the sign-in that the token belongs to; refreshing keeps it. */
   session_id?: string;
-  /** How the person signed in, the newest first. */
+  /** Authentication methods, the newest first. */
   amr?: readonly { method: string }[];
 }
 
-/** What an access token says of itself. The server alone checks tokens; here they only choose a screen. */
+/** Reads the claims of an access token. Only the server verifies tokens; here they merely select a screen. */
 export function claimsOf(token: string): Claims {
   try {
     const payload = token.split(".")[1] ?? "";

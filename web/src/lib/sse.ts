@@ -1,14 +1,14 @@
-/** One event of a server-sent event stream. */
+/** Event of a server-sent event stream. */
 export interface ServerEvent {
-  /** The id in force when the event came; empty when the server never sent one. */
+  /** Last event id; empty if the server never sent one. */
   readonly id: string;
   /** The `data:` lines, joined by line feeds. */
   readonly data: string;
 }
 
 /**
- * The events of a response's body, however its bytes are cut, until it ends or breaks. `onBytes` hears of everything
- * that comes, comments included.
+ * Reads the events of a response's body, however its bytes are split, until it ends or breaks. `onBytes` is called for
+ * all data, comments included.
  */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
@@ -25,22 +25,22 @@ export async function* readEvents(
       yield* parser.push(decoder.decode(value, { stream: true }));
     }
   } finally {
-    // The connection may already be gone, and then there is nothing left to cancel.
+    // The connection may be closed already.
     await reader.cancel().catch(() => undefined);
   }
 }
 
-/** Turns the text of an event stream into events. */
+/** Incremental parser of an event stream. */
 class SseParser {
   #rest = "";
   #id = "";
   #data: string[] = [];
 
-  /** The events that this piece completes. */
+  /** Returns the events that a piece completes. */
   push(piece: string): ServerEvent[] {
     const events: ServerEvent[] = [];
     const text = this.#rest + piece;
-    // A carriage return at the very end may be half of a line break, so it waits for the next piece.
+    // A carriage return at the end may be half of a line break, so it waits for the next piece.
     const usable = text.endsWith("\r") ? text.slice(0, -1) : text;
     const lines = usable.split(/\r\n|\r|\n/u);
     this.#rest = (lines.pop() ?? "") + text.slice(usable.length);

@@ -2,7 +2,7 @@ import messages from "../../messages/en.json";
 
 type AnyKey = keyof typeof messages;
 
-/** The texts that are loaded apart, by the first word of their names. */
+/** First words of the keys whose texts are loaded on demand. */
 type Apart =
   | "account"
   | "approval"
@@ -22,21 +22,21 @@ type Apart =
   | "task"
   | "tools";
 
-/** The names of the texts that are loaded apart, each kind with the parts of the page that need it. */
+/** Keys of one group of texts that is loaded on demand. */
 export type PartKey<Part extends Apart> = Extract<AnyKey, `${Part}.${string}`>;
 
-/** The texts of one part. */
+/** Texts of one group. */
 export type Texts<Part extends Apart> = Readonly<Record<PartKey<Part>, string>>;
 
-/** The name of a text that the page has from the beginning. */
+/** Keys of the texts in the first chunk. */
 export type MessageKey = Exclude<AnyKey, PartKey<Apart>>;
 
 type Params = Readonly<Record<string, string | number>>;
 
-/** The text of `key` in `messages/en.json`, with every `{name}` replaced by the parameter of that name. */
+/** Returns a text of `messages/en.json`, with each `{name}` replaced by the parameter of that name. */
 export const t = textsFrom<MessageKey>(messages);
 
-/** How to look up a text among `texts`. */
+/** Returns the lookup function for a group of texts. */
 export function textsFrom<Key extends string>(
   texts: Readonly<Record<Key, string>>,
 ): (key: Key, params?: Params) => string {

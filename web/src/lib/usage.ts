@@ -1,14 +1,14 @@
-/** What calls of models cost, in tokens. */
+/** Usage of model calls in tokens. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Of the tokens read, those that came from a cache. */
+  /** Part of the input tokens that came from a cache. */
   readonly cachedInputTokens: number;
   readonly calls: number;
-  /** Of the calls, those whose provider did not tell all of it. */
+  /** Number of calls whose provider reported incomplete usage. */
   readonly estimatedCalls: number;
   /** US dollars, as far as prices are known. */
   readonly costUsd: number;
-  /** Of the calls, those whose price is not known. */
+  /** Number of calls without a known price. */
   readonly unpricedCalls: number;
 }

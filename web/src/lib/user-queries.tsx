@@ -3,8 +3,8 @@ import { type ReactNode, useState } from "react";
 import { UserQueryClient } from "./user-query-client";
 
 /**
- * Gives a screen a cache of its own for what it loads. A screen of a signed-in user is keyed by the user's id, so that
- * nothing loaded for one user is there for the next. The forms to sign in load nothing and do without it.
+ * Provides a screen with its own query cache. Screens of a signed-in user are keyed by the user's id, so that the next
+ * user sees none of their data. The sign-in forms load nothing and need no cache.
  */
 export function UserQueries({ children }: { children: ReactNode }) {
   const [queries] = useState(() => new UserQueryClient());

@@ -4,9 +4,9 @@ import { ApiError } from "./api-error";
 const MAX_RETRIES = 2;
 
 /**
- * Cache of what the server told one signed-in user; the page makes a new one for each user. An answer to a request
- * from before a change never replaces what the change brought: the library alone would let a first load run on after
- * an invalidation, and any load after `setQueryData`.
+ * Query cache of one signed-in user; the page creates a new one for each. A response to a request from before a change
+ * never replaces the changed data: the library alone would let a first load finish after an invalidation, and any load
+ * after `setQueryData`.
  */
 export class UserQueryClient extends QueryClient {
   constructor() {
@@ -15,7 +15,7 @@ export class UserQueryClient extends QueryClient {
         queries: {
           staleTime: 15_000,
           retry: (failures, error) => failures < MAX_RETRIES && !isFinal(error),
-          // The server may be this very machine, which can be reached without any network.
+          // The server may be this machine, which needs no network.
           networkMode: "always",
           refetchOnReconnect: true,
         },
@@ -45,7 +45,7 @@ export class UserQueryClient extends QueryClient {
   }
 }
 
-/** Whether repeating a request cannot help, because it is at fault itself. */
+/** Returns true if a repeated request would fail again, because the request itself is wrong. */
 function isFinal(error: Error): boolean {
   return error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429;
 }

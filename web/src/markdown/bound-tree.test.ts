@@ -6,7 +6,7 @@ import { MAX_CONTAINER_DEPTH, MAX_INLINE_DEPTH, MAX_NODES, MAX_TABLE_COLUMNS } f
 import { parseMarkdown } from "./parse";
 import { isCheapToParse } from "./parse-cost";
 
-/** Nodes inside each other: an item has a list around it, and some nodes are no level of their own. */
+/** Maximum depth of a bounded tree: each item has a list around it, and some nodes count as no level. */
 const MAX_DEPTH = 2 * MAX_CONTAINER_DEPTH + MAX_INLINE_DEPTH + 6;
 
 function depthOf(node: Nodes): number {

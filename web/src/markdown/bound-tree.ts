@@ -1,23 +1,23 @@
 import type { Nodes, PhrasingContent, Root, Table } from "mdast";
 import { plainText } from "./text-nodes";
 
-/** Levels of quotes, lists and footnotes inside each other. Each takes some 20 px of a line, and a phone has 320. */
+/** Nested quotes, lists and footnotes. Each takes some 20 px of a line, and a phone has 320. */
 export const MAX_CONTAINER_DEPTH = 16;
-/** Levels of emphasis, links and the like inside each other. */
+/** Nested emphasis, links and the like. */
 export const MAX_INLINE_DEPTH = 16;
 /** Columns of a table. Layout compares the widths of all of them. */
 export const MAX_TABLE_COLUMNS = 64;
 /** Cells of a table. */
 export const MAX_TABLE_CELLS = 5_000;
-/** Nodes of a text, each of which becomes at least one element of the page. */
+/** Nodes of a text, each of which becomes at least one DOM element. */
 export const MAX_NODES = 40_000;
 
 const CONTAINERS: ReadonlySet<string> = new Set(["blockquote", "listItem", "footnoteDefinition"]);
 const SPANS: ReadonlySet<string> = new Set(["emphasis", "strong", "delete", "link", "linkReference"]);
 
 /**
- * Replaces what is too deep or too wide in a tree by its source. React, the style engine and the layout engine all
- * recurse into the page's elements, and a tab whose stack overflows there is lost.
+ * Replaces parts of a tree that are too deep or too wide by their source. React, the style engine and the layout engine
+ * recurse into the DOM, and a stack overflow there crashes the tab.
  */
 export function boundTree(root: Root, source: string): Root {
   const count = countNodes(root);
@@ -39,7 +39,7 @@ function countNodes(root: Root): number {
 
 function boundChildren(node: Nodes, source: string, containers: number, spans: number): void {
   if (!("children" in node)) return;
-  // The kinds of children that a parent may have do not matter here: plain text may stand everywhere.
+  // The types of possible children do not matter here: plain text is allowed everywhere.
   const children = node.children as PhrasingContent[];
   for (const [index, child] of children.entries()) {
     const inContainers = containers + (CONTAINERS.has(child.type) ? 1 : 0);

@@ -3,12 +3,12 @@ import { t } from "@/lib/t";
 import { withoutExcessMarks } from "@/markdown/drawable-text";
 
 interface CodeBlockProps {
-  /** The word after the opening fence; empty for none. */
+  /** Word after the opening fence; may be empty. */
   language: string;
   text: string;
 }
 
-/** Code with its language and a button that copies it. Long lines scroll inside. */
+/** Code block with its language and a copy button. Long lines scroll. */
 export function CodeBlock({ language, text }: CodeBlockProps) {
   return (
     <figure className="overflow-hidden rounded-md border border-line">

@@ -5,14 +5,14 @@ import { IconButton } from "@/ui/button";
 
 interface CopyButtonProps {
   text: string;
-  /** What is copied, said as an act. */
+  /** Label of the action. */
   label: string;
 }
 
-/** How long the button says that it has copied. */
+/** Time for which the button confirms the copy. */
 const CONFIRMATION_MS = 2_000;
 
-/** Copies a text, and says so to the eye and to a screen reader. */
+/** Button that copies a text and confirms it, also to screen readers. */
 export function CopyButton({ text, label }: CopyButtonProps) {
   const [said, setSaid] = useState("");
   async function copy(): Promise<void> {

@@ -1,30 +1,30 @@
 import { Fragment, type ReactNode } from "react";
 
-/** Characters of a word that fit a line of any width, with some to spare. */
+/** Words up to this length fit every layout without a break. */
 const MAX_WORD_LENGTH = 200;
-/** Marks on one letter. Scripts and emoji need up to six; thousands take the layout engine minutes. */
+/** Combining marks per letter. Scripts and emoji need up to six; thousands take the layout engine minutes. */
 const MAX_COMBINING_MARKS = 8;
 
 const LONG_WORD = new RegExp(`\\S{${MAX_WORD_LENGTH}}(?=\\S)`, "u");
-/** Up to the place where a long word may be broken: never within a character, and never before a mark on one. */
+/** Piece of a long word, up to a possible break: never within a character or before a combining mark. */
 const WORD_PIECE = new RegExp(`\\S{1,${MAX_WORD_LENGTH}}[\\p{M}\\u200c\\u200d]*`, "gu");
 const LONG_RUN_OF_MARKS = new RegExp(`(\\p{M}{${MAX_COMBINING_MARKS}})\\p{M}+`, "gu");
 const MANY_MARKS = new RegExp(`\\p{M}{${MAX_COMBINING_MARKS + 1}}`, "u");
 
-/** Leaves out the marks beyond those that a letter can bear, for drawing only. */
+/** Removes excess combining marks, for display only. */
 export function withoutExcessMarks(text: string): string {
   return MANY_MARKS.test(text) ? text.replaceAll(LONG_RUN_OF_MARKS, "$1") : text;
 }
 
 /**
- * A text as the layout engine can bear it: it takes time in proportion to the square of a word's length, so long words
- * get places where they may break. What is copied from the page is the text without them.
+ * Prepares a text for the layout engine, which takes quadratic time in the length of a word: long words get possible
+ * breaks. Copied text does not contain them.
  */
 export function drawable(source: string): ReactNode {
   const text = withoutExcessMarks(source);
   if (text.length <= MAX_WORD_LENGTH || !LONG_WORD.test(text)) return text;
   return text.split(/(\S{200,})/u).map((piece, index) =>
-    // Words and what is between them alternate.
+    // Words and separators alternate.
     index % 2 === 0 ? piece : <LongWord key={index} word={piece} />,
   );
 }

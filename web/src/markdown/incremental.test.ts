@@ -4,13 +4,13 @@ import { expect, test } from "vitest";
 import { advance, type Block, EMPTY_MARKDOWN, type MarkdownState } from "./incremental";
 import { parseMarkdown } from "./parse";
 
-/** A tree without the places in the source, which differ when only a part of it is parsed. */
+/** Removes source positions from a tree, which differ if only a part of the text is parsed. */
 function bare(node: Nodes): unknown {
   const { position: _, ...rest } = node;
   return "children" in rest ? { ...rest, children: rest.children.map((child) => bare(child)) } : rest;
 }
 
-/** Enough to find what a change breaks; each run parses a text at every length. */
+/** Enough to find regressions; each run parses a text at every length. */
 const RUNS = 60;
 const PATIENCE_MS = 60_000;
 
@@ -219,7 +219,7 @@ test(
       return (feed(text, 16).at(-1)?.lexed ?? 0) / length;
     };
     expect(ratio(50_000)).toBeLessThanOrEqual(25);
-    // Linear in the length: twice the text costs twice as much.
+    // Linear: twice the text costs twice as much.
     expect(ratio(50_000) / ratio(25_000)).toBeLessThan(1.05);
   },
   PATIENCE_MS,

@@ -4,34 +4,34 @@ import { isCheapToParse } from "./parse-cost";
 import { repairTail } from "./repair-tail";
 import { plainText } from "./text-nodes";
 
-/** A top-level block, with a key that stays its own while the text grows. */
+/** Top-level block with a key that is stable while the text grows. */
 export interface Block {
   readonly key: number;
   readonly node: RootContent;
 }
 
-/** Where the named links of a text lead. */
+/** Targets of reference links. */
 export type Definitions = ReadonlyMap<string, Definition>;
 
-/** A text that grows, and what is known of its blocks. */
+/** State of a growing text and its blocks. */
 export interface MarkdownState {
   readonly text: string;
   readonly complete: boolean;
-  /** Blocks that no further text can change. */
+  /** Blocks that further text cannot change. */
   readonly finished: readonly Block[];
-  /** Where in the text the first block starts that can still change. */
+  /** Offset of the first block that can still change. */
   readonly tailStart: number;
-  /** The blocks after those, with unfinished markup made whole for the eye. */
+  /** Later blocks, with unfinished markup completed for display. */
   readonly tail: readonly Block[];
-  /** Where in the text the code begins, when the tail is nothing but code that is still open; otherwise 0. */
+  /** Offset of the code if the tail is only an open code block; otherwise 0. */
   readonly codeStart: number;
-  /** The link definitions so far, by identifier. */
+  /** Link definitions so far, by identifier. */
   readonly definitions: Definitions;
-  /** Whether a block defines a link or a footnote, which blocks before it may name. */
+  /** True if a block defines a link or a footnote that earlier blocks may refer to. */
   readonly reachesBack: boolean;
-  /** The complete text, if it is to be parsed where it holds up nothing; its blocks are plain text until then. */
+  /** Complete text that a worker has to parse, if it is slow; its blocks are plain text until then. */
   readonly slowText: string | null;
-  /** Characters given to the parser so far. */
+  /** Number of characters parsed so far. */
   readonly lexed: number;
 }
 
@@ -48,23 +48,23 @@ export const EMPTY_MARKDOWN: MarkdownState = {
   lexed: 0,
 };
 
-/** The line that opens a code block. */
+/** Opening line of a code block. */
 const FENCE = /^(?:`{3}|~{3})[^\n]*\n/u;
-/** A line that may close one, and characters that the parser changes. */
+/** Line that may close a code block, or characters that the parser changes. */
 const DECISIVE = /^ {0,3}(?:`+|~+)[ \t]*$|[\0\r]/mu;
 
-/** A line that begins a formula in lines of its own. */
+/** First line of a math block. */
 const MATH_LINE = /^[ \t>]*(?:\\\[|\$\$)/mu;
 
 const reachesBack = (node: RootContent): boolean =>
   node.type === "definition" || node.type === "footnoteDefinition";
 
 /**
- * The blocks of `text`. When it continues the text before, only what follows the finished blocks is parsed. A complete
- * text is parsed as a whole if it has definitions, since those reach backwards.
+ * Returns the state for `text`. If it continues the previous text, only the part after the finished blocks is parsed. A
+ * complete text with definitions is parsed as a whole, since those affect earlier blocks.
  *
- * What would take long to parse is plain text as long as it grows. Once it is complete, `slow` is its tree, parsed
- * elsewhere, or null if it could not be parsed in time.
+ * Text that is slow to parse is plain text while it grows. Once it is complete, `slow` is its tree from a worker, or
+ * null if parsing timed out.
  */
 export function advance(
   before: MarkdownState,
@@ -74,13 +74,13 @@ export function advance(
 ): MarkdownState {
   if (before.text === text && before.complete === complete)
     return slow === undefined || before.slowText !== text ? before : settle(before, slow);
-  // What was complete was not parsed to be continued.
+  // Complete texts were not parsed to be continued.
   const continues = !before.complete && text.startsWith(before.text);
   const start = continues ? before : EMPTY_MARKDOWN;
   const source = text.slice(start.tailStart);
   if (complete) return finish(start, text, source);
   const [block] = start.tail;
-  // Code can be long, and until it ends each line is only one more.
+  // Code can be long, and while it is open each line only extends it.
   if (start.codeStart > 0 && block && !DECISIVE.test(text.slice(start.text.lastIndexOf("\n") + 1))) {
     const node = { ...block.node, value: text.slice(start.codeStart).replace(/\n$/u, "") };
     const lexed = start.lexed + text.length - start.text.length;
@@ -100,7 +100,7 @@ export function advance(
   ];
   const rest = settled === 0 ? source : source.slice(offsetOf(root.children[settled], source.length));
   const repaired = repairTail(rest);
-  // What needs no repair has just been parsed.
+  // A text that needs no repair has just been parsed.
   const tail = repaired === rest ? root.children.slice(settled) : parseMarkdown(repaired).children;
   const opening = tail.length === 1 && tail[0]?.type === "code" ? FENCE.exec(rest)?.[0].length : undefined;
   return {
@@ -141,7 +141,7 @@ function finish(start: MarkdownState, text: string, source: string): MarkdownSta
   };
 }
 
-/** Shows the blocks that are known of a complete text until it is parsed elsewhere. */
+/** Shows the known blocks of a complete text until a worker has parsed it. */
 function slowly(start: MarkdownState, text: string, rest: readonly RootContent[]): MarkdownState {
   const blocks = rest.map((node, index) => ({ key: start.finished.length + index, node }));
   return {
@@ -157,7 +157,7 @@ function slowly(start: MarkdownState, text: string, rest: readonly RootContent[]
   };
 }
 
-/** Takes the tree of a complete text that was parsed elsewhere. */
+/** Applies the tree of a complete text that a worker parsed. */
 function settle(before: MarkdownState, root: Root | null): MarkdownState {
   if (root === null) return { ...before, slowText: null };
   const finished = root.children.map((node, key) => ({ key, node }));
@@ -165,9 +165,9 @@ function settle(before: MarkdownState, root: Root | null): MarkdownState {
   return { ...before, finished, definitions, slowText: null };
 }
 
-/** The same map when nothing is added, so that finished blocks need not be drawn again. */
+/** Returns the same map if nothing was added, so that finished blocks are not rendered again. */
 function withDefinitions(known: Definitions, nodes: readonly RootContent[]): Definitions {
-  // Where two blocks define the same name, the first counts.
+  // The first definition of a name counts.
   const added = nodes
     .filter((node) => node.type === "definition")
     .filter(({ identifier }) => !known.has(identifier));
@@ -177,13 +177,13 @@ function withDefinitions(known: Definitions, nodes: readonly RootContent[]): Def
 }
 
 function offsetOf(node: RootContent | undefined, otherwise: number): number {
-  // A block's position begins at its first mark; the indentation before it belongs to the block.
+  // A block's position begins at its first mark; the indentation belongs to the block.
   return node?.position?.start.offset === undefined
     ? otherwise
     : node.position.start.offset - (node.position.start.column - 1);
 }
 
-/** How many of the leading blocks can no longer change, whatever follows. */
+/** Returns the number of leading blocks that no further text can change. */
 function countSettled(root: Root, source: string): number {
   for (let count = root.children.length - 1; count > 0; count -= 1) {
     if (isSettled(root.children[count - 1], root.children[count], source)) return count;
@@ -199,11 +199,10 @@ function isSettled(block: RootContent | undefined, next: RootContent | undefined
   const blankBefore = /\n[ \t]*\n[ \t]*$/u.test(
     source.slice(Math.max(0, (block.position?.end.offset ?? start) - 1), start),
   );
-  // A line that a formula may take in begins no block of its own.
+  // A line that a math block may absorb starts no block.
   if (!blankBefore && MATH_LINE.test(source.slice(source.lastIndexOf("\n\n", start) + 1, start)))
     return false;
-  // A first line that is still being written may turn into something that the block before takes in: "2" into the next
-  // item of a list, "#" into a continued paragraph.
+  // An incomplete first line may become part of the previous block: "2" the next list item, "#" a continued paragraph.
   if (lineEnd >= 0) return blankBefore || block.type !== "definition";
   return blankBefore && (block.type !== "list" || !/^\s*[-+*\d]/u.test(line));
 }

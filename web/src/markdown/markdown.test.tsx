@@ -10,8 +10,8 @@ const render = (text: string): string => renderToStaticMarkup(<Markdown text={te
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#x27": "'" };
 
 /**
- * Markup as a list of tags and words that both the specification and this renderer have: headings without their level,
- * links without addresses that are not allowed, nothing of what only decorates.
+ * Reduces markup to tags and words that both the specification and this renderer have: headings without level, no
+ * forbidden links, no decoration.
  */
 function skeleton(html: string): string {
   return html
@@ -32,11 +32,11 @@ function skeleton(html: string): string {
     .trim();
 }
 
-/** Whether an example shows something in which this renderer differs by intent. */
+/** Returns true for an example where this renderer differs on purpose. */
 function differs(node: Nodes, source: string): boolean {
-  // Raw HTML is shown as words, and images wait for a click.
+  // Raw HTML is shown as text, and images wait for a click.
   if (node.type === "html" || node.type === "image" || node.type === "imageReference") return true;
-  // GitHub's extensions make links of bare addresses.
+  // GitHub's extensions turn bare URLs into links.
   if (node.type === "link" && !/[[<]/u.test(source[node.position?.start.offset ?? -1] ?? "")) return true;
   return "children" in node && node.children.some((child) => differs(child, source));
 }

@@ -6,16 +6,19 @@ import { useSlowParse } from "./slow-parse";
 
 interface MarkdownProps {
   text: string;
-  /** Whether no more of the text comes. */
+  /** True if the text is complete. */
   complete: boolean;
 }
 
-/** Markdown that may still grow: finished blocks are parsed and drawn once, only the last ones again with each addition. */
+/**
+ * Markdown that may still grow: finished blocks are parsed and rendered once, only the last ones again with each
+ * addition.
+ */
 export function Markdown({ text, complete }: MarkdownProps) {
   const [state, setState] = useState(() => advance(EMPTY_MARKDOWN, text, complete));
   const slow = useSlowParse(state.slowText);
   const current = advance(state, text, complete, slow);
-  // Derived from the props and from what was known before; the next render begins from here.
+  // Derived from the props and the previous state, which the next render continues.
   if (current !== state) setState(current);
   return (
     <div
@@ -29,7 +32,7 @@ export function Markdown({ text, complete }: MarkdownProps) {
   );
 }
 
-// Finished blocks keep their node: they are skipped however long the text grows.
+// Finished blocks keep their nodes and are skipped, however long the text grows.
 const BlockView = memo(
   ({ block, definitions }: { block: Block; definitions: Definitions }) => (
     <NodeView node={block.node} definitions={definitions} />

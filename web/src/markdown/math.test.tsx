@@ -6,7 +6,7 @@ import { advance, EMPTY_MARKDOWN } from "./incremental";
 import { Markdown } from "./markdown";
 import { parseMarkdown } from "./parse";
 
-/** The words of a text as the page shows them. */
+/** Returns the text as shown on the page. */
 const shown = (text: string): string => {
   const html = renderToStaticMarkup(<Markdown text={text} complete />);
   const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#x27": "'" };
@@ -114,7 +114,7 @@ test("a formula that grows is shown as far as it has come, and loses nothing aga
       for (let end = before.length + 3; end < text.length; end += 1) {
         state = advance(state, text.slice(0, end), false);
         const seen = [...state.finished, ...state.tail].map(({ node }) => visible(node)).join("");
-        // A backslash at the end waits for what it escapes.
+        // A trailing backslash waits for the character it escapes.
         const want = `${words}${math.slice(0, end - before.length)}`;
         expect([want.trimEnd(), want.slice(0, -1).trimEnd()]).toContain(seen.trimEnd());
       }
@@ -127,6 +127,6 @@ test("many delimiters without their partner are read in proportion to their numb
   const text = "\\( \\[ $x ".repeat(5_000);
   const started = performance.now();
   expect(formulas(parseMarkdown(text))).toEqual([]);
-  // Each read to the end would be a billion characters.
+  // Reading each to the end would take a billion characters.
   expect(performance.now() - started).toBeLessThan(15_000);
 });

@@ -18,7 +18,7 @@ declare module "micromark-util-types" {
 const [BACKSLASH, DOLLAR, PAREN_OPEN, BRACKET_OPEN] = [92, 36, 40, 91] as const;
 const CLOSERS: Readonly<Record<number, number>> = { [PAREN_OPEN]: 41, [BRACKET_OPEN]: 93 };
 
-// The codes of micromark: line endings are -5 to -3, a tab is -2, its virtual spaces -1, the end is null.
+// Character codes of micromark: line endings are -5 to -3, a tab is -2, virtual spaces are -1, the end is null.
 const isLineEnding = (code: Code): boolean => code !== null && code < -2;
 const isSpace = (code: Code): boolean => code === -2 || code === -1 || code === 32;
 const isBlank = (code: Code): boolean => code === null || isLineEnding(code) || isSpace(code);
@@ -26,20 +26,20 @@ const isDigit = (code: Code): boolean => code !== null && code >= 48 && code <= 
 const isWord = (code: Code): boolean =>
   code !== null && code > 0 && /[\p{L}\p{N}]/u.test(String.fromCharCode(code));
 
-/** For each text that is being parsed, the delimiters that do not stand in the rest of it. */
+/** Delimiters that do not occur in the rest of a text, per tokenizer. */
 const missing = new WeakMap<TokenizeContext, Set<number>>();
 
 function isMissing(context: TokenizeContext, delimiter: number): boolean {
   return missing.get(context)?.has(delimiter) ?? false;
 }
 
-/** Without this each further opening delimiter would be followed to the end again. */
+/** Records a missing delimiter; otherwise each further opening one would scan to the end again. */
 function remember(context: TokenizeContext, delimiter: number): void {
   const known = missing.get(context) ?? new Set();
   missing.set(context, known.add(delimiter));
 }
 
-/** A formula between \( and \) or \[ and \]. Without a letter or a digit it is none: escaped brackets are more likely. */
+/** Formula between \( and \) or \[ and \]. Without a letter or digit it is none: escaped brackets are more likely. */
 const bracketMath: Construct = {
   name: "bracketMath",
   tokenize(effects, ok, nok) {
@@ -96,8 +96,8 @@ const bracketMath: Construct = {
 };
 
 /**
- * A formula between $ and $ or $$ and $$. As in Pandoc, one $ opens before a visible character and closes behind one, and
- * no digit follows it: "$5 and $6" are prices.
+ * Formula between $ and $ or $$ and $$. As in Pandoc, a single $ opens before a visible character and closes behind
+ * one, and no digit follows it: "$5 and $6" are prices.
  */
 const dollarMath: Construct = {
   name: "dollarMath",
@@ -121,7 +121,7 @@ const dollarMath: Construct = {
         effects.consume(code);
         return opening;
       }
-      // What is missing is named by the number of dollars, which is no code of a bracket.
+      // A missing run is identified by its number of dollars, which is no character code of a bracket.
       if (size > 2 || isMissing(context, size) || (size === 1 && isBlank(code))) return nok(code);
       return inside(code);
     }
@@ -173,7 +173,7 @@ const dollarMath: Construct = {
   },
 };
 
-/** The next line, if it belongs to the same block and is not blank. */
+/** Next line of the same block, if not blank. */
 const furtherLine: Construct = {
   partial: true,
   tokenize(effects, ok, nok) {
@@ -205,8 +205,8 @@ const furtherLine: Construct = {
 };
 
 /**
- * A formula in lines of its own, below a line that is nothing but \[ or $$. It ends with the line that closes it, and
- * before a blank line, which no formula may have: so it never takes in the rest of a text.
+ * Math block below a line of only \\[ or $$. It ends with the closing line, or before a blank line, which no formula
+ * may contain, so that it never absorbs the rest of a text.
  */
 const mathBlock: Construct = {
   name: "mathBlock",
@@ -262,7 +262,7 @@ const mathBlock: Construct = {
       }
       const pair = opener === DOLLAR ? [DOLLAR, DOLLAR] : [BACKSLASH, CLOSERS[BRACKET_OPEN]];
       if (before === pair[0] && code === pair[1]) isClosed = true;
-      // The second of two backslashes begins nothing.
+      // The second of two backslashes escapes nothing.
       before = before === BACKSLASH ? null : code;
       effects.consume(code);
       return line;
@@ -274,13 +274,13 @@ const mathBlock: Construct = {
   },
 };
 
-/** Formulas for micromark. */
+/** Syntax extension of micromark for formulas. */
 export const math: Extension = {
   flow: { [BACKSLASH]: mathBlock, [DOLLAR]: mathBlock },
   text: { [BACKSLASH]: bracketMath, [DOLLAR]: dollarMath },
 };
 
-/** Formulas for the syntax tree. */
+/** Extension that adds formulas to the syntax tree. */
 export const mathFromMarkdown: MdastExtension = {
   enter: {
     mathFlow(token) {

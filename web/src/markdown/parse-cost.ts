@@ -3,29 +3,29 @@
  * on a slow machine (one busy core of 2 GHz), from texts of 8 and 16 kB that repeat a short pattern.
  */
 
-/** A character. */
+/** Per character. */
 const CHARACTER_COST = 1.5;
-/** A line. */
+/** Per line. */
 const LINE_COST = 75;
-/** A line that begins an item of a list. */
+/** Per line that starts a list item. */
 const ITEM_COST = 250;
-/** A pair of marks of one paragraph that may belong together: the parser compares each with those before it. */
+/** Per pair of marks in a paragraph that may match: the parser compares each mark with those before. */
 const MARK_PAIR_COST = 0.15;
-/** Three marks for quotes and lists that stand behind each other at the start of one line. */
+/** Per three container marks (quotes and lists) at the start of one line. */
 const CONTAINER_CUBE_COST = 0.001;
 
-/** Two levels of lists around an item, as its indentation tells: each item looks at all of them, and copies them. */
+/** Per two levels of lists around an item, judged by its indentation: the parser copies all levels for each item. */
 const LEVEL_PAIR_COST = 0.5;
 
-/** What may be parsed at once: the page answers nobody meanwhile. */
+/** Cost up to which a text is parsed on the main thread, which blocks the page. */
 const MAX_COST = 200_000;
 
-/** A row of a table; each of its cells is compared with those before. */
+/** Table row; each of its cells is compared with those before. */
 const CELLS = /\|/gu;
 const MARKS = /[*_~[\]]/gu;
 const CONTAINER_MARKS = /^[ \t]*(?:(?:>|[-+*]|\d{1,9}[.)]|\[\^[^\]\s]+\]:)[ \t]*)+/u;
 const CONTAINER_MARK = />|[-+*]|\d{1,9}[.)]|\[\^[^\]\s]+\]:/gu;
-/** It may underline a heading, end a table's head, or divide sections; where it stands often, each looks back. */
+/** Possible heading underline, table delimiter or thematic break; if there are many, each looks back. */
 const RULE = /^[ \t]*(?:-+|=+)[ \t]*$/u;
 
 const count = (text: string, pattern: RegExp): number => {
@@ -35,7 +35,7 @@ const count = (text: string, pattern: RegExp): number => {
   return found;
 };
 
-/** Whether a text is parsed fast enough to do it between two frames, whatever stands in it. */
+/** Returns true if any text of this shape is parsed within a frame. */
 export function isCheapToParse(text: string): boolean {
   let cost = text.length * CHARACTER_COST;
   let marks = 0;
@@ -54,7 +54,7 @@ export function isCheapToParse(text: string): boolean {
     cost += LINE_COST + (containers > 0 ? ITEM_COST : 0) + CONTAINER_CUBE_COST * containers ** 3;
     if (containers > 0) cost += LEVEL_PAIR_COST * (line.search(/[^ \t]/u) / 2) ** 2;
     cost += MARK_PAIR_COST * count(line, CELLS) ** 2;
-    // The square of the sum, piece by piece.
+    // The square of the sum, accumulated.
     cost += MARK_PAIR_COST * found * (found + 2 * marks);
     marks += found;
   }

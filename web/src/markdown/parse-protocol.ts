@@ -1,12 +1,12 @@
 import type { Root } from "mdast";
 
-/** A text for the worker to parse. */
+/** Request to the worker to parse a text. */
 export interface ParseRequest {
   readonly id: number;
   readonly text: string;
 }
 
-/** The tree of a text. */
+/** Tree of a parsed text. */
 export interface ParseResponse {
   readonly id: number;
   readonly root: Root;

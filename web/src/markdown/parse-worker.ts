@@ -1,7 +1,7 @@
 import { parseMarkdown } from "./parse";
 import type { ParseRequest, ParseResponse } from "./parse-protocol";
 
-/** Parses texts that would hold up the page. A text that takes too long costs nobody but this worker, which is ended. */
+/** Worker that parses slow texts. A text that takes too long only blocks this worker, which is terminated. */
 addEventListener("message", ({ data: { id, text } }: MessageEvent<ParseRequest>) => {
   const response: ParseResponse = { id, root: parseMarkdown(text) };
   postMessage(response);

@@ -6,13 +6,13 @@ import { boundTree } from "./bound-tree";
 import { math, mathFromMarkdown } from "./math";
 import { plainText } from "./text-nodes";
 
-// A single tilde means "about" far more often than it strikes something out.
+// A single tilde means "about" far more often than strikethrough.
 const extensions = [gfm({ singleTilde: false }), math];
 const mdastExtensions = [gfmFromMarkdown(), mathFromMarkdown];
 
 /**
- * Returns the syntax tree of a text in CommonMark with GitHub's extensions and formulas, its depth and width bounded. Takes
- * as long as the text deserves it: ask [`isCheapToParse`](./parse-cost.ts) first where somebody waits.
+ * Parses CommonMark with GitHub's extensions and formulas into a tree of bounded depth and width. Can be slow: check
+ * `isCheapToParse` first on the main thread.
  */
 export function parseMarkdown(text: string): Root {
   try {

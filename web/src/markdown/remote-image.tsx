@@ -8,7 +8,7 @@ interface RemoteImageProps {
   alt: string;
 }
 
-/** An image of another site. It loads when the person asks for it: loading it tells that site that it was seen. */
+/** Image of another site, loaded on request only: loading it would tell the site that it was viewed. */
 export function RemoteImage({ address, alt }: RemoteImageProps) {
   const [wanted, setWanted] = useState(false);
   const url = safeUrl(address);

@@ -17,7 +17,7 @@ const HEADINGS = {
   6: "text-md",
 } as const;
 
-/** Two levels of a text share one of the page, which has six in all. */
+/** Two levels of a text share one level of the page, which has six. */
 const HEADING_TAGS = {
   3: { 1: "h3", 2: "h3", 3: "h4", 4: "h4", 5: "h5", 6: "h5" },
   4: { 1: "h4", 2: "h4", 3: "h5", 4: "h5", 5: "h6", 6: "h6" },
@@ -27,7 +27,7 @@ const LINK = "text-accent underline decoration-1 underline-offset-2 hover:decora
 const BREAK_TAG = /^<br\s*\/?>$/iu;
 
 function childrenOf(node: Parents, definitions: Definitions): ReactNode[] {
-  // Children have no names of their own; a changed tail draws its few nodes anew.
+  // Children have no identity; a changed tail redraws its few nodes.
   return node.children.map((child, index) => <NodeView key={index} node={child} definitions={definitions} />);
 }
 
@@ -36,7 +36,7 @@ interface NodeProps {
   definitions: Definitions;
 }
 
-/** One node of the tree as React elements. Raw HTML is words like any other. */
+/** Renders a node of the tree. Raw HTML is shown as text. */
 export function NodeView({ node, definitions }: NodeProps): ReactNode {
   switch (node.type) {
     case "root":
@@ -107,7 +107,7 @@ export function NodeView({ node, definitions }: NodeProps): ReactNode {
           <div className="min-w-0">{childrenOf(node, definitions)}</div>
         </div>
       );
-    // Rows and cells are drawn by their table; definitions and front matter are not drawn at all.
+    // Rows and cells are rendered by their table; definitions and front matter are not rendered.
     case "tableRow":
     case "tableCell":
     case "definition":
@@ -118,7 +118,7 @@ export function NodeView({ node, definitions }: NodeProps): ReactNode {
   }
 }
 
-/** A link to another site, in a tab of its own; only its words when the address is none that a link may have. */
+/** Link to another site in a new tab; only its text if the URL is not allowed. */
 function LinkView({ address, children }: { address: string; children: ReactNode }) {
   const url = safeUrl(address);
   if (!url) return children;
@@ -181,7 +181,7 @@ function ItemView({
         />
       )}
       {item.children.map((child, index) =>
-        // The items of a tight list are lines, not paragraphs.
+        // Items of a tight list are lines, not paragraphs.
         child.type === "paragraph" && !loose ? (
           childrenOf(child, definitions)
         ) : (

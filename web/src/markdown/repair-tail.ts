@@ -1,6 +1,6 @@
 /**
- * Makes unfinished Markdown at the end of a growing text presentable: open emphasis, code and links are closed, and marks
- * whose meaning the next characters decide are held back. What is shown only ever gains meaning; raw marks never flash.
+ * Completes unfinished Markdown at the end of a growing text for display: open emphasis, code and links are closed, and
+ * marks whose meaning depends on the next characters are held back, so that raw marks never flash.
  */
 export function repairTail(text: string): string {
   const fence = openFence(text);
@@ -11,7 +11,7 @@ export function repairTail(text: string): string {
   return held.slice(0, start) + closeInline(held.slice(start));
 }
 
-/** A formula in lines of its own that is not closed, in the last lines without a blank one between them. */
+/** Open math block in the last lines without a blank one. */
 const MATH_BLOCK =
   /(?:^|\n)[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*(?:\\\[[ \t]*(?:\n(?:(?!\\\])[^])*)?|\$\$[ \t]*(?:\n(?:(?!\$\$)[^])*)?)$/u;
 
@@ -25,11 +25,11 @@ interface Fence {
   readonly length: number;
 }
 
-/** The fenced code block that is open at the end of the text. */
+/** Finds the fenced code block that is open at the end of the text. */
 function openFence(text: string): Fence | null {
   let open: Fence | null = null;
   for (const line of text.split("\n")) {
-    // A fence may stand in a list item or a quote, where it is indented or marked.
+    // In a list item or quote, a fence is indented or marked.
     const match = /^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])[ \t])*[ \t>]*(`{3,}|~{3,})(.*)$/u.exec(line);
     const marks = match?.[1];
     if (marks === undefined) continue;
@@ -51,7 +51,7 @@ function holdBackClosingFence(text: string, fence: Fence): string {
   return isPartial ? text.slice(0, lineStart) : text;
 }
 
-/** Marks alone on the last line say nothing yet: "-" may underline a heading, begin an item or a rule. */
+/** Ambiguous last line of only marks: "-" may underline a heading, or start a list item or a rule. */
 const UNDECIDED = /^[ \t>]*(?:[-+*_=#`~|: ]+|\d{1,9}[.)]?|[-+*][ \t]+\[[ xX]?\]?)[ \t]*$/u;
 
 function holdBackUndecidedLine(text: string): string {
@@ -61,7 +61,7 @@ function holdBackUndecidedLine(text: string): string {
   return withoutLooseTableHead(text);
 }
 
-/** The first line of a table looks like a paragraph full of bars until the line below it is whole. */
+/** Hides the first line of a table, which looks like a paragraph with bars until the next line is complete. */
 function withoutLooseTableHead(text: string): string {
   const body = text.trimEnd();
   const lineStart = body.lastIndexOf("\n") + 1;
@@ -70,7 +70,7 @@ function withoutLooseTableHead(text: string): string {
   return isHead ? text.slice(0, lineStart) : text;
 }
 
-/** Where the inline content begins that reaches to the end of the text. */
+/** Returns the offset of the inline content at the end of the text. */
 function segmentStart(text: string): number {
   const lines = text.split("\n");
   let start = text.length;
@@ -84,7 +84,7 @@ function segmentStart(text: string): number {
   return Math.max(start, 0);
 }
 
-/** A cell of a table ends where the next begins, and so does what is open in it. */
+/** Returns the offset of the last table cell; open markup ends with its cell. */
 function lastCell(line: string): number {
   for (let index = line.length - 1; index > 0; index -= 1) {
     if (line[index] === "|" && line[index - 1] !== "\\") return index + 1;
@@ -94,7 +94,7 @@ function lastCell(line: string): number {
 
 interface Open {
   readonly mark: string;
-  /** Where it stands. */
+  /** Offset of the mark. */
   readonly at: number;
 }
 
@@ -107,12 +107,12 @@ const closing = (open: readonly Open[]): string =>
     .map(({ mark }) => mark)
     .join("");
 
-/** Closes what is open in a run of inline content. */
+/** Closes the open markup of inline content. */
 function closeInline(source: string): string {
   const math = openMath(source);
   if (math !== null) {
-    // What a formula has so far is shown as it is written. A backslash before a bracket would begin another formula, so its
-    // marks become character references.
+    // An open formula is shown as source. A backslash before a bracket would start another formula, so its marks become
+    // character references.
     const before = source.slice(0, math);
     const rest = source.slice(math).replace(/\\$/u, "");
     return closeAround(before, rest.replaceAll(/[!-/:-@[-`{-~]/gu, reference));
@@ -124,24 +124,24 @@ function closeInline(source: string): string {
   const last = open.at(-1);
   if (!last) return text;
   const body = text.trimEnd();
-  // Marks around nothing would show themselves.
+  // Marks around nothing would be visible.
   if (body.length <= last.at + last.mark.length) return closeInline(body.slice(0, last.at));
   return body + closing(open);
 }
 
 const reference = (mark: string): string => `&#${mark.charCodeAt(0)};`;
 
-/** Closes around a text in which nothing is open what is open before it. */
+/** Closes the markup that is open before a text. */
 function closeAround(before: string, text: string): string {
   const open = scan(before);
   const link = open.findLast(isLink);
-  // A formula in the words of a link whose address is still to come.
+  // Formula in the text of a link whose URL is still incomplete.
   if (link) return closeAround(dropUnfinishedLink(before, link), text);
-  // Marks behind a space would close nothing.
+  // Closing marks after a space would have no effect.
   return open.length > 0 ? (before + text).trimEnd() + closing(open) : before + text;
 }
 
-/** Of marks at the very end, those stay that close something; the others wait for what they open. */
+/** Keeps those marks at the very end that close something; opening ones wait for their content. */
 function keepClosing(source: string, marks: string): string {
   const before = source.slice(0, -marks.length);
   const open = scan(before);
@@ -150,12 +150,12 @@ function keepClosing(source: string, marks: string): string {
   return /^[*_~]+$/u.test(marks) && !isSpace(before.at(-1)) && closesWhole(open, marks) ? marks : "";
 }
 
-/** Whether the marks are those of one or more of what is open, innermost first, and of nothing else. */
+/** Returns true if the marks close one or more open ones, innermost first, and nothing else. */
 function closesWhole(open: readonly Open[], marks: string): boolean {
   return open.some((_, index) => closing(open.slice(index)) === marks);
 }
 
-/** Shows the words of a link whose address is still being written, and nothing of an unfinished image. */
+/** Shows the text of a link with an incomplete URL, and nothing of an incomplete image. */
 function dropUnfinishedLink(text: string, link: Open): string {
   if (link.mark === "![") return text.slice(0, link.at);
   if (link.mark === "[") return text.slice(0, link.at) + text.slice(link.at + 1);
@@ -164,22 +164,22 @@ function dropUnfinishedLink(text: string, link: Open): string {
   return text.slice(0, isImage ? opening - 1 : opening) + (isImage ? "" : text.slice(opening + 1, link.at));
 }
 
-/** A formula of a line, as [`math`](./math.ts) reads it. */
+/** Inline formula, as `math.ts` parses it. */
 const MATH =
   /\\\((?:[^\\]|\\[^)])*?\\\)|\\\[(?:[^\\]|\\[^\]])*?\\\]|\$\$(?!\$)(?:[^\\$]|\\[^]|\$(?!\$))*\$\$(?!\$)|\$(?![\s$])(?:[^\\$]|\\[^])*?(?<!\s)\$(?![\d$])/uy;
-/** The beginning of one. A digit behind a dollar is a price until the other dollar has come. */
+/** Start of an inline formula. A digit after a dollar is a price until the closing dollar has arrived. */
 const MATH_START = /\\[([]|\$\$?(?=[^\s\d$])/uy;
-/** Characters of a line after a single dollar that may still be a formula. */
+/** Maximum length of an open formula after a single dollar. */
 const MAX_OPEN_DOLLAR = 100;
 
-/** Where the formula ends that begins at a place, or the place itself if none does. */
+/** Returns the end of the formula at an offset, or the offset itself if there is none. */
 function mathEnd(text: string, at: number): number {
   if (text[at] !== "\\" && (text[at] !== "$" || /[\p{L}\p{N}$]/u.test(text[at - 1] ?? ""))) return at;
   MATH.lastIndex = at;
   return MATH.test(text) ? MATH.lastIndex : at;
 }
 
-/** Where a formula begins that is not closed yet, or null. */
+/** Returns the offset of an open formula, or null. */
 function openMath(text: string): number | null {
   for (let index = 0; index < text.length;) {
     const char = text[index];
@@ -210,7 +210,7 @@ function openMath(text: string): number | null {
   return null;
 }
 
-/** The marks that are open at the end of a run of inline content, outermost first. */
+/** Returns the open marks at the end of inline content, outermost first. */
 function scan(text: string): Open[] {
   const open: Open[] = [];
   for (let index = 0; index < text.length;) {
@@ -241,7 +241,7 @@ function closingTicks(text: string, from: number, length: number): number {
   return -1;
 }
 
-/** Takes a run of one mark: closes what it can, opens what it may, and answers how long the run is. */
+/** Processes a run of one mark: closes and opens what it can, and returns its length. */
 function takeRun(open: Open[], text: string, index: number): number {
   const char = text[index] ?? "";
   let end = index;
@@ -275,7 +275,7 @@ function takeBracket(open: Open[], text: string, index: number): number {
   const link = open.findLastIndex(({ mark }) => mark === "[" || mark === "![");
   if (char !== "]" || link < 0) return 1;
   open.splice(link);
-  // At the very end nobody knows yet whether an address follows.
+  // At the very end it is unknown whether a URL follows.
   if (index === text.length - 1) open.push({ mark: "](", at: index });
   if (text[index + 1] !== "(") return 1;
   const close = text.indexOf(")", index);

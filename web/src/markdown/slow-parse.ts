@@ -2,26 +2,26 @@ import type { Root } from "mdast";
 import { useCallback, useSyncExternalStore } from "react";
 import type { ParseRequest, ParseResponse } from "./parse-protocol";
 
-/** How long one text may be parsed. Texts of 200 kB that are what they seem take a tenth of it. */
+/** Time limit per text. Ordinary texts of 200 kB take a tenth of it. */
 const DEADLINE_MS = 3_000;
 
-/** The tree of a text, or null if it cannot be parsed in time. */
+/** Tree of a text, or null after a timeout. */
 type Result = Root | null;
 
-/** A text that is in sight, and its tree once that is known. */
+/** Visible text, and its tree once parsed. */
 interface Entry {
   readonly listeners: Set<() => void>;
   result?: Result;
 }
 
-// Nothing of a text stays here when nobody shows it any more.
+// Texts are removed when no component shows them.
 const entries = new Map<string, Entry>();
 const settled = new Set<() => void>();
 let worker: Worker | null = null;
 let current: { text: string; id: number; timer: ReturnType<typeof setTimeout> } | null = null;
 let lastId = 0;
 
-/** Parses a text in a worker; undefined until that is done, null if it takes too long. A null text asks for nothing. */
+/** Parses a text in a worker; undefined until then, null after a timeout. A null text requests nothing. */
 export function useSlowParse(text: string | null): Result | undefined {
   const subscribe = useCallback(
     (listener: () => void) => (text === null ? () => undefined : follow(text, listener)),
@@ -61,7 +61,7 @@ function parseNext(): void {
   }
   lastId += 1;
   const [text] = next;
-  // The first call also loads the worker, which is no fault of the text; a slow network gets as long again.
+  // The first call also loads the worker; a slow network gets the same time again.
   const patience = worker === null ? 2 * DEADLINE_MS : DEADLINE_MS;
   worker ??= startWorker();
   current = { text, id: lastId, timer: setTimeout(giveUp, patience) };
@@ -75,7 +75,7 @@ function startWorker(): Worker {
   started.addEventListener("message", ({ data }: MessageEvent<ParseResponse>) => {
     if (data.id === current?.id) settle(data.root);
   });
-  // It could not be loaded, or ran out of memory.
+  // The worker failed to load or ran out of memory.
   started.addEventListener("error", giveUp);
   return started;
 }

@@ -1,11 +1,11 @@
 import type { Literal } from "mdast";
 
-/** Words that are shown exactly as they were written, white space included. */
+/** Text shown exactly as written, white space included. */
 export interface PlainText extends Literal {
   type: "plainText";
 }
 
-/** A formula, with its delimiters. */
+/** Formula with its delimiters. */
 export interface MathText extends Literal {
   type: "math";
 }

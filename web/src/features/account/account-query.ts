@@ -3,8 +3,8 @@ import type { User } from "@supabase/auth-js";
 import { auth, readSession } from "@/lib/session";
 
 /**
- * The person as the server knows them now. What was changed in another browser reaches this one's session, and with it
- * the header.
+ * Returns the query for the user as the server knows them. Changes from another browser reach the session here, and
+ * with it the header.
  */
 export function accountQuery(userId: string) {
   return queryOptions({

@@ -9,7 +9,7 @@ import { Field, Input, Select } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { apiKeysQuery, makeApiKey } from "@/components/account/api-keys";
 
-/** The longest name, in characters. */
+/** Maximum length of a name. */
 const MAX_NAME_CHARS = 100;
 
 interface ApiKeyFormProps {
@@ -17,7 +17,7 @@ interface ApiKeyFormProps {
   onDone: () => void;
 }
 
-/** Makes a key, and shows it once. */
+/** Form that creates an API key and shows it once. */
 export function ApiKeyForm({ user, onDone }: ApiKeyFormProps) {
   const client = useQueryClient();
   const [name, setName] = useState("");

@@ -13,7 +13,7 @@ import { FailedRow, LoadingRow } from "./load-state";
 import { focusSection, Section } from "./section";
 import { SettingRow } from "./setting-row";
 
-/** The keys with which the person's programs ask. */
+/** The user's API keys. */
 export function ApiKeysSection({ user }: { user: SignedInUser }) {
   const { queryKey } = apiKeysQuery(user.id);
   const { data: keys, error } = useQuery(apiKeysQuery(user.id));

@@ -2,18 +2,18 @@ import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
 import { type Download, fetchFile } from "@/lib/save-file";
 
-/** A place where the person is signed in. */
+/** Session of the user in a browser or client. */
 export interface Device {
   id: string;
-  /** Whether it is the one that asks. */
+  /** True if this request came from it. */
   current: boolean;
   userAgent: string | null;
   createdAt: string;
-  /** Exact to five minutes. */
+  /** Rounded to five minutes. */
   lastUsedAt: string;
 }
 
-/** Where the person is signed in, last used first. */
+/** Returns the query for the user's sessions, last used first. */
 export function devicesQuery(userId: string) {
   return queryOptions({
     queryKey: ["devices", userId],
@@ -21,18 +21,20 @@ export function devicesQuery(userId: string) {
   });
 }
 
-/** Ends the sign-in of a device. */
+/** Signs out a device. */
 export async function endDevice(id: string): Promise<void> {
   await callApi(`/api/account/devices/${encodeURIComponent(id)}`, { method: "DELETE" });
 }
 
-/** Deletes the account and everything that belongs to it. */
+/** Deletes the account and all of its data. */
 export async function deleteAccount(email: string): Promise<void> {
   await callApi("/api/account/delete", jsonBody({ email }));
 }
 
-/** Everything of the person in one file.
- * @throws {ApiError} when the server refuses or the file breaks off */
+/**
+ * Exports all data of the user as one file.
+ * @throws {ApiError} if the server refuses or the file is incomplete
+ */
 export function exportAccount(): Promise<Download> {
   return fetchFile("/api/account/export");
 }

@@ -5,7 +5,7 @@ import { Section } from "./section";
 
 const icons: Record<Theme, typeof Sun> = { system: Monitor, light: Sun, dark: Moon };
 
-/** Light, dark, or as the system has it. */
+/** Theme setting: light, dark, or the system's. */
 export function AppearanceSection() {
   const [chosen, choose] = useTheme();
   return (

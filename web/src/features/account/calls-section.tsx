@@ -12,7 +12,7 @@ import { whenOf } from "./format-when";
 import { FailedRow, LoadingRow } from "./load-state";
 import { Section } from "./section";
 
-/** Every call of a tool, with who allowed it. */
+/** Log of tool calls, with who approved each. */
 export function CallsSection({ user }: { user: SignedInUser }) {
   const query = callsQuery(user.id);
   const { data: first, error } = useQuery(query);

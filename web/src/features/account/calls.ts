@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { callApi } from "@/lib/api-client";
 
-/** One call of a tool. */
+/** Tool call in the log. */
 export interface Call {
   id: string;
   at: string;
@@ -11,7 +11,7 @@ export interface Call {
   outcome: "done" | "error" | "unknown" | "stopped" | "denied";
 }
 
-/** Some calls, newest first, and where those before them begin. */
+/** Page of the log, newest first, with the cursor of the next page. */
 export interface CallPage {
   calls: readonly Call[];
   next: string | null;
@@ -19,12 +19,12 @@ export interface CallPage {
 
 const CALLS_PER_PAGE = 20;
 
-/** The person's newest calls. */
+/** Returns the query for the user's newest tool calls. */
 export function callsQuery(userId: string) {
   return queryOptions({ queryKey: ["tool-calls", userId], queryFn: () => loadCalls(""), staleTime: 0 });
 }
 
-/** The calls before one of them; the newest for the empty text. */
+/** Loads the tool calls before a cursor; the newest for an empty one. */
 export function loadCalls(before: string): Promise<CallPage> {
   return callApi<CallPage>(`/api/tools/audit?limit=${CALLS_PER_PAGE}&before=${before}`);
 }

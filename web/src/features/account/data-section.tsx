@@ -16,11 +16,11 @@ import { SettingRow } from "./setting-row";
 
 interface DataSectionProps {
   user: SignedInUser;
-  /** Called before the person is gone. */
+  /** Called before the account is deleted. */
   onLeave: () => void;
 }
 
-/** Everything of the person: to take away, and to delete. */
+/** Export, import and deletion of the user's data. */
 export function DataSection({ user, onLeave }: DataSectionProps) {
   const download = useMutation({
     mutationFn: exportAccount,
@@ -56,7 +56,7 @@ export function DataSection({ user, onLeave }: DataSectionProps) {
   );
 }
 
-/** Says what goes with the account, and deletes it once its address has been typed. */
+/** Form that lists what is deleted with the account, and deletes it once the email address was typed. */
 function DeleteForm({ user, onLeave }: DataSectionProps) {
   const [typed, setTyped] = useState("");
   const matches = typed.trim().toLowerCase() === user.email.toLowerCase();

@@ -1,14 +1,14 @@
-/** What can be read from a browser's own description of itself. */
+/** Browser and system in a `User-Agent`. */
 export interface DeviceDescription {
   browser: string | undefined;
   system: string | undefined;
-  /** Whether it is held in the hand. */
+  /** True for phones and tablets. */
   mobile: boolean;
 }
 
 type Rule = readonly [name: string, pattern: RegExp];
 
-/** Browsers pretend to be others: whoever pretends comes first. */
+/** Browsers claim to be others, so the most specific names come first. */
 const browsers: readonly Rule[] = [
   ["Edge", /\bEdg(?:A|iOS)?\//u],
   ["Opera", /\bOPR\//u],
@@ -28,7 +28,7 @@ const systems: readonly Rule[] = [
   ["Linux", /\bLinux\b|\bX11\b/u],
 ];
 
-/** Reads a `User-Agent`; what it does not say in a known way is left open. */
+/** Parses a `User-Agent`; unknown parts are undefined. */
 export function describeDevice(userAgent: string | null): DeviceDescription {
   const text = userAgent ?? "";
   const match = (rules: readonly Rule[]) => rules.find(([, pattern]) => pattern.test(text))?.[0];

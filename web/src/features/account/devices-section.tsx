@@ -20,7 +20,7 @@ interface DevicesSectionProps {
   onLeave: () => void;
 }
 
-/** Where the person is signed in, and the ways to end that. */
+/** Devices on which the user is signed in, with buttons to sign out. */
 export function DevicesSection({ user, onLeave }: DevicesSectionProps) {
   const client = useQueryClient();
   const { queryKey } = devicesQuery(user.id);

@@ -15,7 +15,7 @@ interface EmailFormProps {
   onDone: () => void;
 }
 
-/** DefinitionChanges the address: at once, or when both addresses have confirmed it. */
+/** Form that changes the email address: at once, or after both addresses have confirmed. */
 export function EmailForm({ user, onDone }: EmailFormProps) {
   const client = useQueryClient();
   const [email, setEmail] = useState("");

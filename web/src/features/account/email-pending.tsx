@@ -4,13 +4,13 @@ import { t } from "@/lib/account-text";
 import { auth } from "@/lib/session";
 
 interface EmailPendingProps {
-  /** The address that waits for its confirmation. */
+  /** Address that is not confirmed yet. */
   newEmail: string;
-  /** The address that still holds. */
+  /** Current address. */
   email: string;
 }
 
-/** Says that a change of the address waits for its links to be followed. */
+/** Notice of an unconfirmed change of the email address. */
 export function EmailPending({ newEmail, email }: EmailPendingProps) {
   const send = () =>
     auth.resend({ type: "email_change", email, options: { emailRedirectTo: location.origin } });

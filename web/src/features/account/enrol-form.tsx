@@ -17,7 +17,7 @@ interface EnrolFormProps {
   onDone: () => void;
 }
 
-/** Sets up an authenticator: a name, the picture to scan, and a first code as proof. */
+/** Form that sets up an authenticator: a name, the QR code, and a first code as proof. */
 export function EnrolForm({ user, onDone }: EnrolFormProps) {
   const [name, setName] = useState("");
   const begin = useMutation({ mutationFn: () => beginEnrolment(name.trim()) });
@@ -115,7 +115,7 @@ function ProofForm({ user, enrolment, onDone }: ProofFormProps) {
   );
 }
 
-/** Moves focus and sight to what comes next, so that the picture is seen whole. */
+/** Focuses and scrolls to an element, so that the QR code is completely visible. */
 function bringUp(element: HTMLElement | null): void {
   element?.focus();
   element?.scrollIntoView({ block: "start" });

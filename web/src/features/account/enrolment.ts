@@ -3,16 +3,16 @@ import { withProof } from "@/components/account/step-up";
 import { auth } from "@/lib/session";
 import { t } from "@/lib/t";
 
-/** An authenticator that is being set up. */
+/** Authenticator during its setup. */
 export interface Enrolment {
   id: string;
-  /** The picture to scan, as an address for `img`. */
+  /** QR code as a URL for `img`. */
   picture: string;
-  /** The same as text, for who cannot scan it. */
+  /** Secret for manual entry. */
   secret: string;
 }
 
-/** Begins to set up an authenticator. What was begun before and never finished makes room. */
+/** Starts to set up an authenticator, after deleting unfinished setups. */
 export async function beginEnrolment(
   name: string,
 ): Promise<{ data: Enrolment; error: null } | { data: null; error: AuthError }> {
@@ -30,13 +30,13 @@ export async function beginEnrolment(
   };
 }
 
-/** The client puts the picture into an address as it is; a `#` in it would end the address. */
+/** Escapes the QR code's data URL: the client leaves a `#` in it, which would end the URL. */
 export function pictureOf(address: string): string {
   const comma = address.indexOf(",");
   return `data:image/svg+xml,${encodeURIComponent(address.slice(comma + 1))}`;
 }
 
-/** A secret in groups of four, which are easier to copy by hand. */
+/** Groups a secret by four characters, which are easier to type. */
 export function inGroups(secret: string): string {
   return secret.replaceAll(/(.{4})(?=.)/gu, "$1 ");
 }

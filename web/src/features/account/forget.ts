@@ -1,11 +1,11 @@
-/** What the product keeps in the browser beside the session begins so. */
+/** Prefix of all storage keys of this app, except the session's. */
 const prefix = "ai-chat-mcp.";
 
-/** Removes what this browser keeps of a person, such as drafts of messages. */
+/** Deletes all stored data of a user, such as drafts, from this browser. */
 export function forgetWhatIsKept(): void {
   try {
     for (const key of Object.keys(localStorage)) if (key.startsWith(prefix)) localStorage.removeItem(key);
   } catch {
-    // Without storage nothing was kept.
+    // Without storage there is nothing to delete.
   }
 }

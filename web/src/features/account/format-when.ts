@@ -9,7 +9,7 @@ const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 
 const DAY_MS = 86_400_000;
 
-/** When something was, as people say it: "14:05", "yesterday, 22:14", "Thursday 09:40", "3 Nov 2026". */
+/** Formats a time like "14:05", "yesterday, 22:14", "Thursday 09:40" or "3 Nov 2026". */
 export function whenOf(moment: string, now = new Date()): string {
   const date = new Date(moment);
   const days = Math.round((midnight(now) - midnight(date)) / DAY_MS);
@@ -18,7 +18,7 @@ export function whenOf(moment: string, now = new Date()): string {
   return days < 7 ? weekdayAndTime.format(date) : day.format(date);
 }
 
-/** The day of a time, in the reader's own way and zone. */
+/** Formats the date of a time in the user's locale and time zone. */
 export function dayOf(moment: string): string {
   return day.format(new Date(moment));
 }

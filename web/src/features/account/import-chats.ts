@@ -1,20 +1,22 @@
 import { t } from "@/lib/account-text";
 import { callApi } from "@/lib/api-client";
 
-/** What came of a file. */
+/** Result of an import. */
 export interface Imported {
-  /** Chats that are new. */
+  /** Number of new chats. */
   imported: number;
-  /** Chats that were there already. */
+  /** Number of chats that existed already. */
   skipped: number;
 }
 
-/** Brings the chats of a file in: one of ours, or the list of ChatGPT's conversations.
- * @throws {Error} when it is neither, with what is wrong in words for people */
+/**
+ * Imports the chats of a file: an export of this app, or ChatGPT's list of conversations.
+ * @throws {Error} if it is neither, with a message for the user
+ */
 export async function importChats(file: Blob): Promise<Imported> {
   const first = (await file.slice(0, 64).text()).trimStart().slice(0, 1);
   if (first !== "{" && first !== "[") throw new Error(t("account.import.notJson"));
-  // The server takes objects; ChatGPT's file is a list.
+  // The server accepts objects only; ChatGPT's file is a list.
   const body = first === "[" ? new Blob(['{"conversations":', file, "}"]) : file;
   return callApi("/api/account/import", {
     method: "POST",

@@ -6,7 +6,7 @@ import { Button } from "@/ui/button";
 import { toast } from "@/ui/toast";
 import { importChats } from "./import-chats";
 
-/** A file whose chats come in. */
+/** Row that imports chats from a file. */
 export function ImportRow({ user }: { user: SignedInUser }) {
   const client = useQueryClient();
   const field = useRef<HTMLInputElement>(null);
@@ -43,7 +43,7 @@ export function ImportRow({ user }: { user: SignedInUser }) {
         hidden
         onChange={(event) => {
           const file = event.target.files?.[0];
-          // The same file may be chosen again.
+          // Otherwise the same file could not be chosen again.
           event.target.value = "";
           if (file) bring.mutate(file);
         }}

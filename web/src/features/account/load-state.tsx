@@ -3,7 +3,7 @@ import { t as common } from "@/lib/t";
 import { t } from "@/lib/account-text";
 import { Button } from "@/ui/button";
 
-/** The place of a list that is on its way, shown only when the wait is long enough to notice. */
+/** Placeholder for a list that is loading, shown only after a delay. */
 export function LoadingRow() {
   return (
     <div role="status" aria-label={common("app.loading")} className="appear-late grid gap-2 px-4 py-3.5">
@@ -13,7 +13,7 @@ export function LoadingRow() {
   );
 }
 
-/** Says that a list could not be loaded, and offers to try again. */
+/** Notice of a list that failed to load, with a retry button. */
 export function FailedRow({ queryKey }: { queryKey: QueryKey }) {
   const client = useQueryClient();
   return (

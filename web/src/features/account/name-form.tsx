@@ -7,7 +7,7 @@ import { Field, Input } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 
-/** The longest name, in characters: more would not fit anywhere. */
+/** Maximum length of a name. */
 const MAX_NAME_CHARS = 60;
 
 interface NameFormProps {
@@ -15,7 +15,7 @@ interface NameFormProps {
   onDone: () => void;
 }
 
-/** What the person wants to be called. */
+/** Form for the user's display name. */
 export function NameForm({ user, onDone }: NameFormProps) {
   const [name, setName] = useState(user.name);
   const save = useMutation({

@@ -15,7 +15,7 @@ interface PasswordFormProps {
   onDone: () => void;
 }
 
-/** DefinitionChanges the password, or sets the first one of an account without. */
+/** Form that changes the password, or sets the first one. */
 export function PasswordForm({ user, onDone }: PasswordFormProps) {
   const [current, setCurrent] = useState("");
   const [password, setPassword] = useState("");

@@ -10,7 +10,7 @@ import { PasswordForm } from "./password-form";
 import { Section } from "./section";
 import { SettingRow } from "./setting-row";
 
-/** Name, address and password. */
+/** Name, email address and password of the user. */
 export function ProfileSection({ user }: { user: SignedInUser }) {
   const { data } = useQuery(accountQuery(user.id));
   const newEmail = data?.new_email ?? "";

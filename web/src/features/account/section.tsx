@@ -2,23 +2,23 @@ import { type ReactNode, useId } from "react";
 
 const headingOf = (section: string): string => `settings-${section}`;
 
-/** Puts the focus on a section, when what had it goes away. */
+/** Focuses a section after the focused element inside it has disappeared. */
 export function focusSection(section: string): void {
   document.getElementById(headingOf(section))?.focus();
 }
 
 interface SectionProps {
-  /** Names the section for {@link focusSection}. */
+  /** Id for {@link focusSection}. */
   id?: string;
   title: string;
-  /** What it is about, where the title does not say it. */
+  /** Description below the title. */
   about?: string;
-  /** What stands below the box. */
+  /** Content below the box. */
   foot?: ReactNode;
   children?: ReactNode;
 }
 
-/** A heading and a box of rows. */
+/** Titled box of rows. */
 export function Section({ id: name, title, about, foot, children }: SectionProps) {
   const ownId = useId();
   const id = name === undefined ? ownId : headingOf(name);

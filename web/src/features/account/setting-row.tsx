@@ -6,16 +6,16 @@ import { type SettingsPart, useOpenPart } from "./use-open-part";
 interface SettingRowProps {
   part: SettingsPart;
   label: string;
-  /** What holds now. */
+  /** Current value. */
   value?: ReactNode;
-  /** What the button that opens the form is called. */
+  /** Label of the button that opens the form. */
   action: string;
   danger?: boolean;
-  /** The form; it is told how to close itself when it is done. */
+  /** Renders the form, with a function to close it. */
   children: (close: () => void) => ReactNode;
 }
 
-/** A line that says what holds, and opens the form that changes it. One is open at a time. */
+/** Row with a setting's value and the form that changes it. Only one form is open at a time. */
 export function SettingRow({ part, label, value, action, danger = false, children }: SettingRowProps) {
   const [openPart, setOpenPart] = useOpenPart();
   const id = useId();
@@ -24,7 +24,7 @@ export function SettingRow({ part, label, value, action, danger = false, childre
   const formId = `${id}-form`;
   useEffect(() => {
     if (!open) return undefined;
-    // After a reload the dialog opens later than this, and would take the focus for itself.
+    // After a reload the dialog opens later than this and would take the focus.
     const frame = requestAnimationFrame(() => {
       const form = document.getElementById(formId);
       form?.scrollIntoView({ block: "nearest" });

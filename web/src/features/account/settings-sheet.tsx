@@ -17,11 +17,11 @@ import { TwoStepSection } from "./two-step-section";
 interface SettingsSheetProps {
   user: SignedInUser;
   onClose: () => void;
-  /** Called when the person is about to leave on purpose, so that nothing leads back here. */
+  /** Called before the user leaves deliberately, so that no URL leads back here. */
   onLeave: () => void;
 }
 
-/** What a person can see and change of their account. */
+/** The user's account settings. */
 export function SettingsSheet({ user, onClose, onLeave }: SettingsSheetProps) {
   return (
     <Sheet title={common("app.settings")} subtitle={user.email} onClose={onClose}>

@@ -11,7 +11,7 @@ import { endShare, type Share, sharesQuery } from "@/components/account/shares";
 
 const SECTION = "shares";
 
-/** The chats that others can read, and the end of that. */
+/** Chats that the user shares, with buttons to stop sharing. */
 export function SharesSection({ user }: { user: SignedInUser }) {
   const client = useQueryClient();
   const query = sharesQuery(user.id);

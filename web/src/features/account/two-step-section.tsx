@@ -15,7 +15,7 @@ import { FailedRow, LoadingRow } from "./load-state";
 import { focusSection, Section } from "./section";
 import { SettingRow } from "./setting-row";
 
-/** The authenticators of the person, and the way to add one. */
+/** The user's authenticators, with a button to add one. */
 export function TwoStepSection({ user }: { user: SignedInUser }) {
   const { queryKey } = factorsQuery(user.id);
   const { data: factors, error } = useQuery(factorsQuery(user.id));
@@ -52,7 +52,7 @@ export function TwoStepSection({ user }: { user: SignedInUser }) {
 interface FactorRowProps {
   user: SignedInUser;
   factor: Factor;
-  /** Whether two-step sign-in ends with it. */
+  /** True if removing it disables two-step sign-in. */
   last: boolean;
 }
 
@@ -63,7 +63,7 @@ function FactorRow({ user, factor, last }: FactorRowProps) {
     mutationFn: async () => {
       const { error } = await withProof(() => auth.mfa.unenroll({ factorId: factor.id }));
       if (error !== null) throw new Error(authErrorMessage(error), { cause: error });
-      // The session names the factors too.
+      // The session contains the factors as well.
       await auth.refreshSession();
     },
     onSuccess: async () => {

@@ -1,6 +1,6 @@
 import { useSearchParams } from "wouter";
 
-/** What can be open in the settings, as the address names it. */
+/** Names of the forms in the settings, as in the URL. */
 export const settingsParts = [
   "name",
   "email",
@@ -14,7 +14,9 @@ export const settingsParts = [
 
 export type SettingsPart = (typeof settingsParts)[number];
 
-/** The part whose form is open, kept in the address, so that a reload keeps it too. */
+/**
+ * Returns the open form in the settings and a function to change it. It is in the URL, so that a reload restores it.
+ */
 export function useOpenPart(): [SettingsPart | undefined, (part: SettingsPart | undefined) => void] {
   const [params, setParams] = useSearchParams();
   const named = params.get("settings");

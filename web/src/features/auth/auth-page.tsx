@@ -8,21 +8,21 @@ import { Spinner } from "@/ui/spinner";
 import type { AuthStep } from "./auth-step";
 import { Welcome } from "./welcome";
 
-/** What comes before and after the two forms is loaded when it is needed. */
+/** The steps before and after the two forms are loaded on demand. */
 const Step = lazyPart(async () => (await import("./steps/step")).Step);
 
 interface AuthPageProps {
   session: SessionState;
-  /** Called when the visitor begins to fill in a form: the time to load what comes after it. */
+  /** Called when the user begins to fill in a form, as the time to preload what follows. */
   onEngaged: () => void;
 }
 
-/** The card in which people sign in: the two forms, or the step that is due instead of them. */
+/** Card of the sign-in screen: the two forms, or the step that is due instead. */
 export function AuthPage({ session, onEngaged }: AuthPageProps) {
   const [chosen, choose] = useState<AuthStep>(firstStep);
   const [email, setEmail] = useState("");
   function go(next: AuthStep): void {
-    // It has been told; the next sign-in begins with the forms again.
+    // The result has been shown; the next sign-in starts with the forms again.
     setEmailLinkResult(undefined);
     choose(next);
   }

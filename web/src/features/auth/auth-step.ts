@@ -1,27 +1,27 @@
 import type { SignedInUser } from "@/lib/session";
 
-/** What the card of the sign-in screen shows. */
+/** Step in the card of the sign-in screen. */
 export type AuthStep =
-  /** The two forms. */
+  /** Sign-in and sign-up forms. */
   | { kind: "welcome" }
-  /** A new password is asked for by mail. */
+  /** Request for a new password by email. */
   | { kind: "forgot" }
-  /** The account waits for its e-mail to be confirmed; `mailed` when a mail has just gone out. */
+  /** The email address is not confirmed; `mailed` if an email was just sent. */
   | { kind: "unconfirmed"; mailed: boolean }
-  /** A mailed link that led here does not work any more. */
+  /** An email link has expired or was used. */
   | { kind: "link-failed" }
-  /** A mailed link has confirmed the address, and this browser is not signed in. */
+  /** An email link has confirmed the address, and this browser is not signed in. */
   | { kind: "confirmed" }
-  /** A link to a new password that another browser asked for. */
+  /** Another browser requested the link for a new password. */
   | { kind: "link-elsewhere" }
-  /** Signed in but for the code of the second factor. */
+  /** Signed in, except for the code of the second factor. */
   | { kind: "needs-code"; user: SignedInUser }
-  /** Signed in by a link, in order to choose a password. */
+  /** Signed in by a link to choose a new password. */
   | { kind: "needs-password"; user: SignedInUser };
 
-/** What every step of the card gets. */
+/** Properties of all steps. */
 export interface StepProps {
-  /** The address as it was typed, kept from one step to the other. */
+  /** Email address as typed, shared by the steps. */
   email: string;
   onEmail: (email: string) => void;
   onStep: (step: AuthStep) => void;

@@ -9,7 +9,7 @@ import type { Credentials } from "./credentials";
 interface CredentialsFormProps extends StepProps {
   password: string;
   onPassword: (password: string) => void;
-  /** Sends the form; the step that follows, if it is not the main screen. */
+  /** Submits the form; resolves to the next step unless that is the main screen. */
   submit: (credentials: Credentials) => Promise<AuthStep | undefined>;
   submitLabel: string;
   passwordAutoComplete: "current-password" | "new-password";
@@ -17,7 +17,7 @@ interface CredentialsFormProps extends StepProps {
   passwordMinLength?: number;
 }
 
-/** E-mail and password, both required; the browser checks them before anything is sent. */
+/** Email and password form, both required and validated by the browser. */
 export function CredentialsForm({ email, onEmail, password, onPassword, ...props }: CredentialsFormProps) {
   const [busy, setBusy] = useState(false);
 

@@ -9,7 +9,7 @@ export interface Credentials {
   password: string;
 }
 
-/** Signs in. The page moves on by itself, when the auth client reports the new session. */
+/** Signs in. The page continues when the auth client reports the new session. */
 export async function signIn(credentials: Credentials): Promise<AuthStep | undefined> {
   const { error } = await auth.signInWithPassword(credentials);
   if (error === null) return undefined;
@@ -17,7 +17,7 @@ export async function signIn(credentials: Credentials): Promise<AuthStep | undef
   return error.code === "email_not_confirmed" ? { kind: "unconfirmed", mailed: false } : undefined;
 }
 
-/** Creates an account, which is signed in at once unless it waits for the e-mail to be confirmed. */
+/** Creates an account, which is signed in at once unless its email address has to be confirmed. */
 export async function signUp(credentials: Credentials): Promise<AuthStep | undefined> {
   const { data, error } = await auth.signUp({
     ...credentials,

@@ -11,7 +11,7 @@ type Mode = "sign-in" | "sign-up";
 
 const tabsId = "auth";
 
-/** The two forms: for those who have an account, and for those who want one. */
+/** The two forms: sign-in and sign-up. */
 export function Welcome({ email, onEmail, onStep }: StepProps) {
   const [mode, setMode] = useState<Mode>("sign-in");
   const [password, setPassword] = useState("");

@@ -8,17 +8,17 @@ import { signInPath } from "@/lib/server-sign-in";
 import type { Probe, ProxyAnswer } from "./connect-rule";
 import { t } from "./servers-text";
 
-/** PostgreSQL's code for a value that has to be unique and is not. */
+/** PostgreSQL error code `unique_violation`. */
 const UNIQUE_VIOLATION = "23505";
 
-/** Asks the proxy to open a server and to list its tools. */
+/** Asks the proxy to connect to a server and list its tools. */
 export async function probeServer(url: string, headers: Record<string, string> | undefined): Promise<Probe> {
   try {
     const body = headers === undefined ? { url } : { url, headers };
     const answer = await callApi<ProxyAnswer>("/functions/v1/mcp-proxy", jsonBody(body));
     return { kind: "answered", answer };
   } catch (error) {
-    // Without a session it is not the server that failed, and nothing may stand in for it.
+    // Without a session the server did not fail, so fallback tools would be wrong.
     if (error instanceof ApiError && error.status === 401) throw error;
     return { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
   }
@@ -34,7 +34,7 @@ interface NewServer {
 
 export async function insertServer(server: NewServer): Promise<void> {
   try {
-    // Its tools may be megabytes; they need not come back.
+    // The tools may take megabytes, so they are not requested back.
     await insertRow("mcp_servers", { ...server, status: "connected" }, "id");
   } catch (error) {
     if (!(error instanceof ApiError && error.code === UNIQUE_VIOLATION)) throw error;
@@ -50,17 +50,17 @@ function connectionPath(id: string): string {
   return `/api/connections/${encodeURIComponent(id)}`;
 }
 
-/** Connects to a server anew; the answer is its new state. */
+/** Reconnects to a server; resolves to the new state. */
 export function refreshConnection(id: string): Promise<Connection> {
   return callApi<Connection>(`${connectionPath(id)}/refresh`, { method: "POST" });
 }
 
-/** Lists a server's tools again over the connection that there is. */
+/** Lists a server's tools again over the existing connection. */
 export function listToolsAgain(id: string): Promise<Connection> {
   return callApi<Connection>(`${connectionPath(id)}/tools`, { method: "POST" });
 }
 
-/** A connection with all that is known of it. `version` tells one state from the next. */
+/** Returns the query for a connection's details. `version` distinguishes its states. */
 export function connectionDetails(userId: string, id: string, version: string) {
   return queryOptions({
     queryKey: ["connection", userId, id, version],
@@ -68,12 +68,12 @@ export function connectionDetails(userId: string, id: string, version: string) {
   });
 }
 
-/** What to change of a connection; what is left out stays. */
+/** Changes of a connection; absent fields stay. */
 export interface ConnectionChange {
   name?: string;
-  /** Headers to set, or with null to remove. */
+  /** Headers to set; null removes one. */
   headers?: Record<string, string | null>;
-  /** Tools to switch on or off. */
+  /** Tools to enable or disable. */
   tools?: Record<string, boolean>;
 }
 
@@ -81,7 +81,7 @@ export function changeConnection(id: string, change: ConnectionChange): Promise<
   return callApi<Connection>(connectionPath(id), { ...jsonBody(change), method: "PATCH" });
 }
 
-/** Stores the client that the user registered at the server's sign-in server by hand. */
+/** Stores the OAuth client that the user registered manually at the server's sign-in server. */
 export function enterServerClient(id: string, clientId: string, clientSecret: string): Promise<void> {
   return callApi(signInPath(id), { ...jsonBody({ clientId, clientSecret }), method: "PUT" });
 }
@@ -90,7 +90,7 @@ export function signOutOfServer(id: string): Promise<void> {
   return callApi(signInPath(id), { method: "DELETE" });
 }
 
-/** Whether this installation can reach Google Drive, and whether the user has linked theirs. */
+/** Returns the query for whether Google Drive is set up here, and whether the user has linked an account. */
 export function googleDrive(userId: string) {
   return queryOptions({
     queryKey: ["google-drive", userId],
@@ -98,7 +98,7 @@ export function googleDrive(userId: string) {
   });
 }
 
-/** Where to send the browser to link Google Drive. */
+/** Returns the URL at which to link Google Drive. */
 export async function googleDriveLink(): Promise<string> {
   return (await callApi<{ url: string }>("/api/google-drive/link", { method: "POST" })).url;
 }

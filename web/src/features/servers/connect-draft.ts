@@ -1,8 +1,8 @@
-/** What is typed into the connection form. */
+/** Content of the connection form. */
 export interface ConnectDraft {
   name: string;
   url: string;
-  /** A key that is sent as bearer token. */
+  /** Key that is sent as a bearer token. */
   key: string;
   headers: readonly HeaderDraft[];
 }
@@ -15,12 +15,12 @@ export interface HeaderDraft {
 
 export const emptyDraft: ConnectDraft = { name: "", url: "", key: "", headers: [] };
 
-/** Whether both of what a connection needs are there. */
+/** Returns true if name and URL are entered. */
 export function isComplete(draft: ConnectDraft): boolean {
   return draft.name.trim() !== "" && draft.url.trim() !== "";
 }
 
-/** The headers to send with every request to the server; undefined when there are none. */
+/** Returns the headers for every request to the server; undefined if there are none. */
 export function headersOf(draft: ConnectDraft): Record<string, string> | undefined {
   const named = draft.headers
     .map(({ name, value }) => [name.trim(), value.trim()] as const)

@@ -74,7 +74,7 @@ export function ConnectForm({ userId, draft, onChange }: ConnectFormProps) {
   );
 }
 
-/** A disabled button keeps the browser from submitting on Enter, but whoever presses it should hear what is missing. */
+/** Submits on Enter even if the button is disabled, so that the browser reports what is missing. */
 function submitOnEnter(event: KeyboardEvent<HTMLFormElement>): void {
   if (event.key !== "Enter" || event.nativeEvent.isComposing || !(event.target instanceof HTMLInputElement))
     return;

@@ -4,8 +4,8 @@ import { decideConnection, isServerUrl, type Probe } from "./connect-rule";
 const tool = { name: "current_time" };
 const drive = ["google_drive_list_files", "google_drive_read_file", "google_drive_create_file"];
 
-function decide(probe: Probe, standIns: "google-drive" | "off" = "google-drive") {
-  const decision = decideConnection(probe, standIns, "none listed");
+function decide(probe: Probe, fallback: "google-drive" | "off" = "google-drive") {
+  const decision = decideConnection(probe, fallback, "none listed");
   return decision.kind === "connect"
     ? { ...decision, tools: decision.tools.map(({ name }) => name) }
     : decision;
@@ -22,7 +22,7 @@ test("lets the built-in tools stand in when the call fails, with the reason", ()
   expect(decide({ kind: "failed", reason: "answered 500" })).toEqual({
     kind: "connect",
     tools: drive,
-    standInReason: "answered 500",
+    fallbackReason: "answered 500",
   });
 });
 
@@ -30,13 +30,13 @@ test("lets the built-in tools stand in when there are none", () => {
   expect(decide({ kind: "answered", answer: { success: true, data: [] } })).toEqual({
     kind: "connect",
     tools: drive,
-    standInReason: "none listed",
+    fallbackReason: "none listed",
   });
   expect(
     decide({ kind: "answered", answer: { success: false, data: null, error: "refused" } }),
   ).toMatchObject({
     tools: drive,
-    standInReason: "refused",
+    fallbackReason: "refused",
   });
 });
 
@@ -44,7 +44,7 @@ test("uses the tools that come with a failure", () => {
   expect(decide({ kind: "answered", answer: { success: false, data: [tool], error: "refused" } })).toEqual({
     kind: "connect",
     tools: ["current_time"],
-    standInReason: "refused",
+    fallbackReason: "refused",
   });
 });
 

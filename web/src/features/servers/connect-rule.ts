@@ -2,54 +2,54 @@ import type { ToolDefinition } from "@/lib/available-tool";
 import { parseUrl } from "@/lib/parse-url";
 import { fallbackTools } from "./fallback-tools";
 
-/** In bytes. */
-const MAX_URL_CHARS = 2_048;
+/** Limit of the database as well. */
+const MAX_URL_BYTES = 2_048;
 
-/** What the proxy answers after it has tried to open a server. */
+/** Response of the proxy after it tried to connect to a server. */
 export interface ProxyAnswer {
   success: boolean;
   data?: ToolDefinition[] | null;
   error?: string | null;
-  /** Whether the server wants the user to sign in first. */
+  /** True if the user has to sign in at the server first. */
   needsSignIn?: boolean;
 }
 
-/** Whether the product takes this as the URL of a server; the database holds to the same rule. */
+/** Returns true for a valid server URL; the database enforces the same rule. */
 export function isServerUrl(text: string): boolean {
   const url = parseUrl(text);
-  if (url === null || text.length > MAX_URL_CHARS) return false;
+  if (url === null || text.length > MAX_URL_BYTES) return false;
   return /^(?:https?|wss?):$/u.test(url.protocol) && url.username === "" && url.password === "";
 }
 
-/** How asking the proxy went. */
+/** Result of asking the proxy. */
 export type Probe =
   | { kind: "answered"; answer: ProxyAnswer }
-  /** The proxy could not be reached, or its answer was not ok. */
+  /** The proxy was unreachable or its response was not ok. */
   | { kind: "failed"; reason: string };
 
-/** What becomes of the connection. */
+/** Outcome of connecting. */
 export type Decision =
-  | { kind: "connect"; tools: readonly ToolDefinition[]; standInReason?: string }
-  /** Stored without tools, which are known after the user has signed in. */
+  | { kind: "connect"; tools: readonly ToolDefinition[]; fallbackReason?: string }
+  /** Stored without tools, which are listed after the user has signed in. */
   | { kind: "sign-in" }
   | { kind: "refuse"; reason: string | undefined };
 
 /**
- * The product's rule: a server that fails or offers no tools is connected all the same, with the built-in Google
- * Drive tools, unless the operator has turned those off. Tools that come with a failure are used as they are.
- * Nothing stands in for a server that only wants the user to sign in.
+ * Decides the outcome: a server that fails or offers no tools is connected nevertheless, with the built-in Google Drive
+ * tools as fallback, unless the operator has disabled them. Tools that come with a failure are used. A server that only
+ * needs a sign-in gets no fallback.
  */
-export function decideConnection(probe: Probe, standIns: "google-drive" | "off", noTools: string): Decision {
+export function decideConnection(probe: Probe, fallback: "google-drive" | "off", noTools: string): Decision {
   const answer = probe.kind === "answered" ? probe.answer : undefined;
   if (answer?.needsSignIn === true) return { kind: "sign-in" };
   const offered = answer?.data ?? [];
   if (answer?.success === true && offered.length > 0) return { kind: "connect", tools: offered };
   const reason = probe.kind === "failed" ? probe.reason : answer?.error;
-  if (standIns === "off")
+  if (fallback === "off")
     return { kind: "refuse", reason: reason ?? (answer?.success === true ? noTools : undefined) };
   return {
     kind: "connect",
     tools: offered.length > 0 ? offered : fallbackTools,
-    standInReason: reason ?? noTools,
+    fallbackReason: reason ?? noTools,
   };
 }

@@ -5,18 +5,20 @@ import { type ConnectDraft, headersOf } from "./connect-draft";
 import { decideConnection, isServerUrl } from "./connect-rule";
 import { t } from "./servers-text";
 
-/** What to tell about a connection that was made. */
+/** New connection, for the toast. */
 export interface Connected {
   name: string;
   toolCount: number;
-  /** Why the built-in tools stand in; absent when the server offered its own. */
-  standInReason?: string;
-  /** Whether the user has to sign in to the server before it offers its tools. */
+  /** Reason for the fallback tools; absent if the server offered its own. */
+  fallbackReason?: string;
+  /** True if the user has to sign in at the server before it lists its tools. */
   needsSignIn?: boolean;
 }
 
-/** Opens the server, applies the rule, and stores the connection.
- * @throws {Error} with a message for people when there is no connection in the end */
+/**
+ * Connects to a server, applies {@link decideConnection}, and stores the connection.
+ * @throws {Error} with a message for the user if no connection was stored
+ */
 export async function connectServer(userId: string, draft: ConnectDraft): Promise<Connected> {
   const name = draft.name.trim();
   const url = draft.url.trim();
@@ -31,15 +33,15 @@ export async function connectServer(userId: string, draft: ConnectDraft): Promis
   return {
     name,
     toolCount: tools.length,
-    ...(decision.standInReason !== undefined && { standInReason: decision.standInReason }),
+    ...(decision.fallbackReason !== undefined && { fallbackReason: decision.fallbackReason }),
   };
 }
 
-/** The toast after connecting. */
+/** Returns the toast after connecting. */
 export async function connectedToast({
   name,
   toolCount,
-  standInReason,
+  fallbackReason,
   needsSignIn,
 }: Connected): Promise<Omit<Toast, "id">> {
   if (needsSignIn === true) {
@@ -49,7 +51,7 @@ export async function connectedToast({
   }
   const title = t("servers.connected.title");
   const description = t("servers.connected.text", { name, n: toolCount });
-  if (standInReason === undefined) return { title, description, tone: "ok" };
-  const reason = standInReason.replace(/\.\s*$/u, "");
+  if (fallbackReason === undefined) return { title, description, tone: "ok" };
+  const reason = fallbackReason.replace(/\.\s*$/u, "");
   return { title, description, detail: t("servers.connected.standIn", { reason }), tone: "warn" };
 }

@@ -4,7 +4,7 @@ import type { Connection } from "@/lib/connection";
 import { readRows } from "@/lib/rows";
 import type { StoredServer } from "./server-connection";
 
-/** The user's stored connections. */
+/** Returns the query for the user's stored connections. */
 export function storedServers(userId: string) {
   return queryOptions({
     queryKey: ["mcp_servers", userId],
@@ -12,7 +12,7 @@ export function storedServers(userId: string) {
   });
 }
 
-/** The live state of the user's connections. */
+/** Returns the query for the live state of the user's connections. */
 export function liveConnections(userId: string) {
   return queryOptions({
     queryKey: ["connections", userId],

@@ -16,7 +16,7 @@ import { t } from "./servers-text";
 import { Trouble } from "./trouble";
 import { reloadConnections } from "./use-connections";
 
-/** Few servers want it. */
+/** Few servers need a sign-in. */
 const ServerSignIn = lazyPart(async () => (await import("./server-sign-in")).ServerSignIn);
 
 interface ConnectionRowProps {
@@ -31,7 +31,7 @@ export function ConnectionRow({ userId, connection, onOpen }: ConnectionRowProps
   const tone = statusTone(status);
   const needsSignIn = status === "needs-sign-in";
   return (
-    // On a phone the state stands below the address, so that there is room for the whole name.
+    // On a phone the state is below the URL, which leaves room for the whole name.
     <li className="grid grid-cols-[auto_minmax(0,1fr)_auto_auto] gap-x-3 gap-y-0.5 px-5 py-3.5 max-phone:gap-x-2">
       <span className="grid h-6 items-center touch:h-11">
         <Dot tone={tone} />
@@ -112,7 +112,7 @@ function useRemove(userId: string, name: string) {
         tone: "ok",
       });
       await reloadConnections(client, userId);
-      // The focus went away with the row.
+      // The focused row has disappeared.
       if (document.activeElement === document.body) document.getElementById(connectionsTitleId)?.focus();
     },
     onError: (error) => {

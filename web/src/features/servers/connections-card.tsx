@@ -52,7 +52,7 @@ export function ConnectionsCard({ userId, connections }: ConnectionsCardProps) {
 function NoConnections({ userId }: { userId: string }) {
   const button = useRef<HTMLButtonElement>(null);
   const connect = useConnect(userId, () => {
-    // It goes away with the first connection; who came to it with the keyboard goes on from the list.
+    // The button disappears with the first connection; keyboard users continue from the list.
     if (document.activeElement === button.current) document.getElementById(connectionsTitleId)?.focus();
   });
   const toolbox = { ...emptyDraft, name: "toolbox", url: `${location.origin}/mcp/toolbox` };

@@ -1,2 +1,2 @@
-/** The heading of the connections, which names their card and takes the focus when a row is gone. */
+/** Id of the heading that labels the card and takes the focus when a row disappears. */
 export const connectionsTitleId = "connections-title";

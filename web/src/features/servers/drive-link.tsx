@@ -7,7 +7,7 @@ import { toast } from "@/ui/toast";
 import { googleDrive, googleDriveLink, unlinkGoogleDrive } from "./api";
 import { t } from "./servers-text";
 
-/** Whether the user's Google Drive is linked, and the way to link it; nothing where the operator has not set it up. */
+/** State of the user's Google Drive, with the link to connect it; nothing if the operator has not set it up. */
 export function DriveLink({ userId }: { userId: string }) {
   const client = useQueryClient();
   const drive = useQuery({ ...googleDrive(userId), enabled: boot.googleDrive });

@@ -1,8 +1,7 @@
 import type { ToolAnnotations, ToolDefinition } from "@/lib/available-tool";
 
 /**
- * The built-in tools that stand in when a server offers none, for when not even the proxy could name them. They say
- * what the server of `/mcp/google-drive` publishes.
+ * Definitions of the fallback tools, for when the proxy cannot provide them. They equal those of `/mcp/google-drive`.
  */
 export const fallbackTools: readonly ToolDefinition[] = [
   {

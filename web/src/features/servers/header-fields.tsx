@@ -11,7 +11,7 @@ interface HeaderFieldsProps {
   onChange: (draft: ConnectDraft) => void;
 }
 
-/** The key and the headers that a server may want; folded away, because most want none. */
+/** Folded fields for the key and the headers that a server may need; most need none. */
 export function HeaderFields({ ref, draft, onChange }: HeaderFieldsProps) {
   function change(id: number, part: Partial<HeaderDraft>): void {
     onChange({ ...draft, headers: draft.headers.map((one) => (one.id === id ? { ...one, ...part } : one)) });
@@ -58,7 +58,7 @@ export function HeaderFields({ ref, draft, onChange }: HeaderFieldsProps) {
   );
 }
 
-/** Folds the fields away; the focus, if it is in them, goes to what opens them again. */
+/** Folds the fields, and moves the focus from them to the control that unfolds them. */
 export function foldAway(fields: HTMLDetailsElement | null): void {
   if (fields === null) return;
   if (fields.contains(document.activeElement)) fields.querySelector("summary")?.focus();

@@ -3,7 +3,7 @@ import type { Connection } from "@/lib/connection";
 import type { Icon } from "@/lib/icon";
 import type { Tone } from "@/ui/badge";
 
-/** A row of `mcp_servers`. */
+/** Row of `mcp_servers`. */
 export interface StoredServer {
   id: string;
   name: string;
@@ -13,29 +13,29 @@ export interface StoredServer {
   created_at: string;
 }
 
-/** A connection as the screens show it: the stored row, corrected by the live state once that is known. */
+/** Connection as shown: the stored row, updated by the live state once it is loaded. */
 export interface ServerConnection {
   id: string;
   name: string;
   url: string;
   status: string;
   reason: string | undefined;
-  /** When it is tried again by itself. */
+  /** Time of the next automatic attempt. */
   nextTryAt: string | undefined;
   tools: readonly ToolDefinition[];
-  /** When the server listed them. */
+  /** Time at which the server listed them. */
   listedAt: string | undefined;
-  /** The names of the tools that the user has switched off. */
+  /** Names of the tools that the user has disabled. */
   disabledTools: readonly string[];
-  /** Whether the built-in tools stand in for those the server did not offer. */
+  /** True if the tools are the built-in fallback tools. */
   usesFallback: boolean;
-  /** Whether the user is signed in at the server. */
+  /** True if the user is signed in at the server. */
   signedIn: boolean;
-  /** Pictures of the server; absent when there are none. */
+  /** Icons of the server; absent if there are none. */
   icons?: readonly Icon[];
 }
 
-/** Joins rows and live states, oldest connection first. A stored row counts as connected until more is known. */
+/** Merges rows and live states, oldest connection first. A stored row counts as connected until its state is loaded. */
 export function mergeConnections(
   stored: readonly StoredServer[],
   live: readonly Connection[],
@@ -64,7 +64,7 @@ function mergeConnection(row: StoredServer, live: Connection | undefined): Serve
   }
   return {
     id,
-    // The row may be older than what the server told last.
+    // The live state is newer than the row.
     name: live.name,
     url,
     status: live.status,
@@ -72,7 +72,7 @@ function mergeConnection(row: StoredServer, live: Connection | undefined): Serve
     nextTryAt: live.nextTryAt ?? undefined,
     listedAt: live.listedAt ?? undefined,
     disabledTools: live.disabledTools ?? [],
-    // Until the server was asked, what it had when it was connected is the best answer.
+    // Until the server has listed its tools again, the stored ones are the best guess.
     tools: live.tools.length > 0 ? live.tools : stored,
     usesFallback: live.toolsFrom === "fallback",
     signedIn: live.signedIn === true,
@@ -80,14 +80,14 @@ function mergeConnection(row: StoredServer, live: Connection | undefined): Serve
   };
 }
 
-/** Whether the assistant can count on this connection's tools. */
+/** Returns true if the assistant can use the connection's tools. */
 export function isUsable(connection: ServerConnection): boolean {
-  // Where somebody is signed in, the server only wants more rights for some of its tools.
+  // If the user is signed in, the server needs more permissions for some tools only.
   if (connection.status === "needs-sign-in") return connection.signedIn;
   return connection.status !== "error" || connection.usesFallback;
 }
 
-/** The tools of all usable connections. */
+/** Returns the tools of all usable connections. */
 export function availableTools(connections: readonly ServerConnection[]): AvailableTool[] {
   return connections
     .filter(isUsable)
@@ -98,7 +98,7 @@ export function availableTools(connections: readonly ServerConnection[]): Availa
     );
 }
 
-/** Whether a tool is more than a part of the server's apps. */
+/** Returns false for a tool that only the server's apps may call. */
 function isForAssistant({ _meta: meta }: ToolDefinition): boolean {
   const visibility = meta?.ui?.visibility;
   return !Array.isArray(visibility) || visibility.includes("model");
@@ -119,7 +119,7 @@ function available(tool: ToolDefinition, { id, name: serverName }: ServerConnect
   };
 }
 
-/** The colour of a status; whatever is not known is grey. */
+/** Returns the color of a status; unknown ones are gray. */
 export function statusTone(status: string): Tone {
   if (status === "connected") return "ok";
   if (status === "connecting" || status === "needs-sign-in") return "warn";

@@ -10,10 +10,10 @@ import { serverSignIn } from "@/lib/server-sign-in";
 import { enterServerClient, signOutOfServer } from "./api";
 import type { ServerConnection } from "./server-connection";
 
-/** The code with which the server says that its sign-in server has to be told of this app by hand. */
+/** Error code for a sign-in server at which this app has to be registered manually. */
 const CLIENT_NEEDED_CODE = "client_needed";
 
-/** Signing in to the server of a connection, and out of it. */
+/** Sign-in and sign-out at a connection's server. */
 export function ServerSignIn({ connection }: { connection: ServerConnection }) {
   const { id, name, status, signedIn } = connection;
   const [cancelled, setCancelled] = useState(false);
@@ -64,7 +64,7 @@ interface LeaveProps {
   onOwnClient: () => void;
 }
 
-/** Says where the way leads before it is taken. */
+/** Shows the target of the sign-in before the user leaves. */
 function Leave({ url, onCancel, onOwnClient }: LeaveProps) {
   return (
     <div role="status" className="grid gap-2">
@@ -94,12 +94,12 @@ function Leave({ url, onCancel, onOwnClient }: LeaveProps) {
 interface ClientFormProps {
   id: string;
   name: string;
-  /** What the server says about it, which knows the address that it is known by. */
+  /** Instructions of the server, which contain this app's public URL. */
   about: string | undefined;
   onEntered: () => void;
 }
 
-/** What a sign-in server gave to whoever registered this app there by hand. */
+/** Form for the client id and secret of a manual registration. */
 function ClientForm({ id, name, about, onEntered }: ClientFormProps) {
   const [clientId, setClientId] = useState("");
   const [secret, setSecret] = useState("");

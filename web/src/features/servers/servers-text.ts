@@ -1,5 +1,5 @@
 import texts from "../../../messages/en.json?servers";
 import { textsFrom } from "@/lib/t";
 
-/** The texts about servers and the connections to them. */
+/** Texts about servers and connections. */
 export const t = textsFrom(texts);

@@ -1,6 +1,6 @@
 import { t } from "@/lib/t";
 
-/** Two rows in the size of what is coming, shown only when the wait is long enough to notice. */
+/** Placeholders of two rows, shown only after a delay. */
 export function SkeletonRows() {
   return (
     <div role="status" aria-label={t("app.loading")} className="appear-late divide-y divide-line pt-2">

@@ -8,11 +8,11 @@ interface TroubleProps {
   userId: string;
   connection: ServerConnection;
   reason: string;
-  /** Without the button, where there is another one. */
+  /** Omits the button, where there is another one. */
   bare?: boolean;
 }
 
-/** Why a connection cannot be used, what is still known of it, and the way to try again. */
+/** Reason why a connection cannot be used, with a retry button. */
 export function Trouble({ userId, connection, reason, bare = false }: TroubleProps) {
   const { id, name, nextTryAt, listedAt, tools, usesFallback } = connection;
   const reconnect = useReconnect(userId, id);

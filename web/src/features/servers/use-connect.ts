@@ -5,7 +5,7 @@ import type { ConnectDraft } from "./connect-draft";
 import { t } from "./servers-text";
 import { reloadConnections } from "./use-connections";
 
-/** Connects to a server and says how it went. */
+/** Returns the mutation that connects to a server and shows a toast with the result. */
 export function useConnect(userId: string, onConnected?: () => void) {
   const client = useQueryClient();
   return useMutation({

@@ -7,11 +7,11 @@ import { mergeConnections, type ServerConnection } from "./server-connection";
 
 export interface Connections {
   list: readonly ServerConnection[];
-  /** Whether the stored connections are still on their way. */
+  /** True while the stored connections load. */
   loading: boolean;
 }
 
-/** The user's connections, kept up to date by the server's events. */
+/** Returns the user's connections, updated by server events. */
 export function useConnections(userId: string): Connections {
   const client = useQueryClient();
   const stored = useQuery(storedServers(userId));
@@ -21,7 +21,7 @@ export function useConnections(userId: string): Connections {
   return { list, loading: stored.isPending };
 }
 
-/** Reads rows and states again, after something changed them. */
+/** Reloads rows and states after a change. */
 export async function reloadConnections(client: QueryClient, userId: string): Promise<void> {
   await Promise.all([
     client.invalidateQueries({ queryKey: storedServers(userId).queryKey }),
@@ -29,7 +29,7 @@ export async function reloadConnections(client: QueryClient, userId: string): Pr
   ]);
 }
 
-/** Puts a connection's new state in the place of the old one. */
+/** Replaces a connection's live state. */
 export function storeLiveState(client: QueryClient, userId: string, connection: Connection): void {
   client.setQueryData(liveConnections(userId).queryKey, (before) => [
     ...(before ?? []).filter((other) => other.id !== connection.id),

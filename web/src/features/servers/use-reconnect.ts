@@ -4,7 +4,7 @@ import { toast } from "@/ui/toast";
 import { refreshConnection } from "./api";
 import { storeLiveState } from "./use-connections";
 
-/** Connects to a server anew, at once. */
+/** Returns the mutation that reconnects to a server. */
 export function useReconnect(userId: string, id: string) {
   const client = useQueryClient();
   return useMutation({

@@ -1,5 +1,5 @@
 import { textsFrom } from "@/lib/t";
 import texts from "../../../messages/en.json?share";
 
-/** The texts of a chat that somebody shares. */
+/** Texts of shared chats. */
 export const t = textsFrom(texts);

@@ -5,17 +5,17 @@ import { FileUrlContext } from "@/components/files/file-url";
 import { SharedMessageView } from "./shared-message";
 import type { SharedMessage, SharedPart } from "./snapshot";
 
-// What is read from the server needs a page around it.
+// Reading from the server needs a page's globals.
 vi.hoisted(() => {
   vi.stubGlobal("document", new EventTarget());
   vi.stubGlobal("location", new URL("http://localhost/"));
 });
-// A file's bytes stand here for where they were asked for.
+// The URL of a file takes the place of its bytes.
 vi.mock("@/components/files/use-file", () => ({ useFile: (url: string) => ({ src: url, error: null }) }));
 
 const place = (url: string) => url.replace("/v1/files/", "/api/shared/token/files/");
 
-/** Parts of it come in chunks of their own. */
+/** Parts of it are loaded lazily. */
 async function drawn(role: SharedMessage["role"], parts: readonly SharedPart[]): Promise<string> {
   const message = { role, createdAt: "2026-11-22T10:00:00Z", parts };
   const { prelude } = await prerender(

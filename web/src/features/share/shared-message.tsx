@@ -11,7 +11,7 @@ import { FileView } from "@/components/files/file-view";
 import { t } from "./share-text";
 import type { SharedMessage, SharedPart, WholeCall } from "./snapshot";
 
-/** A message of a shared chat. What is out of sight costs nothing until it is reached. */
+/** Message of a shared chat. Content outside of the visible area is rendered lazily. */
 export function SharedMessageView({ message: { role, parts } }: { message: SharedMessage }) {
   if (role === "user") {
     const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
@@ -25,7 +25,7 @@ export function SharedMessageView({ message: { role, parts } }: { message: Share
             className="mb-1 flex max-w-[85%] flex-wrap justify-end gap-2"
           >
             {files.map((part, index) => (
-              // The parts of a message that is shared do not change.
+              // Parts of a shared message never change.
               <li key={index} className="max-w-full">
                 <PartView part={part} small />
               </li>
@@ -49,7 +49,7 @@ export function SharedMessageView({ message: { role, parts } }: { message: Share
       <h2 className="sr-only">{t("share.assistant")}</h2>
       <HeadingLevel value={3}>
         {parts.map((part, index) => (
-          // The parts of a message that is shared do not change.
+          // Parts of a shared message never change.
           <PartView key={index} part={part} />
         ))}
       </HeadingLevel>

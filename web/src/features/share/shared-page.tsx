@@ -11,7 +11,7 @@ import { type Snapshot, snapshotQuery } from "./snapshot";
 
 const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "short" });
 
-/** A chat that somebody shares, to read. */
+/** Read-only page of a shared chat. */
 export function SharedPage({ token }: { token: string }) {
   return (
     <UserQueries>
@@ -83,7 +83,7 @@ function Shown({ snapshot }: { snapshot: Snapshot }) {
         {t("share.shared", { when: dayAndTime.format(new Date(snapshot.sharedAt)) })}
       </p>
       {snapshot.messages.map((message, index) => (
-        // What is shared does not change.
+        // A snapshot never changes.
         <SharedMessageView key={index} message={message} />
       ))}
     </>

@@ -2,10 +2,10 @@ import { queryOptions } from "@tanstack/react-query";
 import { ApiError, errorOf } from "@/lib/api-error";
 import { t } from "@/lib/t";
 
-/** How a call of a tool ended. */
+/** Outcome of a tool call. */
 type Outcome = "done" | "error" | "unknown" | "stopped" | "denied";
 
-/** A call with what it was given and what it gave back. */
+/** Tool call with its arguments and its result. */
 export interface WholeCall {
   readonly name: string;
   readonly serverName: string;
@@ -15,7 +15,7 @@ export interface WholeCall {
   readonly outcome: Outcome;
 }
 
-/** A file that the share serves. */
+/** File that can be read through the share. */
 export interface SharedFile {
   readonly type: "file";
   readonly id: string;
@@ -37,14 +37,14 @@ export interface SharedMessage {
   readonly parts: readonly SharedPart[];
 }
 
-/** A chat as it was when it was shared. */
+/** Chat at the time when it was shared. */
 export interface Snapshot {
   readonly title: string;
   readonly sharedAt: string;
   readonly messages: readonly SharedMessage[];
 }
 
-/** What a link shows; null when it shows nothing any more. Nobody needs to be signed in. */
+/** Returns the query for a shared chat; null if the link is no longer valid. It needs no session. */
 export function snapshotQuery(token: string) {
   return queryOptions({
     queryKey: ["shared", token],

@@ -10,7 +10,7 @@ interface ArgumentsEditorProps {
   onSubmit: () => void;
 }
 
-/** The arguments as inputs or as JSON; Ctrl or Cmd with Enter runs the tool. */
+/** Editor for arguments as form or JSON; Ctrl or Cmd with Enter runs the tool. */
 export function ArgumentsEditor({ editor, onSubmit }: ArgumentsEditorProps) {
   const form = useRef<HTMLFormElement>(null);
   const isEmpty = editor.form.kind === "group" && editor.form.fields.length === 0;

@@ -1,6 +1,6 @@
 import type { AvailableTool } from "@/lib/available-tool";
 
-/** The tools in whose name, description or server every word of the query occurs. */
+/** Returns the tools that contain every word of the query in their name, description or server. */
 export function findTools(tools: readonly AvailableTool[], query: string): readonly AvailableTool[] {
   const words = query.toLowerCase().split(/\s+/u).filter(Boolean);
   if (words.length === 0) return tools;

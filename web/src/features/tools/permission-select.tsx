@@ -9,7 +9,7 @@ interface PermissionSelectProps {
   onChanged: () => Promise<void>;
 }
 
-/** What the assistant may do with a tool, to be seen and changed. */
+/** Select for the permission of a tool. */
 export function PermissionSelect({ permission, onChanged }: PermissionSelectProps) {
   const change = useMutation({
     mutationFn: (wanted: Permission) => allowTool(permission, wanted),

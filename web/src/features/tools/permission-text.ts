@@ -1,5 +1,5 @@
 import texts from "../../../messages/en.json?permission";
 import { textsFrom } from "@/lib/t";
 
-/** The texts about what tools are allowed. */
+/** Texts about tool permissions. */
 export const t = textsFrom(texts);

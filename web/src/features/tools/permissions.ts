@@ -1,22 +1,22 @@
 import { queryOptions } from "@tanstack/react-query";
 import { callApi, jsonBody } from "@/lib/api-client";
 
-/** What a person can allow a tool. */
+/** Permissions for a tool. */
 export const PERMISSIONS = ["ask", "always", "never"] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** What a tool is allowed. */
+/** Permission of one tool. */
 export interface ToolPermission {
   connectionId: string;
   serverName: string;
   tool: string;
   permission: Permission;
   isDefault: boolean;
-  /** The server has changed the tool since it was allowed for good, so that it asks again. */
+  /** True if the server has changed the tool since it was allowed permanently, so that it asks again. */
   changed: boolean;
 }
 
-/** What each tool of the person's connections is allowed. */
+/** Returns the query for the permissions of all tools of the user. */
 export function permissionsQuery(userId: string) {
   return queryOptions({
     queryKey: ["tool-permissions", userId],
@@ -26,7 +26,7 @@ export function permissionsQuery(userId: string) {
   });
 }
 
-/** DefinitionChanges what a tool is allowed, about what the tool is now. */
+/** Sets the permission for a tool's current definition. */
 export function allowTool(of: ToolPermission, permission: Permission): Promise<ToolPermission> {
   const body = { connectionId: of.connectionId, tool: of.tool, permission };
   return callApi<ToolPermission>("/api/tools/permissions", { ...jsonBody(body), method: "PUT" });

@@ -5,7 +5,7 @@ import { ToolApp } from "@/components/tool-app/tool-app";
 import { fromToolOutput } from "@/components/tool-app/call-result";
 import type { ToolRun } from "./run-tool";
 
-/** The app of a tool that was run by hand. */
+/** MCP app of a manual tool call. */
 export function RunApp({ tool, run }: { tool: AvailableTool; run: ToolRun }) {
   const input = useMemo(() => ({ arguments: run.arguments, result: fromToolOutput(run.result) }), [run]);
   return (

@@ -7,9 +7,9 @@ import { readEvents } from "@/lib/sse";
 import { t } from "@/lib/t";
 import { type ToolOutput, toToolOutput } from "@/components/tool-result/tool-output";
 
-/** What came of running a tool by hand. */
+/** Result of a manual tool call. */
 export interface ToolRun {
-  /** Tells one run from the next. */
+  /** Distinguishes one run from the next. */
   number: number;
   arguments: unknown;
   result: ToolOutput;
@@ -18,7 +18,7 @@ export interface ToolRun {
 
 let runs = 0;
 
-/** A question that the call waits with. */
+/** Elicitation that the call waits for. */
 export interface PendingElicitation {
   id: string;
   request: unknown;
@@ -30,8 +30,11 @@ type RunEvent =
   | { type: "result"; result: unknown; durationMs: number }
   | { type: "error"; code: string; message: string };
 
-/** Runs a tool with the arguments of the form. `onAsked` hears of a question that opens, and of its id when it is settled.
- * @throws {ApiError} when the tool could not be called */
+/**
+ * Calls a tool with the arguments of the form. `onElicitation` receives each elicitation that opens, and undefined for
+ * its id once it is settled.
+ * @throws {ApiError} if the tool could not be called
+ */
 export async function runTool(
   tool: AvailableTool,
   args: unknown,
@@ -62,8 +65,10 @@ export async function runTool(
   return unreachable();
 }
 
-/** Answers a question of a call that is made by hand.
- * @throws {ApiError} when the answer is refused, or nobody waits for it any more */
+/**
+ * Responds to an elicitation of a manual tool call.
+ * @throws {ApiError} if the response is refused or comes too late
+ */
 export function answerTool(id: string, action: ElicitationAction, content: unknown): Promise<void> {
   const body = { action, ...(content !== undefined && { content }) };
   return callApi(`/api/tools/run/elicitations/${encodeURIComponent(id)}`, jsonBody(body, stringifyJson));

@@ -8,7 +8,7 @@ import { t } from "./tools-text";
 
 interface ToolCardProps {
   tool: AvailableTool;
-  /** What the tool is allowed; nothing until that is known. */
+  /** Permission of the tool, once loaded. */
   permission: ReactNode;
   onUse: () => void;
 }

@@ -12,7 +12,7 @@ import { t } from "./tools-text";
 import { useArguments } from "./use-arguments";
 import { useToolRun } from "./use-tool-run";
 
-// Few tools ask.
+// Few tools need an elicitation.
 const Elicitation = lazyPart(async () => (await import("@/components/elicitation/elicitation")).Elicitation);
 
 const RunApp = lazyPart(async () => (await import("./run-app")).RunApp);
@@ -23,7 +23,7 @@ interface ToolSheetProps {
   onUseInChat: () => void;
 }
 
-/** A tool's form, beside the grid: fill in, run, look at the result. */
+/** Sheet of a tool: fill in the form, run it, see the result. */
 export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
   const editor = useArguments(tool);
   const { run, elicitations, answer } = useToolRun(tool);
@@ -83,7 +83,7 @@ export function ToolSheet({ tool, onClose, onUseInChat }: ToolSheetProps) {
   );
 }
 
-/** What the server says about the tool's behaviour, in words. */
+/** Returns the texts of the tool's annotations. */
 function hintOf(annotations: ToolAnnotations | undefined): string {
   const key = hintKey(annotations);
   return key === undefined ? "" : t(key);

@@ -16,7 +16,7 @@ interface ToolsPanelProps {
   userId: string;
   tools: readonly AvailableTool[];
   loading: boolean;
-  /** Takes a tool's name to the chat. */
+  /** Inserts the tool's name into the chat's message field. */
   onUseInChat: (toolName: string) => void;
 }
 
@@ -31,7 +31,7 @@ export function ToolsPanel({ userId, tools, loading, onUseInChat }: ToolsPanelPr
   useEffect(
     () =>
       subscribeEvents((event) => {
-        // A server may have changed its tools, or answers at last.
+        // A server may have changed its tools or become reachable.
         if (event.type !== "connection" && event.type !== "open") return;
         void client.invalidateQueries({ queryKey: permissionsQuery(userId).queryKey });
       }),

@@ -1,5 +1,5 @@
 import texts from "../../../messages/en.json?tools";
 import { textsFrom } from "@/lib/t";
 
-/** The texts of the list of tools and of a tool's form. */
+/** Texts of the tools tab. */
 export const t = textsFrom(texts);

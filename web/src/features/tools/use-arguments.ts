@@ -7,19 +7,19 @@ import { type Draft, draftOf, initialDraft } from "@/components/schema-form/draf
 import { type Field, formOf } from "@/components/schema-form/field-model";
 import { type FieldErrors, readValue } from "@/components/schema-form/read-value";
 
-/** The arguments of a tool while they are being edited, as a form or as JSON. */
+/** Arguments of a tool being edited, as a form or as JSON. */
 export interface ArgumentsEditor {
   form: Field;
   draft: Draft;
   errors: FieldErrors;
-  /** The JSON text while it is edited as such; undefined while the form is shown. */
+  /** The JSON text; undefined while the form is shown. */
   json: string | undefined;
-  /** What is wrong with the JSON text, or why it cannot become a form. */
+  /** Error in the JSON text, or the reason why it cannot become a form. */
   jsonError: string | undefined;
   changeDraft: (draft: Draft) => void;
   changeJson: (text: string) => void;
   toggleJson: () => void;
-  /** The arguments to send; undefined when something is wrong, which is then shown. */
+  /** Returns the arguments, or undefined after showing errors. */
   read: () => unknown;
 }
 
@@ -77,7 +77,7 @@ export function useArguments(tool: AvailableTool): ArgumentsEditor {
   };
 }
 
-/** Whether nothing of `value` is lost when it is shown as a form. */
+/** Returns true if a form can show `value` without losing any of it. */
 function showsAll(form: Field, draft: Draft, value: unknown): boolean {
   const back = readValue(form, draft).value;
   return sameJson(back, value);

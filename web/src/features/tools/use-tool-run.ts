@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import type { AvailableTool } from "@/lib/available-tool";
 import { answerTool, type PendingElicitation, runTool } from "./run-tool";
 
-/** Running a tool by hand, and the questions that it asks meanwhile. Who goes away ends the call. */
+/** Returns the state of a manual tool call and its elicitations. Unmounting cancels the call. */
 export function useToolRun(tool: AvailableTool) {
   const [elicitations, setElicitations] = useState<readonly PendingElicitation[]>([]);
   const controller = useRef<AbortController>(null);

@@ -43,7 +43,7 @@ function listedQuery(userId: string) {
   });
 }
 
-/** What holds in the person's chats that say nothing else. */
+/** Settings of all chats without settings of their own. */
 export function ModelDefaultsSection({ user }: { user: SignedInUser }) {
   const client = useQueryClient();
   const query = defaultsQuery(user.id);

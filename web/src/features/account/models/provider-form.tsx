@@ -5,14 +5,14 @@ import { Form, SubmitButton } from "@/ui/form";
 import { type Kind, kinds, type ModelProvider, type ProviderFields, usualAddress } from "./providers";
 
 interface ProviderFormProps {
-  /** The one that is changed; else a new one is made. */
+  /** Provider to edit; absent for a new one. */
   provider?: ModelProvider;
   busy: boolean;
   error?: string | undefined;
   onSend: (kind: Kind, fields: ProviderFields) => void;
 }
 
-/** Where a provider is, and its key, which is shown to nobody again. */
+/** Form for a provider's address and key. The stored key is never shown. */
 export function ProviderForm({ provider, busy, error, onSend }: ProviderFormProps) {
   const [kind, setKind] = useState<Kind>(provider?.kind ?? "openai");
   const [name, setName] = useState(provider?.name ?? "");

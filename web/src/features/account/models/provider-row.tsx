@@ -23,11 +23,11 @@ import {
 interface ProviderRowProps {
   user: SignedInUser;
   provider: ModelProvider;
-  /** What it said when it was added a moment ago. */
+  /** Result of the test right after adding it. */
   tested?: Tested | undefined;
 }
 
-/** A provider: asked, changed and removed in its place. */
+/** Row of a provider with the actions test, edit and remove. */
 export function ProviderRow({ user, provider, tested }: ProviderRowProps) {
   const client = useQueryClient();
   const id = useId();

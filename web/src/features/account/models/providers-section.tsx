@@ -17,7 +17,7 @@ import {
   testProvider,
 } from "./providers";
 
-/** The places that serve models to this person alone. */
+/** The user's own model providers. */
 export function ModelProvidersSection({ user }: { user: SignedInUser }) {
   const query = providersQuery(user.id);
   const { data: providers, error } = useQuery(query);
@@ -52,7 +52,7 @@ interface NewProviderProps {
   onTested: (added: { id: string; tested: Tested }) => void;
 }
 
-/** Adds a provider and asks it at once: whoever enters a key wants to know whether it holds. */
+/** Form that adds a provider and tests it at once, so that a wrong key is noticed. */
 function NewProvider({ user, onDone, onTested }: NewProviderProps) {
   const client = useQueryClient();
   const add = useMutation({

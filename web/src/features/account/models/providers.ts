@@ -3,10 +3,10 @@ import { callApi, jsonBody } from "@/lib/api-client";
 
 export const kinds = ["openai", "anthropic", "gemini", "ollama", "compatible"] as const;
 
-/** What a provider speaks. */
+/** API of a provider. */
 export type Kind = (typeof kinds)[number];
 
-/** Where each kind is when no address is entered. */
+/** Default base URL of each API. */
 export const usualAddress: Readonly<Record<Kind, string | undefined>> = {
   openai: "https://api.openai.com/v1",
   anthropic: "https://api.anthropic.com",
@@ -15,34 +15,34 @@ export const usualAddress: Readonly<Record<Kind, string | undefined>> = {
   compatible: undefined,
 };
 
-/** A place that serves models to this person alone. Its key is never told. */
+/** Model provider of one user. The server never returns its key. */
 export interface ModelProvider {
   id: string;
-  /** Stands in front of the names of its models. */
+  /** Prefix of its models' names. */
   prefix: string;
   name: string;
   kind: Kind;
   baseUrl: string;
   hasKey: boolean;
-  /** The last letters of the key. */
+  /** Last characters of the key. */
   hint: string | null;
   createdAt: string;
 }
 
-/** What a person enters of a provider. */
+/** Editable fields of a provider. */
 export interface ProviderFields {
   name: string;
   baseUrl: string;
   key?: string;
 }
 
-/** What a provider said when it was asked for its models. */
+/** Result of listing a provider's models. */
 export type Tested = { ok: true; models: number } | { ok: false; reason: string };
 
-/** The list of models in the composer, which changes with the providers. */
+/** Query key of the composer's list of models, which changes with the providers. */
 export const modelsKey = ["models"] as const;
 
-/** The person's providers, oldest first. */
+/** Returns the query for the user's providers, oldest first. */
 export function providersQuery(userId: string) {
   return queryOptions({
     queryKey: ["model-providers", userId],
@@ -66,7 +66,7 @@ export async function removeProvider(id: string): Promise<void> {
   await callApi(pathOf(id), { method: "DELETE" });
 }
 
-/** Asks a provider for its models, now. */
+/** Tests a provider by listing its models. */
 export function testProvider(id: string): Promise<Tested> {
   return callApi<Tested>(`${pathOf(id)}/test`, { method: "POST" });
 }

@@ -6,11 +6,11 @@ interface UsageChartProps {
   days: readonly { name: string; total: Usage }[];
 }
 
-/** In the chart's own units; it is stretched to the width of its place. */
+/** In units of the chart, which is stretched to the available width. */
 const WIDTH = 600;
 const HEIGHT = 120;
 
-/** Tokens of each day as bars. The table below has the same in figures. */
+/** Bar chart of the tokens per day. The table below has the same figures. */
 export function UsageChart({ days }: UsageChartProps) {
   const most = Math.max(1, ...days.map(({ total }) => tokensOf(total)));
   const step = WIDTH / days.length;

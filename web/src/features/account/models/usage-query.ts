@@ -3,7 +3,7 @@ import { callApi } from "@/lib/api-client";
 
 import type { UsageReport } from "./usage";
 
-/** What the last days cost. */
+/** Returns the query for the usage of the last days. */
 export function usageQuery(userId: string, days: number) {
   return queryOptions({
     queryKey: ["usage", userId, String(days)],

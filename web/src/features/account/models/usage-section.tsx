@@ -13,7 +13,7 @@ import { usageQuery } from "./usage-query";
 import { UsageChart } from "./usage-chart";
 import { UsageTable } from "./usage-table";
 
-/** What the person's calls of models cost, by day and by model. */
+/** Usage and cost of model calls, by day and by model. */
 export function UsageSection({ user }: { user: SignedInUser }) {
   const [range, setRange] = useState<number>(30);
   const query = usageQuery(user.id, range);

@@ -5,13 +5,13 @@ import { tokensOf } from "./usage";
 
 interface UsageTableProps {
   caption: string;
-  /** What the rows are. */
+  /** Heading of the first column. */
   first: string;
   rows: readonly { name: string; total: Usage }[];
   sum?: Usage;
 }
 
-/** Tokens and money in figures. What is estimated has a sign before it. */
+/** Table of tokens and costs; estimates are marked. */
 export function UsageTable({ caption, first, rows, sum }: UsageTableProps) {
   return (
     <div className="overflow-x-auto px-4 py-2.5">

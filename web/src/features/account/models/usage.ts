@@ -1,7 +1,7 @@
 import type { Usage } from "@/lib/usage";
 
 interface DayAndModel extends Usage {
-  /** Year, month and day in UTC. */
+  /** ISO date in UTC. */
   readonly day: string;
   /** `provider/name`. */
   readonly model: string;
@@ -14,7 +14,7 @@ export interface UsageReport {
   readonly limit: { readonly tokensPerDay: number; readonly used: number } | null;
 }
 
-/** How far back one can look, in days. */
+/** Selectable periods in days. */
 export const ranges = [7, 30, 90, 365] as const;
 
 export const tokensOf = ({ inputTokens, outputTokens }: Usage): number => inputTokens + outputTokens;
@@ -41,7 +41,7 @@ function add(one: Usage, other: Usage): Usage {
   };
 }
 
-/** The sums of everything. */
+/** Returns the totals of a list. */
 export function wholeOf(totals: readonly Usage[]): Usage {
   return totals.reduce(add, nothing);
 }
@@ -57,7 +57,7 @@ function grouped(rows: readonly DayAndModel[], key: "day" | "model"): Map<string
   return sums;
 }
 
-/** Every day of the report, also those on which nothing was asked, oldest first. */
+/** Returns all days of a report, oldest first, days without usage included. */
 export function byDay({ from, to, days }: UsageReport): Named[] {
   const sums = grouped(days, "day");
   const all: Named[] = [];
@@ -68,7 +68,7 @@ export function byDay({ from, to, days }: UsageReport): Named[] {
   return all;
 }
 
-/** Each model that was asked, the one with the most tokens first. */
+/** Returns the usage of each model, the one with the most tokens first. */
 export function byModel({ days }: UsageReport): Named[] {
   const sums = [...grouped(days, "model")].map(([name, total]) => ({ name, total }));
   return sums.sort((one, other) => tokensOf(other.total) - tokensOf(one.total));
@@ -84,14 +84,14 @@ const columns = [
   "unpricedCalls",
 ] as const;
 
-/** The report as a table for other programs: a row for each day and model (RFC 4180). */
+/** Converts a report to CSV (RFC 4180) with a row per day and model. */
 export function toCsv({ days }: UsageReport): string {
   const rows = days.map((row) => [row.day, quoted(row.model), ...columns.map((column) => row[column])]);
   return [["day", "model", ...columns], ...rows].map((row) => `${row.join(",")}\r\n`).join("");
 }
 
 function quoted(text: string): string {
-  // A table program would take what begins like a formula for one.
+  // Spreadsheets would evaluate a cell that begins like a formula.
   const plain = /^[=+\-@\t\r]/u.test(text) ? `'${text}` : text;
   return /[",\r\n]/u.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }

@@ -3,7 +3,7 @@ import { t } from "@/lib/account-text";
 import { Button } from "@/ui/button";
 import type { StepProps } from "../auth-step";
 
-/** The way back to the two forms. */
+/** Button back to the two forms. */
 export function BackButton({ onStep }: Pick<StepProps, "onStep">) {
   return (
     <Button variant="quiet" className="-mb-2 w-full" onClick={() => onStep({ kind: "welcome" })}>

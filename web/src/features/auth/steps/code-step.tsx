@@ -11,7 +11,7 @@ import { Field, Select } from "@/ui/field";
 import { Form, SubmitButton } from "@/ui/form";
 import { StepHead } from "./step-head";
 
-/** Asks for the code of the second factor. The page moves on by itself, when the auth client reports the new level. */
+/** Step that asks for the code of the second factor. The page continues when the auth client reports the new level. */
 export function CodeStep({ user }: { user: SignedInUser }) {
   const client = useQueryClient();
   const factors = useQuery(factorsQuery(user.id));
@@ -20,7 +20,7 @@ export function CodeStep({ user }: { user: SignedInUser }) {
   const form = useRef<HTMLFormElement>(null);
   const factorId = chosen ?? factors.data?.[0]?.id;
   const verify = useMutation({
-    // A challenge of its own for each attempt: none can run out while somebody looks for their phone.
+    // Every attempt has a challenge of its own, so that none expires while the user looks for their phone.
     mutationFn: async (id: string) => (await auth.mfa.challengeAndVerify({ factorId: id, code })).error,
     onSuccess: (error) => {
       if (error === null) return;
@@ -29,7 +29,7 @@ export function CodeStep({ user }: { user: SignedInUser }) {
     },
   });
   useEffect(() => {
-    // The last one was removed elsewhere: the password is enough again, and a renewed session knows it.
+    // The last factor was removed elsewhere; a refreshed session knows that the password is enough.
     if (factors.data?.length === 0) void auth.refreshSession();
   }, [factors.data]);
   const error = verify.data ? codeErrorWords(verify.data) : undefined;

@@ -4,7 +4,9 @@ import { Button } from "@/ui/button";
 import type { StepProps } from "../auth-step";
 import { StepHead } from "./step-head";
 
-/** A link was opened in another browser than the one that asked for it: it has confirmed the address, and no more. */
+/**
+ * Step after a link was opened in another browser than the one that requested it: it has only confirmed the address.
+ */
 export function ConfirmedStep({ onStep }: StepProps) {
   return (
     <>

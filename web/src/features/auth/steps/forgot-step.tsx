@@ -13,7 +13,7 @@ import { BackButton } from "./back-button";
 import { MailedCodeForm } from "./mailed-code-form";
 import { StepHead } from "./step-head";
 
-/** Asks for a link to a new password. What follows is the same whether or not there is such an account. */
+/** Step that requests a link for a new password. The response is the same whether or not the account exists. */
 export function ForgotStep({ email, onEmail, onStep }: StepProps) {
   const [sentTo, setSentTo] = useState<string>();
   const send = (address: string) =>

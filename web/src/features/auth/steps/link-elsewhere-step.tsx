@@ -4,7 +4,7 @@ import type { StepProps } from "../auth-step";
 import { BackButton } from "./back-button";
 import { StepHead } from "./step-head";
 
-/** A link to a new password was opened in another browser than the one that asked for it. */
+/** Step after a link for a new password was opened in another browser than the one that requested it. */
 export function LinkElsewhereStep({ onStep }: StepProps) {
   return (
     <>

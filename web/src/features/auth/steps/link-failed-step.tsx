@@ -5,7 +5,7 @@ import type { StepProps } from "../auth-step";
 import { BackButton } from "./back-button";
 import { StepHead } from "./step-head";
 
-/** A mailed link was used before, or has run out; what it was for, only its reader knows. */
+/** Step after opening a used or expired email link, whose purpose is unknown. */
 export function LinkFailedStep({ onStep }: StepProps) {
   return (
     <>

@@ -10,13 +10,13 @@ import { toast } from "@/ui/toast";
 
 interface MailedCodeFormProps {
   email: string;
-  /** What the code was mailed for. */
+  /** Purpose of the emailed code. */
   type: "signup" | "recovery";
 }
 
 /**
- * Takes the six digits of a mail in place of its link, which may be on another device. The page moves on by itself, when
- * the auth client reports the session.
+ * Form for the six-digit code of an email, as an alternative to its link, which may be on another device. The page
+ * continues when the auth client reports the session.
  */
 export function MailedCodeForm({ email, type }: MailedCodeFormProps) {
   const [code, setCode] = useState("");

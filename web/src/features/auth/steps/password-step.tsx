@@ -14,14 +14,14 @@ import { Form, SubmitButton } from "@/ui/form";
 import { toast } from "@/ui/toast";
 import { StepHead } from "./step-head";
 
-/** Chooses a new password after a mailed link. The page moves on by itself, when the auth client reports the change. */
+/** Step that sets a new password after an email link. The page continues when the auth client reports the change. */
 export function PasswordStep({ user }: { user: SignedInUser }) {
   const [password, setPassword] = useState("");
   const { choices, revoke } = useRevocation(user);
   const change = useMutation({
     mutationFn: async () => {
       const { error } = await withProof(() => auth.updateUser({ password }));
-      // Before the page moves on, which it does by itself.
+      // Revoke first: the page continues as soon as the password is changed.
       if (error === null) await revoke();
       return error;
     },

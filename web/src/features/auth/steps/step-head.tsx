@@ -3,12 +3,12 @@ import { focusNow } from "@/components/account/focus-now";
 
 interface StepHeadProps {
   title: string;
-  /** Whether the focus belongs here, because there is no field to begin with. */
+  /** Focuses the heading, because the step has no field. */
   focus?: boolean;
   children: ReactNode;
 }
 
-/** What a step is called, and what it wants. */
+/** Title and description of a step. */
 export function StepHead({ title, focus = false, children }: StepHeadProps) {
   return (
     <div className="mb-5">

@@ -12,7 +12,7 @@ interface Props extends StepProps {
   step: AuthStep;
 }
 
-/** Whatever the card of the sign-in screen shows beside the two forms. */
+/** Any step of the sign-in screen except the two forms. */
 export function Step(props: Props) {
   return (
     <UserQueries key={"user" in props.step ? props.step.user.id : ""}>

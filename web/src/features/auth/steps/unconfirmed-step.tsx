@@ -6,7 +6,7 @@ import { BackButton } from "./back-button";
 import { MailedCodeForm } from "./mailed-code-form";
 import { StepHead } from "./step-head";
 
-/** The account is there and waits for its e-mail to be confirmed. */
+/** Step for an account whose email address is not confirmed. */
 export function UnconfirmedStep({ email, mailed, onStep }: StepProps & { mailed: boolean }) {
   const send = () => auth.resend({ type: "signup", email, options: { emailRedirectTo: location.origin } });
   return (

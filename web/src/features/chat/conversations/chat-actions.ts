@@ -16,7 +16,7 @@ export interface ChatActions {
   readonly download: (chat: ChatSession, format: "markdown" | "json") => void;
 }
 
-/** Returns the actions on chats. DefinitionChanges are shown at once where possible, and failures as toasts. */
+/** Returns the actions on chats. Changes are shown at once where possible, and failures as toasts. */
 export function chatActions(chats: Chats): ChatActions {
   const edit = (id: string, change: Partial<ChatSession>) =>
     chats.change((list) => list.map((one) => (one.id === id ? { ...one, ...change } : one)));

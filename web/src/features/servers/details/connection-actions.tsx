@@ -13,7 +13,7 @@ interface ConnectionActionsProps {
   connection: ServerConnection;
 }
 
-/** What asks the server again. */
+/** Buttons that reconnect and list the tools again. */
 export function ConnectionActions({ userId, connection: { id } }: ConnectionActionsProps) {
   const client = useQueryClient();
   const reconnect = useReconnect(userId, id);

@@ -21,11 +21,11 @@ interface ConnectionSheetProps {
   onClose: () => void;
 }
 
-/** All that is known of a connection, and what can be changed about it. */
+/** Details and settings of a connection. */
 export function ConnectionSheet({ userId, connection, onClose }: ConnectionSheetProps) {
   const { id, name, url, status, reason } = connection;
   const live = useQuery(liveConnections(userId)).data?.find((one) => one.id === id);
-  // Every state of the connection has details of its own.
+  // Each state of the connection has its own details.
   const version = `${live?.status ?? ""} ${live?.checkedAt ?? ""}`;
   const details = useQuery(connectionDetails(userId, id, version));
   const known = live ?? details.data;

@@ -6,7 +6,7 @@ import { formatMoment } from "../moment";
 import { t } from "../servers-text";
 import { Section } from "./section";
 
-/** What is known of a server and of how it is reached. */
+/** Details of a server and its protocol. */
 export function Facts({ connection }: { connection: Connection }) {
   const { server, transport, protocolVersion, era, latencyMs, checkedAt, listedAt, lastError } = connection;
   const protocol = [protocolVersion, era && t(`servers.era.${era}`)].filter(Boolean).join(" · ");

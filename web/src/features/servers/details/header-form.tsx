@@ -4,14 +4,14 @@ import { Field, Input } from "@/ui/field";
 import { t } from "../servers-text";
 
 interface HeaderFormProps {
-  /** The name of the header; empty when it is to be entered, too. */
+  /** Name of the header; empty if it has to be entered as well. */
   name: string;
   busy: boolean;
   onSave: (name: string, value: string) => void;
   onCancel: () => void;
 }
 
-/** The value of one header. For `Authorization`, a bare key is enough. */
+/** Form for one header. For `Authorization`, a bare key is sufficient. */
 export function HeaderForm({ name, busy, onSave, onCancel }: HeaderFormProps) {
   const [header, setHeader] = useState(name);
   const [value, setValue] = useState("");

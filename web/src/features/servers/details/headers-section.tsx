@@ -6,19 +6,19 @@ import { HeaderForm } from "./header-form";
 import { Section } from "./section";
 import { useChange } from "./use-change";
 
-/** The header that a key is sent in. */
+/** Header for keys. */
 const KEY_HEADER = "Authorization";
 
 interface HeadersSectionProps {
   userId: string;
   id: string;
-  /** The names of those that are sent; undefined until they are known. */
+  /** Names of the stored headers; undefined while they load. */
   headers: readonly string[] | undefined;
 }
 
-/** What is sent to a server with every request. Values are written and never read back. */
+/** Headers of every request to a server. Values are write-only. */
 export function HeadersSection({ userId, id, headers }: HeadersSectionProps) {
-  // The name of the header that is being replaced; the empty text for a new one.
+  // Name of the header being replaced; empty for a new one.
   const [editing, setEditing] = useState<string>();
   const change = useChange(userId, id, () => setEditing(undefined));
   if (headers === undefined) return null;

@@ -1,2 +1,2 @@
-/** Fetches what shows a connection's details; few look at them. */
+/** Loads the sheet with a connection's details, which few users open. */
 export const loadSheet = () => import("./connection-sheet");

@@ -10,7 +10,7 @@ interface NameFormProps {
   connection: ServerConnection;
 }
 
-/** Gives a connection another name. */
+/** Form that renames a connection. */
 export function NameForm({ userId, connection: { id, name } }: NameFormProps) {
   const [typed, setTyped] = useState(name);
   const change = useChange(userId, id);

@@ -2,12 +2,12 @@ import { type ReactNode, useId } from "react";
 
 interface SectionProps {
   title: string;
-  /** What it is about, where the title does not say it. */
+  /** Description below the title. */
   about?: string;
   children: ReactNode;
 }
 
-/** A heading and a box. */
+/** Titled box. */
 export function Section({ title, about, children }: SectionProps) {
   const id = useId();
   return (

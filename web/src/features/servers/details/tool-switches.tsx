@@ -8,12 +8,12 @@ import type { ServerConnection } from "../server-connection";
 import { t } from "../servers-text";
 import { storeLiveState } from "../use-connections";
 import { Section } from "./section";
-import { tokensOf } from "./tool-weight";
+import { estimateTokens } from "./tool-weight";
 import { useChange } from "./use-change";
 
-/** From so many tools on they can be searched. */
+/** Number of tools from which on there is a search field. */
 const SEARCH_MIN_TOOLS = 12;
-/** Tools that are shown at once. */
+/** Number of tools shown at once. */
 const MAX_SHOWN_TOOLS = 100;
 
 interface ToolSwitchesProps {
@@ -21,7 +21,7 @@ interface ToolSwitchesProps {
   connection: ServerConnection;
 }
 
-/** The tools of a connection, each to be switched on or off, with what they weigh. */
+/** Switches for the tools of a connection, with the size of each in tokens. */
 export function ToolSwitches({ userId, connection }: ToolSwitchesProps) {
   const { id, tools, disabledTools } = connection;
   const client = useQueryClient();
@@ -29,12 +29,12 @@ export function ToolSwitches({ userId, connection }: ToolSwitchesProps) {
   const [query, setQuery] = useState("");
   const found = tools.filter(({ name }) => name.toLowerCase().includes(query.trim().toLowerCase()));
   const on = tools.filter(({ name }) => !disabledTools.includes(name));
-  const weight = on.reduce((sum, tool) => sum + tokensOf(tool), 0);
+  const weight = on.reduce((sum, tool) => sum + estimateTokens(tool), 0);
 
   function flip(name: string, isOn: boolean): void {
     const live = client.getQueryData(liveConnections(userId).queryKey)?.find((one) => one.id === id);
     const others = disabledTools.filter((other) => other !== name);
-    // The switch answers at once; what the server says to it comes after.
+    // The switch changes at once; the server's response follows.
     if (live) storeLiveState(client, userId, { ...live, disabledTools: isOn ? others : [...others, name] });
     change.mutate({ tools: { [name]: isOn } });
   }
@@ -74,7 +74,7 @@ export function ToolSwitches({ userId, connection }: ToolSwitchesProps) {
                 {showInvisible(tool.name)}
               </span>
               <span className="text-xs whitespace-nowrap text-ink-2 tabular-nums">
-                {t("servers.tokens", { n: tokensOf(tool).toLocaleString() })}
+                {t("servers.tokens", { n: estimateTokens(tool).toLocaleString() })}
               </span>
             </label>
           </li>

@@ -1,12 +1,12 @@
 import type { ToolDefinition } from "@/lib/available-tool";
 
-/** Bytes of JSON to a token, about, for the models of the day. */
+/** Approximate bytes of JSON per token. */
 const BYTES_PER_TOKEN = 4;
 
 const encoder = new TextEncoder();
 
-/** How many tokens the model reads for a tool in each of its turns, estimated from what it is told of it. */
-export function tokensOf({ name, description, inputSchema }: ToolDefinition): number {
+/** Estimates the number of tokens that a tool's definition takes in each model call. */
+export function estimateTokens({ name, description, inputSchema }: ToolDefinition): number {
   const told = JSON.stringify({ name, description: description ?? "", input_schema: inputSchema ?? {} });
   return Math.ceil(encoder.encode(told).length / BYTES_PER_TOKEN);
 }

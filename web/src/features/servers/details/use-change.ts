@@ -5,7 +5,7 @@ import { toast } from "@/ui/toast";
 import { changeConnection, type ConnectionChange } from "../api";
 import { reloadConnections, storeLiveState } from "../use-connections";
 
-/** DefinitionChanges a connection. `onChanged` is told when it is done. */
+/** Returns the mutation that changes a connection; `onChanged` is called after it succeeded. */
 export function useChange(userId: string, id: string, onChanged?: (connection: Connection) => void) {
   const client = useQueryClient();
   return useMutation({
