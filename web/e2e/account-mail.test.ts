@@ -4,147 +4,147 @@ import { newEmail, password } from "./account.ts";
 import { Mailbox } from "./mailbox.ts";
 import { ageSignIns } from "./old-sign-ins.ts";
 import { Settings } from "./settings.ts";
-import { openStage } from "./stage.ts";
-import type { Visitor } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import type { AppPage } from "./app-page.ts";
 
 const mailbox = await Mailbox.open();
 after(() => mailbox.close());
 /** Accounts and addresses wait for their confirmation. */
-const stage = await openStage(mailbox.env);
+const fixture = await startFixture(mailbox.env);
 /** Counts mails and calls, as it does outside of tests. */
-const strict = await openStage({ ...mailbox.env, CHAT_RATE_LIMITS: "on" });
+const strict = await startFixture({ ...mailbox.env, CHAT_RATE_LIMITS: "on" });
 /** Wants a code for a new password when the sign-in is old. */
-const careful = await openStage({ ...mailbox.env, CHAT_PASSWORD_REAUTHENTICATION: "on" });
+const careful = await startFixture({ ...mailbox.env, CHAT_PASSWORD_REAUTHENTICATION: "on" });
 
 /** Makes an account by hand, and confirms it in the same tab. */
-async function confirmed(visitor: Visitor, email = newEmail()): Promise<string> {
-  await visitor.open("/auth");
-  await visitor.signUp(email);
-  await visitor.page.getByRole("heading", { name: "Check your email" }).waitFor();
-  await visitor.open((await mailbox.next(email)).link);
-  await visitor.arrivesAt("/");
-  await visitor.composer.waitFor();
+async function confirmed(appPage: AppPage, email = newEmail()): Promise<string> {
+  await appPage.open("/auth");
+  await appPage.signUp(email);
+  await appPage.page.getByRole("heading", { name: "Check your email" }).waitFor();
+  await appPage.open((await mailbox.next(email)).link);
+  await appPage.arrivesAt("/");
+  await appPage.composer.waitFor();
   return email;
 }
 
 /** What the address says beside the path. */
-const rest = (visitor: Visitor): string => {
-  const { search, hash } = new URL(visitor.page.url());
+const rest = (appPage: AppPage): string => {
+  const { search, hash } = new URL(appPage.page.url());
   return search + hash;
 };
 
 test("a new account waits for its e-mail, can have the mail sent again, and is let in by the link", async (t) => {
-  const visitor = await stage.visitor(t);
+  const appPage = await fixture.openPage(t);
   const email = newEmail();
-  await visitor.open("/auth");
-  await visitor.signUp(email);
-  await visitor.toast("Account created!", "Please check your email to confirm your account.");
-  await visitor.page.getByRole("heading", { name: "Check your email" }).waitFor();
-  await visitor.sees(new RegExp(email, "u"));
-  const resend = visitor.button(/^Send again in \d+ s$/u);
+  await appPage.open("/auth");
+  await appPage.signUp(email);
+  await appPage.toast("Account created!", "Please check your email to confirm your account.");
+  await appPage.page.getByRole("heading", { name: "Check your email" }).waitFor();
+  await appPage.sees(new RegExp(email, "u"));
+  const resend = appPage.button(/^Send again in \d+ s$/u);
   assert.equal(await resend.getAttribute("aria-disabled"), "true");
 
-  await visitor.button("Back to sign-in").click();
-  await visitor.signIn(email);
-  await visitor.toast("Sign in failed", "Email not confirmed");
-  await visitor.page.getByRole("heading", { name: "Check your email" }).waitFor();
-  await visitor.button("Send again").waitFor();
+  await appPage.button("Back to sign-in").click();
+  await appPage.signIn(email);
+  await appPage.toast("Sign in failed", "Email not confirmed");
+  await appPage.page.getByRole("heading", { name: "Check your email" }).waitFor();
+  await appPage.button("Send again").waitFor();
 
   const mail = await mailbox.next(email);
-  const other = await visitor.anotherTab();
+  const other = await appPage.anotherTab();
   await other.open(mail.link);
   await other.arrivesAt("/");
   await other.toast("Email confirmed", "You are signed in.");
   assert.equal(rest(other), "");
-  await visitor.arrivesAt("/");
-  await visitor.composer.waitFor();
+  await appPage.arrivesAt("/");
+  await appPage.composer.waitFor();
 });
 
 test("the mail can be had again after a minute", async (t) => {
-  const visitor = await stage.visitor(t);
+  const appPage = await fixture.openPage(t);
   const email = newEmail();
-  await visitor.page.clock.install();
-  await visitor.open("/auth");
-  await visitor.signUp(email);
+  await appPage.page.clock.install();
+  await appPage.open("/auth");
+  await appPage.signUp(email);
   await mailbox.next(email);
-  await visitor.button(/^Send again in \d+ s$/u).click({ force: true });
+  await appPage.button(/^Send again in \d+ s$/u).click({ force: true });
   assert.equal(mailbox.unread(email).length, 0);
-  await visitor.page.clock.runFor(61_000);
-  await visitor.button("Send again").click();
-  await visitor.toast("A new email is on its way.", "A new email is on its way.");
-  await visitor.open((await mailbox.next(email)).link);
-  await visitor.arrivesAt("/");
+  await appPage.page.clock.runFor(61_000);
+  await appPage.button("Send again").click();
+  await appPage.toast("A new email is on its way.", "A new email is on its way.");
+  await appPage.open((await mailbox.next(email)).link);
+  await appPage.arrivesAt("/");
 });
 
 test("a mail that is asked for too early is refused with the time to wait", async (t) => {
-  const visitor = await strict.visitor(t);
+  const appPage = await strict.openPage(t);
   const email = newEmail();
-  await visitor.page.clock.install();
-  await visitor.open("/auth");
-  await visitor.signUp(email);
+  await appPage.page.clock.install();
+  await appPage.open("/auth");
+  await appPage.signUp(email);
   await mailbox.next(email);
   // The page's clock runs ahead of the server's.
-  await visitor.button(/^Send again in \d+ s$/u).waitFor();
-  await visitor.page.clock.runFor(61_000);
-  await visitor.button("Send again").click();
-  await visitor.toast("Error", /you can only request this after \d+ seconds/u);
-  await visitor.button(/^Send again in \d+ s$/u).waitFor();
+  await appPage.button(/^Send again in \d+ s$/u).waitFor();
+  await appPage.page.clock.runFor(61_000);
+  await appPage.button("Send again").click();
+  await appPage.toast("Error", /you can only request this after \d+ seconds/u);
+  await appPage.button(/^Send again in \d+ s$/u).waitFor();
 });
 
 test("while the mail server is away nothing is half made, and the same form works when it is back", async (t) => {
-  const visitor = await stage.visitor(t);
+  const appPage = await fixture.openPage(t);
   const email = newEmail();
-  await visitor.open("/auth");
+  await appPage.open("/auth");
   await mailbox.goDown();
   try {
-    await visitor.signUp(email);
-    await visitor.toast("Sign up failed", /^Error sending confirmation/u);
+    await appPage.signUp(email);
+    await appPage.toast("Sign up failed", /^Error sending confirmation/u);
   } finally {
     await mailbox.comeBack();
   }
-  await visitor.button("Sign Up").click();
-  await visitor.toast("Account created!", "Please check your email to confirm your account.");
-  await visitor.open((await mailbox.next(email)).link);
-  await visitor.arrivesAt("/");
+  await appPage.button("Sign Up").click();
+  await appPage.toast("Account created!", "Please check your email to confirm your account.");
+  await appPage.open((await mailbox.next(email)).link);
+  await appPage.arrivesAt("/");
 });
 
 test("a forgotten password is replaced through a mailed link, which holds the main screen back until then", async (t) => {
-  const visitor = await stage.visitor(t);
-  const email = await confirmed(visitor);
-  await visitor.button("Sign Out").click();
-  await visitor.arrivesAt("/auth");
-  await visitor.field("Email").fill(email);
-  await visitor.button("Forgot password?").click();
-  assert.equal(await visitor.field("Email").inputValue(), email);
-  await visitor.button("Send link").click();
-  await visitor.sees(new RegExp(`^If there's an account for ${email}`, "u"));
+  const appPage = await fixture.openPage(t);
+  const email = await confirmed(appPage);
+  await appPage.button("Sign Out").click();
+  await appPage.arrivesAt("/auth");
+  await appPage.field("Email").fill(email);
+  await appPage.button("Forgot password?").click();
+  assert.equal(await appPage.field("Email").inputValue(), email);
+  await appPage.button("Send link").click();
+  await appPage.sees(new RegExp(`^If there's an account for ${email}`, "u"));
 
   const { link } = await mailbox.next(email);
-  await visitor.open(link);
-  await visitor.page.getByRole("heading", { name: "Choose a new password" }).waitFor();
-  assert.equal(new URL(visitor.page.url()).pathname, "/auth");
-  assert.equal(rest(visitor), "");
-  await visitor.page.reload();
-  await visitor.page.getByRole("heading", { name: "Choose a new password" }).waitFor();
-  await visitor.open("/");
-  await visitor.page.getByRole("heading", { name: "Choose a new password" }).waitFor();
-  await visitor.field("New password").fill(password);
-  await visitor.button("Save and continue").click();
-  await visitor.page
+  await appPage.open(link);
+  await appPage.page.getByRole("heading", { name: "Choose a new password" }).waitFor();
+  assert.equal(new URL(appPage.page.url()).pathname, "/auth");
+  assert.equal(rest(appPage), "");
+  await appPage.page.reload();
+  await appPage.page.getByRole("heading", { name: "Choose a new password" }).waitFor();
+  await appPage.open("/");
+  await appPage.page.getByRole("heading", { name: "Choose a new password" }).waitFor();
+  await appPage.field("New password").fill(password);
+  await appPage.button("Save and continue").click();
+  await appPage.page
     .getByRole("alert")
     .getByText(/different from the old password/u)
     .waitFor();
-  await visitor.field("New password").fill("a new horse");
-  await visitor.button("Save and continue").click();
-  await visitor.arrivesAt("/");
-  await visitor.toast("Password changed", "You are signed in.");
-  await visitor.composer.waitFor();
+  await appPage.field("New password").fill("a new horse");
+  await appPage.button("Save and continue").click();
+  await appPage.arrivesAt("/");
+  await appPage.toast("Password changed", "You are signed in.");
+  await appPage.composer.waitFor();
 
-  const again = await stage.visitor(t);
+  const again = await fixture.openPage(t);
   await again.open("/auth");
   await again.signIn(email, "a new horse");
   await again.arrivesAt("/");
-  const late = await stage.visitor(t);
+  const late = await fixture.openPage(t);
   await late.open(link);
   await late.page.getByRole("heading", { name: "This link no longer works" }).waitFor();
   assert.equal(rest(late), "", "the address says nothing of it");
@@ -153,48 +153,48 @@ test("a forgotten password is replaced through a mailed link, which holds the ma
 });
 
 test("an address without an account is told the same, and gets no mail", async (t) => {
-  const visitor = await stage.visitor(t);
+  const appPage = await fixture.openPage(t);
   const email = newEmail();
-  await visitor.open("/auth");
-  await visitor.button("Forgot password?").click();
-  await visitor.field("Email").fill(email);
-  await visitor.button("Send link").click();
-  await visitor.sees(new RegExp(`^If there's an account for ${email}`, "u"));
+  await appPage.open("/auth");
+  await appPage.button("Forgot password?").click();
+  await appPage.field("Email").fill(email);
+  await appPage.button("Send link").click();
+  await appPage.sees(new RegExp(`^If there's an account for ${email}`, "u"));
   assert.equal(mailbox.unread(email).length, 0);
 });
 
 test("a link that has been used tells who is signed in that nothing is lost", async (t) => {
-  const visitor = await stage.visitor(t);
+  const appPage = await fixture.openPage(t);
   const email = newEmail();
-  await visitor.open("/auth");
-  await visitor.signUp(email);
-  await visitor.page.getByRole("heading", { name: "Check your email" }).waitFor();
+  await appPage.open("/auth");
+  await appPage.signUp(email);
+  await appPage.page.getByRole("heading", { name: "Check your email" }).waitFor();
   const { link } = await mailbox.next(email);
-  await visitor.open(link);
-  await visitor.arrivesAt("/");
-  await visitor.composer.waitFor();
-  await visitor.open(link);
-  await visitor.toast(
+  await appPage.open(link);
+  await appPage.arrivesAt("/");
+  await appPage.composer.waitFor();
+  await appPage.open(link);
+  await appPage.toast(
     "This link no longer works",
     "It has expired or was already used. You're still signed in.",
   );
-  await visitor.composer.waitFor();
-  assert.equal(rest(visitor), "");
+  await appPage.composer.waitFor();
+  assert.equal(rest(appPage), "");
 });
 
 test("a new address holds when both mails have been answered, in every tab", async (t) => {
-  const visitor = await stage.visitor(t);
-  const email = await confirmed(visitor);
-  const other = await visitor.anotherTab();
+  const appPage = await fixture.openPage(t);
+  const email = await confirmed(appPage);
+  const other = await appPage.anotherTab();
   await other.open();
   await other.sees(email);
-  const settings = await Settings.open(visitor);
+  const settings = await Settings.open(appPage);
   await settings.change("Email");
   const next = newEmail();
   await settings.field("New email").fill(next);
   await settings.panel.getByText(/The change takes effect when you've opened both/u).waitFor();
   await settings.button("Change email").click();
-  await visitor.toast("Check your email", "Open the links we sent to both addresses.");
+  await appPage.toast("Check your email", "Open the links we sent to both addresses.");
   await settings.panel
     .getByRole("status")
     .getByText(new RegExp(`^${next} takes its place`, "u"))
@@ -209,19 +209,19 @@ test("a new address holds when both mails have been answered, in every tab", asy
   await settings.section("Profile").getByText(next, { exact: true }).waitFor();
   assert.equal(await settings.panel.getByText(/^Your email changes to/u).count(), 0);
   await settings.button("Close").first().click();
-  await visitor.page.getByRole("banner").getByText(next).waitFor();
+  await appPage.page.getByRole("banner").getByText(next).waitFor();
 });
 
 test("a sign-in of another day gets a code by mail before it may change the password", async (t) => {
-  const visitor = await careful.visitor(t);
-  const email = await confirmed(visitor);
-  const settings = await Settings.open(visitor);
+  const appPage = await careful.openPage(t);
+  const email = await confirmed(appPage);
+  const settings = await Settings.open(appPage);
   ageSignIns(careful.app.dataDir);
   await settings.change("Password");
   await settings.field("Current password").fill(password);
   await settings.field("New password").fill("a new horse");
   await settings.button("Change password").click();
-  const dialog = visitor.page.getByRole("dialog", { name: "Confirm your identity" });
+  const dialog = appPage.page.getByRole("dialog", { name: "Confirm your identity" });
   await dialog.getByRole("button", { name: "Email me a code" }).click();
   const mail = await mailbox.next(email);
   await dialog.getByLabel("Code from the email").fill("000000");
@@ -229,23 +229,23 @@ test("a sign-in of another day gets a code by mail before it may change the pass
   await dialog.getByRole("alert").waitFor();
   await dialog.getByLabel("Code from the email").fill(mail.code);
   await dialog.getByRole("button", { name: "Continue" }).click();
-  await visitor.toast("Password changed", "All other devices have been signed out.");
+  await appPage.toast("Password changed", "All other devices have been signed out.");
 });
 
 test("no mail, no way to a forgotten password that could not end", async (t) => {
-  const { mail } = await bootOf(stage.app.url);
+  const { mail } = await bootOf(fixture.app.url);
   assert.equal(mail, true);
-  const visitor = await stage.visitor(t);
-  await visitor.page.route("**/auth", async (route) => {
+  const appPage = await fixture.openPage(t);
+  await appPage.page.route("**/auth", async (route) => {
     const answer = await route.fetch();
     await route.fulfill({
       response: answer,
       body: (await answer.text()).replace('"mail":true', '"mail":false'),
     });
   });
-  await visitor.open("/auth");
-  await visitor.button("Sign In").waitFor();
-  assert.equal(await visitor.button("Forgot password?").count(), 0);
+  await appPage.open("/auth");
+  await appPage.button("Sign In").waitFor();
+  assert.equal(await appPage.button("Forgot password?").count(), 0);
 });
 
 async function bootOf(origin: string): Promise<{ mail: boolean }> {

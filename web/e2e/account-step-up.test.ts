@@ -5,15 +5,15 @@ import { closeToasts, inspect, looks } from "./look.ts";
 import { Mailbox } from "./mailbox.ts";
 import { ageSignIns } from "./old-sign-ins.ts";
 import { Settings } from "./settings.ts";
-import { openStage } from "./stage.ts";
+import { startFixture } from "./fixture.ts";
 import { totp } from "./totp.ts";
-import type { Visitor } from "./visitor.ts";
+import type { AppPage } from "./app-page.ts";
 
 const mailbox = await Mailbox.open();
 after(() => mailbox.close());
-const stage = await openStage({ ...mailbox.env, CHAT_AUTOCONFIRM: "on" });
+const fixture = await startFixture({ ...mailbox.env, CHAT_AUTOCONFIRM: "on" });
 
-const question = (visitor: Visitor) => visitor.page.getByRole("dialog", { name: "Confirm your identity" });
+const question = (appPage: AppPage) => appPage.page.getByRole("dialog", { name: "Confirm your identity" });
 
 async function fillKey(settings: Settings, name: string): Promise<void> {
   await settings.change("API key");
@@ -23,16 +23,16 @@ async function fillKey(settings: Settings, name: string): Promise<void> {
 }
 
 test("an old sign-in asks for the password, and what was begun goes on by itself", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.open();
-  const settings = await Settings.open(visitor);
-  ageSignIns(stage.app.dataDir);
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  const settings = await Settings.open(appPage);
+  ageSignIns(fixture.app.dataDir);
   await fillKey(settings, "Editor");
-  const asked = question(visitor);
+  const asked = question(appPage);
   await asked.getByLabel("Your password").fill("not it");
   await asked.getByRole("button", { name: "Continue" }).click();
   await asked.getByRole("alert").getByText("This isn't your current password.").waitFor();
-  await visitor.page.keyboard.press("Escape");
+  await appPage.page.keyboard.press("Escape");
   await asked.waitFor({ state: "detached" });
   await settings.panel.getByRole("alert").waitFor();
   assert.equal(await settings.row("Editor").count(), 0, "nothing happens without the proof");
@@ -48,21 +48,21 @@ test("an old sign-in asks for the password, and what was begun goes on by itself
 });
 
 test("a code from the authenticator or the mail is a proof too", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  await visitor.open();
-  const settings = await Settings.open(visitor);
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  const settings = await Settings.open(appPage);
   const secret = await settings.addAuthenticator("phone");
-  await closeToasts(visitor);
-  ageSignIns(stage.app.dataDir);
+  await closeToasts(appPage);
+  ageSignIns(fixture.app.dataDir);
   await fillKey(settings, "By authenticator");
-  const asked = question(visitor);
+  const asked = question(appPage);
   await asked.getByRole("button", { name: "Use my authenticator" }).click();
   await asked.getByLabel("Code from your authenticator").fill(await totp(secret));
   await asked.getByRole("button", { name: "Continue" }).click();
   await settings.row("By authenticator").waitFor();
   await settings.button("Done").click();
 
-  ageSignIns(stage.app.dataDir);
+  ageSignIns(fixture.app.dataDir);
   await fillKey(settings, "By mail");
   await asked.getByRole("button", { name: "Email me a code" }).click();
   await asked.getByRole("button", { name: "Email me a code" }).first().click();
@@ -73,9 +73,9 @@ test("a code from the authenticator or the mail is a proof too", async (t) => {
 });
 
 test("a changed password ends API keys and shares where that is chosen", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.open();
-  const settings = await Settings.open(visitor);
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  const settings = await Settings.open(appPage);
   await fillKey(settings, "Editor");
   await settings.row("Editor").waitFor();
   await settings.button("Done").click();
@@ -84,18 +84,18 @@ test("a changed password ends API keys and shares where that is chosen", async (
   await settings.field("New password").fill("another horse");
   await settings.panel.getByLabel("Revoke my API keys (1)").check();
   await settings.button("Change password").click();
-  await visitor.toast("Password changed", "All other devices have been signed out.");
+  await appPage.toast("Password changed", "All other devices have been signed out.");
   await settings.row("Editor").waitFor({ state: "detached" });
 });
 
 for (const [name, options] of looks) {
   test(`the question for a proof is free of accessibility faults at ${name}, and fits`, async (t) => {
-    const { visitor } = await stage.member(t, { ...options });
-    await visitor.open();
-    const settings = await Settings.open(visitor);
-    ageSignIns(stage.app.dataDir);
+    const { appPage } = await fixture.openSignedInPage(t, { ...options });
+    await appPage.open();
+    const settings = await Settings.open(appPage);
+    ageSignIns(fixture.app.dataDir);
     await fillKey(settings, "Editor");
-    await question(visitor).getByLabel("Your password").waitFor();
-    await inspect(visitor, "step-up", options);
+    await question(appPage).getByLabel("Your password").waitFor();
+    await inspect(appPage, "step-up", options);
   });
 }

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Mailbox } from "./mailbox.ts";
 import { Settings } from "./settings.ts";
-import { openStage } from "./stage.ts";
+import { startFixture } from "./fixture.ts";
 import { totp } from "./totp.ts";
-import { eventually, type Visitor } from "./visitor.ts";
+import { eventually, type AppPage } from "./app-page.ts";
 
 const mailbox = await Mailbox.open();
 after(() => mailbox.close());
-const stage = await openStage({ ...mailbox.env, CHAT_AUTOCONFIRM: "on" });
+const fixture = await startFixture({ ...mailbox.env, CHAT_AUTOCONFIRM: "on" });
 
-const banner = (visitor: Visitor) => visitor.page.getByRole("banner");
-const storedToken = (visitor: Visitor) =>
-  visitor.page.evaluate(() => {
+const banner = (appPage: AppPage) => appPage.page.getByRole("banner");
+const storedToken = (appPage: AppPage) =>
+  appPage.page.evaluate(() => {
     const session = JSON.parse(localStorage.getItem("sb-localhost-auth-token") ?? "{}") as {
       access_token?: string;
     };
@@ -20,44 +20,44 @@ const storedToken = (visitor: Visitor) =>
   });
 
 test("signing in in one tab lets the other in, and signing out in one leads both away", async (t) => {
-  const { account } = await stage.member(t);
-  const visitor = await stage.visitor(t);
-  const other = await visitor.anotherTab();
-  await visitor.open("/auth");
+  const { account } = await fixture.openSignedInPage(t);
+  const appPage = await fixture.openPage(t);
+  const other = await appPage.anotherTab();
+  await appPage.open("/auth");
   await other.open("/auth");
-  await visitor.signIn(account.email);
-  await visitor.arrivesAt("/");
+  await appPage.signIn(account.email);
+  await appPage.arrivesAt("/");
   await other.arrivesAt("/");
   await other.composer.fill("kept through it all");
   await other.button("Sign Out").click();
-  await visitor.arrivesAt("/auth");
+  await appPage.arrivesAt("/auth");
   await other.arrivesAt("/auth");
 });
 
 test("signing out in one browser leaves the others signed in", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  const elsewhere = await stage.visitor(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  const elsewhere = await fixture.openPage(t);
   await elsewhere.open("/auth");
   await elsewhere.signIn(account.email);
   await elsewhere.arrivesAt("/");
-  await visitor.open();
-  await visitor.button("Sign Out").click();
-  await visitor.arrivesAt("/auth");
+  await appPage.open();
+  await appPage.button("Sign Out").click();
+  await appPage.arrivesAt("/auth");
   await elsewhere.page.reload();
   await elsewhere.sees(account.email);
   await elsewhere.composer.waitFor();
 });
 
 test("a token that one tab renews is the one that both use", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  await visitor.open();
-  await visitor.composer.waitFor();
-  const other = await visitor.anotherTab();
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  await appPage.composer.waitFor();
+  const other = await appPage.anotherTab();
   await other.open();
   await other.composer.waitFor();
   const before = await storedToken(other);
   // The auth client renews a session that is about to end when its page is opened.
-  await visitor.page.evaluate(() => {
+  await appPage.page.evaluate(() => {
     const name = "sb-localhost-auth-token";
     const session = JSON.parse(localStorage.getItem(name) ?? "{}") as object;
     localStorage.setItem(
@@ -65,8 +65,8 @@ test("a token that one tab renews is the one that both use", async (t) => {
       JSON.stringify({ ...session, expires_at: Math.floor(Date.now() / 1_000) + 5 }),
     );
   });
-  await visitor.page.reload();
-  await visitor.composer.waitFor();
+  await appPage.page.reload();
+  await appPage.composer.waitFor();
   await eventually(async () => assert.notEqual(await storedToken(other), before));
   const renewed = await storedToken(other);
   const request = other.page.waitForRequest(/\/functions\/v1\/ai-chat/u);
@@ -77,47 +77,50 @@ test("a token that one tab renews is the one that both use", async (t) => {
 });
 
 test("a changed name shows in both tabs", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.open();
-  const other = await visitor.anotherTab();
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  const other = await appPage.anotherTab();
   await other.open();
   await other.composer.waitFor();
-  const settings = await Settings.open(visitor);
+  const settings = await Settings.open(appPage);
   await settings.change("Name");
   await settings.field("Your name").fill("Mira");
   await settings.button("Save").click();
   await banner(other).getByText("Mira", { exact: true }).waitFor();
   await settings.button("Close").first().click();
-  await banner(visitor).getByText("Mira", { exact: true }).waitFor();
+  await banner(appPage).getByText("Mira", { exact: true }).waitFor();
 });
 
 test("a link to a new password opens the form in both tabs, and saving it in one lets both in", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  await visitor.open();
-  await visitor.composer.fill("Do not lose this");
-  const other = await visitor.anotherTab();
-  await fetch(`${stage.app.url}/auth/v1/recover?redirect_to=${encodeURIComponent(`${stage.app.url}/auth`)}`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ email: account.email }),
-  });
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  await appPage.composer.fill("Do not lose this");
+  const other = await appPage.anotherTab();
+  await fetch(
+    `${fixture.app.url}/auth/v1/recover?redirect_to=${encodeURIComponent(`${fixture.app.url}/auth`)}`,
+    {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ email: account.email }),
+    },
+  );
   await other.open((await mailbox.next(account.email)).link);
-  for (const tab of [other, visitor]) {
+  for (const tab of [other, appPage]) {
     await tab.page.getByRole("heading", { name: "Choose a new password" }).waitFor();
     assert.equal(new URL(tab.page.url()).pathname, "/auth");
   }
   await other.field("New password").fill("a new horse");
   await other.button("Save and continue").click();
   await other.arrivesAt("/");
-  await visitor.arrivesAt("/");
-  assert.equal(await visitor.composer.inputValue(), "Do not lose this");
+  await appPage.arrivesAt("/");
+  assert.equal(await appPage.composer.inputValue(), "Do not lose this");
 });
 
 test("the code given in one tab lets the other in", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  await visitor.open();
-  const secret = await (await Settings.open(visitor)).addAuthenticator("My phone");
-  const one = await stage.visitor(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  const secret = await (await Settings.open(appPage)).addAuthenticator("My phone");
+  const one = await fixture.openPage(t);
   const two = await one.anotherTab();
   await one.open("/auth");
   await one.signIn(account.email);
@@ -132,13 +135,13 @@ test("the code given in one tab lets the other in", async (t) => {
 });
 
 test("the first authenticator signs out the sign-ins that gave no code", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  const elsewhere = await stage.visitor(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  const elsewhere = await fixture.openPage(t);
   await elsewhere.open("/auth");
   await elsewhere.signIn(account.email);
   await elsewhere.composer.fill("Do not lose this");
-  await visitor.open();
-  const secret = await (await Settings.open(visitor)).addAuthenticator("My phone");
+  await appPage.open();
+  const secret = await (await Settings.open(appPage)).addAuthenticator("My phone");
   await elsewhere.arrivesAt("/auth");
   await elsewhere.signIn(account.email);
   await elsewhere.field("Code").fill(await totp(secret));

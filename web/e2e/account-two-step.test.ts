@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Settings } from "./settings.ts";
-import { openStage } from "./stage.ts";
+import { startFixture } from "./fixture.ts";
 import { totp } from "./totp.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 
 test("a code is asked for once an authenticator is set up: at sign-in, after a reload, before any data is loaded", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  await visitor.open();
-  const settings = await Settings.open(visitor);
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  const settings = await Settings.open(appPage);
   const twoStep = settings.section("Two-factor authentication");
   await twoStep.getByText("Off", { exact: true }).waitFor();
   await settings.change("Authenticator app");
@@ -30,14 +30,14 @@ test("a code is asked for once an authenticator is set up: at sign-in, after a r
     .waitFor();
   await settings.field("Code from the app").fill(await totp(secret, -1));
   await settings.button("Verify").click();
-  await visitor.toast("Two-factor authentication is on", "You'll be asked for a code when you sign in.");
+  await appPage.toast("Two-factor authentication is on", "You'll be asked for a code when you sign in.");
   await settings
     .row("My phone")
     .getByText(/^Added /u)
     .waitFor();
   await twoStep.getByText(/^If you lose this phone/u).waitFor();
 
-  const other = await stage.visitor(t);
+  const other = await fixture.openPage(t);
   const asked: string[] = [];
   other.page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   await other.open("/?tab=servers");
@@ -69,13 +69,13 @@ test("a code is asked for once an authenticator is set up: at sign-in, after a r
 });
 
 test("one of several authenticators can be chosen, and each removed; with the last one the password is enough again", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  await visitor.open();
-  const settings = await Settings.open(visitor);
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  const settings = await Settings.open(appPage);
   const phone = await settings.addAuthenticator("My phone");
   await settings.addAuthenticator("My tablet");
-  await visitor.toast("Authenticator added", "Authenticator added");
-  const other = await stage.visitor(t);
+  await appPage.toast("Authenticator added", "Authenticator added");
+  const other = await fixture.openPage(t);
   await other.open("/auth");
   await other.signIn(account.email);
   await other.field("Authenticator").selectOption("My phone");
@@ -90,15 +90,15 @@ test("one of several authenticators can be chosen, and each removed; with the la
   ] as const) {
     await settings.button(`Remove ${name}`).click();
     await settings.confirm(new RegExp(`^Remove ${name}\\?`, "u"), "Remove");
-    await visitor.toast(told, name);
+    await appPage.toast(told, name);
     await settings.row(name).waitFor({ state: "detached" });
     assert.equal(
-      await visitor.page.evaluate(() => document.activeElement?.textContent),
+      await appPage.page.evaluate(() => document.activeElement?.textContent),
       "Two-factor authentication",
     );
   }
   await settings.section("Two-factor authentication").getByText("Off", { exact: true }).waitFor();
-  const again = await stage.visitor(t);
+  const again = await fixture.openPage(t);
   await again.open("/auth");
   await again.signIn(account.email);
   await again.arrivesAt("/");
@@ -106,26 +106,26 @@ test("one of several authenticators can be chosen, and each removed; with the la
 });
 
 test("who removes the authenticator they signed in with gives the code of another, and is back in the settings", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.open();
-  const settings = await Settings.open(visitor);
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  const settings = await Settings.open(appPage);
   const phone = await settings.addAuthenticator("My phone");
   await settings.addAuthenticator("My tablet");
   await settings.button("Remove My tablet").click();
   await settings.confirm(/asked for a code from another one/u, "Remove");
-  await visitor.page.getByRole("heading", { name: "One more step" }).waitFor();
-  await visitor.field("Code").fill(await totp(phone));
-  await visitor.button("Verify").click();
+  await appPage.page.getByRole("heading", { name: "One more step" }).waitFor();
+  await appPage.field("Code").fill(await totp(phone));
+  await appPage.button("Verify").click();
   await settings.row("My phone").waitFor();
   assert.equal(await settings.row("My tablet").count(), 0);
 });
 
 test("who cannot give the code can use another account", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  const { account: second } = await stage.member(t);
-  await visitor.open();
-  await (await Settings.open(visitor)).addAuthenticator("My phone");
-  const other = await stage.visitor(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  const { account: second } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  await (await Settings.open(appPage)).addAuthenticator("My phone");
+  const other = await fixture.openPage(t);
   await other.open("/auth");
   await other.signIn(account.email);
   await other.button("Use another account").click();
@@ -135,16 +135,16 @@ test("who cannot give the code can use another account", async (t) => {
 });
 
 test("what was begun and not finished is no factor, and does not stand in the way", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  await visitor.open();
-  const settings = await Settings.open(visitor);
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  const settings = await Settings.open(appPage);
   await settings.change("Authenticator app");
   await settings.field("Authenticator name").fill("My phone");
   await settings.button("Continue").click();
   await settings.panel.locator("code").waitFor();
-  await visitor.page.reload();
+  await appPage.page.reload();
   await settings.section("Two-factor authentication").getByText("Off", { exact: true }).waitFor();
-  const other = await stage.visitor(t);
+  const other = await fixture.openPage(t);
   await other.open("/auth");
   await other.signIn(account.email);
   await other.arrivesAt("/");

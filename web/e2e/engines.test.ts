@@ -3,10 +3,10 @@ import { test, type TestContext } from "node:test";
 import { type Engine, engines, type Key } from "./engines.ts";
 import { call, say } from "./scripted-model.ts";
 import { serveTools } from "./scripted-mcp.ts";
-import { openBackstage } from "./stage.ts";
-import { eventually } from "./visitor.ts";
+import { startServerFixture } from "./fixture.ts";
+import { eventually } from "./app-page.ts";
 
-const { app, model } = await openBackstage();
+const { app, model } = await startServerFixture();
 
 const CHATS = "button[aria-haspopup=dialog]";
 const COMPOSER = "textarea";

@@ -4,10 +4,10 @@ import { inspect, looks } from "./look.ts";
 import { startPeer } from "./peer.ts";
 import { allowAll } from "./permission.ts";
 import { call, say } from "./scripted-model.ts";
-import { openStage } from "./stage.ts";
-import { eventually, type Visitor } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import { eventually, type AppPage } from "./app-page.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 const [clock, budget] = await Promise.all([
   startPeer("mcp-server-basic-vanillajs", [], { PORT: "{port}" }),
   startPeer("mcp-budget-allocator-server", [], { PORT: "{port}" }),
@@ -15,17 +15,17 @@ const [clock, budget] = await Promise.all([
 after(() => Promise.all([clock.stop(), budget.stop()]));
 
 /** The app of a call, inside the sandbox. */
-const inside = (visitor: Visitor, tool: string) =>
-  visitor.toolCall(tool).frameLocator("iframe").frameLocator("iframe");
+const inside = (appPage: AppPage, tool: string) =>
+  appPage.toolCall(tool).frameLocator("iframe").frameLocator("iframe");
 
 test("a tool that is run by hand shows its app, and each run its own", async (t) => {
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   await account.connect("clock", `http://127.0.0.1:${clock.port}/mcp`);
-  await visitor.open("/?tab=tools");
-  await visitor.toolCard("get-time").getByRole("button", { name: "Use Tool" }).click();
-  const run = visitor.sheet.getByRole("button", { name: "Run", exact: true });
+  await appPage.open("/?tab=tools");
+  await appPage.toolCard("get-time").getByRole("button", { name: "Use Tool" }).click();
+  const run = appPage.sheet.getByRole("button", { name: "Run", exact: true });
   await run.click();
-  const shown = visitor.sheet.frameLocator("iframe").frameLocator("iframe").locator("#server-time");
+  const shown = appPage.sheet.frameLocator("iframe").frameLocator("iframe").locator("#server-time");
   await eventually(async () => assert.match((await shown.textContent()) ?? "", /^\d{4}-/u));
   const first = await shown.textContent();
   await run.click();
@@ -34,34 +34,34 @@ test("a tool that is run by hand shows its app, and each run its own", async (t)
     assert.match(now, /^\d{4}-/u);
     assert.notEqual(now, first);
   });
-  await visitor.sheet.getByRole("button", { name: "Show result" }).click();
-  await visitor.sheet.getByText((await shown.textContent()) ?? "", { exact: true }).waitFor();
-  await visitor.sheet.getByText("Structured result", { exact: false }).click();
-  await visitor.sheet.getByText(/"time":/u).waitFor();
-  await visitor.sheet.getByRole("button", { name: "Hide result" }).click();
-  await visitor.sheet.getByText(/"time":/u).waitFor({ state: "hidden" });
+  await appPage.sheet.getByRole("button", { name: "Show result" }).click();
+  await appPage.sheet.getByText((await shown.textContent()) ?? "", { exact: true }).waitFor();
+  await appPage.sheet.getByText("Structured result", { exact: false }).click();
+  await appPage.sheet.getByText(/"time":/u).waitFor();
+  await appPage.sheet.getByRole("button", { name: "Hide result" }).click();
+  await appPage.sheet.getByText(/"time":/u).waitFor({ state: "hidden" });
 });
 
 for (const [name, look] of looks) {
   test(`an app and what it asks look right: ${name}`, async (t) => {
-    const { account, visitor } = await stage.member(t, look);
+    const { account, appPage } = await fixture.openSignedInPage(t, look);
     await account.connect("clock", `http://127.0.0.1:${clock.port}/mcp`);
     await account.connect("money", `http://127.0.0.1:${budget.port}/mcp`);
     await allowAll(account, "money");
-    await visitor.open();
-    stage.model.answer(call("get-budget-data", {}));
-    stage.model.answer(say("Here is your budget."));
-    await visitor.ask("Show me my budget");
-    await visitor.answered();
-    await inside(visitor, "get-budget-data").getByText("Marketing").first().waitFor();
-    await inspect(visitor, "app-budget", look);
-    stage.model.answer(call("get-time", {}));
-    stage.model.answer(say("It is late."));
-    await visitor.ask("What time is it?");
-    await visitor.button("Allow once").click();
-    await visitor.answers.getByText("It is late.").waitFor();
-    await inside(visitor, "get-time").getByRole("button", { name: "Get Server Time" }).click();
-    await visitor.page.getByRole("region", { name: "Allow clock to run get-time?" }).waitFor();
-    await inspect(visitor, "app-asks", look);
+    await appPage.open();
+    fixture.model.answer(call("get-budget-data", {}));
+    fixture.model.answer(say("Here is your budget."));
+    await appPage.ask("Show me my budget");
+    await appPage.answered();
+    await inside(appPage, "get-budget-data").getByText("Marketing").first().waitFor();
+    await inspect(appPage, "app-budget", look);
+    fixture.model.answer(call("get-time", {}));
+    fixture.model.answer(say("It is late."));
+    await appPage.ask("What time is it?");
+    await appPage.button("Allow once").click();
+    await appPage.answers.getByText("It is late.").waitFor();
+    await inside(appPage, "get-time").getByRole("button", { name: "Get Server Time" }).click();
+    await appPage.page.getByRole("region", { name: "Allow clock to run get-time?" }).waitFor();
+    await inspect(appPage, "app-asks", look);
   });
 }

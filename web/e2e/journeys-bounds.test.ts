@@ -1,32 +1,32 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hold, say } from "./scripted-model.ts";
-import { openStage } from "./stage.ts";
-import { eventually } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import { eventually } from "./app-page.ts";
 
-const stage = await openStage({ CHAT_MAX_RUNS_PER_USER: "1" });
+const fixture = await startFixture({ CHAT_MAX_RUNS_PER_USER: "1" });
 
 const words = "as many of your answers are being written as may be at once (1); wait until one has ended";
 
 test("who asks too much at once is told when to try again, and keeps the words", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.open();
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
   const held = Promise.withResolvers<void>();
-  stage.model.answer(say("One"), hold(held.promise), say(" moment."));
-  await visitor.ask("First question");
-  await visitor.answers.getByText("One").waitFor();
+  fixture.model.answer(say("One"), hold(held.promise), say(" moment."));
+  await appPage.ask("First question");
+  await appPage.answers.getByText("One").waitFor();
 
-  await visitor.button("New Chat").click();
-  await eventually(async () => assert.equal(await visitor.questions.count(), 0));
-  await visitor.ask("Second question");
-  await visitor.toast("Error", words);
-  await visitor.toast("Error", "Try again in 5 s.");
-  await eventually(async () => assert.equal(await visitor.composer.inputValue(), "Second question"));
+  await appPage.button("New Chat").click();
+  await eventually(async () => assert.equal(await appPage.questions.count(), 0));
+  await appPage.ask("Second question");
+  await appPage.toast("Error", words);
+  await appPage.toast("Error", "Try again in 5 s.");
+  await eventually(async () => assert.equal(await appPage.composer.inputValue(), "Second question"));
 
   held.resolve();
-  stage.model.answer(say("Here you are."));
+  fixture.model.answer(say("Here you are."));
   await eventually(async () => {
-    await visitor.composer.press("Enter");
-    await visitor.answers.getByText("Here you are.").waitFor({ timeout: 1_000 });
+    await appPage.composer.press("Enter");
+    await appPage.answers.getByText("Here you are.").waitFor({ timeout: 1_000 });
   });
 });

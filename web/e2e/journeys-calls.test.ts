@@ -3,10 +3,10 @@ import { test } from "node:test";
 import type { Session } from "@supabase/auth-js";
 import type { Request } from "playwright-core";
 import { newEmail, password } from "./account.ts";
-import { openStage } from "./stage.ts";
-import { eventually, type Visitor } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import { eventually, type AppPage } from "./app-page.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 
 interface Call {
   method: string;
@@ -17,7 +17,7 @@ interface Call {
 }
 
 /** What the page asks of the server from now on. */
-function record({ page }: Visitor): Call[] {
+function record({ page }: AppPage): Call[] {
   const calls: Call[] = [];
   page.on("request", (request) => {
     const { pathname, searchParams } = new URL(request.url());
@@ -47,15 +47,15 @@ function found(calls: Call[], method: string, path: string): Call {
 const params = ({ query }: Call) => Object.fromEntries(query);
 
 test("servers are read, added and removed with the specified calls", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  const calls = record(visitor);
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  const calls = record(appPage);
   const mine = `eq.${account.session.user.id}`;
-  const url = `${stage.app.url}/mcp/toolbox`;
-  await visitor.open("/?tab=servers");
-  await visitor.connect("toolbox", url);
-  await visitor.connection("toolbox").waitFor();
-  await visitor.removeConnection("toolbox");
-  await visitor.toast("Connection Removed", "Removed connection to toolbox");
+  const url = `${fixture.app.url}/mcp/toolbox`;
+  await appPage.open("/?tab=servers");
+  await appPage.connect("toolbox", url);
+  await appPage.connection("toolbox").waitFor();
+  await appPage.removeConnection("toolbox");
+  await appPage.toast("Connection Removed", "Removed connection to toolbox");
 
   assert.deepEqual(params(found(calls, "GET", "/rest/v1/mcp_servers")), { select: "*", user_id: mine });
   const proxied = found(calls, "POST", "/functions/v1/mcp-proxy");
@@ -72,26 +72,26 @@ test("servers are read, added and removed with the specified calls", async (t) =
 });
 
 test("chats and messages are read, made and deleted with the specified calls", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  const calls = record(visitor);
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  const calls = record(appPage);
   const user_id = account.session.user.id;
-  await visitor.open();
+  await appPage.open();
   const reloads = () => {
     const sent = calls.findLastIndex(({ path }) => path === "/functions/v1/ai-chat");
     return calls.slice(sent).filter(({ path }) => path === "/rest/v1/ai_chat_messages");
   };
   for (const [at, words] of ["Hello", "And again"].entries()) {
-    await visitor.ask(words);
-    await eventually(async () => assert.equal(await visitor.answers.count(), at + 1));
+    await appPage.ask(words);
+    await eventually(async () => assert.equal(await appPage.answers.count(), at + 1));
     await eventually(() => assert.equal(reloads().length, 1, "messages are read again after each send"));
-    await visitor.answered();
+    await appPage.answered();
   }
   const [reload] = reloads();
-  await visitor.button("New Chat").click();
-  await visitor.button("Chats (2)").waitFor();
-  const dropdown = await visitor.openChats();
+  await appPage.button("New Chat").click();
+  await appPage.button("Chats (2)").waitFor();
+  const dropdown = await appPage.openChats();
   await dropdown.getByRole("button", { name: "Delete Hello", exact: true }).click();
-  await visitor.button("Chats (1)").waitFor();
+  await appPage.button("Chats (1)").waitFor();
 
   const list = params(found(calls, "GET", "/rest/v1/ai_chat_sessions"));
   assert.deepEqual(list, { select: "*", user_id: `eq.${user_id}`, order: "updated_at.desc" });
@@ -108,14 +108,14 @@ test("chats and messages are read, made and deleted with the specified calls", a
 });
 
 test("a message goes to ai-chat with its session, the available tools and the bearer token", async (t) => {
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   await account.connectToolbox();
   const chat = await account.newChat();
-  const calls = record(visitor);
-  await visitor.open(`/?c=${chat}`);
-  await visitor.button("calculate").waitFor();
-  await visitor.ask("Hello");
-  await visitor.answered();
+  const calls = record(appPage);
+  await appPage.open(`/?c=${chat}`);
+  await appPage.button("calculate").waitFor();
+  await appPage.ask("Hello");
+  await appPage.answered();
   const { body, headers } = found(calls, "POST", "/functions/v1/ai-chat");
   const { tools, ...rest } = body as { tools: Record<string, string>[] };
   assert.deepEqual(rest, { message: "Hello", sessionId: chat });
@@ -128,19 +128,19 @@ test("a message goes to ai-chat with its session, the available tools and the be
 });
 
 test("accounts are made, opened and left with the specified calls", async (t) => {
-  const visitor = await stage.visitor(t);
-  const calls = record(visitor);
+  const appPage = await fixture.openPage(t);
+  const calls = record(appPage);
   const email = newEmail();
-  await visitor.open("/auth");
-  await visitor.signUp(email);
-  await visitor.composer.waitFor();
-  await visitor.button("Sign Out").click();
-  await visitor.arrivesAt("/auth");
-  await visitor.signIn(email);
-  await visitor.composer.waitFor();
+  await appPage.open("/auth");
+  await appPage.signUp(email);
+  await appPage.composer.waitFor();
+  await appPage.button("Sign Out").click();
+  await appPage.arrivesAt("/auth");
+  await appPage.signIn(email);
+  await appPage.composer.waitFor();
 
   const made = found(calls, "POST", "/auth/v1/signup");
-  assert.deepEqual(params(made), { redirect_to: stage.app.url });
+  assert.deepEqual(params(made), { redirect_to: fixture.app.url });
   assert.deepEqual(pick(made.body, ["email", "password"]), { email, password });
   const opened = found(calls, "POST", "/auth/v1/token");
   assert.deepEqual(params(opened), { grant_type: "password" });
@@ -151,36 +151,36 @@ test("accounts are made, opened and left with the specified calls", async (t) =>
 });
 
 test("the token is looked at every 30 s and renewed when three of these ticks remain", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  const renewals = countRenewals(visitor);
-  await visitor.page.clock.install();
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  const renewals = countRenewals(appPage);
+  await appPage.page.clock.install();
   const session = { ...account.session, expires_at: Math.floor(Date.now() / 1000) + 225 };
-  await visitor.keepSession(session);
-  await visitor.open();
-  await visitor.composer.waitFor();
+  await appPage.keepSession(session);
+  await appPage.open();
+  await appPage.composer.waitFor();
   // 195, 165 and 135 s remain at the next three looks, which are more than three whole ticks, and then 105.
-  for (let look = 0; look < 3; look++) await visitor.page.clock.runFor(30_000);
+  for (let look = 0; look < 3; look++) await appPage.page.clock.runFor(30_000);
   assert.equal(renewals.length, 0);
-  const renewed = visitor.page.waitForResponse(/grant_type=refresh_token/u);
-  await visitor.page.clock.runFor(30_000);
+  const renewed = appPage.page.waitForResponse(/grant_type=refresh_token/u);
+  await appPage.page.clock.runFor(30_000);
   assert.equal((await renewed).status(), 200);
   assert.equal(renewals.length, 1);
 });
 
 test("a renewal that meets 502, 503 or 504 is tried again after 200 ms, doubling, and works in the end", async (t) => {
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   const faults = [502, 503, 504];
   let asked = 0;
-  await expire(visitor, account.session);
-  await visitor.page.route("**/auth/v1/token*", async (route) => {
+  await expire(appPage, account.session);
+  await appPage.page.route("**/auth/v1/token*", async (route) => {
     asked++;
     const status = faults.shift();
     await (status ? route.fulfill({ status, json: {} }) : route.continue());
   });
-  await visitor.open();
-  await visitor.composer.waitFor();
+  await appPage.open();
+  await appPage.composer.waitFor();
   assert.equal(asked, 4);
-  assert.deepEqual(await waitsOf(visitor), [200, 400, 800]);
+  assert.deepEqual(await waitsOf(appPage), [200, 400, 800]);
 });
 
 test("a renewal is tried again for 30 s, and not at all when it is refused", async (t) => {
@@ -188,28 +188,28 @@ test("a renewal is tried again for 30 s, and not at all when it is refused", asy
     [503, [200, 400, 800, 1600, 3200, 6400, 12_800]],
     [400, []],
   ] as const) {
-    const { account, visitor } = await stage.member(t);
-    await expire(visitor, account.session);
+    const { account, appPage } = await fixture.openSignedInPage(t);
+    await expire(appPage, account.session);
     let asked = 0;
-    await visitor.page.route("**/auth/v1/token*", async (route) => {
+    await appPage.page.route("**/auth/v1/token*", async (route) => {
       asked++;
       await route.fulfill({ status, json: { code: "refresh_token_not_found", message: "no" } });
     });
-    await visitor.open();
-    await visitor.arrivesAt("/auth");
+    await appPage.open();
+    await appPage.arrivesAt("/auth");
     assert.equal(asked, waits.length + 1);
-    assert.deepEqual(await waitsOf(visitor), [...waits]);
+    assert.deepEqual(await waitsOf(appPage), [...waits]);
   }
 });
 
 test("a page without a session asks for no data", async (t) => {
-  const visitor = await stage.visitor(t);
-  const calls = record(visitor);
-  await visitor.open();
-  await visitor.arrivesAt("/auth");
+  const appPage = await fixture.openPage(t);
+  const calls = record(appPage);
+  await appPage.open();
+  await appPage.arrivesAt("/auth");
   assert.deepEqual(calls, []);
-  await visitor.signUp(newEmail());
-  await visitor.composer.waitFor();
+  await appPage.signUp(newEmail());
+  await appPage.composer.waitFor();
   assert.notEqual(calls.length, 0);
 });
 
@@ -217,7 +217,7 @@ function pick(body: unknown, names: string[]): Record<string, unknown> {
   return Object.fromEntries(Object.entries(body as object).filter(([name]) => names.includes(name)));
 }
 
-function countRenewals({ page }: Visitor): string[] {
+function countRenewals({ page }: AppPage): string[] {
   const urls: string[] = [];
   page.on("request", (request) => {
     if (request.url().includes("grant_type=refresh_token")) urls.push(request.url());
@@ -226,9 +226,9 @@ function countRenewals({ page }: Visitor): string[] {
 }
 
 /** Gives the browser a session whose time has run out, and lets the waits of its renewal pass at once. */
-async function expire(visitor: Visitor, session: Session): Promise<void> {
-  await visitor.keepSession({ ...session, expires_at: Math.floor(Date.now() / 1000) - 60 });
-  await visitor.page.addInitScript(() => {
+async function expire(appPage: AppPage, session: Session): Promise<void> {
+  await appPage.keepSession({ ...session, expires_at: Math.floor(Date.now() / 1000) - 60 });
+  await appPage.page.addInitScript(() => {
     const waits: number[] = [];
     const { setTimeout: later } = globalThis;
     const { now } = Date;
@@ -245,6 +245,6 @@ async function expire(visitor: Visitor, session: Session): Promise<void> {
 }
 
 /** The waits that passed at once: 200 ms and what doubling makes of it. */
-function waitsOf({ page }: Visitor): Promise<number[]> {
+function waitsOf({ page }: AppPage): Promise<number[]> {
   return page.evaluate(() => (globalThis as unknown as { waits: number[] }).waits);
 }

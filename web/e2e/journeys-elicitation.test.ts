@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
 import type { Locator } from "playwright-core";
-import { ask, done, requestedSchema, startPage, state } from "./inn.ts";
+import { ask, done, requestedSchema, startPage, state } from "./elicitation-server.ts";
 import { focusedName, inspect, looks, reach } from "./look.ts";
 import { startPeer } from "./peer.ts";
 import { allowAll } from "./permission.ts";
 import { call, say } from "./scripted-model.ts";
 import { type CallParams, type ScriptedTool, serveTools } from "./scripted-mcp.ts";
-import { openStage } from "./stage.ts";
-import { eventually, type Visitor } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import { eventually, type AppPage } from "./app-page.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 const everything = await startPeer("mcp-server-everything", ["streamableHttp"], { PORT: "{port}" });
 after(() => everything.stop());
 
 interface Inn {
-  visitor: Visitor;
+  appPage: AppPage;
   /** The calls that came. */
   calls: CallParams[];
 }
@@ -29,23 +29,23 @@ async function withInn(t: TestContext, answer: ScriptedTool["answer"], options: 
   };
   const server = await serveTools([book], { modern: true });
   t.after(() => server.stop());
-  const { account, visitor } = await stage.member(t, options);
+  const { account, appPage } = await fixture.openSignedInPage(t, options);
   await account.connect("inn", server.url);
   await allowAll(account, "inn");
-  await visitor.open();
-  return { visitor, calls };
+  await appPage.open();
+  return { appPage, calls };
 }
 
 /** Asks for a table, and waits for the server's question. */
-async function askForTable(visitor: Visitor, title = "inn needs your input"): Promise<void> {
-  stage.model.answer(call("book", {}));
-  stage.model.answer(say("Booked."));
-  await visitor.ask("Book a table");
-  await question(visitor, title).waitFor();
+async function askForTable(appPage: AppPage, title = "inn needs your input"): Promise<void> {
+  fixture.model.answer(call("book", {}));
+  fixture.model.answer(say("Booked."));
+  await appPage.ask("Book a table");
+  await question(appPage, title).waitFor();
 }
 
-const question = (visitor: Visitor, title = "inn needs your input") =>
-  visitor.page.getByRole("region", { name: title, exact: true });
+const question = (appPage: AppPage, title = "inn needs your input") =>
+  appPage.page.getByRole("region", { name: title, exact: true });
 
 const wantsForm = ({ inputResponses }: CallParams) =>
   inputResponses === undefined
@@ -70,14 +70,14 @@ const described = (field: Locator): Promise<string> =>
   });
 
 test("a server's form has its defaults, is checked before it is sent, and the call goes on with the answer", async (t) => {
-  const { visitor, calls } = await withInn(t, wantsForm);
-  await askForTable(visitor);
-  const asked = question(visitor);
+  const { appPage, calls } = await withInn(t, wantsForm);
+  await askForTable(appPage);
+  const asked = question(appPage);
   await asked.getByText("When shall it be?⟨U+202E⟩", { exact: true }).waitFor();
-  await visitor.page.getByRole("status").getByText("Waiting for your answer").waitFor({ state: "attached" });
-  await eventually(async () => assert.equal(await visitor.page.title(), "(1) AI Chat MCP"));
-  assert.equal(await focusedName(visitor), "Message", "the focus stays where it was");
-  await visitor.composer.press("Enter");
+  await appPage.page.getByRole("status").getByText("Waiting for your answer").waitFor({ state: "attached" });
+  await eventually(async () => assert.equal(await appPage.page.title(), "(1) AI Chat MCP"));
+  assert.equal(await focusedName(appPage), "Message", "the focus stays where it was");
+  await appPage.composer.press("Enter");
 
   const field = (label: string) => asked.getByLabel(label, { exact: false });
   assert.equal(await field("People").inputValue(), "2");
@@ -115,9 +115,9 @@ test("a server's form has its defaults, is checked before it is sent, and the ca
   await asked.getByRole("checkbox", { name: "wine" }).check();
   await asked.getByRole("checkbox", { name: "A quiet table" }).uncheck();
   await asked.getByRole("button", { name: "Send answer" }).click();
-  await visitor.answers.getByText("Booked.").waitFor();
-  await visitor.answered();
-  assert.equal(await visitor.page.title(), "AI Chat MCP");
+  await appPage.answers.getByText("Booked.").waitFor();
+  await appPage.answered();
+  assert.equal(await appPage.page.title(), "AI Chat MCP");
   assert.equal(calls[1]?.requestState, state);
   assert.deepEqual(calls[1]?.inputResponses?.["table"], {
     action: "accept",
@@ -138,31 +138,31 @@ test("a server's form has its defaults, is checked before it is sent, and the ca
 });
 
 test("declining and cancelling are two answers, and both are given with the keyboard", async (t) => {
-  const { visitor, calls } = await withInn(t, wantsForm);
+  const { appPage, calls } = await withInn(t, wantsForm);
   for (const [button, action] of [
     ["Decline", "decline"],
     ["Cancel", "cancel"],
   ] as const) {
-    await askForTable(visitor);
-    await reach(visitor, button, "Shift+Tab");
-    await visitor.page.keyboard.press("Enter");
-    await visitor.answered();
+    await askForTable(appPage);
+    await reach(appPage, button, "Shift+Tab");
+    await appPage.page.keyboard.press("Enter");
+    await appPage.answered();
     assert.deepEqual(calls.at(-1)?.inputResponses, { table: { action } });
-    assert.match(await focusedName(visitor), /^book/u, "the focus goes on from the card");
+    assert.match(await focusedName(appPage), /^book/u, "the focus goes on from the card");
   }
 });
 
 test("a question stands in every tab and after a reload, and is answered once for all", async (t) => {
-  const { visitor, calls } = await withInn(t, wantsForm);
-  await askForTable(visitor);
-  const other = await visitor.anotherTab();
+  const { appPage, calls } = await withInn(t, wantsForm);
+  await askForTable(appPage);
+  const other = await appPage.anotherTab();
   await other.open();
   await question(other).waitFor();
-  await visitor.page.reload();
-  await question(visitor).waitFor();
+  await appPage.page.reload();
+  await question(appPage).waitFor();
   await question(other).getByRole("button", { name: "Decline" }).click();
-  await question(visitor).waitFor({ state: "hidden" });
-  await visitor.answers.getByText("Booked.").waitFor();
+  await question(appPage).waitFor({ state: "hidden" });
+  await appPage.answers.getByText("Booked.").waitFor();
   await other.answers.getByText("Booked.").waitFor();
   assert.equal(calls.length, 2);
 });
@@ -173,14 +173,14 @@ test("a page is shown whole, opened only on a click, without a way back to the c
     params.inputResponses === undefined
       ? ask({ mode: "url", message: "Pay first", url: shop.url, elicitationId: "e" })
       : done(params.inputResponses["table"]?.action ?? "");
-  const { visitor, calls } = await withInn(t, pay);
+  const { appPage, calls } = await withInn(t, pay);
   const title = "inn asks you to open a page";
-  await askForTable(visitor, title);
-  const asked = question(visitor, title);
+  await askForTable(appPage, title);
+  const asked = question(appPage, title);
   await asked.getByText(shop.url, { exact: true }).waitFor();
   assert.equal(await asked.locator("strong").textContent(), new URL(shop.url).host);
   assert.equal(shop.visits.length, 0, "nothing is fetched unasked");
-  const opening = visitor.page.context().waitForEvent("page");
+  const opening = appPage.page.context().waitForEvent("page");
   await asked.getByRole("link", { name: "Open in a new window" }).click();
   const opened = await opening;
   await opened.getByRole("heading", { name: "Pay here" }).waitFor();
@@ -188,7 +188,7 @@ test("a page is shown whole, opened only on a click, without a way back to the c
   assert.deepEqual([...new Set(shop.visits)], [""], "nor is it told where the person comes from");
   assert.equal(calls.length, 1, "opening is not having done it");
   await asked.getByRole("button", { name: "Continue" }).click();
-  await visitor.answered();
+  await appPage.answered();
   assert.deepEqual(calls[1]?.inputResponses, { table: { action: "accept" } });
 });
 
@@ -197,58 +197,58 @@ test("a name in letters that look like others is pointed out", async (t) => {
     params.inputResponses === undefined
       ? ask({ mode: "url", message: "", url: "https://аpple.example/", elicitationId: "e" })
       : done("");
-  const { visitor } = await withInn(t, pay);
+  const { appPage } = await withInn(t, pay);
   const title = "inn asks you to open a page";
-  await askForTable(visitor, title);
-  await question(visitor, title)
+  await askForTable(appPage, title);
+  await question(appPage, title)
     .getByText(/^The domain xn--pple-43d\.example contains/u)
     .waitFor();
-  await visitor.button("Cancel").click();
-  await visitor.answered();
+  await appPage.button("Cancel").click();
+  await appPage.answered();
 });
 
 test("a server of another maker asks in a form and for visits, in the chat", async (t) => {
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   await account.connect("everything", `http://127.0.0.1:${everything.port}/mcp`);
   await allowAll(account, "everything");
-  await visitor.open();
-  stage.model.answer(call("trigger-elicitation-request", {}));
-  stage.model.answer(say("Thank you."));
-  await visitor.ask("Ask me");
-  const form = question(visitor, "everything needs your input");
+  await appPage.open();
+  fixture.model.answer(call("trigger-elicitation-request", {}));
+  fixture.model.answer(say("Thank you."));
+  await appPage.ask("Ask me");
+  const form = question(appPage, "everything needs your input");
   await form
     .getByLabel(/^Name|^String|name/u)
     .first()
     .fill("Ada");
   await form.getByRole("button", { name: "Send answer" }).click();
-  await visitor.answers.getByText("Thank you.").waitFor();
-  await visitor.answered();
+  await appPage.answers.getByText("Thank you.").waitFor();
+  await appPage.answered();
 
   // It wants another page first, and asks for this one when the call is made again.
-  await visitor.page
+  await appPage.page
     .context()
     .route("https://modelcontextprotocol.io/", (route) => route.fulfill({ body: "Done." }));
   const visit = { url: "https://pay.example/1", message: "Pay", errorPath: true };
-  stage.model.answer(call("trigger-url-elicitation", visit));
-  stage.model.answer(say("Paid."));
-  await visitor.ask("Now the page");
-  const page = question(visitor, "everything asks you to open a page");
+  fixture.model.answer(call("trigger-url-elicitation", visit));
+  fixture.model.answer(say("Paid."));
+  await appPage.ask("Now the page");
+  const page = question(appPage, "everything asks you to open a page");
   await page.getByText("https://modelcontextprotocol.io/", { exact: true }).waitFor();
   await page.getByRole("link", { name: "Open in a new window" }).click();
   await page.getByRole("button", { name: "Continue" }).click();
   await page.getByText("https://pay.example/1", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Decline" }).click();
-  await visitor.answers.getByText("Paid.").waitFor();
+  await appPage.answers.getByText("Paid.").waitFor();
 });
 
 test("a tool that is run by hand asks in its sheet", async (t) => {
-  const { visitor, calls } = await withInn(t, wantsForm);
-  await visitor.openTab("Tools");
-  await visitor.toolCard("book").getByRole("button", { name: "Use Tool" }).click();
-  await visitor.sheet.getByRole("button", { name: "Run", exact: true }).click();
-  const asked = visitor.sheet.getByRole("region", { name: "inn needs your input" });
+  const { appPage, calls } = await withInn(t, wantsForm);
+  await appPage.openTab("Tools");
+  await appPage.toolCard("book").getByRole("button", { name: "Use Tool" }).click();
+  await appPage.sheet.getByRole("button", { name: "Run", exact: true }).click();
+  const asked = appPage.sheet.getByRole("region", { name: "inn needs your input" });
   await asked.getByRole("button", { name: "Decline" }).click();
-  await visitor.sheet.getByRole("region", { name: "Result" }).getByText('{ "action": "decline" }').waitFor();
+  await appPage.sheet.getByRole("region", { name: "Result" }).getByText('{ "action": "decline" }').waitFor();
   assert.deepEqual(calls[1]?.inputResponses, { table: { action: "decline" } });
 });
 
@@ -263,22 +263,22 @@ for (const [name, look] of looks) {
       const page = { method: "elicitation/create", params };
       return { result: { resultType: "input_required", inputRequests: { page } } };
     };
-    const { visitor } = await withInn(t, rounds, look);
-    await askForTable(visitor);
-    await question(visitor).getByRole("button", { name: "Send answer" }).click();
-    await inspect(visitor, "elicitation-form", look);
-    await question(visitor).getByRole("heading").scrollIntoViewIfNeeded();
-    await inspect(visitor, "elicitation-form-top", look);
-    await question(visitor).getByRole("button", { name: "Decline" }).click();
+    const { appPage } = await withInn(t, rounds, look);
+    await askForTable(appPage);
+    await question(appPage).getByRole("button", { name: "Send answer" }).click();
+    await inspect(appPage, "elicitation-form", look);
+    await question(appPage).getByRole("heading").scrollIntoViewIfNeeded();
+    await inspect(appPage, "elicitation-form-top", look);
+    await question(appPage).getByRole("button", { name: "Decline" }).click();
     const title = "inn asks you to open a page";
-    await question(visitor, title).waitFor();
-    await inspect(visitor, "elicitation-page", look);
-    await visitor.button("Cancel").click();
-    await visitor.answered();
-    await visitor.openTab("Tools");
-    await visitor.toolCard("book").getByRole("button", { name: "Use Tool" }).click();
-    await visitor.sheet.getByRole("button", { name: "Run", exact: true }).click();
-    await visitor.sheet.getByRole("region", { name: "inn needs your input" }).waitFor();
-    await inspect(visitor, "elicitation-sheet", look);
+    await question(appPage, title).waitFor();
+    await inspect(appPage, "elicitation-page", look);
+    await appPage.button("Cancel").click();
+    await appPage.answered();
+    await appPage.openTab("Tools");
+    await appPage.toolCard("book").getByRole("button", { name: "Use Tool" }).click();
+    await appPage.sheet.getByRole("button", { name: "Run", exact: true }).click();
+    await appPage.sheet.getByRole("region", { name: "inn needs your input" }).waitFor();
+    await inspect(appPage, "elicitation-sheet", look);
   });
 }

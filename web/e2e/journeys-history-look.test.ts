@@ -1,8 +1,8 @@
 import { test, type TestContext } from "node:test";
 import { closeToasts, holdToast, inspect, looks } from "./look.ts";
-import { openStage } from "./stage.ts";
+import { startFixture } from "./fixture.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 
 for (const [name, look] of looks) {
   test(`what is done with chats is free of accessibility faults at ${name}, and fits`, (t) =>
@@ -10,7 +10,7 @@ for (const [name, look] of looks) {
 }
 
 async function screens(t: TestContext, look: (typeof looks)[number][1]): Promise<void> {
-  const { account, visitor } = await stage.member(t, look);
+  const { account, appPage } = await fixture.openSignedInPage(t, look);
   const chat = await account.newChat("Which of my notes mention the Lisbon trip, and where are they?");
   await account.fill(chat, [
     "Which of my notes mention the Lisbon trip?",
@@ -20,42 +20,42 @@ async function screens(t: TestContext, look: (typeof looks)[number][1]): Promise
   const archived = await account.newChat("Put away");
   await account.call(`/api/sessions/${archived}/marks`, { archived: true }, {}, "PUT");
   await account.call(`/api/sessions/${chat}/marks`, { pinned: true }, {}, "PUT");
-  await visitor.open();
-  await visitor.button("Chats (2)").waitFor();
-  const dropdown = await visitor.openChats();
-  await inspect(visitor, "history-menu", look);
+  await appPage.open();
+  await appPage.button("Chats (2)").waitFor();
+  const dropdown = await appPage.openChats();
+  await inspect(appPage, "history-menu", look);
   await dropdown.getByRole("button", { name: /^More for Which/u }).click();
-  await inspect(visitor, "history-more", look);
-  await visitor.menuItem("Rename").click();
-  await inspect(visitor, "history-rename", look);
+  await inspect(appPage, "history-more", look);
+  await appPage.menuItem("Rename").click();
+  await inspect(appPage, "history-rename", look);
   await dropdown.getByRole("button", { name: "Cancel", exact: true }).click();
   await dropdown.getByRole("button", { name: /^More for Which/u }).click();
-  await visitor.menuItem("Share").click();
-  await inspect(visitor, "history-share", look);
-  await visitor.button("Create link").click();
-  await visitor.field("Link to the chat").waitFor();
-  const link = await visitor.field("Link to the chat").inputValue();
-  await inspect(visitor, "history-link", look);
+  await appPage.menuItem("Share").click();
+  await inspect(appPage, "history-share", look);
+  await appPage.button("Create link").click();
+  await appPage.field("Link to the chat").waitFor();
+  const link = await appPage.field("Link to the chat").inputValue();
+  await inspect(appPage, "history-link", look);
   await dropdown.getByRole("searchbox").fill("lisbon");
   await dropdown.getByRole("region", { name: "Messages" }).waitFor();
-  await inspect(visitor, "history-search", look);
+  await inspect(appPage, "history-search", look);
   await dropdown.getByRole("button", { name: /Three notes/u }).click();
-  await visitor.page.locator("[data-found]").waitFor();
-  await inspect(visitor, "history-found", look);
-  await visitor.openChats();
+  await appPage.page.locator("[data-found]").waitFor();
+  await inspect(appPage, "history-found", look);
+  await appPage.openChats();
   await dropdown.getByRole("button", { name: "Delete Plan the sprint review", exact: true }).click();
-  await holdToast(visitor);
-  await visitor.page.keyboard.press("Escape");
-  await inspect(visitor, "history-undo", look);
-  await closeToasts(visitor);
-  await visitor.button("Settings").click();
-  await visitor.page.getByRole("heading", { name: "Shared chats" }).scrollIntoViewIfNeeded();
-  await visitor.button(/^Stop sharing Which/u).waitFor();
-  await inspect(visitor, "history-settings", look);
-  await visitor.open(new URL(link).search);
-  await visitor.page.getByRole("article", { name: "Answered" }).getByRole("table").waitFor();
-  await inspect(visitor, "history-shared", look);
-  await visitor.open("/?share=gone");
-  await visitor.sees("This chat is no longer shared");
-  await inspect(visitor, "history-gone", look);
+  await holdToast(appPage);
+  await appPage.page.keyboard.press("Escape");
+  await inspect(appPage, "history-undo", look);
+  await closeToasts(appPage);
+  await appPage.button("Settings").click();
+  await appPage.page.getByRole("heading", { name: "Shared chats" }).scrollIntoViewIfNeeded();
+  await appPage.button(/^Stop sharing Which/u).waitFor();
+  await inspect(appPage, "history-settings", look);
+  await appPage.open(new URL(link).search);
+  await appPage.page.getByRole("article", { name: "Answered" }).getByRole("table").waitFor();
+  await inspect(appPage, "history-shared", look);
+  await appPage.open("/?share=gone");
+  await appPage.sees("This chat is no longer shared");
+  await inspect(appPage, "history-gone", look);
 }

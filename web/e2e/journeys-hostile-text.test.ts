@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect, looks } from "./look.ts";
 import { raw, say } from "./scripted-model.ts";
-import { openStage } from "./stage.ts";
-import { eventually, type Visitor } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import { eventually, type AppPage } from "./app-page.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 
 /** Pieces in which an answer comes. */
 const PIECES = 20;
@@ -39,7 +39,7 @@ const hostileTexts: readonly [name: string, text: string][] = [
 function answerWith(text: string): void {
   const size = Math.ceil(text.length / PIECES);
   const chunks = Array.from({ length: PIECES }, (_, at) => text.slice(at * size, (at + 1) * size));
-  stage.model.answer(
+  fixture.model.answer(
     ...chunks.map((content) =>
       raw(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`),
     ),
@@ -51,7 +51,7 @@ interface Observed extends Window {
   longestTask?: number;
 }
 
-async function observeTasks({ page }: Visitor): Promise<void> {
+async function observeTasks({ page }: AppPage): Promise<void> {
   await page.addInitScript(() => {
     const observed: Observed = window;
     observed.longestTask = 0;
@@ -62,70 +62,70 @@ async function observeTasks({ page }: Visitor): Promise<void> {
   });
 }
 
-const longestTask = ({ page }: Visitor): Promise<number> =>
+const longestTask = ({ page }: AppPage): Promise<number> =>
   page.evaluate(() => Math.round((window as Observed).longestTask ?? 0));
 
-const isOpening = ({ page }: Visitor): Promise<boolean> =>
+const isOpening = ({ page }: AppPage): Promise<boolean> =>
   page.evaluate(() => localStorage.getItem("opening-chat") !== null);
 
 for (const [name, text] of hostileTexts) {
   test(`an answer of ${name} neither crashes nor freezes the page, while it comes and later`, async (t) => {
-    const { visitor } = await stage.member(t);
-    await observeTasks(visitor);
-    await visitor.open();
-    await visitor.composer.waitFor();
+    const { appPage } = await fixture.openSignedInPage(t);
+    await observeTasks(appPage);
+    await appPage.open();
+    await appPage.composer.waitFor();
     answerWith(text);
-    await visitor.ask("Go");
-    await visitor.answered(60_000);
-    const streaming = await longestTask(visitor);
-    await visitor.open();
-    await visitor.answers.last().locator("time").waitFor({ timeout: 60_000 });
+    await appPage.ask("Go");
+    await appPage.answered(60_000);
+    const streaming = await longestTask(appPage);
+    await appPage.open();
+    await appPage.answers.last().locator("time").waitFor({ timeout: 60_000 });
     // The chat is open when what was parsed elsewhere has been drawn, too.
-    await eventually(async () => assert.equal(await isOpening(visitor), false), 30_000);
-    const opened = await longestTask(visitor);
+    await eventually(async () => assert.equal(await isOpening(appPage), false), 30_000);
+    const opened = await longestTask(appPage);
     t.diagnostic(`longest task: ${streaming} ms while it came, ${opened} ms when opened`);
-    assert.ok((await visitor.answers.last().textContent())?.includes("The end."));
+    assert.ok((await appPage.answers.last().textContent())?.includes("The end."));
     assert.ok(Math.max(streaming, opened) < MAX_TASK_MS, `${streaming} and ${opened} ms`);
   });
 }
 
 test("a long text is formatted after it was parsed elsewhere", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.open();
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
   answerWith(
     `# Report\n\n${"Some **bold** words of a *long* text. - one\n\n- two\n- three\n\n".repeat(600)}`,
   );
-  await visitor.ask("Go");
-  await visitor.answered(60_000);
-  await visitor.open();
-  await visitor.answers.getByRole("heading", { name: "Report" }).waitFor({ timeout: 30_000 });
-  assert.equal(await visitor.answers.locator("strong").count(), 600);
+  await appPage.ask("Go");
+  await appPage.answered(60_000);
+  await appPage.open();
+  await appPage.answers.getByRole("heading", { name: "Report" }).waitFor({ timeout: 30_000 });
+  assert.equal(await appPage.answers.locator("strong").count(), 600);
 });
 
 for (const [name, look] of looks) {
   test(`a chat that did not finish opening is not opened by itself: ${name}`, async (t) => {
-    const { visitor, account } = await stage.member(t, look);
-    await visitor.open();
-    stage.model.answer(say("A plain answer."));
-    await visitor.ask("The hostile one");
-    await visitor.answered();
-    await eventually(async () => assert.equal(await isOpening(visitor), false));
+    const { appPage, account } = await fixture.openSignedInPage(t, look);
+    await appPage.open();
+    fixture.model.answer(say("A plain answer."));
+    await appPage.ask("The hostile one");
+    await appPage.answered();
+    await eventually(async () => assert.equal(await isOpening(appPage), false));
     const [chat] = await account.call<{ id: string }[]>("/rest/v1/ai_chat_sessions?select=id");
     // As a tab leaves it that crashed some time ago.
-    await visitor.page.evaluate((chatId) => {
+    await appPage.page.evaluate((chatId) => {
       localStorage.setItem("opening-chat", JSON.stringify({ chatId, tab: "another", startedAt: 0 }));
     }, chat?.id);
     for (const path of ["/", `/?c=${chat?.id}`]) {
-      await visitor.open(path);
-      await visitor.page.getByRole("alert").getByText("“The hostile one” did not finish opening").waitFor();
-      await visitor.page.getByRole("listitem").getByText("The hostile one").waitFor();
-      assert.equal(await visitor.answers.count(), 0);
+      await appPage.open(path);
+      await appPage.page.getByRole("alert").getByText("“The hostile one” did not finish opening").waitFor();
+      await appPage.page.getByRole("listitem").getByText("The hostile one").waitFor();
+      assert.equal(await appPage.answers.count(), 0);
     }
-    await inspect(visitor, "unfinished-opening", look);
-    await visitor.button("Open anyway").click();
-    await visitor.answers.getByText("A plain answer.").waitFor();
-    await eventually(async () => assert.equal(await isOpening(visitor), false));
-    await visitor.open();
-    await visitor.answers.getByText("A plain answer.").waitFor();
+    await inspect(appPage, "unfinished-opening", look);
+    await appPage.button("Open anyway").click();
+    await appPage.answers.getByText("A plain answer.").waitFor();
+    await eventually(async () => assert.equal(await isOpening(appPage), false));
+    await appPage.open();
+    await appPage.answers.getByText("A plain answer.").waitFor();
   });
 }

@@ -2,39 +2,39 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Locator } from "playwright-core";
 import type { Account } from "./account.ts";
-import { LivingServer } from "./living-server.ts";
+import { StatefulServer } from "./stateful-server.ts";
 import { inspect, looks } from "./look.ts";
 import { allowAll } from "./permission.ts";
 import { call, say } from "./scripted-model.ts";
-import { openStage } from "./stage.ts";
-import { eventually, type Visitor } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import { eventually, type AppPage } from "./app-page.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 const search = { name: "search", description: "Finds.", inputSchema: { type: "object" } };
 const send = { name: "send", description: "Sends a letter.", inputSchema: { type: "object" } };
 
 interface Scene {
   account: Account;
-  visitor: Visitor;
-  server: LivingServer;
+  appPage: AppPage;
+  server: StatefulServer;
 }
 
 /** Somebody who has connected a living server and looks at their connections. */
 async function scene(t: TestContext, options = {}): Promise<Scene> {
-  const server = await LivingServer.start([search, send]);
+  const server = await StatefulServer.start([search, send]);
   t.after(() => server.stop());
-  const { account, visitor } = await stage.member(t, options);
+  const { account, appPage } = await fixture.openSignedInPage(t, options);
   await account.connect("post", server.url);
-  await visitor.open("/?tab=servers");
-  await visitor.connection("post").getByText("connected", { exact: true }).waitFor();
+  await appPage.open("/?tab=servers");
+  await appPage.connection("post").getByText("connected", { exact: true }).waitFor();
   await eventually(() => assert.ok(server.listeners > 0));
-  return { account, visitor, server };
+  return { account, appPage, server };
 }
 
-async function openDetails(visitor: Visitor, name: string): Promise<Locator> {
-  await visitor.connection(name).getByRole("button", { name, exact: true }).click();
-  await visitor.sheet.getByRole("heading", { name, exact: true }).waitFor();
-  return visitor.sheet;
+async function openDetails(appPage: AppPage, name: string): Promise<Locator> {
+  await appPage.connection(name).getByRole("button", { name, exact: true }).click();
+  await appPage.sheet.getByRole("heading", { name, exact: true }).waitFor();
+  return appPage.sheet;
 }
 
 function button(sheet: Locator, name: string): Locator {
@@ -42,30 +42,30 @@ function button(sheet: Locator, name: string): Locator {
 }
 
 test("a connection tells who its server is, and can be given another name", async (t) => {
-  const { visitor } = await scene(t);
-  const sheet = await openDetails(visitor, "post");
-  for (const text of ["living 2.1.0", "2025-11-25 · Session-based", "streamable HTTP", "None"])
+  const { appPage } = await scene(t);
+  const sheet = await openDetails(appPage, "post");
+  for (const text of ["stateful 2.1.0", "2025-11-25 · Session-based", "streamable HTTP", "None"])
     await sheet.getByText(text, { exact: true }).waitFor();
   await sheet.getByText("Ask before you send anything.").waitFor();
   await sheet.getByText(/^2 of 2 enabled\. Their definitions add about \d+ tokens/u).waitFor();
   await sheet.getByLabel("Server Name", { exact: true }).fill("letters");
   await button(sheet, "Rename").click();
   await sheet.getByRole("heading", { name: "letters", exact: true }).waitFor();
-  await visitor.page.keyboard.press("Escape");
-  await visitor.connection("letters").waitFor();
-  await visitor.page.reload();
-  await visitor.connection("letters").getByText("connected", { exact: true }).waitFor();
-  assert.equal(await visitor.connection("post").count(), 0);
+  await appPage.page.keyboard.press("Escape");
+  await appPage.connection("letters").waitFor();
+  await appPage.page.reload();
+  await appPage.connection("letters").getByText("connected", { exact: true }).waitFor();
+  assert.equal(await appPage.connection("post").count(), 0);
 });
 
 test("a tool that is switched off is offered nowhere", async (t) => {
-  const { account, visitor, server } = await scene(t);
-  const sheet = await openDetails(visitor, "post");
+  const { account, appPage, server } = await scene(t);
+  const sheet = await openDetails(appPage, "post");
   await sheet.getByLabel(/^send/u).uncheck();
   await sheet.getByText(/^1 of 2 enabled/u).waitFor();
-  await visitor.page.keyboard.press("Escape");
-  await visitor.page.getByRole("tab", { name: "Tools (1)", exact: true }).waitFor();
-  const available = visitor.card("Available Tools");
+  await appPage.page.keyboard.press("Escape");
+  await appPage.page.getByRole("tab", { name: "Tools (1)", exact: true }).waitFor();
+  const available = appPage.card("Available Tools");
   await available.getByRole("heading", { name: "search", exact: true }).waitFor();
   assert.equal(await available.getByRole("heading", { name: "send", exact: true }).count(), 0);
   await eventually(async () => {
@@ -82,8 +82,8 @@ test("a tool that is switched off is offered nowhere", async (t) => {
 });
 
 test("what happens to a server is seen at once, and what it listed last stays known", async (t) => {
-  const { visitor, server } = await scene(t);
-  const available = visitor.card("Available Tools");
+  const { appPage, server } = await scene(t);
+  const available = appPage.card("Available Tools");
   await eventually(async () => {
     // The stream of the connection may be younger than the one with which the server was tried out.
     server.announce([search, send, { ...send, name: "post_scriptum" }]);
@@ -92,7 +92,7 @@ test("what happens to a server is seen at once, and what it listed last stays kn
 
   server.lists = false;
   server.announce([search]);
-  const row = visitor.connection("post");
+  const row = appPage.connection("post");
   await row.getByText("error", { exact: true }).waitFor();
   await row.getByText(/^could not be asked for its tools again: it answered with an error/u).waitFor();
   await row.getByText(/^3 tools were available at /u).waitFor();
@@ -102,7 +102,7 @@ test("what happens to a server is seen at once, and what it listed last stays kn
   await button(row, "Reconnect post").click();
   await row.getByText("connected", { exact: true }).waitFor();
   await available.getByRole("heading", { name: "search", exact: true }).waitFor();
-  const sheet = await openDetails(visitor, "post");
+  const sheet = await openDetails(appPage, "post");
   await sheet.getByText(/could not be asked for its tools again/u).waitFor();
   server.tools = [search, send];
   await button(sheet, "Refresh tools").click();
@@ -112,8 +112,8 @@ test("what happens to a server is seen at once, and what it listed last stays kn
 });
 
 test("a key is added, replaced and removed, and never shown again", async (t) => {
-  const { visitor, server } = await scene(t);
-  const sheet = await openDetails(visitor, "post");
+  const { appPage, server } = await scene(t);
+  const sheet = await openDetails(appPage, "post");
   await button(sheet, "Add API key").click();
   await sheet.getByLabel("API key", { exact: true }).fill("s3cret-1");
   await button(sheet, "Save").click();
@@ -137,11 +137,11 @@ test("a key is added, replaced and removed, and never shown again", async (t) =>
     assert.equal(server.headers.authorization, undefined);
     assert.equal(server.headers["x-team"], "s3cret-2");
   });
-  assert.ok(!(await visitor.page.content()).includes("s3cret"));
+  assert.ok(!(await appPage.page.content()).includes("s3cret"));
 });
 
 test("a slow call shows how far it is, and a result that was not announced says so", async (t) => {
-  const { account, visitor, server } = await scene(t);
+  const { account, appPage, server } = await scene(t);
   const held = Promise.withResolvers<void>();
   const counted = Promise.withResolvers<void>();
   server.acts["send"] = async (report) => {
@@ -160,11 +160,11 @@ test("a slow call shows how far it is, and a result that was not announced says 
     assert.ok(connections[0]?.tools[1]?.outputSchema);
   });
   await allowAll(account, "post");
-  await visitor.openTab("Chat");
-  stage.model.answer(call("send", {}));
-  stage.model.answer(say("It is sent."));
-  await visitor.ask("Send it");
-  const card = visitor.toolCall("send");
+  await appPage.openTab("Chat");
+  fixture.model.answer(call("send", {}));
+  fixture.model.answer(say("It is sent."));
+  await appPage.ask("Send it");
+  const card = appPage.toolCall("send");
   await card.getByText("Looking for a stamp", { exact: true }).waitFor();
   const bar = card.getByRole("progressbar");
   assert.equal(await bar.getAttribute("aria-valuenow"), null, "nobody knows how far it is");
@@ -172,7 +172,7 @@ test("a slow call shows how far it is, and a result that was not announced says 
   await card.getByText("Licking it", { exact: true }).waitFor();
   assert.equal(await bar.getAttribute("aria-valuenow"), "25");
   counted.resolve();
-  await visitor.answered();
+  await appPage.answered();
   await card.getByRole("button", { expanded: false }).click();
   const words =
     "The result doesn't match the tool's output schema: result.sheets: has to be of the type integer";
@@ -181,21 +181,21 @@ test("a slow call shows how far it is, and a result that was not announced says 
 
 for (const [name, look] of looks) {
   test(`the details of a connection look right: ${name}`, async (t) => {
-    const { visitor, server } = await scene(t, look);
-    const sheet = await openDetails(visitor, "post");
-    await sheet.getByText("living 2.1.0", { exact: true }).waitFor();
+    const { appPage, server } = await scene(t, look);
+    const sheet = await openDetails(appPage, "post");
+    await sheet.getByText("stateful 2.1.0", { exact: true }).waitFor();
     await sheet.getByText("Request headers", { exact: true }).waitFor();
-    await inspect(visitor, "connection", look);
+    await inspect(appPage, "connection", look);
     await button(sheet, "Add header").click();
     await sheet.getByLabel("Header value", { exact: true }).scrollIntoViewIfNeeded();
-    await inspect(visitor, "connection-header", look);
+    await inspect(appPage, "connection-header", look);
     server.down = true;
     await button(sheet, "Reconnect").click();
     await sheet.getByText("error", { exact: true }).waitFor();
     await sheet.getByText("error", { exact: true }).scrollIntoViewIfNeeded();
-    await inspect(visitor, "connection-error", look);
-    await visitor.page.keyboard.press("Escape");
-    await button(visitor.connection("post"), "Reconnect post").waitFor();
-    await inspect(visitor, "connection-row-error", look);
+    await inspect(appPage, "connection-error", look);
+    await appPage.page.keyboard.press("Escape");
+    await button(appPage.connection("post"), "Reconnect post").waitFor();
+    await inspect(appPage, "connection-row-error", look);
   });
 }

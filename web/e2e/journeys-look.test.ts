@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { closeToasts, desk, focusedName, holdToast, inspect, looks, reach } from "./look.ts";
 import { call, fail, hold, say } from "./scripted-model.ts";
-import { openStage } from "./stage.ts";
-import { eventually, type Visitor } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import { eventually, type AppPage } from "./app-page.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 const markdown = [
   "## Totals\n\nIt is **100**, see [the source](https://example.com/a/rather/long/path/that/does/not/end).\n",
   "| month | revenue | costs | profit | note |\n|---|---|---|---|---|\n| January | 12,500 | 8,200 | 4,300 | aVeryLongWordWithoutBreaks |\n",
@@ -13,159 +13,159 @@ const markdown = [
 ].join("\n");
 
 /** Every screen of the product, in the states that look different. */
-async function walk(visitor: Visitor, look: (screen: string) => Promise<void>): Promise<void> {
-  await visitor.open("/nowhere");
-  await visitor.sees("Oops! Page not found");
+async function walk(appPage: AppPage, look: (screen: string) => Promise<void>): Promise<void> {
+  await appPage.open("/nowhere");
+  await appPage.sees("Oops! Page not found");
   await look("404");
-  await visitor.open();
-  await visitor.sees("What would you like to do?");
+  await appPage.open();
+  await appPage.sees("What would you like to do?");
   await look("chat-empty");
-  await visitor.openTab("Tools");
-  await visitor.sees("No Tools Available");
+  await appPage.openTab("Tools");
+  await appPage.sees("No Tools Available");
   await look("tools-empty");
-  await visitor.openTab("MCP Servers");
-  await visitor.sees("No active connections");
+  await appPage.openTab("MCP Servers");
+  await appPage.sees("No active connections");
   await look("servers-empty");
-  await visitor.page.getByText("API key and headers").click();
-  await visitor.connect("toolbox", `${stage.app.url}/mcp/toolbox`);
-  await visitor.connection("toolbox").waitFor();
-  await holdToast(visitor);
+  await appPage.page.getByText("API key and headers").click();
+  await appPage.connect("toolbox", `${fixture.app.url}/mcp/toolbox`);
+  await appPage.connection("toolbox").waitFor();
+  await holdToast(appPage);
   await look("servers-toast");
-  await closeToasts(visitor);
-  await visitor.connect("broken", "http://127.0.0.1:1/mcp");
-  await visitor
+  await closeToasts(appPage);
+  await appPage.connect("broken", "http://127.0.0.1:1/mcp");
+  await appPage
     .connection("broken")
     .getByText(/are used instead/u)
     .waitFor();
-  await closeToasts(visitor);
+  await closeToasts(appPage);
   await look("servers");
-  await visitor.openTab("Tools");
-  await visitor.toolCard("calculate").waitFor();
+  await appPage.openTab("Tools");
+  await appPage.toolCard("calculate").waitFor();
   await look("tools");
-  await visitor.toolCard("calculate").getByRole("button", { name: "Use Tool" }).click();
-  await visitor.sheet.getByLabel("expression").fill("12.5 * 8");
-  await visitor.sheet.getByRole("button", { name: "Run", exact: true }).click();
-  await visitor.sheet.getByRole("region", { name: "Result" }).waitFor();
+  await appPage.toolCard("calculate").getByRole("button", { name: "Use Tool" }).click();
+  await appPage.sheet.getByLabel("expression").fill("12.5 * 8");
+  await appPage.sheet.getByRole("button", { name: "Run", exact: true }).click();
+  await appPage.sheet.getByRole("region", { name: "Result" }).waitFor();
   await look("tool-sheet");
-  await visitor.sheet.getByRole("button", { name: "Use in chat" }).click();
-  await visitor.composer.fill("");
+  await appPage.sheet.getByRole("button", { name: "Use in chat" }).click();
+  await appPage.composer.fill("");
   await look("chat-suggestions");
-  await walkChat(visitor, look);
+  await walkChat(appPage, look);
 }
 
-async function walkChat(visitor: Visitor, look: (screen: string) => Promise<void>): Promise<void> {
+async function walkChat(appPage: AppPage, look: (screen: string) => Promise<void>): Promise<void> {
   const rest = Promise.withResolvers<void>();
-  stage.model.answer(
+  fixture.model.answer(
     call("calculate", { expression: "12.5 * 8" }),
     call("current_time", { timezone: "Nowhere" }),
   );
-  stage.model.answer(say("It is"), hold(rest.promise), say(` 100.\n\n${markdown}`));
-  await visitor.ask("What is 12.5 times 8? Use calculate.");
-  await visitor.answers.getByText("It is").waitFor();
+  fixture.model.answer(say("It is"), hold(rest.promise), say(` 100.\n\n${markdown}`));
+  await appPage.ask("What is 12.5 times 8? Use calculate.");
+  await appPage.answers.getByText("It is").waitFor();
   await look("chat-streaming");
   rest.resolve();
-  await visitor.answered();
-  await visitor.toolCall("calculate").getByRole("button", { expanded: false }).click();
+  await appPage.answered();
+  await appPage.toolCall("calculate").getByRole("button", { expanded: false }).click();
   await look("chat-answer");
-  await visitor.answers.getByRole("button", { name: "Usage and cost" }).click();
-  await visitor.sees("Output tokens");
+  await appPage.answers.getByRole("button", { name: "Usage and cost" }).click();
+  await appPage.sees("Output tokens");
   await look("chat-usage");
-  await visitor.page.keyboard.press("Escape");
-  stage.model.answer(fail(400, "the model has a headache"));
-  await visitor.ask("And now?");
-  await visitor.answers.last().getByRole("button", { name: "Try again" }).waitFor();
-  await closeToasts(visitor);
+  await appPage.page.keyboard.press("Escape");
+  fixture.model.answer(fail(400, "the model has a headache"));
+  await appPage.ask("And now?");
+  await appPage.answers.last().getByRole("button", { name: "Try again" }).waitFor();
+  await closeToasts(appPage);
   await look("chat-failed");
   const thinking = Promise.withResolvers<void>();
-  stage.model.answer(hold(thinking.promise), say("OK"));
-  await visitor.ask("Think about it");
-  await visitor.sees("AI is thinking...");
+  fixture.model.answer(hold(thinking.promise), say("OK"));
+  await appPage.ask("Think about it");
+  await appPage.sees("AI is thinking...");
   await look("chat-thinking");
   thinking.resolve();
-  await visitor.answered();
-  await visitor.openChats();
+  await appPage.answered();
+  await appPage.openChats();
   await look("chats");
-  await visitor.page.keyboard.press("Escape");
-  await visitor.button(/^Model: /u).click();
+  await appPage.page.keyboard.press("Escape");
+  await appPage.button(/^Model: /u).click();
   await look("model");
 }
 
 for (const [name, options] of looks) {
   test(`every screen is free of accessibility faults at ${name}, and fits`, async (t) => {
-    const check = (visitor: Visitor) => (screen: string) => inspect(visitor, screen, options);
+    const check = (appPage: AppPage) => (screen: string) => inspect(appPage, screen, options);
     await walkAuth(t, options, check);
-    const { visitor } = await stage.member(t, options);
-    await walk(visitor, check(visitor));
+    const { appPage } = await fixture.openSignedInPage(t, options);
+    await walk(appPage, check(appPage));
   });
 }
 
 async function walkAuth(
   t: TestContext,
   options: object,
-  check: (visitor: Visitor) => (screen: string) => Promise<void>,
+  check: (appPage: AppPage) => (screen: string) => Promise<void>,
 ): Promise<void> {
-  const visitor = await stage.visitor(t, options);
-  await visitor.open("/auth");
-  await visitor.field("Email").waitFor();
-  await check(visitor)("sign-in");
-  await visitor.page.getByRole("tab", { name: "Sign Up" }).click();
-  await check(visitor)("sign-up");
+  const appPage = await fixture.openPage(t, options);
+  await appPage.open("/auth");
+  await appPage.field("Email").waitFor();
+  await check(appPage)("sign-in");
+  await appPage.page.getByRole("tab", { name: "Sign Up" }).click();
+  await check(appPage)("sign-up");
 }
 
 test("the main job can be done with the keyboard alone", async (t) => {
-  const { account, visitor } = await stage.member(t, { viewport: desk });
+  const { account, appPage } = await fixture.openSignedInPage(t, { viewport: desk });
   await account.connectToolbox();
-  const { page } = visitor;
-  await visitor.open();
-  await visitor.composer.waitFor();
-  await reach(visitor, "Chat");
+  const { page } = appPage;
+  await appPage.open();
+  await appPage.composer.waitFor();
+  await reach(appPage, "Chat");
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("ArrowRight");
-  await visitor.toolCard("calculate").waitFor();
-  await reach(visitor, "Use Tool");
+  await appPage.toolCard("calculate").waitFor();
+  await reach(appPage, "Use Tool");
   await page.keyboard.press("Enter");
-  await visitor.sheet.waitFor();
+  await appPage.sheet.waitFor();
   await page.keyboard.press("Escape");
-  await visitor.sheet.waitFor({ state: "detached" });
-  assert.equal(await focusedName(visitor), "Use Tool", "the focus comes back");
+  await appPage.sheet.waitFor({ state: "detached" });
+  assert.equal(await focusedName(appPage), "Use Tool", "the focus comes back");
   // From every tab the shortcut leads to where one writes.
   await page.keyboard.press("Control+/");
-  await eventually(async () => assert.equal(await focusedName(visitor), "Message"));
-  stage.model.answer(call("calculate", { expression: "1 + 1" }));
-  stage.model.answer(say("It is 2."));
+  await eventually(async () => assert.equal(await focusedName(appPage), "Message"));
+  fixture.model.answer(call("calculate", { expression: "1 + 1" }));
+  fixture.model.answer(say("It is 2."));
   await page.keyboard.type("What is 1 + 1?");
   await page.keyboard.press("Enter");
-  await visitor.answers.getByText("It is 2.").waitFor();
-  await reach(visitor, "calculatetoolbox", "Shift+Tab");
+  await appPage.answers.getByText("It is 2.").waitFor();
+  await reach(appPage, "calculatetoolbox", "Shift+Tab");
   await page.keyboard.press("Enter");
-  await visitor.toolCall("calculate").getByText("Arguments").waitFor();
+  await appPage.toolCall("calculate").getByText("Arguments").waitFor();
 });
 
 test("whoever wants less motion gets none", async (t) => {
-  const { visitor } = await stage.member(t, { reducedMotion: "reduce" });
+  const { appPage } = await fixture.openSignedInPage(t, { reducedMotion: "reduce" });
   const held = Promise.withResolvers<void>();
-  stage.model.answer(hold(held.promise));
-  await visitor.open();
-  await visitor.ask("Think");
-  await visitor.sees("AI is thinking...");
-  const moving = () => visitor.page.evaluate(() => document.getAnimations().length);
+  fixture.model.answer(hold(held.promise));
+  await appPage.open();
+  await appPage.ask("Think");
+  await appPage.sees("AI is thinking...");
+  const moving = () => appPage.page.evaluate(() => document.getAnimations().length);
   assert.equal(await moving(), 0);
-  await visitor.openChats();
+  await appPage.openChats();
   assert.equal(await moving(), 0);
   held.resolve();
 });
 
 test("the colours are there before the first paint, as the system or the reader wants them", async (t) => {
-  const { visitor } = await stage.member(t, { colorScheme: "dark" });
-  const background = () => visitor.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-  await visitor.open();
+  const { appPage } = await fixture.openSignedInPage(t, { colorScheme: "dark" });
+  const background = () => appPage.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await appPage.open();
   const dark = await background();
-  await visitor.button("Settings").click();
-  await visitor.sheet.getByRole("radio", { name: "Light" }).check();
+  await appPage.button("Settings").click();
+  await appPage.sheet.getByRole("radio", { name: "Light" }).check();
   const light = await background();
   assert.notEqual(light, dark);
-  await visitor.page.reload({ waitUntil: "commit" });
-  await visitor.page.locator("#root").waitFor({ state: "attached" });
+  await appPage.page.reload({ waitUntil: "commit" });
+  await appPage.page.locator("#root").waitFor({ state: "attached" });
   await eventually(async () => assert.equal(await background(), light));
-  assert.equal(await visitor.sheet.getByRole("radio", { name: "Light" }).isChecked(), true);
+  assert.equal(await appPage.sheet.getByRole("radio", { name: "Light" }).isChecked(), true);
 });

@@ -3,78 +3,81 @@ import { test } from "node:test";
 import { startApp } from "./app.ts";
 import { inspect, looks } from "./look.ts";
 import { say } from "./scripted-model.ts";
-import { openStage } from "./stage.ts";
-import { eventually } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import { eventually } from "./app-page.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 const long = "house/model-of-many-words-235b-a22b-instruct-preview-2026";
-stage.model.names = ["scripted", "gpt-small", "gpt-large", "gpt-huge", "mini", "coder", long];
+fixture.model.names = ["scripted", "gpt-small", "gpt-large", "gpt-huge", "mini", "coder", long];
 const app = await startApp({
   env: {
-    OPENAI_BASE_URL: stage.model.baseUrl,
-    ANTHROPIC_BASE_URL: stage.model.origin,
+    OPENAI_BASE_URL: fixture.model.baseUrl,
+    ANTHROPIC_BASE_URL: fixture.model.origin,
     ANTHROPIC_API_KEY: "sk",
   },
 });
 test.after(() => app.stop());
 
 /** The name of the model in the newest request. */
-const asked = () => stage.model.requests.at(-1)?.model;
+const asked = () => fixture.model.requests.at(-1)?.model;
 
 for (const [name, look] of [looks[1], looks[2]].filter((one) => one !== undefined)) {
   test(`a chat's model is found, kept at hand and chosen at ${name}`, async (t) => {
-    const { visitor } = await stage.member(t, { origin: app.url, ...look });
-    await visitor.open();
-    await visitor.button("Model: scripted").click();
-    const picker = visitor.page.getByRole("dialog", { name: "About the model" });
+    const { appPage } = await fixture.openSignedInPage(t, { origin: app.url, ...look });
+    await appPage.open();
+    await appPage.button("Model: scripted").click();
+    const picker = appPage.page.getByRole("dialog", { name: "About the model" });
     await picker.getByRole("rowgroup", { name: "anthropic" }).waitFor();
-    await inspect(visitor, "models", look);
+    await inspect(appPage, "models", look);
     await picker.getByRole("combobox", { name: "Search models" }).fill("openai large");
     await picker.getByRole("gridcell", { name: "Add gpt-large to favorites" }).click();
     await picker.getByRole("rowgroup", { name: "Favorites" }).waitFor();
-    await inspect(visitor, "models-at-hand", look);
+    await inspect(appPage, "models-at-hand", look);
     // What fits best is chosen by Enter.
     await picker.getByRole("combobox").fill("large");
-    await visitor.page.keyboard.press("Enter");
-    await visitor.button("Model: gpt-large").waitFor();
-    stage.model.answer(say("From the large one."));
-    await visitor.ask("Who are you?");
-    await visitor.answers.getByText("From the large one.").waitFor();
+    await appPage.page.keyboard.press("Enter");
+    await appPage.button("Model: gpt-large").waitFor();
+    fixture.model.answer(say("From the large one."));
+    await appPage.ask("Who are you?");
+    await appPage.answers.getByText("From the large one.").waitFor();
     assert.equal(asked(), "gpt-large");
-    await visitor.page.reload();
-    await visitor.button("Model: gpt-large").waitFor();
+    await appPage.page.reload();
+    await appPage.button("Model: gpt-large").waitFor();
 
-    await visitor.button("New Chat").click();
-    await visitor.button("Model: scripted").click();
+    await appPage.button("New Chat").click();
+    await appPage.button("Model: scripted").click();
     await picker.getByRole("rowgroup", { name: "Favorites" }).getByText("gpt-large").waitFor();
-    await visitor.page.keyboard.press("Escape");
-    await visitor.ask("And you?");
-    await visitor.answered();
+    await appPage.page.keyboard.press("Escape");
+    await appPage.ask("And you?");
+    await appPage.answered();
     assert.equal(asked(), "scripted", "the choice is the chat's");
   });
 }
 
 test("another tab hears which model was chosen", async (t) => {
-  const { visitor } = await stage.member(t, { origin: app.url });
-  await visitor.open();
-  await visitor.button("Model: scripted").waitFor();
-  const tab = await visitor.anotherTab();
+  const { appPage } = await fixture.openSignedInPage(t, { origin: app.url });
+  await appPage.open();
+  await appPage.button("Model: scripted").waitFor();
+  const tab = await appPage.anotherTab();
   await tab.open();
   await tab.button("Model: scripted").click();
   await tab.page.getByRole("gridcell", { name: "mini" }).first().click();
-  await visitor.button("Model: mini").waitFor();
+  await appPage.button("Model: mini").waitFor();
   await eventually(async () => assert.equal(await tab.button("Model: mini").count(), 1));
 });
 
 test("a model's long name is read whole in the picker, and leaves the composer its buttons", async (t) => {
-  const { visitor } = await stage.member(t, { origin: app.url, viewport: { width: 320, height: 640 } });
-  await visitor.open();
-  await visitor.button("Model: scripted").click();
-  const choice = visitor.page.getByRole("gridcell", { name: long, exact: true }).first();
+  const { appPage } = await fixture.openSignedInPage(t, {
+    origin: app.url,
+    viewport: { width: 320, height: 640 },
+  });
+  await appPage.open();
+  await appPage.button("Model: scripted").click();
+  const choice = appPage.page.getByRole("gridcell", { name: long, exact: true }).first();
   await choice.waitFor();
   assert.ok(await choice.evaluate((button) => button.scrollWidth <= button.clientWidth));
   await choice.click();
-  await visitor.button(`Model: ${long}`).waitFor();
-  const box = await visitor.send.boundingBox();
+  await appPage.button(`Model: ${long}`).waitFor();
+  const box = await appPage.send.boundingBox();
   assert.equal(box?.width, box?.height);
 });

@@ -3,10 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
 import { type Peer, startPeer } from "./peer.ts";
-import { openStage } from "./stage.ts";
-import type { Visitor } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import type { AppPage } from "./app-page.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 
 async function started(...args: Parameters<typeof startPeer>): Promise<Peer> {
   const peer = await startPeer(...args);
@@ -46,18 +46,18 @@ async function use(
   t: TestContext,
   url: string,
   tool: string,
-  fill: (visitor: Visitor) => Promise<void>,
+  fill: (appPage: AppPage) => Promise<void>,
 ): Promise<string> {
-  const { visitor } = await stage.member(t);
-  await visitor.open("/?tab=servers");
-  await visitor.connect("theirs", url);
-  await visitor.toast("Connection Successful", /^Connected to theirs with \d+ tools$/u);
-  await visitor.connection("theirs").getByText("connected", { exact: true }).waitFor();
-  await visitor.openTab("Tools");
-  await visitor.toolCard(tool).getByRole("button", { name: "Use Tool" }).click();
-  await fill(visitor);
-  await visitor.sheet.getByRole("button", { name: "Run", exact: true }).click();
-  const result = visitor.sheet.getByRole("region", { name: "Result" });
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open("/?tab=servers");
+  await appPage.connect("theirs", url);
+  await appPage.toast("Connection Successful", /^Connected to theirs with \d+ tools$/u);
+  await appPage.connection("theirs").getByText("connected", { exact: true }).waitFor();
+  await appPage.openTab("Tools");
+  await appPage.toolCard(tool).getByRole("button", { name: "Use Tool" }).click();
+  await fill(appPage);
+  await appPage.sheet.getByRole("button", { name: "Run", exact: true }).click();
+  const result = appPage.sheet.getByRole("region", { name: "Result" });
   await result.getByText("Done", { exact: true }).waitFor();
   return (await result.textContent()) ?? "";
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { say } from "./scripted-model.ts";
-import { openStage } from "./stage.ts";
-import { eventually } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import { eventually } from "./app-page.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 
 const windows = [
   { name: "a phone with its keyboard open", viewport: { width: 390, height: 460 }, letters: "100%" },
@@ -18,44 +18,50 @@ const windows = [
 
 for (const { name, viewport, letters } of windows) {
   test(`${name} leaves 200 px to read, and all that can be done in reach`, async (t) => {
-    const { account, visitor } = await stage.member(t, { viewport, hasTouch: viewport.width < 500 });
-    await account.connect("my-tools", `${stage.app.url}/mcp/toolbox`);
+    const { account, appPage } = await fixture.openSignedInPage(t, {
+      viewport,
+      hasTouch: viewport.width < 500,
+    });
+    await account.connect("my-tools", `${fixture.app.url}/mcp/toolbox`);
     await account.fill(await account.newChat(), ["A question", "An answer"]);
-    await visitor.open();
-    await visitor.answers.getByText("An answer").waitFor();
-    await visitor.page.evaluate((size) => (document.documentElement.style.fontSize = size), letters);
+    await appPage.open();
+    await appPage.answers.getByText("An answer").waitFor();
+    await appPage.page.evaluate((size) => (document.documentElement.style.fontSize = size), letters);
     if (process.env["SCREENSHOTS"])
-      await visitor.page.screenshot({
+      await appPage.page.screenshot({
         path: `${process.env["SCREENSHOTS"]}/short-${viewport.width}-${letters}.png`,
       });
     await eventually(async () => {
-      const height = await visitor.page.evaluate(() => {
+      const height = await appPage.page.evaluate(() => {
         const head = document.querySelector("[data-head]")?.getBoundingClientRect().bottom ?? 0;
         return (document.querySelector("[data-composer]")?.getBoundingClientRect().top ?? 0) - head;
       });
       assert.ok(height >= 200, `${height} px are left to read`);
     });
     for (const reachable of [
-      visitor.tab("MCP Servers"),
-      visitor.button("Sign Out"),
-      visitor.button("New Chat"),
+      appPage.tab("MCP Servers"),
+      appPage.button("Sign Out"),
+      appPage.button("New Chat"),
     ]) {
       await reachable.scrollIntoViewIfNeeded();
       await reachable.click({ trial: true });
     }
-    assert.equal(await visitor.page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
+    assert.equal(await appPage.page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
   });
 }
 
 test("Enter makes a line on a touch keyboard, and Send sends both", async (t) => {
-  const { visitor } = await stage.member(t, { viewport: { width: 390, height: 844 }, hasTouch: true });
-  await visitor.open();
-  await visitor.composer.fill("One");
-  await visitor.composer.press("Enter");
-  await visitor.page.keyboard.type("two");
-  assert.equal(await visitor.composer.inputValue(), "One\ntwo");
-  stage.model.answer(say("Two lines."));
-  await visitor.send.tap();
-  await visitor.answers.getByText("Two lines.").waitFor();
-  assert.equal(await visitor.questions.first().getByText("One\ntwo").count(), 1);
+  const { appPage } = await fixture.openSignedInPage(t, {
+    viewport: { width: 390, height: 844 },
+    hasTouch: true,
+  });
+  await appPage.open();
+  await appPage.composer.fill("One");
+  await appPage.composer.press("Enter");
+  await appPage.page.keyboard.type("two");
+  assert.equal(await appPage.composer.inputValue(), "One\ntwo");
+  fixture.model.answer(say("Two lines."));
+  await appPage.send.tap();
+  await appPage.answers.getByText("Two lines.").waitFor();
+  assert.equal(await appPage.questions.first().getByText("One\ntwo").count(), 1);
 });

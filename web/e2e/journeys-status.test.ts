@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Account } from "./account.ts";
 import { deadAddress } from "./scripted-mcp.ts";
-import { openStage } from "./stage.ts";
-import type { Visitor } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import type { AppPage } from "./app-page.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 const dead = await deadAddress();
 
 /** Puts a row there as it would be after an earlier visit, and gives its id. */
@@ -25,8 +25,8 @@ function hue([red = 0, green = 0, blue = 0]: number[]): string {
   return green > red * 0.6 ? "yellow" : "red";
 }
 
-async function dotOf(visitor: Visitor, name: string): Promise<string> {
-  const parts = await visitor
+async function dotOf(appPage: AppPage, name: string): Promise<string> {
+  const parts = await appPage
     .connection(name)
     .locator("[data-tone]")
     .evaluate((dot) => {
@@ -41,40 +41,40 @@ async function dotOf(visitor: Visitor, name: string): Promise<string> {
 
 for (const colorScheme of ["light", "dark"] as const) {
   test(`the status dot is green, yellow, red or otherwise grey, in the ${colorScheme}`, async (t) => {
-    const { account, visitor } = await stage.member(t, { colorScheme });
+    const { account, appPage } = await fixture.openSignedInPage(t, { colorScheme });
     const colours = { connected: "green", connecting: "yellow", error: "red", idle: "grey", asleep: "grey" };
     const connections: object[] = [];
     for (const status of Object.keys(colours)) {
       const id = await store(account, `server ${status}`, "connected");
       connections.push({ id, name: `server ${status}`, url: dead, status, tools: [], toolsFrom: "server" });
     }
-    await visitor.page.route("**/api/events*", (route) => route.abort());
-    await visitor.page.route("**/api/connections", (route) => route.fulfill({ json: { connections } }));
-    await visitor.open("/?tab=servers");
+    await appPage.page.route("**/api/events*", (route) => route.abort());
+    await appPage.page.route("**/api/connections", (route) => route.fulfill({ json: { connections } }));
+    await appPage.open("/?tab=servers");
     for (const [status, colour] of Object.entries(colours)) {
-      const row = visitor.connection(`server ${status}`);
+      const row = appPage.connection(`server ${status}`);
       await row.getByText(status, { exact: true }).waitFor();
-      assert.equal(await dotOf(visitor, `server ${status}`), colour, status);
+      assert.equal(await dotOf(appPage, `server ${status}`), colour, status);
     }
-    await visitor.card("Active Connections").getByText("5", { exact: true }).waitFor();
+    await appPage.card("Active Connections").getByText("5", { exact: true }).waitFor();
   });
 }
 
 test("on entry, stored connections are treated as connected, whatever was stored", async (t) => {
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   for (const status of ["connected", "error"]) await store(account, `stored ${status}`, status);
   const never = new Promise<void>(() => undefined);
-  for (const path of ["**/api/connections", "**/api/events*"]) await visitor.page.route(path, () => never);
-  await visitor.open("/?tab=servers");
+  for (const path of ["**/api/connections", "**/api/events*"]) await appPage.page.route(path, () => never);
+  await appPage.open("/?tab=servers");
   for (const name of ["stored connected", "stored error"]) {
-    await visitor.connection(name).getByText("connected", { exact: true }).waitFor();
-    await visitor.connection(name).getByText(dead, { exact: true }).waitFor();
-    assert.equal(await dotOf(visitor, name), "green");
+    await appPage.connection(name).getByText("connected", { exact: true }).waitFor();
+    await appPage.connection(name).getByText(dead, { exact: true }).waitFor();
+    assert.equal(await dotOf(appPage, name), "green");
   }
-  const tools = visitor.card("Available Tools").getByRole("heading", { name: "kept", exact: true });
+  const tools = appPage.card("Available Tools").getByRole("heading", { name: "kept", exact: true });
   assert.equal(await tools.count(), 2);
-  await visitor.page.getByRole("tab", { name: "Tools (2)", exact: true }).waitFor();
-  await visitor.openTab("Chat");
-  await visitor.button("kept").first().waitFor();
-  assert.equal(await visitor.button("kept").count(), 2, "they can be used at once");
+  await appPage.page.getByRole("tab", { name: "Tools (2)", exact: true }).waitFor();
+  await appPage.openTab("Chat");
+  await appPage.button("kept").first().waitFor();
+  assert.equal(await appPage.button("kept").count(), 2, "they can be used at once");
 });

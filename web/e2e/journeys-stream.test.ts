@@ -4,11 +4,11 @@ import { startApp } from "./app.ts";
 import { breakOff, call, fail, hold, say, think } from "./scripted-model.ts";
 import { allowAll } from "./permission.ts";
 import { serveTools } from "./scripted-mcp.ts";
-import { openStage } from "./stage.ts";
-import { eventually } from "./visitor.ts";
-import { Wire } from "./wire.ts";
+import { startFixture } from "./fixture.ts";
+import { eventually } from "./app-page.ts";
+import { FlakyProxy } from "./flaky-proxy.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 const released = Promise.withResolvers<string>();
 const printer = await serveTools([
   { name: "print", description: "Prints a page.", run: () => released.promise },
@@ -23,116 +23,116 @@ const words = (from: number, to: number): string =>
   Array.from({ length: to - from }, (_, at) => `w${from + at} `).join("");
 
 test("while an answer is awaited the page says so, and only Stop can be pressed", async (t) => {
-  const { visitor } = await stage.member(t);
+  const { appPage } = await fixture.openSignedInPage(t);
   const rest = Promise.withResolvers<void>();
-  stage.model.answer(hold(rest.promise), say("Here I am."));
-  await visitor.open();
-  await visitor.ask("Hello?");
-  await visitor.sees("AI is thinking...");
-  await visitor.questions.getByText("Hello?").waitFor();
-  assert.ok(await visitor.stop.isEnabled());
-  await visitor.composer.fill("One more thing");
-  assert.ok(await visitor.send.isDisabled(), "with something to send, and waiting");
-  assert.equal(await visitor.questions.count(), 1, "one turn at a time");
+  fixture.model.answer(hold(rest.promise), say("Here I am."));
+  await appPage.open();
+  await appPage.ask("Hello?");
+  await appPage.sees("AI is thinking...");
+  await appPage.questions.getByText("Hello?").waitFor();
+  assert.ok(await appPage.stop.isEnabled());
+  await appPage.composer.fill("One more thing");
+  assert.ok(await appPage.send.isDisabled(), "with something to send, and waiting");
+  assert.equal(await appPage.questions.count(), 1, "one turn at a time");
   rest.resolve();
-  await visitor.answered();
-  await visitor.seesNo("AI is thinking...");
-  assert.ok(await visitor.send.isEnabled());
+  await appPage.answered();
+  await appPage.seesNo("AI is thinking...");
+  assert.ok(await appPage.send.isEnabled());
 });
 
 test("Stop keeps what came so far", async (t) => {
-  const { visitor } = await stage.member(t);
-  stage.model.answer(say("So far, so good"), hold(never));
-  await visitor.open();
-  await visitor.ask("Tell me everything");
-  await visitor.answers.getByText("So far, so good").waitFor();
-  await visitor.stop.click();
-  await visitor.answers.getByText("Stopped", { exact: true }).waitFor();
-  await visitor.page.reload();
-  await visitor.answers.getByText("So far, so good").waitFor();
-  await visitor.answers.getByText("Stopped", { exact: true }).waitFor();
+  const { appPage } = await fixture.openSignedInPage(t);
+  fixture.model.answer(say("So far, so good"), hold(never));
+  await appPage.open();
+  await appPage.ask("Tell me everything");
+  await appPage.answers.getByText("So far, so good").waitFor();
+  await appPage.stop.click();
+  await appPage.answers.getByText("Stopped", { exact: true }).waitFor();
+  await appPage.page.reload();
+  await appPage.answers.getByText("So far, so good").waitFor();
+  await appPage.answers.getByText("Stopped", { exact: true }).waitFor();
 });
 
 test("a model that fails leaves its reason, a toast and a way to try again", async (t) => {
-  const { visitor } = await stage.member(t);
-  stage.model.answer(fail(400, "the model has a headache"));
-  await visitor.open();
-  await visitor.ask("How are you?");
-  const answer = visitor.answers.last();
+  const { appPage } = await fixture.openSignedInPage(t);
+  fixture.model.answer(fail(400, "the model has a headache"));
+  await appPage.open();
+  await appPage.ask("How are you?");
+  const answer = appPage.answers.last();
   await answer.getByText(/the model has a headache/u).waitFor();
-  await visitor.toast("Error", /the model has a headache/u);
-  stage.model.answer(say("Better, thank you."));
+  await appPage.toast("Error", /the model has a headache/u);
+  fixture.model.answer(say("Better, thank you."));
   await answer.getByRole("button", { name: "Try again" }).click();
-  await visitor.answers.getByText("Better, thank you.").waitFor();
-  await visitor.page.reload();
-  await visitor.answers.getByText("Better, thank you.").waitFor();
-  assert.equal(await visitor.questions.count(), 1);
-  await visitor.button("Previous version").click();
-  await visitor.answers.getByText(/the model has a headache/u).waitFor();
+  await appPage.answers.getByText("Better, thank you.").waitFor();
+  await appPage.page.reload();
+  await appPage.answers.getByText("Better, thank you.").waitFor();
+  assert.equal(await appPage.questions.count(), 1);
+  await appPage.button("Previous version").click();
+  await appPage.answers.getByText(/the model has a headache/u).waitFor();
 });
 
 test("a model that breaks off keeps its words beside the reason", async (t) => {
-  const { visitor } = await stage.member(t);
-  stage.model.answer(say("I was just about to"), breakOff);
-  await visitor.open();
-  await visitor.ask("Say it");
-  await visitor.answers.getByText("I was just about to").waitFor();
-  await visitor.answers.getByRole("button", { name: "Try again" }).waitFor();
+  const { appPage } = await fixture.openSignedInPage(t);
+  fixture.model.answer(say("I was just about to"), breakOff);
+  await appPage.open();
+  await appPage.ask("Say it");
+  await appPage.answers.getByText("I was just about to").waitFor();
+  await appPage.answers.getByRole("button", { name: "Try again" }).waitFor();
 });
 
 test("a message that the server refuses comes back into the input", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.open();
-  await visitor.composer.waitFor();
-  await visitor.page.route("**/functions/v1/ai-chat", (route) =>
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  await appPage.composer.waitFor();
+  await appPage.page.route("**/functions/v1/ai-chat", (route) =>
     route.fulfill({ status: 400, json: { error: "not today", code: "bad_request" } }),
   );
-  await visitor.ask("Please");
-  await visitor.toast("Error", "not today");
-  assert.equal(await visitor.composer.inputValue(), "Please");
-  await visitor.page.unroute("**/functions/v1/ai-chat");
-  await visitor.page.route("**/functions/v1/ai-chat", (route) => route.abort());
-  await visitor.composer.press("Enter");
-  await visitor.toast("Error", "Failed to send message");
-  await visitor.toast("Error", "Couldn't reach the server. Check your connection and try again.");
-  assert.equal(await visitor.composer.inputValue(), "Please");
+  await appPage.ask("Please");
+  await appPage.toast("Error", "not today");
+  assert.equal(await appPage.composer.inputValue(), "Please");
+  await appPage.page.unroute("**/functions/v1/ai-chat");
+  await appPage.page.route("**/functions/v1/ai-chat", (route) => route.abort());
+  await appPage.composer.press("Enter");
+  await appPage.toast("Error", "Failed to send message");
+  await appPage.toast("Error", "Couldn't reach the server. Check your connection and try again.");
+  assert.equal(await appPage.composer.inputValue(), "Please");
 });
 
 test("a server that has too much to do says when to try again", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.open();
-  await visitor.composer.waitFor();
-  await visitor.page.route("**/functions/v1/ai-chat", (route) =>
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  await appPage.composer.waitFor();
+  await appPage.page.route("**/functions/v1/ai-chat", (route) =>
     route.fulfill({
       status: 429,
       headers: { "retry-after": "7" },
       json: { error: "too much at once", code: "rate_limited" },
     }),
   );
-  await visitor.ask("Please");
-  await visitor.toast("Error", "too much at once");
-  await visitor.toast("Error", "Try again in 7 s.");
-  assert.equal(await visitor.composer.inputValue(), "Please");
+  await appPage.ask("Please");
+  await appPage.toast("Error", "too much at once");
+  await appPage.toast("Error", "Try again in 7 s.");
+  assert.equal(await appPage.composer.inputValue(), "Please");
 });
 
 test("a tool's card goes from running to done, and one that fails does not end the turn", async (t) => {
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   await account.connect("printer", printer.url);
   await allowAll(account, "printer");
-  stage.model.answer(think("It wants paper."), call("print", {}), call("jam", {}));
-  stage.model.answer(say("One of two worked."));
-  await visitor.open();
-  await visitor.ask("Print it twice");
-  const state = (tool: string) => visitor.toolCall(tool).getAttribute("data-state");
+  fixture.model.answer(think("It wants paper."), call("print", {}), call("jam", {}));
+  fixture.model.answer(say("One of two worked."));
+  await appPage.open();
+  await appPage.ask("Print it twice");
+  const state = (tool: string) => appPage.toolCall(tool).getAttribute("data-state");
   await eventually(async () => assert.equal(await state("print"), "running"));
   await eventually(async () => assert.equal(await state("jam"), "failed"));
-  await visitor.toolCall("jam").getByRole("button", { expanded: false }).click();
-  await visitor.toolCall("jam").getByText("Error: paper jam").waitFor();
+  await appPage.toolCall("jam").getByRole("button", { expanded: false }).click();
+  await appPage.toolCall("jam").getByText("Error: paper jam").waitFor();
   released.resolve("two pages");
-  await visitor.answered();
+  await appPage.answered();
   assert.equal(await state("print"), "done");
-  await visitor.answers.getByText("One of two worked.").waitFor();
-  const [, told] = stage.model.requests;
+  await appPage.answers.getByText("One of two worked.").waitFor();
+  const [, told] = fixture.model.requests;
   assert.match(JSON.stringify(told?.messages), /paper jam/u, "the model saw the error");
 
   const [answer] = await account.call<{ tool_calls: { name: string; outcome: string }[] }[]>(
@@ -148,60 +148,60 @@ test("a tool's card goes from running to done, and one that fails does not end t
 });
 
 test("a reload in the middle of an answer goes on where it is", async (t) => {
-  const { visitor } = await stage.member(t);
+  const { appPage } = await fixture.openSignedInPage(t);
   const rest = Promise.withResolvers<void>();
-  stage.model.answer(say(words(0, 20)), hold(rest.promise), say(words(20, 40)));
-  await visitor.open();
-  await visitor.ask("Count");
-  await visitor.answers.getByText(/w19/u).waitFor();
-  await visitor.page.reload();
-  await visitor.answers.getByText(/w19/u).waitFor();
-  await visitor.stop.waitFor();
+  fixture.model.answer(say(words(0, 20)), hold(rest.promise), say(words(20, 40)));
+  await appPage.open();
+  await appPage.ask("Count");
+  await appPage.answers.getByText(/w19/u).waitFor();
+  await appPage.page.reload();
+  await appPage.answers.getByText(/w19/u).waitFor();
+  await appPage.stop.waitFor();
   rest.resolve();
-  await visitor.answered();
-  assert.equal((await visitor.answers.locator("p").first().innerText()).trim(), words(0, 40).trim());
-  assert.equal(await visitor.questions.count(), 1);
+  await appPage.answered();
+  assert.equal((await appPage.answers.locator("p").first().innerText()).trim(), words(0, 40).trim());
+  assert.equal(await appPage.questions.count(), 1);
 });
 
 test("a network that drops in the middle of an answer loses and doubles nothing", async (t) => {
-  const wire = await Wire.to(stage.app.port);
-  t.after(() => wire.stop());
-  const { visitor } = await stage.member(t, { origin: wire.url });
+  const proxy = await FlakyProxy.to(fixture.app.port);
+  t.after(() => proxy.stop());
+  const { appPage } = await fixture.openSignedInPage(t, { origin: proxy.url });
   const [early, rest] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  stage.model.answer(
+  fixture.model.answer(
     say(words(0, 20)),
     hold(early.promise),
     say(words(20, 60)),
     hold(rest.promise),
     say(words(60, 80)),
   );
-  await visitor.open();
-  await visitor.ask("Count to eighty");
-  await visitor.answers.getByText(/w19/u).waitFor();
-  wire.cut();
-  await visitor.sees("Reconnecting...");
+  await appPage.open();
+  await appPage.ask("Count to eighty");
+  await appPage.answers.getByText(/w19/u).waitFor();
+  proxy.cut();
+  await appPage.sees("Reconnecting...");
   // The server goes on by itself in the meantime.
   early.resolve();
-  wire.mend();
-  await visitor.answers.getByText(/w59/u).waitFor();
-  await visitor.seesNo("Reconnecting...");
-  wire.cut();
-  wire.mend();
+  proxy.mend();
+  await appPage.answers.getByText(/w59/u).waitFor();
+  await appPage.seesNo("Reconnecting...");
+  proxy.cut();
+  proxy.mend();
   rest.resolve();
-  await visitor.answered();
-  assert.equal((await visitor.answers.locator("p").first().innerText()).trim(), words(0, 80).trim());
-  assert.equal(await visitor.answers.count(), 1);
+  await appPage.answered();
+  assert.equal((await appPage.answers.locator("p").first().innerText()).trim(), words(0, 80).trim());
+  assert.equal(await appPage.answers.count(), 1);
 });
 
 test("an answer goes on without anybody watching", async (t) => {
-  const { visitor } = await stage.member(t);
+  const { appPage } = await fixture.openSignedInPage(t);
   const rest = Promise.withResolvers<void>();
-  stage.model.answer(say("Half"), hold(rest.promise), say(" and whole."));
-  await visitor.open();
-  await visitor.ask("Finish it alone");
-  await visitor.answers.getByText("Half").waitFor();
-  const later = await visitor.anotherTab();
-  await visitor.page.close();
+  fixture.model.answer(say("Half"), hold(rest.promise), say(" and whole."));
+  await appPage.open();
+  await appPage.ask("Finish it alone");
+  await appPage.answers.getByText("Half").waitFor();
+  const later = await appPage.anotherTab();
+  await appPage.page.close();
   rest.resolve();
   await later.open();
   await later.answers.getByText("Half and whole.").waitFor();
@@ -212,27 +212,27 @@ for (const [how, signal] of [
   ["is stopped", "SIGTERM"],
 ] as const) {
   test(`a server that ${how} in the middle of an answer has kept it, and says that it was interrupted`, async (t) => {
-    const env = { OPENAI_BASE_URL: stage.model.baseUrl };
+    const env = { OPENAI_BASE_URL: fixture.model.baseUrl };
     const app = await startApp({ env });
-    const { visitor } = await stage.member(t, { origin: app.url });
-    stage.model.answer(say(words(0, 20)), hold(never));
-    await visitor.open();
-    await visitor.ask("Count");
-    await visitor.answers.getByText(/w19/u).waitFor();
+    const { appPage } = await fixture.openSignedInPage(t, { origin: app.url });
+    fixture.model.answer(say(words(0, 20)), hold(never));
+    await appPage.open();
+    await appPage.ask("Count");
+    await appPage.answers.getByText(/w19/u).waitFor();
     // What streams is written down within a quarter of a second.
-    await visitor.page.waitForTimeout(500);
+    await appPage.page.waitForTimeout(500);
     await app.stop({ signal, keepData: true });
-    await visitor.sees("Reconnecting...");
+    await appPage.sees("Reconnecting...");
     const again = await startApp({ env, data: app.data, port: app.port });
     t.after(() => again.stop());
-    await visitor.answers.getByText("Interrupted", { exact: true }).waitFor();
-    await visitor.answers.getByRole("button", { name: "Continue" }).waitFor();
-    await visitor.page.reload();
-    await visitor.answers.getByText("Interrupted", { exact: true }).waitFor();
-    await visitor.questions.getByText("Count").waitFor();
-    await visitor.answers.getByText(/w0 .*w19/u).waitFor();
-    stage.model.answer(say("Back again."));
-    await visitor.answers.getByRole("button", { name: "Try again" }).click();
-    await visitor.answers.getByText("Back again.").waitFor();
+    await appPage.answers.getByText("Interrupted", { exact: true }).waitFor();
+    await appPage.answers.getByRole("button", { name: "Continue" }).waitFor();
+    await appPage.page.reload();
+    await appPage.answers.getByText("Interrupted", { exact: true }).waitFor();
+    await appPage.questions.getByText("Count").waitFor();
+    await appPage.answers.getByText(/w0 .*w19/u).waitFor();
+    fixture.model.answer(say("Back again."));
+    await appPage.answers.getByRole("button", { name: "Try again" }).click();
+    await appPage.answers.getByText("Back again.").waitFor();
   });
 }

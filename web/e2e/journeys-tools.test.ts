@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { serveTools } from "./scripted-mcp.ts";
-import { openStage } from "./stage.ts";
-import { eventually } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import { eventually } from "./app-page.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 const schema = {
   type: "object",
   properties: {
@@ -26,31 +26,31 @@ function printed({ title, copies, paper }: Record<string, unknown>): string {
 }
 
 test("without tools, the grid says how to get some", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.open("/?tab=tools");
-  await visitor.sees("No Tools Available");
-  await visitor.sees("Connect to MCP servers to see available tools");
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open("/?tab=tools");
+  await appPage.sees("No Tools Available");
+  await appPage.sees("Connect to MCP servers to see available tools");
 });
 
 test("the grid shows each tool's name, description and server", async (t) => {
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   await account.connect("printer", printer.url);
   await account.connectToolbox();
-  await visitor.open();
-  await visitor.page.getByRole("tab", { name: "Tools (7)", exact: true }).click();
-  const card = visitor.toolCard("print");
+  await appPage.open();
+  await appPage.page.getByRole("tab", { name: "Tools (7)", exact: true }).click();
+  const card = appPage.toolCard("print");
   await card.getByText("Prints a page.", { exact: true }).waitFor();
   await card.getByText("printer", { exact: true }).waitFor();
   await card.getByRole("button", { name: "Use Tool", exact: true }).waitFor();
-  assert.equal(await visitor.button("Use Tool").count(), 7);
+  assert.equal(await appPage.button("Use Tool").count(), 7);
 });
 
 test("Use Tool opens a form made from the tool's schema, which runs it and shows what came of it", async (t) => {
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   await account.connect("printer", printer.url);
-  await visitor.open("/?tab=tools");
-  await visitor.toolCard("print").getByRole("button", { name: "Use Tool" }).click();
-  const { sheet } = visitor;
+  await appPage.open("/?tab=tools");
+  await appPage.toolCard("print").getByRole("button", { name: "Use Tool" }).click();
+  const { sheet } = appPage;
   await sheet.getByRole("heading", { name: "print" }).waitFor();
   await sheet.getByRole("button", { name: "Run", exact: true }).click();
   await sheet.getByText("This field is required.", { exact: true }).waitFor();
@@ -69,26 +69,26 @@ test("Use Tool opens a form made from the tool's schema, which runs it and shows
 });
 
 test("a tool that fails by hand shows its error", async (t) => {
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   await account.connect("printer", printer.url);
-  await visitor.open("/?tab=tools");
-  await visitor.toolCard("jam").getByRole("button", { name: "Use Tool" }).click();
-  await visitor.sheet.getByText("This tool takes no arguments.").waitFor();
-  await visitor.sheet.getByRole("button", { name: "Run", exact: true }).click();
-  const result = visitor.sheet.getByRole("region", { name: "Result" });
+  await appPage.open("/?tab=tools");
+  await appPage.toolCard("jam").getByRole("button", { name: "Use Tool" }).click();
+  await appPage.sheet.getByText("This tool takes no arguments.").waitFor();
+  await appPage.sheet.getByRole("button", { name: "Run", exact: true }).click();
+  const result = appPage.sheet.getByRole("region", { name: "Result" });
   await result.getByText("Error: paper jam").waitFor();
   await result.getByText("Error", { exact: true }).waitFor();
 });
 
 test("Use in chat takes the tool to the composer", async (t) => {
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   await account.connectToolbox();
-  await visitor.open("/?tab=tools");
-  await visitor.toolCard("calculate").getByRole("button", { name: "Use Tool" }).click();
-  await visitor.sheet.getByRole("button", { name: "Use in chat" }).click();
-  await visitor.composer.waitFor();
-  assert.equal(await visitor.composer.inputValue(), "Use calculate to ");
-  assert.ok(await visitor.composer.evaluate((field) => field === document.activeElement));
+  await appPage.open("/?tab=tools");
+  await appPage.toolCard("calculate").getByRole("button", { name: "Use Tool" }).click();
+  await appPage.sheet.getByRole("button", { name: "Use in chat" }).click();
+  await appPage.composer.waitFor();
+  assert.equal(await appPage.composer.inputValue(), "Use calculate to ");
+  assert.ok(await appPage.composer.evaluate((field) => field === document.activeElement));
 });
 
 test("ten thousand tools are a page at a time, and found at once", async (t) => {
@@ -99,19 +99,19 @@ test("ten thousand tools are a page at a time, and found at once", async (t) => 
   }));
   const register = await serveTools(tools);
   t.after(() => register.stop());
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   await account.connect("register", register.url);
-  await visitor.open();
-  await visitor.page.getByRole("tab", { name: "Tools (10000)", exact: true }).click();
-  const cards = visitor.button("Use Tool");
-  await visitor.toolCard("entry-99").waitFor();
+  await appPage.open();
+  await appPage.page.getByRole("tab", { name: "Tools (10000)", exact: true }).click();
+  const cards = appPage.button("Use Tool");
+  await appPage.toolCard("entry-99").waitFor();
   assert.equal(await cards.count(), 100);
-  await visitor.button("Show 100 more").click();
-  await visitor.toolCard("entry-199").waitFor();
+  await appPage.button("Show 100 more").click();
+  await appPage.toolCard("entry-199").waitFor();
   assert.equal(await cards.count(), 200);
   const began = performance.now();
-  await visitor.page.getByRole("searchbox", { name: "Find a tool" }).fill("entry 7777");
+  await appPage.page.getByRole("searchbox", { name: "Find a tool" }).fill("entry 7777");
   await eventually(async () => assert.equal(await cards.count(), 1));
   t.diagnostic(`found after ${Math.round(performance.now() - began)} ms`);
-  await visitor.toolCard("entry-7777").waitFor();
+  await appPage.toolCard("entry-7777").waitFor();
 });

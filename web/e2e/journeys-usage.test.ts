@@ -7,11 +7,11 @@ import { startApp } from "./app.ts";
 import { inspect, looks } from "./look.ts";
 import { say } from "./scripted-model.ts";
 import { Settings } from "./settings.ts";
-import { openStage } from "./stage.ts";
-import { eventually } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import { eventually } from "./app-page.ts";
 
-const stage = await openStage();
-stage.model.names = ["scripted", "thinker"];
+const fixture = await startFixture();
+fixture.model.names = ["scripted", "thinker"];
 const folder = await mkdtemp(join(tmpdir(), "catalogue-"));
 test.after(() => rm(folder, { recursive: true }));
 const catalogue = join(folder, "models.json");
@@ -26,43 +26,47 @@ const facts = {
 const providers = [{ hosts: ["127.0.0.1"], models: [facts] }];
 await writeFile(catalogue, JSON.stringify({ date: "2026-11-20", providers }));
 const app = await startApp({
-  env: { OPENAI_BASE_URL: stage.model.baseUrl, CHAT_MODEL_CATALOGUE: catalogue, CHAT_TOKENS_PER_DAY: "200" },
+  env: {
+    OPENAI_BASE_URL: fixture.model.baseUrl,
+    CHAT_MODEL_CATALOGUE: catalogue,
+    CHAT_TOKENS_PER_DAY: "200",
+  },
 });
 test.after(() => app.stop());
 
 for (const [name, look] of looks) {
   test(`what models can do and cost is told before and after they are asked, and where it ends for today, at ${name}`, async (t) => {
-    const { account, visitor } = await stage.member(t, { origin: app.url, ...look });
-    const { page } = visitor;
-    await visitor.open();
-    await visitor.button("Model: scripted").click();
+    const { account, appPage } = await fixture.openSignedInPage(t, { origin: app.url, ...look });
+    const { page } = appPage;
+    await appPage.open();
+    await appPage.button("Model: scripted").click();
     const picker = page.getByRole("dialog", { name: "About the model" });
     await picker
       .getByRole("gridcell", {
         name: /^scripted 200k tokens of context Calls tools Reads images \$2\.5 \/ \$10/u,
       })
       .waitFor();
-    await inspect(visitor, "model-facts", look);
+    await inspect(appPage, "model-facts", look);
     await page.keyboard.press("Escape");
 
     for (const answer of ["One.", "Two."]) {
-      stage.model.answer(say(answer));
-      await visitor.ask("Count.");
-      await visitor.answers.getByText(answer).waitFor();
-      await visitor.answered();
+      fixture.model.answer(say(answer));
+      await appPage.ask("Count.");
+      await appPage.answers.getByText(answer).waitFor();
+      await appPage.answered();
     }
     await eventually(async () => {
       const { limit } = await account.call<{ limit: { used: number } }>("/api/usage");
       assert.equal(limit.used, 260);
     });
-    await visitor.ask("And on?");
+    await appPage.ask("And on?");
     await page
       .getByText(/from midnight \(UTC\) on you can go on/u)
       .first()
       .waitFor();
-    await inspect(visitor, "spent-for-today", look);
+    await inspect(appPage, "spent-for-today", look);
 
-    const settings = await Settings.open(visitor);
+    const settings = await Settings.open(appPage);
     const usage = settings.section("Usage");
     await usage
       .getByRole("table", { name: "By model" })
@@ -73,7 +77,7 @@ for (const [name, look] of looks) {
     await usage.scrollIntoViewIfNeeded();
     await usage.getByLabel("Period").selectOption("Last 7 days");
     await usage.getByRole("img", { name: /Tokens per day over 7 days/u }).waitFor();
-    await inspect(visitor, "usage", look);
+    await inspect(appPage, "usage", look);
     const saved = page.waitForEvent("download");
     await usage.getByRole("button", { name: "Download CSV" }).click();
     const csv = await readFile(await (await saved).path(), "utf8");

@@ -2,50 +2,50 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newEmail, password } from "./account.ts";
 import { call, hold, say } from "./scripted-model.ts";
-import { openStage } from "./stage.ts";
-import type { Visitor } from "./visitor.ts";
+import { startFixture } from "./fixture.ts";
+import type { AppPage } from "./app-page.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 
 test("signs up, connects a server, asks, sees its tool at work, and finds it all after a reload", async (t) => {
   const email = newEmail();
   const rest = Promise.withResolvers<void>();
-  stage.model.answer(call("calculate", { expression: "12.5 * 8" }));
-  stage.model.answer(
+  fixture.model.answer(call("calculate", { expression: "12.5 * 8" }));
+  fixture.model.answer(
     say("It is **100**, and "),
     hold(rest.promise),
     say("nothing else.\n\n- exactly\n- `100`\n"),
   );
 
-  const visitor = await stage.visitor(t);
-  await visitor.open();
-  await visitor.arrivesAt("/auth");
-  await visitor.signUp(email);
-  await visitor.arrivesAt("/");
-  await visitor.toast("Account created!", "You are signed in.");
-  await visitor.sees(email);
+  const appPage = await fixture.openPage(t);
+  await appPage.open();
+  await appPage.arrivesAt("/auth");
+  await appPage.signUp(email);
+  await appPage.arrivesAt("/");
+  await appPage.toast("Account created!", "You are signed in.");
+  await appPage.sees(email);
 
-  await visitor.openTab("MCP Servers");
-  await visitor.connect("toolbox", `${stage.app.url}/mcp/toolbox`);
-  await visitor.toast("Connection Successful", "Connected to toolbox with 5 tools");
+  await appPage.openTab("MCP Servers");
+  await appPage.connect("toolbox", `${fixture.app.url}/mcp/toolbox`);
+  await appPage.toast("Connection Successful", "Connected to toolbox with 5 tools");
 
-  await visitor.openTab("Chat");
-  await visitor.ask("What is 12.5 times 8? Use calculate.");
-  await visitor.answers.getByText("It is 100, and").waitFor();
+  await appPage.openTab("Chat");
+  await appPage.ask("What is 12.5 times 8? Use calculate.");
+  await appPage.answers.getByText("It is 100, and").waitFor();
   assert.equal(
-    await visitor.answers.locator("strong").textContent(),
+    await appPage.answers.locator("strong").textContent(),
     "100",
     "Markdown shows while it streams",
   );
-  await visitor.stop.waitFor();
+  await appPage.stop.waitFor();
   rest.resolve();
-  await visitor.answered();
-  await seesConversation(visitor);
+  await appPage.answered();
+  await seesConversation(appPage);
 
-  await visitor.page.reload();
-  await seesConversation(visitor);
+  await appPage.page.reload();
+  await seesConversation(appPage);
 
-  const [first, second] = stage.model.requests.slice(-2);
+  const [first, second] = fixture.model.requests.slice(-2);
   assert.ok(first?.tools?.some((tool) => tool.function.name === "calculate"));
   assert.match(
     JSON.stringify(second?.messages.at(-1)),
@@ -54,12 +54,12 @@ test("signs up, connects a server, asks, sees its tool at work, and finds it all
   );
 });
 
-async function seesConversation(visitor: Visitor): Promise<void> {
-  const question = visitor.questions.last();
+async function seesConversation(appPage: AppPage): Promise<void> {
+  const question = appPage.questions.last();
   await question.getByText("What is 12.5 times 8? Use calculate.").waitFor();
   assert.match((await question.locator("time").textContent()) ?? "", /^\d\d:\d\d$/u);
 
-  const answer = visitor.answers.last();
+  const answer = appPage.answers.last();
   await answer.getByText("It is 100, and nothing else.").waitFor();
   assert.deepEqual(await answer.getByRole("listitem").allTextContents(), ["exactly", "100"]);
   assert.equal(await answer.locator("li code").textContent(), "100");
@@ -77,14 +77,14 @@ async function seesConversation(visitor: Visitor): Promise<void> {
 }
 
 test("nothing of one person reaches another", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  await account.connect("private notes", `${stage.app.url}/mcp/toolbox`);
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await account.connect("private notes", `${fixture.app.url}/mcp/toolbox`);
   const chat = await account.newChat();
   await account.say(chat, "My secret is 4711");
-  await visitor.open(`/?c=${chat}`);
-  await visitor.questions.getByText("My secret is 4711").waitFor();
+  await appPage.open(`/?c=${chat}`);
+  await appPage.questions.getByText("My secret is 4711").waitFor();
 
-  const { visitor: stranger } = await stage.member(t);
+  const { appPage: stranger } = await fixture.openSignedInPage(t);
   await stranger.open(`/?c=${chat}`);
   await stranger.button("Chats (1)").waitFor();
   const chats = await stranger.openChats();
@@ -98,21 +98,21 @@ test("nothing of one person reaches another", async (t) => {
 });
 
 test("two tabs show the same turn, and signing out in one leads both away", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.open();
-  await visitor.composer.waitFor();
-  const other = await visitor.anotherTab();
-  await other.open(new URL(visitor.page.url()).search);
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  await appPage.composer.waitFor();
+  const other = await appPage.anotherTab();
+  await other.open(new URL(appPage.page.url()).search);
   await other.composer.waitFor();
 
   const rest = Promise.withResolvers<void>();
-  stage.model.answer(say("Both of you "), hold(rest.promise), say("can read this."));
-  await visitor.ask("Who can read this?");
+  fixture.model.answer(say("Both of you "), hold(rest.promise), say("can read this."));
+  await appPage.ask("Who can read this?");
   await other.questions.getByText("Who can read this?").waitFor();
   await other.answers.getByText("Both of you").waitFor();
   await other.stop.waitFor();
   rest.resolve();
-  for (const tab of [visitor, other]) {
+  for (const tab of [appPage, other]) {
     await tab.answered();
     await tab.answers.getByText("Both of you can read this.").waitFor();
     assert.equal(await tab.questions.count(), 1);
@@ -121,41 +121,41 @@ test("two tabs show the same turn, and signing out in one leads both away", asyn
 
   await other.button("Sign Out").click();
   await other.arrivesAt("/auth");
-  await visitor.arrivesAt("/auth");
+  await appPage.arrivesAt("/auth");
 });
 
 test("an unknown path shows the 404 page, logs the path and leads home", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.open("/no/such-page?x=1");
-  await visitor.sees("Oops! Page not found");
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open("/no/such-page?x=1");
+  await appPage.sees("Oops! Page not found");
   assert.ok(
-    visitor.logged.some((line) => line.includes("/no/such-page")),
-    visitor.logged.join("\n"),
+    appPage.logged.some((line) => line.includes("/no/such-page")),
+    appPage.logged.join("\n"),
   );
-  const link = visitor.page.getByRole("link", { name: "Return to Home", exact: true });
+  const link = appPage.page.getByRole("link", { name: "Return to Home", exact: true });
   assert.equal(await link.getAttribute("href"), "/");
   await link.click();
-  await visitor.arrivesAt("/");
-  await visitor.composer.waitFor();
+  await appPage.arrivesAt("/");
+  await appPage.composer.waitFor();
 });
 
 test("signing out ends the session of this browser and forgets the person", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  await visitor.open();
-  await visitor.sees(account.email);
-  await visitor.button("Sign Out").click();
-  await visitor.arrivesAt("/auth");
-  const kept = await visitor.page.evaluate(() => localStorage.getItem("sb-localhost-auth-token"));
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  await appPage.sees(account.email);
+  await appPage.button("Sign Out").click();
+  await appPage.arrivesAt("/auth");
+  const kept = await appPage.page.evaluate(() => localStorage.getItem("sb-localhost-auth-token"));
   assert.equal(kept, null);
-  const renewed = await fetch(`${stage.app.url}/auth/v1/token?grant_type=refresh_token`, {
+  const renewed = await fetch(`${fixture.app.url}/auth/v1/token?grant_type=refresh_token`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ refresh_token: account.session.refresh_token }),
   });
   assert.equal(renewed.status, 400, "its refresh token is worth nothing any more");
 
-  await visitor.open();
-  await visitor.arrivesAt("/auth");
-  await visitor.signIn(account.email, password);
-  await visitor.arrivesAt("/");
+  await appPage.open();
+  await appPage.arrivesAt("/auth");
+  await appPage.signIn(account.email, password);
+  await appPage.arrivesAt("/");
 });

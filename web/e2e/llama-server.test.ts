@@ -29,14 +29,14 @@ async function turn(account: Account, sessionId: string, message: string): Promi
   return lines.map((line) => JSON.parse(line.slice("data: ".length)) as Event);
 }
 
-const wires = {
+const apis = {
   "chat completions": { OPENAI_BASE_URL: `${llama.url}/v1` },
   responses: { OPENAI_BASE_URL: `${llama.url}/v1`, CHAT_OPENAI_WIRE: "responses" },
   "Anthropic's messages": { ANTHROPIC_BASE_URL: llama.url, ANTHROPIC_API_KEY: "any" },
 };
 
-for (const [wire, env] of Object.entries(wires)) {
-  test(`llama.cpp answers over ${wire}, and what is too long for it is said`, async () => {
+for (const [api, env] of Object.entries(apis)) {
+  test(`llama.cpp answers over ${api}, and what is too long for it is said`, async () => {
     const app = await startApp({ env });
     const account = await Account.create(app.url);
     const chat = await account.newChat();

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { AxeResults, RunOptions } from "axe-core";
 import { gluedLabels } from "./labels.ts";
-import type { Visitor } from "./visitor.ts";
+import type { AppPage } from "./app-page.ts";
 
 const axeSource = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 /** A folder for pictures of every screen; none are taken without it. */
@@ -31,34 +31,34 @@ export const looks: readonly [name: string, look: Look][] = [phone, desk].map((v
 ]);
 
 /** Checks that a screen can be read, reached and hit, in light and in dark colours. Takes its pictures, too. */
-export async function inspect(visitor: Visitor, screen: string, look: Look): Promise<void> {
-  await settled(visitor);
-  await takePicture(visitor, `${screen}-${look.viewport.width}-light`);
-  assert.deepEqual(await faults(visitor, {}), [], screen);
-  assert.deepEqual(await gluedLabels(visitor.page), [], `${screen}: words of a name run together`);
-  assert.deepEqual(await overflows(visitor), [], `${screen} scrolls where it must not`);
-  assert.deepEqual(await atTheEdge(visitor), [], `${screen}: what floats keeps off the edges`);
-  assert.deepEqual(await covered(visitor), [], `${screen}: a toast stands over what is being used`);
-  if (look.hasTouch) assert.deepEqual(await tooSmall(visitor), [], `${screen}: hard to hit`);
-  await inspectDark(visitor, screen, look);
+export async function inspect(appPage: AppPage, screen: string, look: Look): Promise<void> {
+  await settled(appPage);
+  await takePicture(appPage, `${screen}-${look.viewport.width}-light`);
+  assert.deepEqual(await faults(appPage, {}), [], screen);
+  assert.deepEqual(await gluedLabels(appPage.page), [], `${screen}: words of a name run together`);
+  assert.deepEqual(await overflows(appPage), [], `${screen} scrolls where it must not`);
+  assert.deepEqual(await atTheEdge(appPage), [], `${screen}: what floats keeps off the edges`);
+  assert.deepEqual(await covered(appPage), [], `${screen}: a toast stands over what is being used`);
+  if (look.hasTouch) assert.deepEqual(await tooSmall(appPage), [], `${screen}: hard to hit`);
+  await inspectDark(appPage, screen, look);
 }
 
 /** Checks what depends on the colours alone. A second visit in dark colours would take as long as the first. */
-async function inspectDark(visitor: Visitor, screen: string, look: Look): Promise<void> {
-  await visitor.page.emulateMedia({ colorScheme: "dark" });
-  await settled(visitor);
-  await takePicture(visitor, `${screen}-${look.viewport.width}-dark`);
-  assert.deepEqual(await faults(visitor, { runOnly: ["color-contrast"] }), [], `${screen}, dark`);
-  await visitor.page.emulateMedia({ colorScheme: "light" });
+async function inspectDark(appPage: AppPage, screen: string, look: Look): Promise<void> {
+  await appPage.page.emulateMedia({ colorScheme: "dark" });
+  await settled(appPage);
+  await takePicture(appPage, `${screen}-${look.viewport.width}-dark`);
+  assert.deepEqual(await faults(appPage, { runOnly: ["color-contrast"] }), [], `${screen}, dark`);
+  await appPage.page.emulateMedia({ colorScheme: "light" });
 }
 
 /** Waits for a toast and points at it, so that it stays until it is closed. */
-export async function holdToast({ toasts }: Visitor): Promise<void> {
+export async function holdToast({ toasts }: AppPage): Promise<void> {
   await toasts.first().hover();
 }
 
 /** Puts the toasts away, which would hide what is to be looked at. */
-export async function closeToasts({ page, toasts }: Visitor): Promise<void> {
+export async function closeToasts({ page, toasts }: AppPage): Promise<void> {
   await toasts.first().waitFor();
   // All in one go: a toast also goes by itself, between one look and the next.
   while ((await toasts.count()) > 0) {
@@ -71,7 +71,7 @@ export async function closeToasts({ page, toasts }: Visitor): Promise<void> {
 }
 
 /** Waits for what moves to come to rest; what runs for ever is left to run. */
-async function settled({ page }: Visitor): Promise<void> {
+async function settled({ page }: AppPage): Promise<void> {
   await page.evaluate(async () => {
     const ending = document
       .getAnimations()
@@ -80,11 +80,11 @@ async function settled({ page }: Visitor): Promise<void> {
   });
 }
 
-async function takePicture({ page }: Visitor, name: string): Promise<void> {
+async function takePicture({ page }: AppPage, name: string): Promise<void> {
   if (pictures) await page.screenshot({ path: join(pictures, `${name}.png`) });
 }
 
-async function faults({ page }: Visitor, options: RunOptions): Promise<string[]> {
+async function faults({ page }: AppPage, options: RunOptions): Promise<string[]> {
   await page.evaluate(axeSource);
   const results = await page.evaluate(async (rules) => {
     const { axe } = globalThis as unknown as { axe: { run: (options: RunOptions) => Promise<AxeResults> } };
@@ -94,7 +94,7 @@ async function faults({ page }: Visitor, options: RunOptions): Promise<string[]>
 }
 
 /** What makes the page, or a panel of it, wider than its place. */
-function overflows({ page }: Visitor): Promise<string[]> {
+function overflows({ page }: AppPage): Promise<string[]> {
   return page.evaluate(() => {
     const panels = [
       document.documentElement,
@@ -110,7 +110,7 @@ function overflows({ page }: Visitor): Promise<string[]> {
 }
 
 /** What floats over the page and comes too close to a side of the window. */
-function atTheEdge({ page }: Visitor): Promise<string[]> {
+function atTheEdge({ page }: AppPage): Promise<string[]> {
   return page.evaluate((least) => {
     const floating = [
       ...document.querySelectorAll(
@@ -129,7 +129,7 @@ function atTheEdge({ page }: Visitor): Promise<string[]> {
 }
 
 /** What is being used, and has a toast over it: what is open, what is written in, and the buttons at the foot of a dialog. */
-function covered({ page }: Visitor): Promise<string[]> {
+function covered({ page }: AppPage): Promise<string[]> {
   return page.evaluate(() => {
     const controls = "button, a, input, textarea, select, summary";
     // On a phone an open menu leaves no room beside it.
@@ -159,7 +159,7 @@ function covered({ page }: Visitor): Promise<string[]> {
 }
 
 /** The controls that a finger would miss, apart from links inside text. */
-function tooSmall({ page }: Visitor): Promise<string[]> {
+function tooSmall({ page }: AppPage): Promise<string[]> {
   return page.evaluate((least) => {
     const controls = [
       ...document.querySelectorAll<HTMLElement>(
@@ -179,10 +179,10 @@ function tooSmall({ page }: Visitor): Promise<string[]> {
 }
 
 /** Presses the key until the focus stands on what begins with this name, and looks whether it can be seen there. */
-export async function reach(visitor: Visitor, name: string, key = "Tab"): Promise<void> {
+export async function reach(appPage: AppPage, name: string, key = "Tab"): Promise<void> {
   for (let presses = 0; presses < 60; presses++) {
-    if ((await focusedName(visitor)).startsWith(name)) {
-      const seen = await visitor.page.evaluate(() => {
+    if ((await focusedName(appPage)).startsWith(name)) {
+      const seen = await appPage.page.evaluate(() => {
         const { activeElement: at } = document;
         // The message field lends its ring to the box around it.
         return at !== null && (getComputedStyle(at).outlineStyle !== "none" || at.tagName === "TEXTAREA");
@@ -190,12 +190,12 @@ export async function reach(visitor: Visitor, name: string, key = "Tab"): Promis
       assert.ok(seen, `the focus on ${name} can be seen`);
       return;
     }
-    await visitor.page.keyboard.press(key);
+    await appPage.page.keyboard.press(key);
   }
   assert.fail(`${name} cannot be reached with ${key}`);
 }
 
-export function focusedName({ page }: Visitor): Promise<string> {
+export function focusedName({ page }: AppPage): Promise<string> {
   return page.evaluate(() => {
     const at = document.activeElement;
     return (at?.getAttribute("aria-label") ?? at?.textContent ?? "").trim();

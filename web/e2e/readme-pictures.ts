@@ -7,10 +7,10 @@ import { after, test } from "node:test";
 import { closeToasts } from "./look.ts";
 import { serveTools } from "./scripted-mcp.ts";
 import { call, say } from "./scripted-model.ts";
-import { openStage } from "./stage.ts";
+import { startFixture } from "./fixture.ts";
 
-const stage = await openStage();
-stage.model.names = ["assistant"];
+const fixture = await startFixture();
+fixture.model.names = ["assistant"];
 const docs = join(import.meta.dirname, "../../docs");
 
 const notes = await serveTools([
@@ -34,30 +34,30 @@ const answer = `You leave **in 20 days**, and the nine nights cost the two of yo
 `;
 
 test("the pictures of the README", async (t) => {
-  const visitor = await stage.visitor(t, { viewport: { width: 1280, height: 900 }, deviceScaleFactor: 2 });
-  const { page } = visitor;
-  await visitor.open();
-  await visitor.signUp("mira@example.com");
-  await visitor.openTab("MCP Servers");
+  const appPage = await fixture.openPage(t, { viewport: { width: 1280, height: 900 }, deviceScaleFactor: 2 });
+  const { page } = appPage;
+  await appPage.open();
+  await appPage.signUp("mira@example.com");
+  await appPage.openTab("MCP Servers");
   for (const [name, url] of [
     ["notes", notes.url],
-    ["toolbox", `${stage.app.url}/mcp/toolbox`],
+    ["toolbox", `${fixture.app.url}/mcp/toolbox`],
   ] as const) {
-    await visitor.connect(name, url);
-    await visitor.connection(name).getByText("connected", { exact: true }).waitFor();
+    await appPage.connect(name, url);
+    await appPage.connection(name).getByText("connected", { exact: true }).waitFor();
   }
-  await closeToasts(visitor);
-  await visitor.openTab("Chat");
+  await closeToasts(appPage);
+  await appPage.openTab("Chat");
 
-  stage.model.answer(call("search_notes", { query: "lisbon" }));
-  stage.model.answer(call("days_between", { from: "2026-11-22", to: "2026-12-12" }));
-  stage.model.answer(say(answer));
-  await visitor.ask("How long is it until our trip to Lisbon, and what does it cost us?");
-  await visitor.button("Allow once").click();
-  await visitor.answered();
-  await visitor.toolCall("search_notes").getByRole("button", { expanded: false }).click();
-  await visitor.toolCall("search_notes").getByRole("heading", { name: "Result" }).waitFor();
-  await visitor.composer.focus();
+  fixture.model.answer(call("search_notes", { query: "lisbon" }));
+  fixture.model.answer(call("days_between", { from: "2026-11-22", to: "2026-12-12" }));
+  fixture.model.answer(say(answer));
+  await appPage.ask("How long is it until our trip to Lisbon, and what does it cost us?");
+  await appPage.button("Allow once").click();
+  await appPage.answered();
+  await appPage.toolCall("search_notes").getByRole("button", { expanded: false }).click();
+  await appPage.toolCall("search_notes").getByRole("heading", { name: "Result" }).waitFor();
+  await appPage.composer.focus();
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
     await page.screenshot({ path: join(docs, `screenshot-${colorScheme}.png`), animations: "disabled" });

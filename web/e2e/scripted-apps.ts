@@ -26,9 +26,9 @@ const loads = (name, attributes) => new Promise((resolve, reject) => {
   document.body.append(element);
 });
 const socket = (make, opened) => new Promise((resolve, reject) => {
-  const wire = make();
-  wire[opened] = () => resolve("open");
-  wire.onerror = () => reject(new Error("blocked"));
+  const connection = make();
+  connection[opened] = () => resolve("open");
+  connection.onerror = () => reject(new Error("blocked"));
 });
 const peer = async (make) => {
   const connection = make();

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { speechAt } from "./scripted-wires.ts";
-import { pieces, type Speech } from "./scripted-wires/speech.ts";
+import { speechAt } from "./scripted-providers.ts";
+import { pieces, type Speech } from "./scripted-providers/speech.ts";
 
 /** One thing that the model does in an answer. */
 export type Step =

@@ -1,6 +1,6 @@
 import type { Locator } from "playwright-core";
 import { totp } from "./totp.ts";
-import type { Visitor } from "./visitor.ts";
+import type { AppPage } from "./app-page.ts";
 
 type Part =
   | "Name"
@@ -14,21 +14,21 @@ type Part =
 
 /** The settings of somebody, found by what things are called. */
 export class Settings {
-  readonly visitor: Visitor;
+  readonly appPage: AppPage;
 
-  constructor(visitor: Visitor) {
-    this.visitor = visitor;
+  constructor(appPage: AppPage) {
+    this.appPage = appPage;
   }
 
-  static async open(visitor: Visitor): Promise<Settings> {
-    await visitor.button("Settings").click();
-    const settings = new Settings(visitor);
+  static async open(appPage: AppPage): Promise<Settings> {
+    await appPage.button("Settings").click();
+    const settings = new Settings(appPage);
     await settings.panel.waitFor();
     return settings;
   }
 
   get panel(): Locator {
-    return this.visitor.page.getByRole("dialog", { name: "Settings", exact: true });
+    return this.appPage.page.getByRole("dialog", { name: "Settings", exact: true });
   }
 
   section(name: string): Locator {
@@ -57,7 +57,7 @@ export class Settings {
 
   /** What a button asks before it does anything. */
   async confirm(question: RegExp, answer: string): Promise<void> {
-    const asked = this.visitor.page.getByRole("dialog", { name: question });
+    const asked = this.appPage.page.getByRole("dialog", { name: question });
     await asked.getByRole("button", { name: answer, exact: true }).click();
   }
 

@@ -9,9 +9,9 @@ import {
 } from "ai";
 import { Account, type ToolChoice } from "./account.ts";
 import { call, fail, hold, say, think } from "./scripted-model.ts";
-import { openBackstage } from "./stage.ts";
+import { startServerFixture } from "./fixture.ts";
 
-const stage = await openBackstage();
+const fixture = await startServerFixture();
 
 /** The transport of the AI SDK, told where our functions are. */
 function transport(account: Account, tools: ToolChoice[]): DefaultChatTransport<UIMessage> {
@@ -56,11 +56,11 @@ async function last(stream: ReadableStream<UIMessageChunk>): Promise<UIMessage> 
 }
 
 test("the AI SDK's own client reads a turn with reasoning, a tool and text", async () => {
-  const account = await Account.create(stage.app.url);
+  const account = await Account.create(fixture.app.url);
   const tools = await account.connectToolbox();
   const chat = await account.newChat();
-  stage.model.answer(think("A sum."), call("calculate", { expression: "6 * 7" }));
-  stage.model.answer(say("It is **42**."));
+  fixture.model.answer(think("A sum."), call("calculate", { expression: "6 * 7" }));
+  fixture.model.answer(say("It is **42**."));
   const message = await last(await ask(transport(account, tools), chat, "What is 6 times 7?"));
   assert.equal(message.role, "assistant");
   assert.equal(textOf(message), "It is **42**.");
@@ -76,27 +76,27 @@ test("the AI SDK's own client reads a turn with reasoning, a tool and text", asy
 });
 
 test("the AI SDK's own client shows a tool that fails and a model that fails", async () => {
-  const account = await Account.create(stage.app.url);
+  const account = await Account.create(fixture.app.url);
   const tools = await account.connectToolbox();
   const client = transport(account, tools);
-  stage.model.answer(call("calculate", '{"expression": '));
-  stage.model.answer(say("That did not work."));
+  fixture.model.answer(call("calculate", '{"expression": '));
+  fixture.model.answer(say("That did not work."));
   const message = await last(await ask(client, await account.newChat(), "Try"));
   const tool = message.parts.find(isToolUIPart);
   assert.equal(tool?.state, "output-error");
   assert.equal(textOf(message), "That did not work.");
 
-  stage.model.answer(fail(400, "the model has a headache"));
+  fixture.model.answer(fail(400, "the model has a headache"));
   const failed = ask(client, await account.newChat(), "Try").then(last);
   await assert.rejects(failed, /the model has a headache/u);
 });
 
 test("the AI SDK's own client takes up a running turn from its start, and finds none afterwards", async () => {
-  const account = await Account.create(stage.app.url);
+  const account = await Account.create(fixture.app.url);
   const client = transport(account, []);
   const chat = await account.newChat();
   const rest = Promise.withResolvers<void>();
-  stage.model.answer(say("First half, "), hold(rest.promise), say("second half."));
+  fixture.model.answer(say("First half, "), hold(rest.promise), say("second half."));
   const first = await ask(client, chat, "Tell me");
   await first.cancel();
   const again = await client.reconnectToStream({ chatId: chat });

@@ -5,11 +5,11 @@ import type { Page } from "playwright-core";
 import { build } from "vite";
 import { Account, type ToolChoice } from "./account.ts";
 import { call, hold, say } from "./scripted-model.ts";
-import { openStage } from "./stage.ts";
+import { startFixture } from "./fixture.ts";
 import type { Setup } from "./stock-hook.tsx";
-import type { Visitor } from "./visitor.ts";
+import type { AppPage } from "./app-page.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 const script = await bundle(join(import.meta.dirname, "stock-hook.tsx"));
 const path = "/stock-hook";
 
@@ -27,7 +27,7 @@ async function bundle(entry: string): Promise<string> {
 }
 
 /** Opens a page that is nothing but the hook, on the app's own origin, for a new chat of the account. */
-async function openHook({ page }: Visitor, account: Account, tools: ToolChoice[]): Promise<void> {
+async function openHook({ page }: AppPage, account: Account, tools: ToolChoice[]): Promise<void> {
   const setup: Setup = {
     chat: await account.newChat(),
     tools,
@@ -52,40 +52,40 @@ async function resumption(page: Page): Promise<number> {
   return response.status();
 }
 
-async function ask({ page }: Visitor, text: string): Promise<void> {
+async function ask({ page }: AppPage, text: string): Promise<void> {
   await page.getByLabel("Question").fill(text);
   await page.getByLabel("Question").press("Enter");
 }
 
 /** Waits until the assistant's message has exactly this text and nothing is under way. */
-async function answered({ page }: Visitor, text: string): Promise<void> {
+async function answered({ page }: AppPage, text: string): Promise<void> {
   await page.getByRole("article", { name: "assistant" }).getByText(text, { exact: true }).waitFor();
   await page.getByRole("status").getByText("ready", { exact: true }).waitFor();
 }
 
 test("the unchanged React hook of the AI SDK shows a turn with a tool and text", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  await openHook(visitor, account, await account.connectToolbox());
-  stage.model.answer(call("calculate", { expression: "6 * 7" }));
-  stage.model.answer(say("It is **42**."));
-  await ask(visitor, "What is 6 times 7?");
-  await answered(visitor, "It is **42**.");
-  const tool = visitor.page.getByTitle("calculate output-available", { exact: true });
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await openHook(appPage, account, await account.connectToolbox());
+  fixture.model.answer(call("calculate", { expression: "6 * 7" }));
+  fixture.model.answer(say("It is **42**."));
+  await ask(appPage, "What is 6 times 7?");
+  await answered(appPage, "It is **42**.");
+  const tool = appPage.page.getByTitle("calculate output-available", { exact: true });
   assert.match(await tool.innerText(), /42/u);
 });
 
 test("the unchanged React hook of the AI SDK takes up a running turn after a reload", async (t) => {
-  const { account, visitor } = await stage.member(t);
-  await openHook(visitor, account, []);
+  const { account, appPage } = await fixture.openSignedInPage(t);
+  await openHook(appPage, account, []);
   const rest = Promise.withResolvers<void>();
-  stage.model.answer(say("First half, "), hold(rest.promise), say("second half."));
-  await ask(visitor, "Tell me");
-  await visitor.sees(/^First half,\s*$/u);
-  const resumed = resumption(visitor.page);
-  await visitor.page.reload();
+  fixture.model.answer(say("First half, "), hold(rest.promise), say("second half."));
+  await ask(appPage, "Tell me");
+  await appPage.sees(/^First half,\s*$/u);
+  const resumed = resumption(appPage.page);
+  await appPage.page.reload();
   assert.equal(await resumed, 200);
-  await visitor.sees(/^First half,\s*$/u);
+  await appPage.sees(/^First half,\s*$/u);
   rest.resolve();
-  await answered(visitor, "First half, second half.");
-  assert.equal(await visitor.page.getByRole("article").count(), 1, "the turn makes one message");
+  await answered(appPage, "First half, second half.");
+  assert.equal(await appPage.page.getByRole("article").count(), 1, "the turn makes one message");
 });

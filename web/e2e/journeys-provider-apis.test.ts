@@ -6,15 +6,15 @@ import { after, describe, test } from "node:test";
 import { startApp } from "./app.ts";
 import { allowAll } from "./permission.ts";
 import { breakOff, call, fail, hold, raw, say, type Step, think } from "./scripted-model.ts";
-import { cost, seal } from "./scripted-wires/speech.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { cost, seal } from "./scripted-providers/speech.ts";
+import { startFixture, type Fixture } from "./fixture.ts";
 
 const key = "sk-not-to-be-seen";
 
 /** How a server of each wire is set, and whether the wire wants thoughts back. */
-const wires = [
+const apis = [
   {
-    wire: "OpenAI responses",
+    name: "OpenAI responses",
     provider: "openai",
     path: "/v1",
     base: "OPENAI_BASE_URL",
@@ -23,7 +23,7 @@ const wires = [
     seals: true,
   },
   {
-    wire: "chat completions",
+    name: "chat completions",
     provider: "openai",
     path: "/v1",
     base: "OPENAI_BASE_URL",
@@ -32,7 +32,7 @@ const wires = [
     seals: false,
   },
   {
-    wire: "Anthropic messages",
+    name: "Anthropic messages",
     provider: "anthropic",
     path: "",
     base: "ANTHROPIC_BASE_URL",
@@ -41,7 +41,7 @@ const wires = [
     seals: true,
   },
   {
-    wire: "Gemini",
+    name: "Gemini",
     provider: "gemini",
     path: "",
     base: "GEMINI_BASE_URL",
@@ -50,7 +50,7 @@ const wires = [
     seals: true,
   },
   {
-    wire: "Ollama",
+    name: "Ollama",
     provider: "ollama",
     path: "",
     base: "OLLAMA_HOST",
@@ -60,11 +60,11 @@ const wires = [
   },
 ] as const;
 
-const stage: Stage = await openStage();
+const fixture: Fixture = await startFixture();
 
 /** The app over one wire, to the stage's model. */
-async function appOver({ base, key: name, path, env }: (typeof wires)[number]) {
-  const settings: Record<string, string> = { ...env, [base]: stage.model.origin + path };
+async function appOver({ base, key: name, path, env }: (typeof apis)[number]) {
+  const settings: Record<string, string> = { ...env, [base]: fixture.model.origin + path };
   if (name) settings[name] = key;
   const app = await startApp({ env: settings });
   after(() => app.stop());
@@ -100,42 +100,42 @@ const faults: { name: string; steps: Step[]; says: RegExp }[] = [
   },
 ];
 
-for (const wire of wires) {
-  describe(`over ${wire.wire}`, async () => {
-    const app = await appOver(wire);
+for (const api of apis) {
+  describe(`over ${api.name}`, async () => {
+    const app = await appOver(api);
 
     test("text, thoughts and tools come through, and the next turn knows them", async (t) => {
-      const { account, visitor } = await stage.member(t, { origin: app.url });
+      const { account, appPage } = await fixture.openSignedInPage(t, { origin: app.url });
       await account.connectToolbox();
       await allowAll(account, "toolbox");
-      stage.model.answer(
+      fixture.model.answer(
         think("This wants arithmetic."),
         call("calculate", { expression: "12.5*8" }),
         call("calculate", { expression: "7*6" }),
       );
-      stage.model.answer(think("Both are there."), say("They are **100** and 42."));
-      await visitor.open();
-      await visitor.ask("What is 12.5*8, and 7*6?");
-      await visitor.answered();
-      await visitor.answers.getByText("They are 100 and 42.").waitFor();
-      assert.equal(await visitor.toolCall("calculate").count(), 2);
-      for (const state of await visitor.toolCall("calculate").all())
+      fixture.model.answer(think("Both are there."), say("They are **100** and 42."));
+      await appPage.open();
+      await appPage.ask("What is 12.5*8, and 7*6?");
+      await appPage.answered();
+      await appPage.answers.getByText("They are 100 and 42.").waitFor();
+      assert.equal(await appPage.toolCall("calculate").count(), 2);
+      for (const state of await appPage.toolCall("calculate").all())
         assert.equal(await state.getAttribute("data-state"), "done");
-      const thought = visitor.answers.locator("details").filter({ hasText: "This wants arithmetic." });
+      const thought = appPage.answers.locator("details").filter({ hasText: "This wants arithmetic." });
       await thought.locator("summary").click();
       await thought.getByText("This wants arithmetic.").waitFor();
 
-      stage.model.answer(say("You are welcome."));
-      await visitor.ask("Thanks");
-      await visitor.answers.getByText("You are welcome.").waitFor();
-      const [first, second, third] = stage.model.requests.map((request) => JSON.stringify(request));
+      fixture.model.answer(say("You are welcome."));
+      await appPage.ask("Thanks");
+      await appPage.answers.getByText("You are welcome.").waitFor();
+      const [first, second, third] = fixture.model.requests.map((request) => JSON.stringify(request));
       assert.equal(first?.includes(seal), false);
-      assert.equal(second?.includes(seal), wire.seals, "a sealed thought goes back with its call");
-      assert.equal(third?.includes(seal), wire.seals);
-      await visitor.page.reload();
-      await visitor.answers.getByText("They are 100 and 42.").waitFor();
-      await visitor.answers.getByRole("button", { name: "Usage and cost" }).first().click();
-      const costs = visitor.page.getByRole("dialog", { name: "Usage and cost" });
+      assert.equal(second?.includes(seal), api.seals, "a sealed thought goes back with its call");
+      assert.equal(third?.includes(seal), api.seals);
+      await appPage.page.reload();
+      await appPage.answers.getByText("They are 100 and 42.").waitFor();
+      await appPage.answers.getByRole("button", { name: "Usage and cost" }).first().click();
+      const costs = appPage.page.getByRole("dialog", { name: "Usage and cost" });
       await costs.getByText("This chat").waitFor();
       const [calls, chat] = [2, 3].map((n) =>
         [n * cost.input, n * cost.cached, n * cost.output, n].join(" "),
@@ -146,35 +146,35 @@ for (const wire of wires) {
   });
 }
 
-const keyed = await appOver(wires[0]);
+const keyed = await appOver(apis[0]);
 
 for (const { name, steps, says } of faults) {
   test(`${name} is told, and the chat goes on`, async (t) => {
-    const { visitor } = await stage.member(t, { origin: keyed.url });
-    stage.model.answer(...steps);
-    await visitor.open();
-    await visitor.ask("Hello?");
-    const failure = visitor.answers.getByText(says).first();
+    const { appPage } = await fixture.openSignedInPage(t, { origin: keyed.url });
+    fixture.model.answer(...steps);
+    await appPage.open();
+    await appPage.ask("Hello?");
+    const failure = appPage.answers.getByText(says).first();
     await failure.waitFor();
-    assert.equal((await visitor.answers.innerText()).includes(key), false);
-    stage.model.answer(say("Here I am."));
-    await visitor.answers.getByRole("button", { name: "Try again" }).first().click();
-    await visitor.answers.getByText("Here I am.").waitFor();
-    await visitor.questions.getByText("Hello?").first().waitFor();
+    assert.equal((await appPage.answers.innerText()).includes(key), false);
+    fixture.model.answer(say("Here I am."));
+    await appPage.answers.getByRole("button", { name: "Try again" }).first().click();
+    await appPage.answers.getByText("Here I am.").waitFor();
+    await appPage.questions.getByText("Hello?").first().waitFor();
   });
 }
 
 test("a model that takes no tools answers without them, and the page says so", async (t) => {
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   await account.connectToolbox();
-  stage.model.answer(fail(400, "this model does not support tools"));
-  stage.model.answer(say("In words, then."));
-  await visitor.open();
-  await visitor.ask("What time is it?");
-  await visitor.answers.getByText("In words, then.").waitFor();
-  await visitor.answers.getByText("This model does not support tools, so it answers without them.").waitFor();
-  await visitor.page.reload();
-  await visitor.answers.getByText("This model does not support tools, so it answers without them.").waitFor();
+  fixture.model.answer(fail(400, "this model does not support tools"));
+  fixture.model.answer(say("In words, then."));
+  await appPage.open();
+  await appPage.ask("What time is it?");
+  await appPage.answers.getByText("In words, then.").waitFor();
+  await appPage.answers.getByText("This model does not support tools, so it answers without them.").waitFor();
+  await appPage.page.reload();
+  await appPage.answers.getByText("This model does not support tools, so it answers without them.").waitFor();
 });
 
 test("a busy provider is waited for, and the page says how long", async (t) => {
@@ -191,58 +191,58 @@ test("a busy provider is waited for, and the page says how long", async (t) => {
   const { port } = overloaded.address() as AddressInfo;
   const app = await startApp({ env: { GEMINI_BASE_URL: `http://127.0.0.1:${port}` } });
   t.after(() => app.stop());
-  const { visitor } = await stage.member(t, { origin: app.url });
-  await visitor.open();
-  await visitor.ask("Hello?");
-  await visitor.sees(/5\d s/u);
-  await visitor.stop.click();
-  await visitor.answered();
+  const { appPage } = await fixture.openSignedInPage(t, { origin: app.url });
+  await appPage.open();
+  await appPage.ask("Hello?");
+  await appPage.sees(/5\d s/u);
+  await appPage.stop.click();
+  await appPage.answered();
 });
 
 test("a provider that is away is named, with what to do", async (t) => {
   const app = await startApp({ env: { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" } });
   t.after(() => app.stop());
-  const { visitor } = await stage.member(t, { origin: app.url });
-  await visitor.open();
+  const { appPage } = await fixture.openSignedInPage(t, { origin: app.url });
+  await appPage.open();
   const why = /could not reach the model server: .* whoever runs this service/u;
-  await visitor.page.getByRole("status").getByText(why).waitFor();
+  await appPage.page.getByRole("status").getByText(why).waitFor();
 });
 
 test("a model that never ends can be stopped, and one that says nothing too", async (t) => {
-  const { visitor } = await stage.member(t);
+  const { appPage } = await fixture.openSignedInPage(t);
   const never = new Promise<never>(() => undefined);
-  await visitor.open();
-  stage.model.answer(say("On and on"), hold(never));
-  await visitor.ask("Go");
-  await visitor.answers.getByText("On and on").waitFor();
-  await visitor.stop.click();
-  await visitor.answered();
-  await visitor.answers.getByText("Stopped", { exact: true }).waitFor();
-  stage.model.answer(hold(never));
-  await visitor.ask("And now?");
-  await visitor.stop.click();
-  await visitor.answered();
+  await appPage.open();
+  fixture.model.answer(say("On and on"), hold(never));
+  await appPage.ask("Go");
+  await appPage.answers.getByText("On and on").waitFor();
+  await appPage.stop.click();
+  await appPage.answered();
+  await appPage.answers.getByText("Stopped", { exact: true }).waitFor();
+  fixture.model.answer(hold(never));
+  await appPage.ask("And now?");
+  await appPage.stop.click();
+  await appPage.answered();
 });
 
 test("a chat that has grown too long is shortened, and the page says what was left out", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.open();
-  stage.model.answer(say("word ".repeat(400)));
-  await visitor.ask("Talk");
-  await visitor.answered();
-  stage.model.answer(fail(400, "This model's maximum context length is 9 tokens"));
-  stage.model.answer(say("Short."));
-  await visitor.ask("Be brief");
-  await visitor.answers.getByText("Short.", { exact: true }).waitFor();
-  await visitor.answers.getByText(/longer than this model can read: 1 earlier message/u).waitFor();
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  fixture.model.answer(say("word ".repeat(400)));
+  await appPage.ask("Talk");
+  await appPage.answered();
+  fixture.model.answer(fail(400, "This model's maximum context length is 9 tokens"));
+  fixture.model.answer(say("Short."));
+  await appPage.ask("Be brief");
+  await appPage.answers.getByText("Short.", { exact: true }).waitFor();
+  await appPage.answers.getByText(/longer than this model can read: 1 earlier message/u).waitFor();
 });
 
 test("a message that is too long for any model says what to do", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.open();
-  stage.model.answer(fail(400, "This model's maximum context length is 9 tokens"));
-  await visitor.ask("word ".repeat(4_000));
-  await visitor.answers
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  fixture.model.answer(fail(400, "This model's maximum context length is 9 tokens"));
+  await appPage.ask("word ".repeat(4_000));
+  await appPage.answers
     .getByText(/too long for this model: .* Send a shorter message, or start a new chat/u)
     .waitFor();
 });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 /** A network between browser and app that can fail: it passes bytes on until it is cut. */
-export class Wire {
+export class FlakyProxy {
   readonly #sockets = new Set<Socket>();
   #isCut = false;
   readonly #server;
@@ -21,11 +21,11 @@ export class Wire {
   }
 
   /** A wire to the app at this port of the machine. */
-  static async to(port: number): Promise<Wire> {
-    const wire = new Wire(port);
-    wire.#server.listen(0, "127.0.0.1");
-    await once(wire.#server, "listening");
-    return wire;
+  static async to(port: number): Promise<FlakyProxy> {
+    const proxy = new FlakyProxy(port);
+    proxy.#server.listen(0, "127.0.0.1");
+    await once(proxy.#server, "listening");
+    return proxy;
   }
 
   /** The app's origin at the near end. */

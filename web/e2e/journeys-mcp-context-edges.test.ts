@@ -3,18 +3,18 @@ import type { IncomingMessage } from "node:http";
 import { after, test } from "node:test";
 import { makeCertificate } from "./certificate.ts";
 import { focusedName } from "./look.ts";
-import { attached, list, openOffers, option } from "./offers.ts";
+import { attached, list, openMcpContext, option } from "./mcp-context.ts";
 import { serveTools } from "./scripted-mcp.ts";
 import { say } from "./scripted-model.ts";
 
 const certificate = await makeCertificate();
 after(() => certificate.remove());
-const { stage, connected } = await openOffers({ SSL_CERT_FILE: certificate.authority });
+const { fixture, connected } = await openMcpContext({ SSL_CERT_FILE: certificate.authority });
 
 test("ordinary writing is left alone", async (t) => {
-  const { visitor } = await connected(t);
-  await visitor.open();
-  const { composer, page } = visitor;
+  const { appPage } = await connected(t);
+  await appPage.open();
+  const { composer, page } = appPage;
   for (const text of ["and/or", "see /etc/hosts", "mail ada@example.com", "/nothing-is-called-this"]) {
     await composer.fill("");
     await composer.pressSequentially(text);
@@ -22,24 +22,24 @@ test("ordinary writing is left alone", async (t) => {
   }
   await composer.fill("");
   await composer.pressSequentially("/");
-  await list(visitor, "Prompts").waitFor();
+  await list(appPage, "Prompts").waitFor();
   await composer.press("Escape");
-  await list(visitor, "Prompts").waitFor({ state: "hidden" });
+  await list(appPage, "Prompts").waitFor({ state: "hidden" });
   await composer.pressSequentially("args");
   assert.equal(await page.getByRole("listbox").count(), 0, "what was closed stays closed");
-  stage.model.answer(say("Sent."));
+  fixture.model.answer(say("Sent."));
   await composer.press("Enter");
-  await visitor.answered();
-  await visitor.questions.getByText("/args", { exact: true }).waitFor();
-  assert.equal(await focusedName(visitor), "Message");
+  await appPage.answered();
+  await appPage.questions.getByText("/args", { exact: true }).waitFor();
+  assert.equal(await focusedName(appPage), "Message");
 });
 
 test("what an input method and the clipboard write is left alone", async (t) => {
-  const { visitor } = await connected(t, { permissions: ["clipboard-read", "clipboard-write"] });
-  await visitor.open();
-  const { composer, page } = visitor;
+  const { appPage } = await connected(t, { permissions: ["clipboard-read", "clipboard-write"] });
+  await appPage.open();
+  const { composer, page } = appPage;
   await composer.pressSequentially("@archi");
-  await option(visitor, "Resources", /architecture/u).waitFor();
+  await option(appPage, "Resources", /architecture/u).waitFor();
   // Enter and the arrows belong to the input method until it is done.
   const keyboard = await page.context().newCDPSession(page);
   const typed = { selectionStart: 2, selectionEnd: 2 };
@@ -50,57 +50,57 @@ test("what an input method and the clipboard write is left alone", async (t) => 
   }
   await keyboard.send("Input.insertText", { text: "te" });
   assert.equal(await composer.inputValue(), "@archite");
-  await option(visitor, "Resources", /architecture/u).waitFor();
-  assert.equal(await attached(visitor).count(), 0);
+  await option(appPage, "Resources", /architecture/u).waitFor();
+  assert.equal(await attached(appPage).count(), 0);
 
   await page.evaluate(() => navigator.clipboard.writeText("/args-prompt"));
   await composer.fill("");
   await composer.press("ControlOrMeta+v");
   assert.equal(await composer.inputValue(), "/args-prompt");
-  stage.model.answer(say("Sent."));
+  fixture.model.answer(say("Sent."));
   await composer.press("Enter");
-  await visitor.answered();
-  await visitor.questions.getByText("/args-prompt", { exact: true }).waitFor();
+  await appPage.answered();
+  await appPage.questions.getByText("/args-prompt", { exact: true }).waitFor();
 });
 
 test("servers that offer nothing beside tools say so, and the message goes on", async (t) => {
   const server = await serveTools([{ name: "plain" }], { modern: true });
   t.after(() => server.stop());
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   await account.connect("plain", server.url);
-  await visitor.open();
-  await visitor.composer.pressSequentially("/");
-  await visitor.sees("None of your servers provides prompts.");
-  await visitor.composer.fill("Well, @");
-  await visitor.sees("None of your servers provides resources.");
-  stage.model.answer(say("Sent."));
-  await visitor.composer.press("Enter");
-  await visitor.answered();
-  await visitor.questions.getByText("Well, @", { exact: true }).waitFor();
+  await appPage.open();
+  await appPage.composer.pressSequentially("/");
+  await appPage.sees("None of your servers provides prompts.");
+  await appPage.composer.fill("Well, @");
+  await appPage.sees("None of your servers provides resources.");
+  fixture.model.answer(say("Sent."));
+  await appPage.composer.press("Enter");
+  await appPage.answered();
+  await appPage.questions.getByText("Well, @", { exact: true }).waitFor();
 });
 
 test("a list that is longer than anybody reads says so, and all that is listed is found", async (t) => {
   const server = await serveTools([{ name: "plain" }], { modern: true, prompts: 2_001 });
   t.after(() => server.stop());
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   await account.connect("long", server.url);
-  await visitor.open();
-  await visitor.composer.pressSequentially("/");
-  await visitor.sees("Not all items are shown for long");
-  assert.equal(await list(visitor, "Prompts").getByRole("option").count(), 50);
-  await visitor.composer.fill("/prompt-1999");
-  await option(visitor, "Prompts", /^\/prompt-1999/u).waitFor();
+  await appPage.open();
+  await appPage.composer.pressSequentially("/");
+  await appPage.sees("Not all items are shown for long");
+  assert.equal(await list(appPage, "Prompts").getByRole("option").count(), 50);
+  await appPage.composer.fill("/prompt-1999");
+  await option(appPage, "Prompts", /^\/prompt-1999/u).waitFor();
 });
 
 test("a server that is down is named, and holds up nobody else's offers", async (t) => {
-  const { account, visitor } = await connected(t);
+  const { account, appPage } = await connected(t);
   const server = await serveTools([{ name: "plain" }]);
   await account.connect("asleep", server.url);
   server.stop();
-  await visitor.open();
-  await visitor.button("Insert a prompt").click();
-  await option(visitor, "Prompts", /^\/args-prompt/u).waitFor();
-  await visitor.sees("Couldn't reach asleep");
+  await appPage.open();
+  await appPage.button("Insert a prompt").click();
+  await option(appPage, "Prompts", /^\/args-prompt/u).waitFor();
+  await appPage.sees("Couldn't reach asleep");
 });
 
 /** A picture of one petrol point. */
@@ -118,13 +118,13 @@ test("pictures of servers and tools are shown when the protocol's rules let them
     { icons: [{ src: picture }] },
   );
   t.after(() => server.stop());
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   await account.connect("gallery", server.url);
-  await visitor.open("/?tab=tools");
-  await visitor.toolCard("painted").locator("img").waitFor();
-  assert.equal(await visitor.toolCard("plain").locator("img").count(), 0);
-  await visitor.openTab("MCP Servers");
-  await visitor.connection("gallery").locator("img").waitFor();
+  await appPage.open("/?tab=tools");
+  await appPage.toolCard("painted").locator("img").waitFor();
+  assert.equal(await appPage.toolCard("plain").locator("img").count(), 0);
+  await appPage.openTab("MCP Servers");
+  await appPage.connection("gallery").locator("img").waitFor();
 });
 
 test("a picture at a server's own origin is fetched by our server, which does not say for whom", async (t) => {
@@ -141,13 +141,13 @@ test("a picture at a server's own origin is fetched by our server, which does no
   t.after(() => server.stop());
   const { origin } = new URL(server.url);
   icons.push({ src: `${origin}/i.png` });
-  const { account, visitor } = await stage.member(t);
+  const { account, appPage } = await fixture.openSignedInPage(t);
   await account.connect("safe", server.url);
-  await visitor.open("/?tab=servers");
-  const shown = visitor.connection("safe").locator("img");
+  await appPage.open("/?tab=servers");
+  const shown = appPage.connection("safe").locator("img");
   await shown.waitFor();
   assert.match((await shown.getAttribute("src")) ?? "", /^blob:/u);
-  await visitor.page.reload();
+  await appPage.page.reload();
   await shown.waitFor();
   assert.deepEqual(
     visits.map(({ url }) => url),

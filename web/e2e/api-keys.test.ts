@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { closeToasts } from "./look.ts";
 import { say } from "./scripted-model.ts";
 import { Settings } from "./settings.ts";
-import { openStage } from "./stage.ts";
+import { startFixture } from "./fixture.ts";
 
-const stage = await openStage();
+const fixture = await startFixture();
 
 /** Asks with a key, as a program would. */
 function ask(key: string): Promise<Response> {
-  return fetch(`${stage.app.url}/v1/chat/completions`, {
+  return fetch(`${fixture.app.url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "default", messages: [{ role: "user", content: "Hello?" }] }),
@@ -17,10 +17,10 @@ function ask(key: string): Promise<Response> {
 }
 
 test("a key is made in the settings, shown once, and ended", async (t) => {
-  const { visitor } = await stage.member(t);
-  await visitor.open();
-  const settings = await Settings.open(visitor);
-  await settings.section("API keys").getByText(`${stage.app.url}/v1`).waitFor();
+  const { appPage } = await fixture.openSignedInPage(t);
+  await appPage.open();
+  const settings = await Settings.open(appPage);
+  await settings.section("API keys").getByText(`${fixture.app.url}/v1`).waitFor();
   await settings.change("API key");
   await settings.field("Key name").fill("Editor");
   await settings.panel.getByLabel(/^Can use my tools/u).check();
@@ -29,17 +29,17 @@ test("a key is made in the settings, shown once, and ended", async (t) => {
   assert.match(secret, /^sk-chat-/u);
   await settings.row("Editor").getByText("With tools").waitFor();
   await settings.button("Done").click();
-  await visitor.page.reload();
+  await appPage.page.reload();
   await settings
     .row("Editor")
     .getByText(/never used/u)
     .waitFor();
   assert.equal((await settings.panel.innerText()).includes(secret), false, "it is shown once");
 
-  stage.model.answer(say("Here I am."));
+  fixture.model.answer(say("Here I am."));
   const answer = (await (await ask(secret)).json()) as { choices: { message: { content: string } }[] };
   assert.equal(answer.choices[0]?.message.content, "Here I am.");
-  await visitor.page.reload();
+  await appPage.page.reload();
   await settings
     .row("Editor")
     .getByText(/^Last used/u)
@@ -47,7 +47,7 @@ test("a key is made in the settings, shown once, and ended", async (t) => {
 
   await settings.button("Revoke Editor").click();
   await settings.confirm(/^Revoke Editor\?/u, "Revoke key");
-  await closeToasts(visitor);
+  await closeToasts(appPage);
   await settings.row("Editor").waitFor({ state: "detached" });
   assert.equal((await ask(secret)).status, 401);
 });

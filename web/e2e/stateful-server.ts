@@ -9,12 +9,12 @@ interface Rpc {
 }
 
 /** What a tool of a living server does: it may report, and what it gives back is its result. */
-export type Act = (report: (report: object) => void) => Promise<object> | object;
+export type ToolBehavior = (report: (report: object) => void) => Promise<object> | object;
 
 /** An MCP server with sessions that lives through something while it is looked at: changes, failures, slow calls. */
-export class LivingServer {
+export class StatefulServer {
   tools: object[];
-  acts: Record<string, Act> = {};
+  acts: Record<string, ToolBehavior> = {};
   /** Whether it answers everything with 503. */
   down = false;
   /** Whether it can name its tools. */
@@ -28,8 +28,8 @@ export class LivingServer {
     this.tools = tools;
   }
 
-  static async start(tools: object[]): Promise<LivingServer> {
-    const server = new LivingServer(tools);
+  static async start(tools: object[]): Promise<StatefulServer> {
+    const server = new StatefulServer(tools);
     server.#server.listen(0, "127.0.0.1");
     await once(server.#server, "listening");
     return server;
@@ -93,7 +93,7 @@ export class LivingServer {
         result: {
           protocolVersion: "2025-11-25",
           capabilities: { tools: { listChanged: true } },
-          serverInfo: { name: "living", version: "2.1.0" },
+          serverInfo: { name: "stateful", version: "2.1.0" },
           instructions: "Ask before you send anything.\nUse small words.",
         },
       };

@@ -4,9 +4,9 @@ import OpenAI, { APIError } from "openai";
 import { Account } from "./account.ts";
 import { allowAll } from "./permission.ts";
 import { breakOff, call, fail, say, think } from "./scripted-model.ts";
-import { openBackstage } from "./stage.ts";
+import { startServerFixture } from "./fixture.ts";
 
-const stage = await openBackstage();
+const fixture = await startServerFixture();
 const model = "openai/scripted";
 const question = { role: "user", content: "What time is it?" } as const;
 const clock = {
@@ -16,9 +16,9 @@ const clock = {
 
 /** Somebody, and the official client with a key of theirs. */
 async function client(...scopes: string[]): Promise<{ account: Account; openai: OpenAI }> {
-  const account = await Account.create(stage.app.url);
+  const account = await Account.create(fixture.app.url);
   const { secret } = await account.call<{ secret: string }>("/api/keys", { name: "Client", scopes });
-  return { account, openai: new OpenAI({ apiKey: secret, baseURL: `${stage.app.url}/v1`, maxRetries: 0 }) };
+  return { account, openai: new OpenAI({ apiKey: secret, baseURL: `${fixture.app.url}/v1`, maxRetries: 0 }) };
 }
 
 /** What a refused call throws. */
@@ -46,7 +46,7 @@ test("the official client lists the models, and those with tools for a key that 
 
 test("the official client gets a whole answer, and the default model by its name", async () => {
   const { openai } = await client("chat");
-  stage.model.answer(think("Hm."), say("Noon."));
+  fixture.model.answer(think("Hm."), say("Noon."));
   const answer = await openai.chat.completions.create({ model: "default", messages: [question] });
   assert.equal(answer.choices[0]?.message.content, "Noon.");
   assert.equal(answer.choices[0]?.finish_reason, "stop");
@@ -56,7 +56,7 @@ test("the official client gets a whole answer, and the default model by its name
 
 test("the official client streams an answer, with what it cost", async () => {
   const { openai } = await client("chat");
-  stage.model.answer(say("It is noon, more or less."));
+  fixture.model.answer(say("It is noon, more or less."));
   const stream = openai.chat.completions.stream({
     model,
     messages: [question],
@@ -72,8 +72,8 @@ test("the official client streams an answer, with what it cost", async () => {
 
 test("the official client runs tools of its own, streamed, in parallel and by itself", async () => {
   const { openai } = await client("chat");
-  stage.model.answer(call("clock", { zone: "UTC" }), call("clock", { zone: "CET" }));
-  stage.model.answer(say("Noon, and one o'clock."));
+  fixture.model.answer(call("clock", { zone: "UTC" }), call("clock", { zone: "CET" }));
+  fixture.model.answer(say("Noon, and one o'clock."));
   const asked: string[] = [];
   const runner = openai.chat.completions.runTools({
     model,
@@ -97,7 +97,7 @@ test("the official client runs tools of its own, streamed, in parallel and by it
   });
   assert.equal(await runner.finalContent(), "Noon, and one o'clock.");
   assert.deepEqual(asked, ["UTC", "CET"]);
-  const [, second] = stage.model.requests.slice(-2);
+  const [, second] = fixture.model.requests.slice(-2);
   assert.deepEqual(
     second?.messages.map(({ role }) => role),
     ["user", "assistant", "tool", "tool"],
@@ -108,8 +108,8 @@ test("the person's own tools answer, under their permissions", async () => {
   const { account, openai } = await client("chat", "tools");
   await account.connectToolbox();
   await allowAll(account, "toolbox");
-  stage.model.answer(call("calculate", { expression: "6*7" }));
-  stage.model.answer(say("42."));
+  fixture.model.answer(call("calculate", { expression: "6*7" }));
+  fixture.model.answer(say("42."));
   const ask = () =>
     openai.chat.completions.create({
       model: `${model}:tools`,
@@ -122,7 +122,7 @@ test("the person's own tools answer, under their permissions", async () => {
   );
   const known = permissions.find(({ tool }) => tool === "calculate");
   await account.call("/api/tools/permissions", { ...known, permission: "ask" }, {}, "PUT");
-  stage.model.answer(call("calculate", { expression: "6*7" }));
+  fixture.model.answer(call("calculate", { expression: "6*7" }));
   const refused = await refusal(ask());
   assert.equal(refused.status, 403);
   assert.equal(refused.code, "tool_needs_approval");
@@ -131,7 +131,7 @@ test("the person's own tools answer, under their permissions", async () => {
 
 test("the official client's responses are whole, streamed, and call its own functions", async () => {
   const { openai } = await client("chat");
-  stage.model.answer(think("Hm."), say("Noon."));
+  fixture.model.answer(think("Hm."), say("Noon."));
   const whole = await openai.responses.create({
     model: "default",
     instructions: "Be brief.",
@@ -141,14 +141,14 @@ test("the official client's responses are whole, streamed, and call its own func
   assert.equal(whole.usage?.total_tokens, 130);
 
   const tool = { ...clock.function, type: "function", strict: null } as const;
-  stage.model.answer(call("clock", { zone: "UTC" }), call("clock", { zone: "CET" }));
+  fixture.model.answer(call("clock", { zone: "UTC" }), call("clock", { zone: "CET" }));
   const asked = await openai.responses.stream({ model, input: [question], tools: [tool] }).finalResponse();
   const calls = asked.output.filter((item) => item.type === "function_call");
   assert.deepEqual(
     calls.map((item) => item.arguments),
     ['{"zone":"UTC"}', '{"zone":"CET"}'],
   );
-  stage.model.answer(think("Two zones."), say("Noon, and one o'clock."));
+  fixture.model.answer(think("Two zones."), say("Noon, and one o'clock."));
   const stream = openai.responses.stream({
     model,
     input: [
@@ -165,7 +165,7 @@ test("the official client's responses are whole, streamed, and call its own func
   assert.equal((await stream.finalResponse()).output_text, "Noon, and one o'clock.");
   assert.ok(pieces > 1, "it came in pieces");
 
-  stage.model.answer(fail(404, "no such model"));
+  fixture.model.answer(fail(404, "no such model"));
   const refused = await refusal(openai.responses.create({ model, input: "Time?" }));
   assert.equal(refused.code, "model_not_found");
 });
@@ -174,17 +174,17 @@ test("what goes wrong reaches the official client as its own errors", async () =
   const { openai } = await client("chat");
   const ask = (name = model) =>
     refusal(openai.chat.completions.create({ model: name, messages: [question] }));
-  stage.model.answer(fail(404, "no such model"));
+  fixture.model.answer(fail(404, "no such model"));
   assert.equal((await ask()).code, "model_not_found");
   assert.equal((await ask("nobody/nothing")).status, 404);
-  stage.model.answer(fail(400, "maximum context length"));
+  fixture.model.answer(fail(400, "maximum context length"));
   assert.equal((await ask()).code, "context_length_exceeded");
-  stage.model.answer(fail(401, "Incorrect key"));
+  fixture.model.answer(fail(401, "Incorrect key"));
   assert.equal((await ask()).status, 502, "the key of the provider is not the caller's");
   const stranger = new OpenAI({ apiKey: "sk-chat-nobodys", baseURL: openai.baseURL, maxRetries: 0 });
   const refused = await refusal(stranger.chat.completions.create({ model, messages: [question] }));
   assert.equal(refused.status, 401);
-  stage.model.answer(say("Half of it"), breakOff);
+  fixture.model.answer(say("Half of it"), breakOff);
   const stream = openai.chat.completions.stream({ model, messages: [question] });
   const broken = await refusal(stream.finalChatCompletion());
   assert.match(broken.message, /the connection closed before the response was complete/u);

@@ -5,7 +5,7 @@ import { password } from "./account.ts";
 type HomeTab = "Chat" | "MCP Servers" | "Tools";
 
 /** Somebody in front of the page: finds things by what they are called, as people and screen readers do. */
-export class Visitor {
+export class AppPage {
   readonly page: Page;
   readonly origin: string;
   /** What the page has written to the console as an error. */
@@ -22,13 +22,13 @@ export class Visitor {
     page.on("pageerror", (error) => this.crashes.push(String(error)));
   }
 
-  static async in(context: BrowserContext, origin: string): Promise<Visitor> {
-    return new Visitor(await context.newPage(), origin);
+  static async in(context: BrowserContext, origin: string): Promise<AppPage> {
+    return new AppPage(await context.newPage(), origin);
   }
 
   /** The same person's next tab. */
-  async anotherTab(): Promise<Visitor> {
-    return Visitor.in(this.page.context(), this.origin);
+  async anotherTab(): Promise<AppPage> {
+    return AppPage.in(this.page.context(), this.origin);
   }
 
   // Moving about.

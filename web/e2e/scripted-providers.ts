@@ -1,8 +1,8 @@
-import { ChatSpeech } from "./scripted-wires/chat.ts";
-import { GeminiSpeech } from "./scripted-wires/gemini.ts";
-import { MessagesSpeech } from "./scripted-wires/messages.ts";
-import { ResponsesSpeech } from "./scripted-wires/responses.ts";
-import type { Speech } from "./scripted-wires/speech.ts";
+import { ChatSpeech } from "./scripted-providers/chat.ts";
+import { GeminiSpeech } from "./scripted-providers/gemini.ts";
+import { MessagesSpeech } from "./scripted-providers/messages.ts";
+import { ResponsesSpeech } from "./scripted-providers/responses.ts";
+import type { Speech } from "./scripted-providers/speech.ts";
 
 /** The wire that is spoken at a path. */
 export function speechAt(path: string): Speech {

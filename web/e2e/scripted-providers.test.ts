@@ -4,7 +4,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
 import { call, ScriptedModel, say, think } from "./scripted-model.ts";
-import { cost, seal } from "./scripted-wires/speech.ts";
+import { cost, seal } from "./scripted-providers/speech.ts";
 
 /** The scripted servers are held to what the official clients read, so that a journey over them means something. */
 const model = await ScriptedModel.start();
