@@ -18,6 +18,7 @@ pub mod resource;
 pub mod server_url;
 pub mod text;
 pub mod tool;
+pub mod tool_arguments;
 
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use ids::{

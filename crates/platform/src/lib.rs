@@ -1,13 +1,19 @@
-//! Infrastructure that every service needs: encryption of secrets, background tasks, logging, and the client addresses and
-//! the clock that limits count by.
+//! Infrastructure that every service needs: encryption of secrets, background tasks, events for users and other nodes,
+//! concurrency limits, logging, and the client addresses and the clock that limits count by.
 
 pub mod background_tasks;
 pub mod client_address;
+pub mod cluster_bus;
+pub mod concurrency_limit;
 pub mod logging;
 pub mod monotonic_clock;
 pub mod secret_sealing;
 pub mod url_host;
+pub mod user_events;
 
 pub use background_tasks::BackgroundTasks;
+pub use cluster_bus::{ClusterBus, ClusterMessage, ClusterOutbox};
+pub use concurrency_limit::{ConcurrencyLimiter, Limit, LimitReached, Permit};
 pub use monotonic_clock::MonotonicClock;
 pub use secret_sealing::SecretSealer;
+pub use user_events::{RunState, UserEvent, UserEventBus};

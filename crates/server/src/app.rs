@@ -13,21 +13,18 @@ use url::Url;
 use crate::auth::Auth;
 use crate::chats::temporary::Temporary;
 use crate::chats::upkeep;
-use crate::config::{Config, Limit};
+use crate::config::Config;
 use crate::data_folder;
 use crate::door;
-use crate::events::Events;
 use crate::mail::Mailer;
 use crate::models::Models;
 use crate::models::catalogue::Catalogue;
-use crate::nodes::{self, Identity, Post};
-use crate::places::Places;
+use crate::nodes::{self, Identity};
 use crate::runs::Runs;
 use crate::threads;
 use crate::tools::google_drive::GoogleDrive;
 use crate::tools::{Tools, sign_in, url_query};
-use platform::BackgroundTasks;
-use platform::SecretSealer;
+use platform::{BackgroundTasks, ClusterBus, ConcurrencyLimiter, Limit, SecretSealer, UserEventBus};
 
 /// The app: everything a handler may use. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -59,44 +56,44 @@ pub struct Parts {
     /// What calls to Google Drive share.
     pub google_drive: GoogleDrive,
     /// What open pages are told.
-    pub events: Events,
+    pub events: UserEventBus,
     /// Turns that go on.
     pub runs: Runs,
     /// Chats that are never written down.
     pub temporary: Temporary,
     /// Streams that are open.
-    pub streams: Places,
+    pub streams: ConcurrencyLimiter,
     /// Files that are taken in at a time: each is in memory as a whole.
     pub imports: Semaphore,
     /// The same of those that go with messages.
-    pub uploads: Places,
+    pub uploads: ConcurrencyLimiter,
     /// Files that are sent at a time.
-    pub downloads: Places,
+    pub downloads: ConcurrencyLimiter,
     /// What limits programs that ask in a person's name.
     pub door: door::Limits,
     /// Notices keys that end while answers are given to them.
     pub key_watch: door::KeyWatch,
     /// Servers that are asked once for their tools, per user.
-    pub probes: Places,
+    pub probes: ConcurrencyLimiter,
     /// The same per network address.
-    pub probes_by_address: Places<IpAddr>,
+    pub probes_by_address: ConcurrencyLimiter<IpAddr>,
     /// That this process uses the data folder, where that is known.
     pub identity: Option<Identity>,
-    /// To the other nodes on the same database.
-    pub post: Post,
+    /// Messages to the other nodes on the same database.
+    pub cluster: ClusterBus,
 }
 
 /// Files that are taken in at a time.
 const IMPORTS: usize = 2;
 /// The same of those that go with messages, of 10 MiB at most.
-const UPLOADS: Limit = Limit { each: 4, all: 16 };
+const UPLOADS: Limit = Limit { per_user: 4, total: 16 };
 /// Files that are sent at a time: more than a browser asks for in two tabs.
-const DOWNLOADS: Limit = Limit { each: 16, all: 64 };
+const DOWNLOADS: Limit = Limit { per_user: 16, total: 64 };
 
 /// Servers that are asked at a time for their tools without being kept: each is a connection with an answer of up to 16 MiB.
-const PROBES: Limit = Limit { each: 4, all: 64 };
+const PROBES: Limit = Limit { per_user: 4, total: 64 };
 /// The same for one network address.
-const PROBES_BY_ADDRESS: Limit = Limit { each: 16, all: 64 };
+const PROBES_BY_ADDRESS: Limit = Limit { per_user: 16, total: 64 };
 
 impl std::ops::Deref for App {
     type Target = Parts;
@@ -133,18 +130,18 @@ impl App {
         let auth = Auth::start(&config, &site_url, &store, &secrets, &clock).await?;
         let mail =
             config.smtp.as_ref().map(|smtp| Mailer::new(&smtp.url, smtp.from.as_ref(), &site_url)).transpose()?;
-        let (post, outbox) = Post::new();
-        let tools = Tools::new(&config, address, &site_url, post.clone(), |guard| {
+        let (cluster, outbox) = ClusterBus::new();
+        let tools = Tools::new(&config, address, &site_url, cluster.clone(), |guard| {
             sign_in::start(guard, &site_url, &store, &secrets, &clock, &tasks)
         })?;
         let models = Models::new(&config, &store, &secrets, tools.guard())?;
         let identity = Identity::take(&config.data_dir, store.node());
         let former = identity.as_ref().and_then(|identity| identity.former);
         let (runs, suspended) = Runs::start(&store, &tasks, clock.as_ref(), former, config.limits).await?;
-        let events = Events::new(post.clone());
+        let events = UserEventBus::new(cluster.clone());
         let door = door::Limits::new(config.rate_limits, &clock);
         let google_drive = GoogleDrive::default();
-        let streams = Places::new(config.limits.streams);
+        let streams = ConcurrencyLimiter::new(config.limits.streams);
         let app = Self(Arc::new(Parts {
             config,
             site_url,
@@ -162,14 +159,14 @@ impl App {
             temporary: Temporary::default(),
             streams,
             imports: Semaphore::new(IMPORTS),
-            uploads: Places::new(UPLOADS),
-            downloads: Places::new(DOWNLOADS),
+            uploads: ConcurrencyLimiter::new(UPLOADS),
+            downloads: ConcurrencyLimiter::new(DOWNLOADS),
             door,
             key_watch: door::KeyWatch::default(),
-            probes: Places::new(PROBES),
-            probes_by_address: Places::new(PROBES_BY_ADDRESS),
+            probes: ConcurrencyLimiter::new(PROBES),
+            probes_by_address: ConcurrencyLimiter::new(PROBES_BY_ADDRESS),
             identity,
-            post,
+            cluster,
         }));
         Runs::resume(&app, suspended);
         app.tasks.spawn("database", watch_database(app.clone()));

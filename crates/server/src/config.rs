@@ -21,7 +21,7 @@ use platform::client_address::TrustedProxy;
 use platform::url_host::is_loopback;
 
 pub use host_name::{HostName, InvalidHostName};
-pub use limits::{Limit, Limits};
+pub use limits::Limits;
 pub use origin::{NotAnOrigin, Origin};
 pub use providers::OPENAI_HOST;
 pub use source::{ConfigError, Source};

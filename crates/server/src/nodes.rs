@@ -4,19 +4,16 @@ mod identity;
 mod others;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use domain::{ChatId, ServerId, UserId};
-use serde::{Deserialize, Serialize};
 use store::news::{Listener, News};
 use store::runs::UnfinishedRun;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::runs::Runs;
 use others::Others;
+use platform::{ClusterMessage, ClusterOutbox};
 
 pub use identity::Identity;
 
@@ -29,103 +26,13 @@ const RETRY: Duration = Duration::from_secs(1);
 const KEEP_LOGS: i64 = 60;
 /// Number of heartbeats after which old journals and messages are deleted.
 const PURGE: u32 = 30;
-/// Maximum number of user events that wait for the cluster bus. Further ones are dropped, and the other nodes let
-/// their clients reload.
-const MAX_WAITING_EVENTS: usize = 1024;
-
-/// Message on the cluster bus, in addition to those of the store. [`Post`] sends it.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase")]
-pub enum Told {
-    /// An event for a user's clients.
-    Event {
-        /// User who receives it.
-        user: UserId,
-        /// Event as JSON.
-        event: String,
-    },
-    /// A chat was deleted.
-    Deleted {
-        /// User who owned it.
-        user: UserId,
-        /// Deleted chat.
-        chat: ChatId,
-    },
-    /// Events were lost, so every client has to reload.
-    Lost,
-    /// A user has signed in to the server of a connection.
-    SignedIn {
-        /// User.
-        user: UserId,
-        /// Connection.
-        server: ServerId,
-    },
-}
-
-/// Sender of the cluster bus; without effect if the node is alone.
-#[derive(Debug, Clone, Default)]
-pub struct Post(Option<Outgoing>);
-
-#[derive(Debug, Clone)]
-/// Queue of the cluster bus.
-struct Outgoing {
-    sender: mpsc::UnboundedSender<Told>,
-    backlog: Arc<Backlog>,
-}
-
-/// State of the messages that wait to be sent.
-#[derive(Debug, Default)]
-pub struct Backlog {
-    /// Number of waiting user events.
-    events: AtomicUsize,
-    /// Whether a message was lost since the other nodes were last notified of that.
-    has_lost: AtomicBool,
-}
-
-/// Receiving end of the queue, for the task that sends the messages.
-#[derive(Debug)]
-pub struct Outbox {
-    receiver: mpsc::UnboundedReceiver<Told>,
-    backlog: Arc<Backlog>,
-}
-
-impl Post {
-    /// Creates a sender, and its receiving end for [`start`].
-    pub fn new() -> (Self, Outbox) {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        let backlog = Arc::<Backlog>::default();
-        (Self(Some(Outgoing { sender, backlog: Arc::clone(&backlog) })), Outbox { receiver, backlog })
-    }
-
-    /// Sends a message to the other nodes, if there can be any; it is only created then. User events are dropped if
-    /// too many wait, of which the other nodes are notified. All other messages always wait.
-    pub fn tell(&self, told: impl FnOnce() -> Told) {
-        let Some(Outgoing { sender, backlog }) = self.0.as_ref().filter(|outgoing| !outgoing.sender.is_closed()) else {
-            return;
-        };
-        let told = told();
-        if matches!(told, Told::Event { .. }) {
-            if backlog.events.load(Ordering::Relaxed) >= MAX_WAITING_EVENTS {
-                if !backlog.has_lost.swap(true, Ordering::Relaxed) {
-                    tracing::error!(
-                        limit = MAX_WAITING_EVENTS,
-                        "too many events wait for the other nodes; their pages will load afresh"
-                    );
-                }
-                return;
-            }
-            backlog.events.fetch_add(1, Ordering::Relaxed);
-        }
-        drop(sender.send(told));
-    }
-}
-
 /// Starts heartbeats and cluster bus, if the database can be shared.
-pub fn start(app: &App, outbox: Outbox) {
+pub fn start(app: &App, outbox: ClusterOutbox) {
     if app.store.is_shared() {
         app.tasks.spawn("nodes", keep(app.clone()));
         app.tasks.spawn("news", hear(app.clone()));
-        app.tasks.spawn("post", deliver(app.clone(), outbox));
+        let shutdown = app.tasks.shutdown_token().clone();
+        app.tasks.spawn("cluster bus", outbox.publish_loop(app.store.clone(), Arc::clone(&app.clock), shutdown));
     }
 }
 
@@ -238,44 +145,17 @@ async fn listen(app: &App, mut listener: Listener) -> Result<(), store::Error> {
 /// Lets everything be read again from the database, after messages may have been missed.
 async fn look_afresh(app: &App) -> Result<(), store::Error> {
     app.runs.wake_all();
-    app.events.begin_anew();
+    app.events.disconnect_all();
     app.runs.follow_orders(app).await
 }
 
 /// Handles one message.
-fn take(app: &App, told: Told) {
-    match told {
-        Told::Event { user, event } => app.events.publish_here(user, &Arc::from(event)),
-        Told::Lost => app.events.begin_anew(),
-        Told::Deleted { user, chat } => app.runs.end_here(user, chat),
-        Told::SignedIn { user, server } => app.tools.heard_of_sign_in(user, server),
-    }
-}
-
-/// Sends the messages of the queue until shutdown.
-async fn deliver(app: App, mut outbox: Outbox) {
-    let stopping = app.tasks.shutdown_token().clone();
-    while let Some(Some(told)) = stopping.run_until_cancelled(outbox.receiver.recv()).await {
-        if matches!(told, Told::Event { .. }) {
-            outbox.backlog.events.fetch_sub(1, Ordering::Relaxed);
-        }
-        send(&app, &told, &outbox.backlog).await;
-        // Sent only when the queue is empty, so that no older event arrives after it.
-        if outbox.receiver.is_empty() && outbox.backlog.has_lost.swap(false, Ordering::Relaxed) {
-            send(&app, &Told::Lost, &outbox.backlog).await;
-        }
-    }
-}
-
-/// Sends one message. A failure is logged, and the other nodes are notified of it later.
-async fn send(app: &App, told: &Told, backlog: &Backlog) {
-    let sent = match serde_json::to_string(told) {
-        Ok(text) => app.store.tell_nodes(&text, app.clock.now()).await.map_err(anyhow::Error::from),
-        Err(error) => Err(error.into()),
-    };
-    if let Err(error) = sent {
-        tracing::error!(error = format!("{error:#}"), "a message for the other nodes was lost");
-        backlog.has_lost.store(true, Ordering::Relaxed);
+fn take(app: &App, message: ClusterMessage) {
+    match message {
+        ClusterMessage::UserEvent { user, event } => app.events.publish_local(user, &Arc::from(event)),
+        ClusterMessage::EventsLost => app.events.disconnect_all(),
+        ClusterMessage::ChatDeleted { user, chat } => app.runs.end_here(user, chat),
+        ClusterMessage::SignedIn { user, server } => app.tools.heard_of_sign_in(user, server),
     }
 }
 

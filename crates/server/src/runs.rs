@@ -48,10 +48,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::config::Limits;
-use crate::events::{Event, RunState};
 use crate::models::meter::Bill;
 use crate::tools::Selection;
 use platform::BackgroundTasks;
+use platform::{RunState, UserEvent};
 
 use long_calls::LiveCalls;
 use questions::Questions;
@@ -234,9 +234,9 @@ impl Runs {
         let suspended = recovery::close_unfinished(&app.store, std::slice::from_ref(run), app.clock.now()).await?;
         // A closed turn has ended for its user's clients; a resumed one is still in progress.
         if suspended.is_empty() {
-            let ended = Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended };
+            let ended = UserEvent::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended };
             app.events.publish(run.owner, &ended);
-            app.events.publish(run.owner, &Event::of_chat(run.chat));
+            app.events.publish(run.owner, &UserEvent::of_chat(run.chat));
         }
         Self::resume(app, suspended);
         Ok(())
@@ -313,10 +313,10 @@ impl Runs {
         };
         // Clients have to reload the chat: its messages are those of another branch now.
         if matches!(turn.place, Place::Instead(_)) {
-            app.events.publish(owner, &Event::Branch { session_id: run.chat });
+            app.events.publish(owner, &UserEvent::Branch { session_id: run.chat });
         }
-        app.events.publish(owner, &Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Started });
-        app.events.publish(owner, &Event::of_chat(run.chat));
+        app.events.publish(owner, &UserEvent::Run { session_id: run.chat, run_id: run.id, state: RunState::Started });
+        app.events.publish(owner, &UserEvent::of_chat(run.chat));
         let turn = engine::Turn {
             model,
             settings: Some(settings),
@@ -350,14 +350,14 @@ impl Runs {
     }
 
     /// Returns an event for each turn of a user that is in progress, on any node.
-    pub async fn list_running(&self, app: &App, owner: UserId) -> Result<Vec<Event>, store::Error> {
+    pub async fn list_running(&self, app: &App, owner: UserId) -> Result<Vec<UserEvent>, store::Error> {
         let stored = app.store.list_running(owner).await?;
-        let mut events: Vec<Event> =
-            stored.iter().map(|turn| Event::of_running(turn.chat, turn.run, turn.is_waiting)).collect();
+        let mut events: Vec<UserEvent> =
+            stored.iter().map(|turn| UserEvent::of_running(turn.chat, turn.run, turn.is_waiting)).collect();
         // Turns of temporary chats are in memory only.
         let active = self.active();
         let temporary = active.values().filter(|run| run.owner == owner && !run.home.is_lasting());
-        events.extend(temporary.map(|run| Event::of_running(run.chat, run.id, run.questions.are_open())));
+        events.extend(temporary.map(|run| UserEvent::of_running(run.chat, run.id, run.questions.are_open())));
         Ok(events)
     }
 
@@ -396,10 +396,10 @@ impl Runs {
         }
         let Limits { runs, turns_bytes, .. } = self.limits;
         let own = active.keys().filter(|(owner, _)| *owner == run.owner).count();
-        if own >= runs.each {
-            return Err(BeginError::TooMany(runs.each));
+        if own >= runs.per_user {
+            return Err(BeginError::TooMany(runs.per_user));
         }
-        if active.len() >= runs.all || self.held.load(Ordering::Relaxed) >= turns_bytes {
+        if active.len() >= runs.total || self.held.load(Ordering::Relaxed) >= turns_bytes {
             return Err(BeginError::Overloaded);
         }
         active.insert((run.owner, run.chat), Arc::clone(run));

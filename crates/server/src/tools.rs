@@ -4,7 +4,6 @@ pub mod apps;
 pub mod google_drive;
 pub mod toolbox;
 
-mod arguments;
 mod by_hand;
 mod call;
 pub mod discovery;
@@ -43,7 +42,7 @@ use url::Url;
 use crate::app::App;
 use crate::auth::Audience;
 use crate::config::Config;
-use crate::nodes::Post;
+use platform::ClusterBus;
 
 use inquiry::SignIns;
 use origin::{host_and_port, own_origins};
@@ -119,7 +118,7 @@ impl Tools {
         config: &Config,
         address: SocketAddr,
         site: &Url,
-        others: Post,
+        cluster: ClusterBus,
         oauth: impl FnOnce(GuardedHttp) -> anyhow::Result<OAuthClient>,
     ) -> anyhow::Result<Self> {
         let own = own_origins(address, site);
@@ -131,7 +130,7 @@ impl Tools {
             client,
             pool: Pool::default(),
             oauth,
-            sign_ins: SignIns::new(others),
+            sign_ins: SignIns::new(cluster),
             by_hand: ByHand::default(),
             pictures: offers::Pictures::default(),
             watches: news::Watches::default(),
@@ -246,7 +245,7 @@ impl Tools {
     pub async fn reconcile(&self, app: &App, user: UserId) -> Result<(), store::Error> {
         let servers = app.store.list_servers(user).await?;
         for id in self.pool.retain(user, &servers).await {
-            app.events.publish(user, &crate::events::Event::ConnectionRemoved { id });
+            app.events.publish(user, &platform::UserEvent::ConnectionRemoved { id });
         }
         self.end_orphaned_sign_ins(app, user).await?;
         self.wake(app, user).await

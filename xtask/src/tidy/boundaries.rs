@@ -79,7 +79,7 @@ pub fn crates(files: &[Source]) -> Vec<String> {
             let allowed = always.contains(&other) || (for_tests && in_tests.contains(&other));
             if HOUSE.contains(&other) && !allowed {
                 findings.push(format!(
-                    "{}: `{name}` may not depend on `{other}`: domain <- llm, local, mcp, store <- platform <- server <- testkit",
+                    "{}: `{name}` may not depend on `{other}`: domain <- llm, local-model, mcp, store <- platform <- server <- testkit",
                     file.path
                 ));
             }

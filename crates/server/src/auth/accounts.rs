@@ -22,7 +22,7 @@ use super::refusal::{
 use super::sessions::SignIn;
 use super::{Auth, AuthError, Claims, email, phone, pkce};
 use crate::app::App;
-use crate::events::Event;
+use platform::UserEvent;
 
 /// The most of `user_metadata`, as JSON text in bytes. It travels in every access token, and a token too large for a
 /// header would lock its person out.
@@ -182,7 +182,7 @@ impl Auth {
         }
         let user = changes::change(app, user, REAUTHENTICATION_NOT_VALID, |user| checked.apply(user, app)).await?;
         if checked.keep.is_some() {
-            app.events.publish(user.id, &Event::Devices);
+            app.events.publish(user.id, &UserEvent::Devices);
         }
         Ok(user)
     }

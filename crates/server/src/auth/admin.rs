@@ -20,7 +20,7 @@ use super::refusal::{
 use super::token::AUTHENTICATED;
 use super::{Auth, AuthError, accounts, email, password, phone, token};
 use crate::app::App;
-use crate::events::Event;
+use platform::UserEvent;
 
 pub use key::AdminKey;
 pub use links::{LinkWish, Made};
@@ -180,7 +180,7 @@ impl Auth {
         })
         .await?;
         if new_password {
-            app.events.publish(id, &Event::Devices);
+            app.events.publish(id, &UserEvent::Devices);
         }
         Ok(user)
     }
@@ -189,8 +189,8 @@ impl Auth {
     pub async fn empty_user(&self, app: &App, user: &User) -> Result<(), AuthError> {
         app.store.empty_user(user.id, &no_address(user), app.clock.now()).await?;
         app.runs.stop_all(app, user.id).await;
-        app.events.publish(user.id, &Event::Devices);
-        app.events.end(user.id);
+        app.events.publish(user.id, &UserEvent::Devices);
+        app.events.disconnect(user.id);
         Ok(())
     }
 }

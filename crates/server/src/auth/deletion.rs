@@ -4,8 +4,8 @@ use domain::UserId;
 
 use super::Auth;
 use crate::app::App;
-use crate::events::Event;
 use crate::tools::google_drive;
+use platform::UserEvent;
 
 /// Why an account was not deleted.
 #[derive(Debug, thiserror::Error)]
@@ -38,8 +38,8 @@ impl Auth {
         app.temporary.close_all(app, owner);
         // A turn that began between the two has no row to write to any more.
         app.runs.stop_all(app, owner).await;
-        app.events.publish(owner, &Event::Devices);
-        app.events.end(owner);
+        app.events.publish(owner, &UserEvent::Devices);
+        app.events.disconnect(owner);
         let inner = app.clone();
         app.tasks.spawn("leave others", async move {
             if let Err(error) = inner.tools.reconcile(&inner, owner).await {

@@ -21,7 +21,7 @@ use super::sessions::SignIn;
 use super::totp::Secret;
 use super::{Auth, AuthError, Claims, qr};
 use crate::app::App;
-use crate::events::Event;
+use platform::UserEvent;
 
 /// How many factors a person may have: the protocol's.
 const MOST: u8 = 10;
@@ -160,7 +160,7 @@ impl Auth {
         let raised = app.store.verify_factor(owner, claims.session, factor, answer.challenge, step, now).await?;
         let session = raised.ok_or(WRONG_CODE)?;
         attempt.succeeded();
-        app.events.publish(owner, &Event::Devices);
+        app.events.publish(owner, &UserEvent::Devices);
         let user = app.store.get_user(owner).await?.ok_or(USER_NOT_FOUND)?;
         self.tokens(user, &session, now)
     }

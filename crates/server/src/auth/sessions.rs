@@ -17,7 +17,7 @@ use super::refusal::{
 use super::token::{AccessToken, LIFETIME};
 use super::{Auth, AuthError, Claims};
 use crate::app::App;
-use crate::events::Event;
+use platform::UserEvent;
 
 /// How long after a rotation any older token is answered with the newest, in seconds: what the hosted service has.
 const REUSE_INTERVAL: i64 = 10;
@@ -119,7 +119,7 @@ impl Auth {
                 Verdict::Stolen => {
                     tracing::warn!(session = %id, "a used refresh token came back: the sign-in was ended");
                     app.store.delete_auth_session(session.user, id).await?;
-                    app.events.publish(session.user, &Event::Devices);
+                    app.events.publish(session.user, &UserEvent::Devices);
                     return Err(REFRESH_TOKEN_ALREADY_USED.into());
                 }
             }
@@ -139,7 +139,7 @@ impl Auth {
             Scope::Local => drop(app.store.delete_auth_session(claims.user, claims.session).await?),
             Scope::Others => app.store.delete_other_auth_sessions(claims.user, claims.session).await?,
         }
-        app.events.publish(claims.user, &Event::Devices);
+        app.events.publish(claims.user, &UserEvent::Devices);
         Ok(())
     }
 

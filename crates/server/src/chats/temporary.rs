@@ -143,8 +143,9 @@ impl Temporary {
     pub fn sweep(&self, app: &App) {
         let now = app.clock.now();
         let is_older = |kept: &Kept, seconds: i64| kept.used_at < now.plus_seconds(-seconds);
-        let unused =
-            |kept: &Kept| is_older(kept, UNUSED) || (is_older(kept, FORSAKEN) && !app.events.is_followed(kept.owner));
+        let unused = |kept: &Kept| {
+            is_older(kept, UNUSED) || (is_older(kept, FORSAKEN) && !app.events.has_subscribers(kept.owner))
+        };
         for (chat, owner) in self.find(unused) {
             // A chat with an answer in progress stays: its user is likely to come back.
             if app.runs.get(owner, chat).is_none() {

@@ -2,6 +2,8 @@
 
 use std::num::NonZeroUsize;
 
+use platform::Limit;
+
 use super::{ConfigError, Source};
 
 /// Bytes of one mebibyte.
@@ -18,7 +20,7 @@ pub struct Limits {
     pub connections: Limit,
     /// `CHAT_MAX_QUEUED_PER_USER`: queued messages in all chats of a user.
     pub queued_per_user: usize,
-    /// `CHAT_MAX_SOCKETS`, `CHAT_MAX_SOCKETS_PER_ADDRESS`: open connections of clients; [`each`](Limit::each) is per
+    /// `CHAT_MAX_SOCKETS`, `CHAT_MAX_SOCKETS_PER_ADDRESS`: open connections of clients; [`per_user`](Limit::per_user) is per
     /// network address.
     pub sockets: Limit,
     /// `CHAT_MAX_TURN_MIB`: size of one turn's event log, including tool results, in bytes.
@@ -26,19 +28,10 @@ pub struct Limits {
     /// `CHAT_MAX_TURNS_MIB`: size of all event logs of turns in progress, in bytes. Above it, no turn begins.
     pub turns_bytes: usize,
     /// `CHAT_MAX_BODIES_MIB`, `CHAT_MAX_BODIES_MIB_PER_ADDRESS`: size of the request bodies that are being received,
-    /// in bytes; [`each`](Limit::each) is per network address.
+    /// in bytes; [`per_user`](Limit::per_user) is per network address.
     pub bodies_bytes: Limit,
     /// `CHAT_MAX_FILES_MIB_PER_USER`: size of the stored files of a user, in bytes.
     pub files_bytes: usize,
-}
-
-/// A limit per user or network address, and in total.
-#[derive(Debug, Clone, Copy)]
-pub struct Limit {
-    /// Limit per user or network address.
-    pub each: usize,
-    /// Limit in total.
-    pub all: usize,
 }
 
 impl Limits {
@@ -56,17 +49,23 @@ impl Limits {
             mebibytes => mebibytes.saturating_mul(MEBIBYTE),
         };
         Ok(Self {
-            runs: Limit { each: number("CHAT_MAX_RUNS_PER_USER", 8)?, all: number("CHAT_MAX_RUNS", 4_000)? },
-            streams: Limit { each: number("CHAT_MAX_STREAMS_PER_USER", 64)?, all: number("CHAT_MAX_STREAMS", 8_000)? },
+            runs: Limit { per_user: number("CHAT_MAX_RUNS_PER_USER", 8)?, total: number("CHAT_MAX_RUNS", 4_000)? },
+            streams: Limit {
+                per_user: number("CHAT_MAX_STREAMS_PER_USER", 64)?,
+                total: number("CHAT_MAX_STREAMS", 8_000)?,
+            },
             connections: Limit {
-                each: number("CHAT_MAX_CONNECTIONS_PER_USER", 100)?,
-                all: number("CHAT_MAX_CONNECTIONS", 4_000)?,
+                per_user: number("CHAT_MAX_CONNECTIONS_PER_USER", 100)?,
+                total: number("CHAT_MAX_CONNECTIONS", 4_000)?,
             },
             queued_per_user: number("CHAT_MAX_QUEUED_PER_USER", 200)?,
-            sockets: Limit { each: number("CHAT_MAX_SOCKETS_PER_ADDRESS", default_share(sockets))?, all: sockets },
+            sockets: Limit {
+                per_user: number("CHAT_MAX_SOCKETS_PER_ADDRESS", default_share(sockets))?,
+                total: sockets,
+            },
             turn_bytes: number("CHAT_MAX_TURN_MIB", 32)?.saturating_mul(MEBIBYTE),
             turns_bytes: number("CHAT_MAX_TURNS_MIB", 1_024)?.saturating_mul(MEBIBYTE),
-            bodies_bytes: Limit { each: bodies_each, all: bodies.saturating_mul(MEBIBYTE) },
+            bodies_bytes: Limit { per_user: bodies_each, total: bodies.saturating_mul(MEBIBYTE) },
             files_bytes: number("CHAT_MAX_FILES_MIB_PER_USER", 1_024)?.saturating_mul(MEBIBYTE),
         })
     }

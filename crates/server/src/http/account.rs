@@ -16,7 +16,7 @@ use crate::auth::deletion::DeleteError;
 use crate::auth::limits::Limit;
 use crate::auth::reauthentication::ShownProof;
 use crate::auth::refusal::{ACTION_NEEDS_REAUTHENTICATION, SESSION_NOT_FOUND, USER_NOT_FOUND};
-use crate::events::Event;
+use platform::UserEvent;
 
 /// A session of the user, shown as a device.
 #[derive(Debug, Serialize)]
@@ -57,7 +57,7 @@ pub async fn end_device(State(app): State<App>, caller: SignedIn, Named(id): Nam
         return Err(ApiError::NotFound("device"));
     }
     // Event streams of the ended session listen to this event and close.
-    app.events.publish(caller.user, &Event::Devices);
+    app.events.publish(caller.user, &UserEvent::Devices);
     Ok(StatusCode::NO_CONTENT)
 }
 

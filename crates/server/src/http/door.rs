@@ -86,10 +86,10 @@ async fn complete(State(app): State<App>, caller: Caller, Body(body): Body<ChatB
     given.into_messages(&app, &mut request.messages, "messages", takes).await?;
     let shape = answer::Shape::new(asked.told(), app.clock.now());
     // The permit for the stream comes first: a model call whose output could not be sent would still cost money.
-    let place = if form.streams { Some(sse::place(&app, caller.user)?) } else { None };
+    let permit = if form.streams { Some(sse::permit(&app, caller.user)?) } else { None };
     let said = asked.put(&app, &caller, request)?;
-    match place {
-        Some(place) => answer::stream(said, shape, form.tells_usage, app.tasks.shutdown_token().clone(), place).await,
+    match permit {
+        Some(permit) => answer::stream(said, shape, form.tells_usage, app.tasks.shutdown_token().clone(), permit).await,
         None => answer::whole(said, shape).await,
     }
 }
@@ -102,10 +102,10 @@ async fn respond(State(app): State<App>, caller: Caller, Body(body): Body<Respon
     let takes = Takes::of(&app, caller.user, &asked.model).await;
     given.into_messages(&app, &mut request.messages, "input", takes).await?;
     let shape = responses::answer::Answer::new(asked.told(), app.clock.now(), &request.response_format);
-    let place = if streams { Some(sse::place(&app, caller.user)?) } else { None };
+    let permit = if streams { Some(sse::permit(&app, caller.user)?) } else { None };
     let said = asked.put(&app, &caller, request)?;
-    match place {
-        Some(place) => responses::answer::stream(said, shape, app.tasks.shutdown_token().clone(), place).await,
+    match permit {
+        Some(permit) => responses::answer::stream(said, shape, app.tasks.shutdown_token().clone(), permit).await,
         None => responses::answer::whole(said, shape).await,
     }
 }

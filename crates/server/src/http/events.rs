@@ -11,29 +11,29 @@ use super::error::ApiError;
 use super::extract::SignedIn;
 use super::sse;
 use crate::app::App;
-use crate::events::Event;
+use platform::UserEvent;
 
 /// Streams the user's events while the session is valid. The first events report the state of each running turn. A
 /// subscriber that falls too far behind is disconnected; it reconnects and reloads.
 pub async fn follow(State(app): State<App>, caller: SignedIn) -> Result<Response, ApiError> {
-    let place = sse::place(&app, caller.user)?;
+    let permit = sse::permit(&app, caller.user)?;
     let receiver = app.events.subscribe(caller.user);
     // Read after subscribing: a turn that changes in between is reported by an event.
     let turns = app.runs.list_running(&app, caller.user).await?;
     let stopping = app.tasks.shutdown_token().clone();
     // A first comment, so that the client sees the connection as open at once.
     let hello = iter::once(Bytes::from_static(b": hello\n\n"));
-    let hello = hello.chain(turns.iter().filter_map(Event::to_json).map(|turn| frame_of(&turn)));
+    let hello = hello.chain(turns.iter().filter_map(UserEvent::to_json).map(|turn| frame_of(&turn)));
     let hello = stream::iter(hello.collect::<Vec<_>>());
     let events = stream::unfold(Some((receiver, app, caller)), |state| async {
         let (mut receiver, app, caller) = state?;
         let event = receiver.recv().await.ok()?;
         let frame = frame_of(&event);
         // A revoked session is announced by this event, so only then is the database asked.
-        let goes_on = *event != *Event::DEVICES || is_open(&app, &caller).await;
+        let goes_on = *event != *UserEvent::DEVICES || is_open(&app, &caller).await;
         Some((frame, goes_on.then_some((receiver, app, caller))))
     });
-    Ok(sse::response_until(hello.chain(events), stopping, place))
+    Ok(sse::response_until(hello.chain(events), stopping, permit))
 }
 
 fn frame_of(event: &str) -> Bytes {

@@ -21,7 +21,7 @@ use super::route::Access;
 use super::route::{Section, delete, get, post};
 use crate::app::App;
 use crate::files::{self, FileError, LARGEST};
-use crate::places::{Full, Place};
+use platform::{LimitReached, Permit};
 
 /// Content security policy of every file: a browser may display or save it, but not run it or frame anything in it.
 const POLICY: &str = "default-src 'none'; sandbox";
@@ -84,12 +84,12 @@ async fn create(
     body: Body,
 ) -> Result<(StatusCode, Json<Taken>), ApiError> {
     // A whole upload is held in memory, so the number of simultaneous ones is limited.
-    let _place = app.uploads.take(caller.user).map_err(|full| match full {
-        Full::Own => {
+    let _permit = app.uploads.acquire(caller.user).map_err(|full| match full {
+        LimitReached::User => {
             let message = "as many of your files are being taken in as may be at once; try again soon".to_owned();
             ApiError::TooMany { code: "too_many_uploads", message }
         }
-        Full::All => ApiError::Overloaded,
+        LimitReached::Global => ApiError::Overloaded,
     })?;
     let bytes = read_bytes(body, LARGEST).await.map_err(|error| match error {
         BodyError::TooLarge => {
@@ -111,9 +111,9 @@ async fn show(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Res
     let id: FileId = id.parse().map_err(|_| not_found())?;
     let (home, known) = files::find(&app, caller.user, id).await?.ok_or_else(not_found)?;
     // Acquired before the content is read into memory.
-    let place = place(&app, caller.user)?;
+    let permit = permit(&app, caller.user)?;
     let bytes = home.get_file_bytes(caller.user, id).await?.ok_or_else(not_found)?;
-    Ok(served(&known.file, bytes, place))
+    Ok(served(&known.file, bytes, permit))
 }
 
 /// Acquires the permit for one more download. A file is held in memory until it is sent.
@@ -121,19 +121,19 @@ async fn show(State(app): State<App>, caller: SignedIn, Named(id): Named) -> Res
 /// # Errors
 ///
 /// [`ApiError::TooMany`] at the user's limit, [`ApiError::Overloaded`] at the server's.
-pub fn place(app: &App, user: UserId) -> Result<Place, ApiError> {
-    app.downloads.take(user).map_err(|full| match full {
-        Full::Own => {
+pub fn permit(app: &App, user: UserId) -> Result<Permit, ApiError> {
+    app.downloads.acquire(user).map_err(|full| match full {
+        LimitReached::User => {
             let message = "as many of your files are being sent as may be at once; try again soon".to_owned();
             ApiError::TooMany { code: "too_many_downloads", message }
         }
-        Full::All => ApiError::Overloaded,
+        LimitReached::Global => ApiError::Overloaded,
     })
 }
 
-/// Builds the response for a file, never as a type that a browser would run. The permit (a [`Place`]) is released
+/// Builds the response for a file, never as a type that a browser would run. The permit (a [`Permit`]) is released
 /// when the last chunk was handed to the connection.
-pub fn served(file: &FileRef, bytes: Vec<u8>, place: Place) -> Response {
+pub fn served(file: &FileRef, bytes: Vec<u8>, permit: Permit) -> Response {
     let is_drawn = DRAWN.contains(&file.media_type.as_str());
     let kind = match file.media_type.as_str() {
         kind if is_drawn || kind == "application/pdf" || kind.starts_with("audio/") => kind.to_owned(),
@@ -154,9 +154,9 @@ pub fn served(file: &FileRef, bytes: Vec<u8>, place: Place) -> Response {
         (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
     ];
     // In chunks, so that the permit is held until the client has taken most of the file.
-    let pieces = stream::unfold((Bytes::from(bytes), place), |(mut rest, place)| async move {
+    let pieces = stream::unfold((Bytes::from(bytes), permit), |(mut rest, permit)| async move {
         let piece = rest.split_to(rest.len().min(PIECE));
-        (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), (rest, place)))
+        (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), (rest, permit)))
     });
     (headers, Body::from_stream(pieces)).into_response()
 }

@@ -24,9 +24,9 @@ use super::sse;
 use crate::app::App;
 use crate::files;
 use crate::models::with_advice;
-use crate::places::Full;
 use crate::runs::{AllWaiting, BeginError, Question, Run};
 use crate::tools::{ProbeError, Selection, SelectionError, Wanted};
+use platform::LimitReached;
 use platform::client_address::subscriber_network;
 
 /// Returns the routes below `/functions/v1`.
@@ -83,12 +83,12 @@ pub async fn ai_chat(State(app): State<App>, caller: Result<SignedIn, ApiError>,
     let begun = async {
         let caller = caller?;
         // The permit comes first: a turn whose stream could not be followed is not started.
-        let place = if wants_stream(request.headers()) { Some(sse::place(&app, caller.user)?) } else { None };
+        let permit = if wants_stream(request.headers()) { Some(sse::permit(&app, caller.user)?) } else { None };
         let JsonBody(body) = JsonBody::from_request(request, &app).await?;
-        Ok((begin(&app, &caller, body).await?, place))
+        Ok((begin(&app, &caller, body).await?, permit))
     };
     let run = match begun.await {
-        Ok((run, Some(place))) => return stream_of(run, 0, place),
+        Ok((run, Some(permit))) => return stream_of(run, 0, permit),
         Ok((run, None)) => run,
         Err(error) => return refusal(&error),
     };
@@ -286,11 +286,11 @@ pub async fn mcp_proxy(State(app): State<App>, caller: Result<SignedIn, ApiError
     let read = async {
         let caller = caller?;
         let JsonBody(body) = JsonBody::<McpProxy>::from_request(request, &app).await?;
-        let own = app.probes.take(caller.user).map_err(too_many_probes)?;
-        let of_address = app.probes_by_address.take(subscriber_network(address)).map_err(too_many_probes)?;
+        let own = app.probes.acquire(caller.user).map_err(too_many_probes)?;
+        let of_address = app.probes_by_address.acquire(subscriber_network(address)).map_err(too_many_probes)?;
         Ok((caller, body, (own, of_address)))
     };
-    let (caller, body, _places) = match read.await {
+    let (caller, body, _permits) = match read.await {
         Ok(read) => read,
         Err(error) => return no_tools(&error),
     };
@@ -305,14 +305,14 @@ pub async fn mcp_proxy(State(app): State<App>, caller: Result<SignedIn, ApiError
 }
 
 /// Maps a reached limit of simultaneous probes to an error.
-fn too_many_probes(full: Full) -> ApiError {
+fn too_many_probes(full: LimitReached) -> ApiError {
     match full {
-        Full::Own => {
+        LimitReached::User => {
             let message =
                 "you are already asking as many servers as you may at once; wait until one has answered".to_owned();
             ApiError::TooMany { code: "too_many_probes", message }
         }
-        Full::All => ApiError::Overloaded,
+        LimitReached::Global => ApiError::Overloaded,
     }
 }
 

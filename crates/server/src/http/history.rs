@@ -15,7 +15,7 @@ use super::extract::{JsonBody, Named, Query, SignedIn};
 use super::sessions::own_chat;
 use crate::app::App;
 use crate::chats::upkeep::UNDO;
-use crate::events::Event;
+use platform::UserEvent;
 
 /// Maximum length of a search query, in characters.
 const QUESTION: usize = 200;
@@ -125,7 +125,7 @@ pub async fn mark(
     let chat = own_chat(&app, &caller, &chat).await?;
     let change = MarksChange { pinned: change.pinned, archived: change.archived };
     let marks = app.store.set_marks(caller.user, chat, change, app.clock.now()).await.map_err(gone)?;
-    app.events.publish(caller.user, &Event::Session { session_id: Some(chat), marks: Some(marks) });
+    app.events.publish(caller.user, &UserEvent::Session { session_id: Some(chat), marks: Some(marks) });
     Ok(Json(marks))
 }
 
@@ -148,7 +148,7 @@ pub async fn restore(State(app): State<App>, caller: SignedIn, Named(chat): Name
     // The event carries the flags, because lists of chats need them. A failure to read them must not hide the
     // restored chat.
     let marks = app.store.get_marks(caller.user, id).await.ok();
-    app.events.publish(caller.user, &Event::Session { session_id: Some(id), marks });
+    app.events.publish(caller.user, &UserEvent::Session { session_id: Some(id), marks });
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -11,8 +11,8 @@ use super::error::ApiError;
 use super::extract::SignedIn;
 use crate::app::App;
 use crate::chats::file::FileFrame;
-use crate::events::Event;
 use crate::files::{FileError, MEBIBYTE};
+use platform::UserEvent;
 
 /// Maximum size of the file, in bytes.
 const LIMIT: usize = 64 * 1024 * 1024;
@@ -41,7 +41,7 @@ pub async fn import(State(app): State<App>, caller: SignedIn, body: Body) -> Res
     }
     // One event for all: the web app reloads its list of chats.
     if imported > 0 {
-        app.events.publish(caller.user, &Event::Session { session_id: None, marks: None });
+        app.events.publish(caller.user, &UserEvent::Session { session_id: None, marks: None });
     }
     Ok(Json(json!({ "imported": imported, "skipped": skipped, "messages": messages })))
 }

@@ -16,9 +16,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::error::ApiError;
 use super::extract::address_of_request;
-use crate::config::Limit;
-use crate::places::{Full, Place, Places};
+use platform::Limit;
 use platform::client_address::{TrustedProxy, subscriber_network};
+use platform::{ConcurrencyLimiter, LimitReached, Permit};
 
 /// Period in which [`MIN_WINDOW_BYTES`] or the end of the body must arrive.
 const WINDOW: Duration = Duration::from_secs(15);
@@ -28,14 +28,14 @@ const MIN_WINDOW_BYTES: usize = 15 * 1_024;
 /// Limiter of the bytes of all request bodies in memory, per network address and in total.
 #[derive(Debug, Clone)]
 pub struct Intake {
-    held: Places<IpAddr>,
+    held: ConcurrencyLimiter<IpAddr>,
     trusted_proxies: Arc<[TrustedProxy]>,
 }
 
 impl Intake {
     /// Creates the limiter. `limit` is in bytes.
     pub fn new(limit: Limit, trusted_proxies: &[TrustedProxy]) -> Self {
-        Self { held: Places::new(limit), trusted_proxies: trusted_proxies.into() }
+        Self { held: ConcurrencyLimiter::new(limit), trusted_proxies: trusted_proxies.into() }
     }
 }
 
@@ -54,8 +54,8 @@ pub async fn bound(State(intake): State<Intake>, request: Request, next: Next) -
     let response = next.run(Request::from_parts(head, Body::new(body))).await;
     match refused.get() {
         None => response,
-        Some(Full::All) => ApiError::Overloaded.into_response(),
-        Some(Full::Own) => {
+        Some(LimitReached::Global) => ApiError::Overloaded.into_response(),
+        Some(LimitReached::User) => {
             let message = "too much is being received from your network address at once; try again soon".to_owned();
             ApiError::TooMany { code: "too_many_bodies", message }.into_response()
         }
@@ -76,16 +76,16 @@ enum Cut {
 /// A request body that counts its bytes against the [`Intake`] limits and its rate against [`WINDOW`].
 struct BoundedBody {
     body: Body,
-    held: Place<IpAddr>,
+    held: Permit<IpAddr>,
     /// The limit that was reached, for [`bound`] to read after the handler has returned.
-    refused: Arc<OnceLock<Full>>,
+    refused: Arc<OnceLock<LimitReached>>,
     /// Bytes received in the current window.
     window_bytes: usize,
     window_end: Pin<Box<Sleep>>,
 }
 
 impl BoundedBody {
-    fn new(body: Body, held: Place<IpAddr>, refused: Arc<OnceLock<Full>>) -> Self {
+    fn new(body: Body, held: Permit<IpAddr>, refused: Arc<OnceLock<LimitReached>>) -> Self {
         let window_end = Box::pin(sleep_until(Instant::now() + WINDOW));
         Self { body, held, refused, window_bytes: 0, window_end }
     }
@@ -153,8 +153,12 @@ mod tests {
             sleep(Duration::from_secs(seconds)).await;
             Some((Ok::<_, std::convert::Infallible>(Bytes::from(vec![b' '; length])), pieces))
         });
-        let limit = Limit { each: usize::MAX, all: usize::MAX };
-        BoundedBody::new(Body::from_stream(frames), Places::new(limit).reserve([127, 0, 0, 1].into()), Arc::default())
+        let limit = Limit { per_user: usize::MAX, total: usize::MAX };
+        BoundedBody::new(
+            Body::from_stream(frames),
+            ConcurrencyLimiter::new(limit).reserve([127, 0, 0, 1].into()),
+            Arc::default(),
+        )
     }
 
     #[tokio::test(start_paused = true)]

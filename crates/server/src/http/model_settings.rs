@@ -12,8 +12,8 @@ use super::extract::{JsonBody, Named, SignedIn};
 use super::models::known;
 use super::sessions::own_home;
 use crate::app::App;
-use crate::events::Event;
 use crate::models::settings::check;
+use platform::UserEvent;
 
 /// Returns a chat's settings, and the defaults for those that are not set (`GET /api/sessions/{id}/settings`).
 pub async fn of_chat(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
@@ -34,7 +34,7 @@ pub async fn set(
     let (chat, home) = own_home(&app, &caller, &chat).await?;
     check(&settings).map_err(ApiError::BadRequest)?;
     home.set_chat_settings(caller.user, chat, &settings).await?;
-    app.events.publish(caller.user, &Event::of_chat(chat));
+    app.events.publish(caller.user, &UserEvent::of_chat(chat));
     Ok(Json(json!({ "settings": settings })))
 }
 

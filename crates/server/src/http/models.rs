@@ -9,8 +9,8 @@ use super::error::ApiError;
 use super::extract::{JsonBody, Named, SignedIn};
 use super::sessions::own_home;
 use crate::app::App;
-use crate::events::Event;
 use crate::models::{ModelId, is_name};
+use platform::UserEvent;
 
 /// Maximum number of favourites per user.
 const FAVOURITES: i64 = 200;
@@ -77,7 +77,7 @@ pub async fn choose(
         None => None,
     };
     home.set_chat_model(caller.user, chat, model.as_deref()).await?;
-    app.events.publish(caller.user, &Event::of_chat(chat));
+    app.events.publish(caller.user, &UserEvent::of_chat(chat));
     Ok(Json(ChatModel { model }))
 }
 

@@ -17,9 +17,9 @@ use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
 use super::functions::{AiChat, check_message, check_question};
 use super::sessions::own_home;
 use crate::app::App;
-use crate::events::Event;
 use crate::models::with_advice;
 use crate::runs::{QueueError, choice};
+use platform::UserEvent;
 
 /// Lists the queued messages, and why they are not being sent, if so (`GET /api/sessions/{id}/queue`).
 pub async fn list(State(app): State<App>, caller: SignedIn, Named(chat): Named) -> Result<Json<Value>, ApiError> {
@@ -125,6 +125,6 @@ fn still(app: &App, caller: &SignedIn, chat: ChatId, waited: bool) -> Result<Sta
         return Err(ApiError::NotFound("queued message"));
     }
     // Other tabs and devices show the queue, too.
-    app.events.publish(caller.user, &Event::Queue { session_id: chat });
+    app.events.publish(caller.user, &UserEvent::Queue { session_id: chat });
     Ok(StatusCode::NO_CONTENT)
 }

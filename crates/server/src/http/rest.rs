@@ -31,9 +31,9 @@ use super::route::{Section, delete as remove, get, options, patch, post};
 use crate::app::App;
 use crate::auth::AuthError;
 use crate::auth::refusal::{EXPIRED_JWT, INSUFFICIENT_AAL};
-use crate::events::Event;
 use crate::tools::{headers, url_query};
 use platform::SecretSealer;
+use platform::UserEvent;
 use prefer::{Form, Preferences, Resolution, Return};
 use query::Parameters;
 use refusal::Refusal;
@@ -402,7 +402,7 @@ fn changed(app: &App, user: UserId, table: Table, ids: &[Uuid]) {
                 [id] => Some(ChatId(*id)),
                 _ => None,
             };
-            app.events.publish(user, &Event::Session { session_id, marks: None });
+            app.events.publish(user, &UserEvent::Session { session_id, marks: None });
         }
         Table::Messages => {}
     }

@@ -25,10 +25,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::config::Limit;
-use crate::places::{Place, Places};
 use patience::Patient;
+use platform::Limit;
 use platform::client_address::subscriber_network;
+use platform::{ConcurrencyLimiter, Permit};
 
 /// Maximum time for a client to send the headers of a request, counted from the connection or from the last response.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
@@ -102,7 +102,7 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
         };
         let is_proxy = app.config.trusted_proxies.iter().any(|proxy| proxy.covers(peer.ip()));
         // Rejected rather than left in the listen queue, where a client would wait without any response.
-        let Some(place) = sockets.take(peer.ip(), is_proxy) else {
+        let Some(permit) = sockets.take(peer.ip(), is_proxy) else {
             if let Ok(farewell) = Arc::clone(&farewells).try_acquire_owned() {
                 app.tasks.spawn("farewell", turn_away(stream, farewell));
             }
@@ -123,7 +123,7 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
         // Cancelled after the drain, to drop the connections that are still open.
         let hung_up = hang_up.clone();
         app.tasks.spawn("connection", async move {
-            let _place = place;
+            let _permit = permit;
             tokio::select! {
                 ended = connection => if let Err(error) = ended {
                     tracing::trace!(%error, "a connection broke");
@@ -148,37 +148,37 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
 fn within_open_files(wanted: Limit) -> Limit {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")?.split_whitespace().next());
-    let most = files.and_then(|files| files.parse::<usize>().ok()).map_or(wanted.all, |files| files / 4 * 3);
-    if most >= wanted.all {
+    let most = files.and_then(|files| files.parse::<usize>().ok()).map_or(wanted.total, |files| files / 4 * 3);
+    if most >= wanted.total {
         return wanted;
     }
     tracing::info!(
         most,
-        wanted = wanted.all,
+        wanted = wanted.total,
         "the system's limit on open files (ulimit -n) bounds the connections of clients"
     );
-    Limit { each: (wanted.each.saturating_mul(most) / wanted.all).max(1), all: most }
+    Limit { per_user: (wanted.per_user.saturating_mul(most) / wanted.total).max(1), total: most }
 }
 
 /// Limiter of client connections: in total, and per network address.
 struct Sockets {
     all: Arc<Semaphore>,
-    by_address: Places<IpAddr>,
+    by_address: ConcurrencyLimiter<IpAddr>,
 }
 
 impl Sockets {
     // The total has a semaphore of its own, since connections of trusted proxies count in it but have no address
     // limit.
     fn new(limit: Limit) -> Self {
-        let by_address = Places::new(Limit { each: limit.each, all: usize::MAX });
-        Self { all: Arc::new(Semaphore::new(limit.all)), by_address }
+        let by_address = ConcurrencyLimiter::new(Limit { per_user: limit.per_user, total: usize::MAX });
+        Self { all: Arc::new(Semaphore::new(limit.total)), by_address }
     }
 
     /// Acquires the permits of one connection, or returns `None` if a limit is reached. A trusted proxy carries the
     /// connections of many addresses, so only the total limit applies to it.
-    fn take(&self, peer: IpAddr, is_proxy: bool) -> Option<(OwnedSemaphorePermit, Option<Place<IpAddr>>)> {
+    fn take(&self, peer: IpAddr, is_proxy: bool) -> Option<(OwnedSemaphorePermit, Option<Permit<IpAddr>>)> {
         // The address limit comes first: an address at its limit must not consume the total.
-        let own = if is_proxy { None } else { Some(self.by_address.take(subscriber_network(peer)).ok()?) };
+        let own = if is_proxy { None } else { Some(self.by_address.acquire(subscriber_network(peer)).ok()?) };
         Some((Arc::clone(&self.all).try_acquire_owned().ok()?, own))
     }
 }

@@ -19,9 +19,9 @@ use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, Query, SignedIn};
 use super::sse;
 use crate::app::App;
-use crate::events::Event;
-use crate::places::Place;
 use crate::runs::{self, AnswerError, BeginError, DecideError, RunLog};
+use platform::Permit;
+use platform::UserEvent;
 
 /// Query parameters of [`stream()`].
 #[derive(Debug, Deserialize)]
@@ -49,16 +49,16 @@ pub async fn stream(
     };
     // An empty id is what an EventSource sends before its first event, so it counts as none.
     let (chat, _) = own_home(&app, &caller, &chat).await?;
-    let place = sse::place(&app, caller.user)?;
+    let permit = sse::permit(&app, caller.user)?;
     // A turn of this node: its event log is in memory.
     if let Some(run) = app.runs.get(caller.user, chat) {
         // A client that resumes another turn would misread the event ids of this one.
         let is_other = wanted.is_some_and(|wanted| wanted != run.id);
-        return Ok(if is_other { StatusCode::NO_CONTENT.into_response() } else { stream_of(run, seen, place) });
+        return Ok(if is_other { StatusCode::NO_CONTENT.into_response() } else { stream_of(run, seen, permit) });
     }
     // No turn of this chat runs on this node; another node may run it and share its events through the database.
     match app.runs.replica(&app, (caller.user, chat), wanted).await? {
-        Some(replica) => Ok(stream_of(replica, seen, place)),
+        Some(replica) => Ok(stream_of(replica, seen, permit)),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }
@@ -96,7 +96,7 @@ pub async fn switch_branch(
         other => other.into(),
     })?;
     if switched {
-        app.events.publish(caller.user, &Event::Branch { session_id: chat });
+        app.events.publish(caller.user, &UserEvent::Branch { session_id: chat });
     }
     Ok(Json(json!({ "switched": switched })))
 }
@@ -195,14 +195,14 @@ pub(super) async fn own_chat(app: &App, caller: &SignedIn, chat: &str) -> Result
 }
 
 /// Responds with a turn's events as an AI SDK UI message stream, version 1, beginning after the event `after`.
-pub fn stream_of<R: AsRef<RunLog> + Send + Sync + 'static>(run: Arc<R>, after: u64, place: Place) -> Response {
+pub fn stream_of<R: AsRef<RunLog> + Send + Sync + 'static>(run: Arc<R>, after: u64, permit: Permit) -> Response {
     let cursor = run.as_ref().as_ref().follow(after);
     let frames = stream::unfold((run, cursor), |(run, mut cursor)| async move {
         let piece = run.as_ref().as_ref().next(&mut cursor).await?;
         Some((piece, (run, cursor)))
     });
     // At shutdown the turn ends first and emits its last events, so the stream must not be cut before.
-    let mut response = sse::response(frames, place);
+    let mut response = sse::response(frames, permit);
     response.headers_mut().insert("x-vercel-ai-ui-message-stream", axum::http::HeaderValue::from_static("v1"));
     response
 }

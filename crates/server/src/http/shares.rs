@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::error::ApiError;
 use super::extract::{JsonBody, Named, NamedTwo, SignedIn};
-use super::files::{place, served};
+use super::files::{permit, served};
 use super::sessions::own_chat;
 use crate::app::App;
 use crate::chats::link;
@@ -155,9 +155,9 @@ pub async fn show_file(State(app): State<App>, NamedTwo(token, id): NamedTwo) ->
         let id: FileId = id.parse().map_err(|_| not_found())?;
         // Viewers of links have no account, so all of them together count as one user, the nil id, in the download
         // limit.
-        let place = place(&app, UserId(Uuid::nil()))?;
+        let permit = permit(&app, UserId(Uuid::nil()))?;
         let found = app.store.get_shared_file(&link::hash(&token), id).await?;
-        found.map(|(file, bytes)| served(&file, bytes, place)).ok_or_else(not_found)
+        found.map(|(file, bytes)| served(&file, bytes, permit)).ok_or_else(not_found)
     };
     let shown: Result<Response, ApiError> = shown.await;
     let mut shown = shown.into_response();

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::ApiError;
 use crate::app::App;
-use crate::places::{Full, Place};
+use platform::{LimitReached, Permit};
 
 /// Interval after which a comment is sent if no event was.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -27,21 +27,21 @@ const STILL_HERE: &[u8] = b": still here\n\n";
 /// # Errors
 ///
 /// [`ApiError::TooMany`] at the user's limit, [`ApiError::Overloaded`] at the server's.
-pub fn place(app: &App, user: UserId) -> Result<Place, ApiError> {
-    app.streams.take(user).map_err(|full| match full {
-        Full::Own => {
+pub fn permit(app: &App, user: UserId) -> Result<Permit, ApiError> {
+    app.streams.acquire(user).map_err(|full| match full {
+        LimitReached::User => {
             let message = "too many windows and devices follow your chats at once; close some of them".to_owned();
             ApiError::TooMany { code: "too_many_streams", message }
         }
-        Full::All => ApiError::Overloaded,
+        LimitReached::Global => ApiError::Overloaded,
     })
 }
 
-/// Builds an event stream response. It ends when `frames` ends; `place` (the permit) is held until then.
-pub fn response(frames: impl Stream<Item = Bytes> + Send + 'static, place: impl Send + 'static) -> Response {
+/// Builds an event stream response. It ends when `frames` ends; `permit` is held until then.
+pub fn response(frames: impl Stream<Item = Bytes> + Send + 'static, permit: impl Send + 'static) -> Response {
     let frames = kept_alive(frames, KEEP_ALIVE).map(move |frame| {
         // Captures the permit, so that it is released when the stream is dropped.
-        let _held = &place;
+        let _held = &permit;
         Ok::<_, std::convert::Infallible>(frame)
     });
     // nginx buffers responses unless this header forbids it.
@@ -57,9 +57,9 @@ pub fn response(frames: impl Stream<Item = Bytes> + Send + 'static, place: impl 
 pub fn response_until(
     frames: impl Stream<Item = Bytes> + Send + 'static,
     stopping: CancellationToken,
-    place: impl Send + 'static,
+    permit: impl Send + 'static,
 ) -> Response {
-    response(frames.take_until(stopping.cancelled_owned()), place)
+    response(frames.take_until(stopping.cancelled_owned()), permit)
 }
 
 /// Adds comments to a stream that is silent for `pause`. A frame only records its time, and one timer for the whole

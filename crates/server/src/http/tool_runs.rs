@@ -53,7 +53,7 @@ pub async fn run(
         }
         return ran.map(|ran| Json(ran).into_response());
     }
-    let place = sse::place(&app, caller.user)?;
+    let permit = sse::permit(&app, caller.user)?;
     let (asker, asked) = HandAsker::new(&app, caller.user);
     let asked = stream::unfold(asked, |mut asked| async move { Some((in_words(asked.recv().await?), asked)) });
     let inner = app.clone();
@@ -71,7 +71,7 @@ pub async fn run(
         }
     });
     let frames = stream::select(asked, called).map(|event| Bytes::from(format!("data: {event}\n\n")));
-    Ok(sse::response_until(frames, app.tasks.shutdown_token().clone(), place))
+    Ok(sse::response_until(frames, app.tasks.shutdown_token().clone(), permit))
 }
 
 /// Responds to an elicitation of a manual tool call.

@@ -23,12 +23,12 @@ use super::reply::{Broken, Reader};
 use super::resuming::Asking;
 use super::{Run, choice, finish, history};
 use crate::app::App;
-use crate::events::Event;
 use crate::files::results::Keeper;
 use crate::files::sight::{Seen, Sight, Takes};
 use crate::models::meter;
 use crate::models::{ModelId, advise};
 use crate::tools::Selection;
+use platform::UserEvent;
 
 /// Maximum number of model calls in one turn.
 const ROUNDS: usize = 25;
@@ -164,7 +164,7 @@ async fn report_waiting(app: &App, run: &Run, mut is_waiting: bool) -> Infallibl
         {
             tracing::warn!(%error, turn_id = %run.id, "pages that are opened now may not know whether a turn waits");
         }
-        app.events.publish(run.owner, &Event::of_running(run.chat, run.id, is_waiting));
+        app.events.publish(run.owner, &UserEvent::of_running(run.chat, run.id, is_waiting));
     }
 }
 

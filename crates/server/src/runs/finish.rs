@@ -16,7 +16,7 @@ use super::recorder::Recorder;
 use super::recovery::INTERRUPTED;
 use super::{End, Run, queue};
 use crate::app::App;
-use crate::events::{Event, RunState};
+use platform::{RunState, UserEvent};
 
 /// Longest wait for the journal to hand over the last events of a turn.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
@@ -66,8 +66,8 @@ pub async fn finish(app: &App, run: &Arc<Run>, turn: &Turn, recorder: &Recorder,
     } else {
         run.log.close();
     }
-    app.events.publish(run.owner, &Event::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended });
-    app.events.publish(run.owner, &Event::of_chat(run.chat));
+    app.events.publish(run.owner, &UserEvent::Run { session_id: run.chat, run_id: run.id, state: RunState::Ended });
+    app.events.publish(run.owner, &UserEvent::of_chat(run.chat));
     // A turn that was stopped or failed does not send the next queued message: the user decides when to continue.
     if status == MessageStatus::Done || run.gives_way.load(Ordering::Acquire) {
         app.tasks.spawn("queue", queue::next_turn(app.clone(), run.owner, run.chat));

@@ -8,7 +8,7 @@ use store::runs::Order;
 use super::asker::stored_answer;
 use super::{Run, Runs};
 use crate::app::App;
-use crate::nodes::Told;
+use platform::ClusterMessage;
 
 impl Runs {
     /// Stops the turn in progress in a chat; the answer so far is stored. Returns whether there was one.
@@ -21,9 +21,9 @@ impl Runs {
     }
 
     /// Stops the turn of a deleted chat on every node. A stored command would not reach it, because the turn's row is
-    /// deleted with the chat; so it is published on the cluster bus ([`Told::Deleted`]).
+    /// deleted with the chat; so it is published on the cluster bus ([`ClusterMessage::ChatDeleted`]).
     pub fn end_deleted(&self, app: &App, owner: UserId, chat: ChatId) {
-        app.post.tell(|| Told::Deleted { user: owner, chat });
+        app.cluster.publish(|| ClusterMessage::ChatDeleted { user: owner, chat });
         self.end_here(owner, chat);
     }
 

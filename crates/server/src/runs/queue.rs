@@ -10,8 +10,8 @@ use store::runs::Order;
 
 use super::{BeginError, Place, Question, Run, Runs};
 use crate::app::App;
-use crate::events::Event;
 use crate::tools::Selection;
+use platform::UserEvent;
 
 /// Reason for which a message could not be queued.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +53,7 @@ impl Runs {
             store::Error::Conflict(_) => QueueError::Full,
             other => QueueError::Store(other),
         })?;
-        app.events.publish(owner, &Event::Queue { session_id: chat });
+        app.events.publish(owner, &UserEvent::Queue { session_id: chat });
         // A turn that ends from here on finds the message itself. If none is running, the message is sent now, unless
         // earlier ones wait: those were held back by a turn that was stopped or failed. The queue is read after the
         // message is in it, because an earlier message can be removed in the same moment.
@@ -72,7 +72,7 @@ impl Runs {
         if !app.home(owner, chat).put_queued_first(owner, chat, id).await? {
             return Ok(false);
         }
-        app.events.publish(owner, &Event::Queue { session_id: chat });
+        app.events.publish(owner, &UserEvent::Queue { session_id: chat });
         match self.get(owner, chat) {
             Some(run) => run.give_way(),
             // The node that runs the turn begins the next one as well.
@@ -95,7 +95,7 @@ impl Runs {
             let Some(next) = next else { return };
             match self.begin_queued(app, owner, chat, next).await {
                 Ok(_) => {
-                    app.events.publish(owner, &Event::Queue { session_id: chat });
+                    app.events.publish(owner, &UserEvent::Queue { session_id: chat });
                     return;
                 }
                 // The message was removed or edited meanwhile.
@@ -103,7 +103,7 @@ impl Runs {
                 Err(error) => {
                     tracing::info!(%error, "a message that waits could not be sent yet");
                     // Clients read the reason together with the queue.
-                    app.events.publish(owner, &Event::Queue { session_id: chat });
+                    app.events.publish(owner, &UserEvent::Queue { session_id: chat });
                     return;
                 }
             }

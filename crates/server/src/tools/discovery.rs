@@ -13,10 +13,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use domain::model::{ModelMessage, ToolSpec};
 use domain::text::{cut_to, show_invisible};
 use domain::tool::ToolResult;
+use domain::tool_arguments;
 use serde_json::{Map, Value, json};
 
+use super::BoundTool;
 use super::selection::{Toolset, spec};
-use super::{BoundTool, arguments};
 
 /// The tool that finds tools. No other tool of a turn has its name.
 pub const SEARCH: &str = "search_tools";
@@ -130,8 +131,8 @@ impl Offer {
     pub fn call(&self, toolset: &Toolset, name: &str, arguments: Map<String, Value>) -> Option<ToolResult> {
         let Self::Search { room, given } = self else { return None };
         let result = match name {
-            SEARCH => arguments::read(arguments).map(|wish: Wish| find(toolset, &wish, *room, given)),
-            DETAILS => arguments::read(arguments).map(|Names { names }| describe(toolset, &names, given)),
+            SEARCH => tool_arguments::parse(arguments).map(|wish: Wish| find(toolset, &wish, *room, given)),
+            DETAILS => tool_arguments::parse(arguments).map(|Names { names }| describe(toolset, &names, given)),
             _ => return None,
         };
         Some(result.map_or_else(ToolResult::error, ToolResult::text))
@@ -210,7 +211,7 @@ fn own(toolset: &Toolset) -> Vec<ToolSpec> {
     let tool = |name: &str, description: String, properties: Value, required: &[&str]| ToolSpec {
         name: name.to_owned(),
         description,
-        input_schema: arguments::schema(properties, required),
+        input_schema: tool_arguments::object_schema(properties, required),
     };
     let about = format!(
         "Finds tools by words of what they do. The person has more tools than are listed here: {} Search before you say \

@@ -10,10 +10,10 @@ mod tokens;
 
 use domain::UserId;
 use domain::tool::ToolResult;
+use domain::tool_arguments;
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::arguments;
 use crate::app::App;
 
 pub use definitions::definitions;
@@ -49,15 +49,15 @@ impl GoogleDrive {
 /// Runs a tool for a person. What goes wrong is told in the result.
 pub async fn call(app: &App, user: UserId, name: &str, arguments: Map<String, Value>) -> ToolResult {
     let result = match name {
-        "google_drive_list_files" => match arguments::read(arguments) {
+        "google_drive_list_files" => match tool_arguments::parse(arguments) {
             Ok(input) => files::list::list(app, user, input).await,
             Err(why) => Err(DriveError::Arguments(why)),
         },
-        "google_drive_read_file" => match arguments::read(arguments) {
+        "google_drive_read_file" => match tool_arguments::parse(arguments) {
             Ok(input) => files::read::read(app, user, input).await,
             Err(why) => Err(DriveError::Arguments(why)),
         },
-        "google_drive_create_file" => match arguments::read(arguments) {
+        "google_drive_create_file" => match tool_arguments::parse(arguments) {
             Ok(input) => files::create::create(app, user, input).await,
             Err(why) => Err(DriveError::Arguments(why)),
         },

@@ -11,7 +11,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use super::Tools;
-use crate::nodes::{Post, Told};
+use platform::{ClusterBus, ClusterMessage};
 
 /// News of sign-ins that nobody has read yet. Who misses some looks for themselves.
 const BACKLOG: usize = 64;
@@ -48,18 +48,18 @@ impl SignInWish {
 #[derive(Debug)]
 pub struct SignIns {
     here: broadcast::Sender<(UserId, ServerId)>,
-    others: Post,
+    cluster: ClusterBus,
 }
 
 impl SignIns {
     /// Tells the other nodes, too.
-    pub fn new(others: Post) -> Self {
-        Self { here: broadcast::Sender::new(BACKLOG), others }
+    pub fn new(cluster: ClusterBus) -> Self {
+        Self { here: broadcast::Sender::new(BACKLOG), cluster }
     }
 
     /// Says that a person has signed in to the server of a connection, and that the server was asked again.
     pub fn tell(&self, user: UserId, server: ServerId) {
-        self.others.tell(|| Told::SignedIn { user, server });
+        self.cluster.publish(|| ClusterMessage::SignedIn { user, server });
         self.tell_here(user, server);
     }
 

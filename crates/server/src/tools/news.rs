@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::Tools;
 use super::offers::OfferError;
 use crate::app::App;
-use crate::events::Event;
+use platform::UserEvent;
 
 /// How long a page is listened for after it last said that it wants to hear.
 const LEASE: Duration = Duration::from_mins(15);
@@ -162,5 +162,5 @@ async fn changed_after(watch: &mut mcp::ResourceSubscription, told_at: Option<In
 }
 
 fn tell(app: &App, (user, server, uri): &Key) {
-    app.events.publish(*user, &Event::ResourceChanged { connection_id: *server, uri: uri.clone() });
+    app.events.publish(*user, &UserEvent::ResourceChanged { connection_id: *server, uri: uri.clone() });
 }

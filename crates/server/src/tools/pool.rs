@@ -16,16 +16,17 @@ use domain::{ServerId, Timestamp, UserId};
 use mcp::oauth::AuthChallenge;
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::to_raw_value;
 use store::listings::Listing;
 use store::servers::Server;
 
 use super::view::{ConnectionStatus, ConnectionView};
 use super::{Opened, Tools};
 use crate::app::App;
-use crate::config::Limit;
-use crate::events::Event;
 use crate::runs::readiness;
 use attempt::{WANTS_MORE, WANTS_SIGN_IN, connect, may_sign_in, random_byte, settle};
+use platform::Limit;
+use platform::UserEvent;
 use slot::{MadeFrom, OpeningPermit, Slot};
 
 pub use slot::InUse;
@@ -148,14 +149,14 @@ impl Pool {
         let slots = self.slots();
         let counted = slots.values().filter(|other| other.server != slot.server && other.is_open_or_opening());
         let owners: Vec<UserId> = counted.map(|other| other.owner).collect();
-        let each = limit.each;
+        let each = limit.per_user;
         if owners.iter().filter(|owner| **owner == slot.owner).count() >= each {
             return Err(format!(
                 "is not asked: {each} of your connections are open, which is as many as may be; those that nobody uses \
                  are closed after 15 minutes"
             ));
         }
-        if owners.len() >= limit.all {
+        if owners.len() >= limit.total {
             return Err("is not asked: the server keeps as many connections open as it can; try again soon".to_owned());
         }
         Ok(OpeningPermit::new(slot, now))
@@ -341,8 +342,10 @@ impl Pool {
 
     /// Tells a person's pages what a connection is like.
     pub fn tell(&self, app: &App, user: UserId, server: &Server) {
-        let connection = Box::new(self.view(server, &app.tools));
-        app.events.publish(user, &Event::Connection { connection });
+        match to_raw_value(&self.view(server, &app.tools)) {
+            Ok(connection) => app.events.publish(user, &UserEvent::Connection { connection }),
+            Err(error) => tracing::error!(%error, "a connection could not be encoded"),
+        }
     }
 
     /// The same with the row as it is now: it may have another name by then.

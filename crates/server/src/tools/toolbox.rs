@@ -10,9 +10,8 @@ mod zones;
 
 use domain::Timestamp;
 use domain::tool::{ToolAnnotations, ToolDefinition, ToolMeta, ToolResult};
+use domain::tool_arguments;
 use serde_json::{Map, Value, json};
-
-use super::arguments;
 
 /// The tools, in the order in which they are listed.
 pub fn definitions() -> Vec<ToolDefinition> {
@@ -104,11 +103,11 @@ pub fn definitions() -> Vec<ToolDefinition> {
 /// Runs a tool; `None` when there is no such tool.
 pub fn call(name: &str, arguments: Map<String, Value>, now: Timestamp) -> Option<ToolResult> {
     let result = match name {
-        "current_time" => arguments::read(arguments).and_then(|input| dates::current_time(&input, now)),
-        "calculate" => arguments::read(arguments).and_then(|input| calculator::calculate(&input)),
-        "convert_units" => arguments::read(arguments).and_then(|input| units::convert_units(&input)),
-        "days_between" => arguments::read(arguments).and_then(|input| dates::days_between(&input, now)),
-        "text_statistics" => arguments::read(arguments).map(|input| statistics::text_statistics(&input)),
+        "current_time" => tool_arguments::parse(arguments).and_then(|input| dates::current_time(&input, now)),
+        "calculate" => tool_arguments::parse(arguments).and_then(|input| calculator::calculate(&input)),
+        "convert_units" => tool_arguments::parse(arguments).and_then(|input| units::convert_units(&input)),
+        "days_between" => tool_arguments::parse(arguments).and_then(|input| dates::days_between(&input, now)),
+        "text_statistics" => tool_arguments::parse(arguments).map(|input| statistics::text_statistics(&input)),
         _ => return None,
     };
     Some(result.unwrap_or_else(ToolResult::error))
@@ -134,7 +133,7 @@ fn definition(
         name: name.into(),
         title: Some(title.into()),
         description: description.into(),
-        input_schema: arguments::schema(properties, required),
+        input_schema: tool_arguments::object_schema(properties, required),
         output_schema: Some(output_schema),
         annotations: Some(ToolAnnotations {
             title: Some(title.into()),

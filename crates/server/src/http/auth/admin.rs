@@ -23,9 +23,9 @@ use crate::auth::refusal::{
     FACTOR_ID_MALFORMED, FACTOR_NOT_FOUND, NO_AUTHORIZATION, NO_SUCH_PASSKEY, NO_SUCH_USER, Refusal, USER_ID_MALFORMED,
 };
 use crate::auth::token::AUTHENTICATED;
-use crate::events::Event;
 use crate::http::extract::bearer;
 use crate::http::route::{Access, Route, delete, get, post, put};
+use platform::UserEvent;
 
 /// The routes of the administrator.
 pub fn routes() -> Vec<Route> {
@@ -227,7 +227,7 @@ pub async fn remove_factor(
     let id: FactorId = factor.parse().map_err(|_| FACTOR_ID_MALFORMED)?;
     let factor = user.factors.into_iter().find(|factor| factor.id == id).ok_or(FACTOR_NOT_FOUND)?;
     app.store.delete_factor(user.id, id).await?;
-    app.events.publish(user.id, &Event::Devices);
+    app.events.publish(user.id, &UserEvent::Devices);
     Ok(Json(factor.into()))
 }
 

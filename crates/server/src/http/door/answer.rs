@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::refusal::Refusal;
 use crate::door::Said;
 use crate::http::sse;
-use crate::places::Place;
+use platform::Permit;
 
 /// Fields that all chunks of a completion share.
 #[derive(Debug, Clone)]
@@ -98,13 +98,13 @@ pub async fn stream(
     shape: Shape,
     tells_usage: bool,
     stopping: CancellationToken,
-    place: Place,
+    permit: Permit,
 ) -> Result<Response, Refusal> {
     let said = begun(said).await?;
     // As in OpenAI's API, the first chunk has the role and no text.
     let opening = frame(&shape.chunk(&json!({ "role": "assistant", "content": "" }), None));
     let rest = said.flat_map(move |said| stream::iter(frames(said, &shape, tells_usage)));
-    Ok(sse::response_until(stream::iter([opening]).chain(rest), stopping, place))
+    Ok(sse::response_until(stream::iter([opening]).chain(rest), stopping, permit))
 }
 
 /// Waits for the first output of a completion, and returns the failure if that comes instead.

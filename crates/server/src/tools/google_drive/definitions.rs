@@ -1,9 +1,9 @@
 //! What the tools say about themselves.
 
 use domain::tool::{ToolAnnotations, ToolDefinition, ToolMeta};
+use domain::tool_arguments;
 use serde_json::{Value, json};
 
-use super::arguments;
 use super::files::list::MAX_PAGE;
 
 /// The three tools, in the order in which they are listed.
@@ -62,7 +62,7 @@ fn definition(
         name: name.into(),
         title: Some(title.into()),
         description: description.into(),
-        input_schema: arguments::schema(properties, required),
+        input_schema: tool_arguments::object_schema(properties, required),
         output_schema: None,
         annotations: Some(ToolAnnotations {
             title: Some(title.into()),

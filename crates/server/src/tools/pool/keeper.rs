@@ -42,7 +42,7 @@ impl Pool {
             if is_idle(&slot, now) {
                 let inner = app.clone();
                 app.tasks.spawn("close idle connection", async move { close(&inner, &slot).await });
-            } else if app.events.is_followed(slot.owner) {
+            } else if app.events.has_subscribers(slot.owner) {
                 look_for_page(app, slot, now);
             }
         }

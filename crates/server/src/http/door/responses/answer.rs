@@ -13,7 +13,7 @@ use crate::door::Said;
 use crate::http::door::answer::{begun, broken_off};
 use crate::http::door::refusal::Refusal;
 use crate::http::sse;
-use crate::places::Place;
+use platform::Permit;
 
 /// A response as it is generated.
 #[derive(Debug)]
@@ -318,12 +318,12 @@ pub async fn stream(
     said: impl Stream<Item = Said> + Send + 'static,
     mut answer: Answer,
     stopping: CancellationToken,
-    place: Place,
+    permit: Permit,
 ) -> Result<Response, Refusal> {
     let said = begun(said).await?;
     let opening = answer.opening();
     let rest = said.flat_map(move |said| stream::iter(answer.take(said)));
-    Ok(sse::response_until(stream::iter(opening).chain(rest), stopping, place))
+    Ok(sse::response_until(stream::iter(opening).chain(rest), stopping, permit))
 }
 
 /// Formats token counts as the responses API does.
