@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
 import { splitTexts } from "./scripts/split-texts.ts";
 
-/** Where the program listens while the page is served by Vite. */
+/** Address of the server while Vite serves the page. */
 const backend = process.env["CHAT_BACKEND"] ?? "http://127.0.0.1:3000";
 const backendPaths = ["/auth/v1", "/rest", "/functions", "/api", "/mcp", "/health"];
 

@@ -7,15 +7,15 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: flags });
 }
 
-/** What the page itself saw of its loading and of its person's acts; times in milliseconds. */
+/** Timings that the page measures itself, of its loading and of user actions, in milliseconds. */
 export interface Seen {
-  /** When the largest thing in sight was painted. */
+  /** Largest contentful paint. */
   paintedAt: number;
-  /** When the message field stood there. */
+  /** Appearance of the message field. */
   usableAt: number;
   /** Tasks of more than 50 ms. */
   longTasks: number;
-  /** What of them went beyond 50 ms. */
+  /** Total time of long tasks beyond 50 ms each. */
   blockedMs: number;
   /** From each key and click to the picture that shows it. */
   inputsMs: number[];
@@ -67,7 +67,7 @@ export class Measured {
     await answer.getByText(until).first().waitFor({ timeout: 180_000 });
   }
 
-  /** What was seen since it was asked last. */
+  /** Returns the measurements since the last call. */
   async seen(): Promise<Seen> {
     return this.page.evaluate(() => {
       const { seen } = window as unknown as { seen: Seen };
@@ -83,7 +83,7 @@ export class Measured {
     return (metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0) * 1_000;
   }
 
-  /** What lives in the heap, in MB. */
+  /** Live heap in MB. */
   async heapMb(): Promise<number> {
     await this.#session.send("HeapProfiler.collectGarbage");
     return (await this.#session.send("Runtime.getHeapUsage")).usedSize / 1e6;

@@ -13,7 +13,7 @@ const messages = 2_000;
 const paragraph =
   "An ordinary paragraph of an answer, with **some emphasis**, a `code span` and [a link](https://example.com/page). It goes on for a while, as answers do.\n\n";
 const piece = `## A heading\n\n${paragraph}${paragraph}- first point of three\n- second, **in bold**\n- third\n\n\`\`\`ts\nexport const answer = 42;\n\`\`\`\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n`;
-/** An answer of so many characters, with a word at its end that stands nowhere else. */
+/** Returns an answer of this length that ends with a unique word. */
 const answerOf = (characters: number) =>
   `${piece.repeat(Math.ceil(characters / piece.length)).slice(0, characters)}\n\nLastword`;
 /** Letters that the scripted model says at a time. */

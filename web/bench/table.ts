@@ -5,7 +5,7 @@ interface Row {
   budget: number;
 }
 
-/** How far beyond its budget a figure is missed: times differ from machine to machine. */
+/** Factor by which a figure may exceed its budget, because times differ between machines. */
 const tolerance = 1.5;
 
 /** Figures beside what they are to be. */

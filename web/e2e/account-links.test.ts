@@ -23,7 +23,7 @@ const question = (appPage: AppPage, email: string) =>
 
 const banner = (appPage: AppPage, email: string) => appPage.page.getByRole("banner").getByText(email);
 
-/** Whether the session of an account still renews itself. */
+/** Returns true if the account's session can be refreshed. */
 async function isAlive({ origin, session }: Account): Promise<boolean> {
   const answer = await fetch(`${origin}/auth/v1/token?grant_type=refresh_token`, {
     method: "POST",
@@ -33,7 +33,7 @@ async function isAlive({ origin, session }: Account): Promise<boolean> {
   return answer.ok;
 }
 
-/** What the address says beside the path. */
+/** Returns the URL without its path. */
 const rest = (appPage: AppPage): string => {
   const { search, hash } = new URL(appPage.page.url());
   return search + hash;

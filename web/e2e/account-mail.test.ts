@@ -16,7 +16,7 @@ const strict = await startFixture({ ...mailbox.env, CHAT_RATE_LIMITS: "on" });
 /** Wants a code for a new password when the sign-in is old. */
 const careful = await startFixture({ ...mailbox.env, CHAT_PASSWORD_REAUTHENTICATION: "on" });
 
-/** Makes an account by hand, and confirms it in the same tab. */
+/** Signs up in the page and confirms the account in the same tab. */
 async function confirmed(appPage: AppPage, email = newEmail()): Promise<string> {
   await appPage.open("/auth");
   await appPage.signUp(email);
@@ -27,7 +27,7 @@ async function confirmed(appPage: AppPage, email = newEmail()): Promise<string> 
   return email;
 }
 
-/** What the address says beside the path. */
+/** Returns the URL without its path. */
 const rest = (appPage: AppPage): string => {
   const { search, hash } = new URL(appPage.page.url());
   return search + hash;

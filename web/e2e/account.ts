@@ -11,7 +11,7 @@ export interface ToolChoice {
   serverName: string;
 }
 
-/** A person with an account, who calls the API directly: to prepare what a journey needs, and to look behind the page. */
+/** Account that calls the API directly, to prepare a test and to check its effects. */
 export class Account {
   readonly origin: string;
   readonly email: string;
@@ -38,7 +38,7 @@ export class Account {
     return new Account(this.origin, this.email, (await response.json()) as Session);
   }
 
-  /** What the browser keeps of the session. */
+  /** Entry of the session in the browser's storage. */
   get stored(): { name: string; value: string } {
     return { name: "sb-localhost-auth-token", value: JSON.stringify(this.session) };
   }
@@ -65,7 +65,7 @@ export class Account {
     return (text === "" ? null : JSON.parse(text)) as T;
   }
 
-  /** Messages of a chat, the person's and the assistant's in turn, a second apart. */
+  /** Stores messages of a chat, alternately of the user and the assistant, one second apart. */
   async fill(chat: string, texts: readonly string[]): Promise<void> {
     const began = Date.parse("2026-01-01T00:00:00Z");
     const rows = texts.map((content, index) => ({

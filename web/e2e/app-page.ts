@@ -4,11 +4,11 @@ import { password } from "./account.ts";
 
 type HomeTab = "Chat" | "MCP Servers" | "Tools";
 
-/** Somebody in front of the page: finds things by what they are called, as people and screen readers do. */
+/** Page object of the app. It finds elements by their accessible names. */
 export class AppPage {
   readonly page: Page;
   readonly origin: string;
-  /** What the page has written to the console as an error. */
+  /** Errors that the page has logged to the console. */
   readonly logged: string[] = [];
   /** Errors that nothing caught. */
   readonly crashes: string[] = [];
@@ -26,7 +26,7 @@ export class AppPage {
     return new AppPage(await context.newPage(), origin);
   }
 
-  /** The same person's next tab. */
+  /** Opens another tab of the same browser. */
   async anotherTab(): Promise<AppPage> {
     return AppPage.in(this.page.context(), this.origin);
   }
@@ -45,7 +45,7 @@ export class AppPage {
     return this.page.getByRole("tab", { name: name === "Tools" ? /^Tools \(\d+\)$/u : name, exact: true });
   }
 
-  /** Waits until the page stands at this path. */
+  /** Waits until the page has this path. */
   async arrivesAt(path: "/" | "/auth"): Promise<void> {
     await this.page.waitForURL((url) => url.pathname === path);
   }

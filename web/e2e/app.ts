@@ -35,7 +35,7 @@ export interface TestApp {
   port: number;
   dataDir: string;
   data: AppData;
-  /** What it has logged so far, one JSON object a line. */
+  /** Returns the log so far, one JSON object per line. */
   log: () => string;
   /** Stops it, as the system would unless another signal is named, and waits until it has ended. */
   stop: (options?: { signal?: NodeJS.Signals; keepData?: boolean }) => Promise<void>;

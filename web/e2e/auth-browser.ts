@@ -35,7 +35,7 @@ export function newEmail(): string {
   return `${crypto.randomUUID()}@example.com`;
 }
 
-/** What a call gave, which must not have failed. */
+/** Returns the data of a call, which must not have failed. */
 export function ok<R extends { data: unknown; error: unknown }>(
   result: R,
 ): Extract<R, { error: null }>["data"] {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { databases, startApp, type TestApp } from "./app.ts";
 import { another, browser, newEmail, ok, password, sessionOf, signedUp } from "./auth-browser.ts";
 
-/** How long after a rotation an old refresh token is still answered, in milliseconds, and a little more. */
+/** Time for which a rotated refresh token is still accepted, in milliseconds, with a margin. */
 const reuseInterval = 10_500;
 
 function tokensOf(session: Session) {

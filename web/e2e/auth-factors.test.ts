@@ -4,7 +4,7 @@ import { databases, startApp, type TestApp } from "./app.ts";
 import { another, browser, type Client, ok, password, sessionOf, signedUp } from "./auth-browser.ts";
 import { codeOf } from "./authenticator.ts";
 
-/** Sets up an authenticator app and shows its first code; the client goes on at aal2. */
+/** Sets up an authenticator and submits its first code; the client continues at aal2. */
 async function protect(client: Client): Promise<{ factorId: string; secret: string; code: string }> {
   const { id, totp } = ok(await client.mfa.enroll({ factorType: "totp", friendlyName: "phone" }));
   const code = codeOf(totp.secret);

@@ -7,7 +7,7 @@ import { startApp } from "./app.ts";
 import { type Certificate, makeCertificate } from "./certificate.ts";
 import { browser, newEmail, password } from "./auth-browser.ts";
 
-/** What a mail server saw of a letter. */
+/** Email as a mail server received it. */
 interface Delivery {
   user: string;
   secret: string;

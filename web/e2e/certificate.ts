@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** What a server at `localhost` shows to be trusted. */
+/** Certificate for a server at `localhost`, with its authority. */
 export interface Certificate {
   key: Buffer;
   cert: Buffer;

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page, Request } from "playwright-core";
 
-/** What React did between two looks, counted exactly: nothing here is timed. */
+/** Exact counts of React's renders between two readings, without times. */
 export interface Drawn {
   /** Commits in which a message was drawn. */
   readonly commits: number;
@@ -11,9 +11,9 @@ export interface Drawn {
   readonly mostRows: number;
   /** The messages that were drawn at all. */
   readonly rows: readonly string[];
-  /** How often what can be done with an answer was drawn: it has the props of its row, but depends on the chat's state, too. */
+  /** Renders of an answer's actions, which depend on the row's props and on the chat's state. */
   readonly actions: number;
-  /** How often the composer was drawn. */
+  /** Renders of the composer. */
   readonly composer: number;
 }
 
@@ -23,7 +23,7 @@ const rest = 500;
 interface Watched extends Window {
   drawn?: Omit<{ -readonly [Name in keyof Drawn]: Drawn[Name] }, "rows"> & { inFrame: number };
   drawnRows?: Set<string>;
-  /** When React committed last, in milliseconds of the page's clock. */
+  /** Time of React's last commit, on the page's clock in milliseconds. */
   lastCommit?: number;
 }
 
@@ -125,7 +125,7 @@ export class Drawing {
     await this.#page.evaluate(() => dispatchEvent(new Event("start-counting")));
   }
 
-  /** What was counted; counts no further. */
+  /** Stops counting and returns the counts. */
   async stop(): Promise<Drawn> {
     return this.#page.evaluate(() => {
       const watched: Watched = window;

@@ -42,7 +42,7 @@ export const requestedSchema = {
   },
 };
 
-/** What the server wants to be given back as it is. */
+/** Request state that the client must return unchanged. */
 export const state = '{ "b":1,"a":"\\u00e4" }';
 
 /** The answer of a server that asks first. */

@@ -140,7 +140,7 @@ class Page {
     await this.#engine.type(text);
   }
 
-  /** Waits until an element stands inside the window. */
+  /** Waits until an element is inside the window. */
   async isInside(selector: string, name: string): Promise<void> {
     await eventually(async () => {
       const { left, top, right, bottom } = await this.find(selector, name);

@@ -23,7 +23,7 @@ export type Key = keyof typeof KEYS;
 /** Width and height of the window, in pixels. */
 const WINDOW = { width: 1100, height: 800 };
 
-/** What the smoke journeys need of a browser. */
+/** Browser operations that the smoke tests need. */
 export interface Engine {
   readonly open: (url: string) => Promise<void>;
   /** Calls a function in the page, which sees nothing but its arguments, and returns what it returns. */

@@ -21,7 +21,7 @@ const inside = (appPage: AppPage, tool: string) =>
 const question = (appPage: AppPage, name: string | RegExp) => appPage.page.getByRole("region", { name });
 const frame = (appPage: AppPage, tool: string) => appPage.toolCall(tool).locator("iframe");
 
-/** Somebody whose tools are all allowed asks for one of them, and its answer is there. */
+/** Opens a chat with the answer to a request that called one tool; all tools are allowed. */
 async function asked(
   t: TestContext,
   url: string,

@@ -16,7 +16,7 @@ interface Call {
   headers: Record<string, string>;
 }
 
-/** What the page asks of the server from now on. */
+/** Records the requests of the page from now on. */
 function record({ page }: AppPage): Call[] {
   const calls: Call[] = [];
   page.on("request", (request) => {

@@ -20,7 +20,7 @@ interface Inn {
   calls: CallParams[];
 }
 
-/** Somebody who has connected a server, `inn`, whose one tool is answered by `answer`. */
+/** Opens a page with a connected server `inn`, whose only tool responds with `answer`. */
 async function withInn(t: TestContext, answer: ScriptedTool["answer"], options: object = {}): Promise<Inn> {
   const calls: CallParams[] = [];
   const book = {
@@ -52,7 +52,7 @@ const wantsForm = ({ inputResponses }: CallParams) =>
     ? ask({ mode: "form", message: "When shall it be?\u202E", requestedSchema })
     : done(JSON.stringify(inputResponses["table"]));
 
-/** What each field of the form is told when it is filled in wrongly. */
+/** Error message of each field for an invalid value. */
 const wrong: readonly [field: string, words: string][] = [
   ["Name⟨U+202E⟩", "Enter at least 2 characters."],
   ["Day", "This field is required."],
@@ -62,7 +62,7 @@ const wrong: readonly [field: string, words: string][] = [
   ["People", "This must be at most 8."],
 ];
 
-/** What is said below a field, as it is tied to it. */
+/** Returns the description that is associated with a field. */
 const described = (field: Locator): Promise<string> =>
   field.evaluate((input) => {
     const ids = input.getAttribute("aria-describedby")?.split(" ") ?? [];

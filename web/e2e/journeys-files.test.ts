@@ -28,7 +28,7 @@ const notes = {
   buffer: Buffer.from("# Notes\nThe cat is grey.\n"),
 };
 
-/** What the person said last, as the model got it: pieces, or plain words. */
+/** Returns the latest user message that the model received, as blocks or plain text. */
 function shown(): { type: string; text?: string; image_url?: { url: string }; file?: object }[] {
   const content = fixture.model.requests.at(-1)?.messages.findLast(({ role }) => role === "user")?.content;
   return Array.isArray(content) ? content : [{ type: "text", text: String(content) }];

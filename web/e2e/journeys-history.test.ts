@@ -55,7 +55,7 @@ test("a chat is found by its words as they are typed, and opens at the message w
   assert.ok(rows <= 150, `${rows} of 2,000 messages are mounted`);
 });
 
-/** Whether the message with these words stands within the transcript's window. */
+/** Returns true if the message with this text is within the visible transcript. */
 function isInSight(appPage: AppPage, words: string): Promise<boolean> {
   return appPage.page.evaluate((text) => {
     const row = [...document.querySelectorAll("article")].find((one) => one.textContent.includes(text));

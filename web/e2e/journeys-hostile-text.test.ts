@@ -9,7 +9,7 @@ const fixture = await startFixture();
 
 /** Pieces in which an answer comes. */
 const PIECES = 20;
-/** What the page may be busy for at once, in ms. Unbounded, these texts took it 7 s to minutes, or its life. */
+/** Longest allowed task of the page, in ms. Without limits these texts blocked it for 7 s to minutes, or crashed it. */
 const MAX_TASK_MS = 3_000;
 
 const repeat = (pattern: string, length: number) => pattern.repeat(Math.ceil(length / pattern.length));

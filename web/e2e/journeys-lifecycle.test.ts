@@ -19,7 +19,7 @@ interface Scene {
   server: StatefulServer;
 }
 
-/** Somebody who has connected a living server and looks at their connections. */
+/** Opens the connections of a user who has connected a stateful server. */
 async function scene(t: TestContext, options = {}): Promise<Scene> {
   const server = await StatefulServer.start([search, send]);
   t.after(() => server.stop());

@@ -16,7 +16,7 @@ function active({ composer }: AppPage): Promise<string> {
   });
 }
 
-/** What the model read of the last message. */
+/** Returns the last message that the model received. */
 function read(): string {
   const messages = fixture.model.requests.at(-1)?.messages ?? [];
   const content = messages.at(-1)?.content;
@@ -24,7 +24,7 @@ function read(): string {
   return content;
 }
 
-/** Has a tool of the server run by hand, and gives its result. */
+/** Calls a tool of the server manually and returns its result. */
 async function result(appPage: AppPage, tool: string, fill?: () => Promise<void>) {
   await appPage.openTab("Tools");
   await appPage.toolCard(tool).getByRole("button", { name: "Use Tool" }).click();

@@ -88,7 +88,7 @@ test("an answer that broke off goes on, and any answer is had again", async (t) 
   await appPage.answers.getByText("Once upon", { exact: true }).waitFor();
 });
 
-/** What waits, in order. */
+/** Returns the list of queued messages. */
 const waiting = (appPage: AppPage) => appPage.page.getByRole("region", { name: /^(Queued:|Paused\.)/u });
 
 test("what is sent during an answer waits, is changed, removed and sent at once, and an error leaves it waiting", async (t) => {

@@ -15,12 +15,12 @@ const fixture = await startFixture();
 interface Post {
   account: Account;
   appPage: AppPage;
-  /** What the tool was called with. */
+  /** Arguments of the tool's calls. */
   sent: Record<string, unknown>[];
   tool: ScriptedTool;
 }
 
-/** Somebody who has connected a foreign server with one tool, `send`. */
+/** Opens a page with a connected server that has one tool, `send`. */
 async function withPost(t: TestContext, options: object = {}): Promise<Post> {
   const sent: Record<string, unknown>[] = [];
   const tool: ScriptedTool = {

@@ -11,7 +11,7 @@ import { startFixture, type Fixture } from "./fixture.ts";
 
 const key = "sk-not-to-be-seen";
 
-/** How a server of each wire is set, and whether the wire wants thoughts back. */
+/** Settings for each provider API, and whether it requires reasoning blocks back. */
 const apis = [
   {
     name: "OpenAI responses",
@@ -71,7 +71,7 @@ async function appOver({ base, key: name, path, env }: (typeof apis)[number]) {
   return app;
 }
 
-/** What can go wrong with a provider, and what the page says of it. */
+/** Errors of a provider, with the message that the page shows. */
 const faults: { name: string; steps: Step[]; says: RegExp }[] = [
   {
     name: "a wrong key",

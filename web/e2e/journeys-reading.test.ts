@@ -11,7 +11,7 @@ const paragraphs = (from: number, to: number): string =>
   Array.from({ length: to - from }, (_, at) => `Paragraph ${from + at}.\n\n`).join("");
 
 const scroller = ({ page }: AppPage) => page.getByRole("group", { name: "Conversation" });
-/** How far the end of the conversation is below what is in sight, in pixels. */
+/** Returns how far the end of the conversation is below the visible area, in pixels. */
 const below = (appPage: AppPage) =>
   scroller(appPage).evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight);
 const topOf = (appPage: AppPage, text: string) =>

@@ -80,7 +80,7 @@ test("signs in to a server, uses its tools in a chat, and signs out of it", asyn
   });
 });
 
-/** Somebody who was signed in, and whose assistant calls a tool after that has ended. */
+/** Opens a page whose session at a server ended before the assistant calls its tool. */
 async function afterTheEnd(t: TestContext, options: object = {}): Promise<AppPage> {
   const { account, appPage } = await fixture.openSignedInPage(t, options);
   await connect(appPage, notes);

@@ -6,7 +6,7 @@ import { eventually, type AppPage } from "./app-page.ts";
 const fixture = await startFixture();
 const words = "the table is away";
 
-/** What is loaded, from where, for which tab, and what of the tab is there all the same. */
+/** Lazily loaded chunks: the request, its source, the tab, and content that is visible nevertheless. */
 const loads = [
   { what: "sessions", path: "/rest/v1/ai_chat_sessions", at: "/", stays: "AI Assistant" },
   { what: "history", path: "/rest/v1/ai_chat_messages", at: "/", stays: "AI Assistant" },

@@ -17,7 +17,7 @@ async function store(account: Account, name: string, status: string): Promise<st
   return stored.id;
 }
 
-/** What a colour is called, by its parts. */
+/** Returns the name of a color by its components. */
 function hue([red = 0, green = 0, blue = 0]: number[]): string {
   const spread = Math.max(red, green, blue) - Math.min(red, green, blue);
   if (spread < 24) return "grey";

@@ -98,7 +98,7 @@ test("a long call outlives a kill of the program and is not made again", async (
   assert.equal(quarry.calls(), 1);
 });
 
-/** More tools than a model reads at once, and one that is told apart. */
+/** Returns more tools than a model receives at once, with one that is distinct. */
 function manyTools(): ScriptedTool[] {
   const widgets = Array.from({ length: 1000 }, (_, number) => ({
     name: `widget_${number}`,

@@ -10,7 +10,7 @@ export function gluedLabels(page: Page): Promise<string[]> {
       "button, a[href], summary, label, option, h1, h2, h3, h4, h5, h6, [role=tab], [role=option], [role=menuitem], [role=button]";
     const isLetter = (character: string | undefined) => /[\p{L}\p{N}]/u.test(character ?? "");
 
-    /** Whether only inline boxes lie between a text and the element around both: others are read apart anyway. */
+    /** Returns true if only inline boxes are between a text and an element; others are read separately anyway. */
     function isInline(text: Text, around: Node): boolean {
       for (let one: Element | null = text.parentElement; one && one !== around; one = one.parentElement)
         if (getComputedStyle(one).display !== "inline") return false;

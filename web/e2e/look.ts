@@ -14,7 +14,7 @@ const phone = { width: 320, height: 640 };
 export const desk = { width: 1280, height: 800 };
 /** The smallest side of what a finger can hit, in pixels. */
 const finger = 44;
-/** How far what floats stays from the sides of the window, in pixels. */
+/** Minimum distance of floating elements from the window's edges, in pixels. */
 const margin = 8;
 
 /** A browser window. Every screen is inspected in light colours, and its contrast in dark ones, too. */
@@ -93,7 +93,7 @@ async function faults({ page }: AppPage, options: RunOptions): Promise<string[]>
   return results.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`));
 }
 
-/** What makes the page, or a panel of it, wider than its place. */
+/** Returns the elements that make the page, or a panel, wider than its container. */
 function overflows({ page }: AppPage): Promise<string[]> {
   return page.evaluate(() => {
     const panels = [
@@ -109,7 +109,7 @@ function overflows({ page }: AppPage): Promise<string[]> {
   });
 }
 
-/** What floats over the page and comes too close to a side of the window. */
+/** Returns the floating elements that are too close to an edge of the window. */
 function atTheEdge({ page }: AppPage): Promise<string[]> {
   return page.evaluate((least) => {
     const floating = [
@@ -128,7 +128,7 @@ function atTheEdge({ page }: AppPage): Promise<string[]> {
   }, margin);
 }
 
-/** What is being used, and has a toast over it: what is open, what is written in, and the buttons at the foot of a dialog. */
+/** Returns elements in use that a toast covers: open ones, focused fields, and the buttons in a dialog's footer. */
 function covered({ page }: AppPage): Promise<string[]> {
   return page.evaluate(() => {
     const controls = "button, a, input, textarea, select, summary";
@@ -178,7 +178,7 @@ function tooSmall({ page }: AppPage): Promise<string[]> {
   }, finger);
 }
 
-/** Presses the key until the focus stands on what begins with this name, and looks whether it can be seen there. */
+/** Presses the key until the focus is on an element whose name begins with this text, and checks that it is visible. */
 export async function reach(appPage: AppPage, name: string, key = "Tab"): Promise<void> {
   for (let presses = 0; presses < 60; presses++) {
     if ((await focusedName(appPage)).startsWith(name)) {

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import PostalMime, { type Email } from "postal-mime";
 import { SMTPServer } from "smtp-server";
 
-/** How long a mail may take, in milliseconds: what is not there by then does not come. */
+/** Maximum delivery time of an email, in milliseconds. */
 const longestWait = 20_000;
 
 /** A mail as it arrived. */
@@ -30,7 +30,7 @@ export class Mail {
     return this.parsed.html ?? "";
   }
 
-  /** The link that it asks a person to follow. */
+  /** The link in the email. */
   get link(): string {
     return only(this.text.match(/https?:\/\/\S+/)?.[0], this);
   }
@@ -40,7 +40,7 @@ export class Mail {
     return only(this.text.match(/^\s*(\d{6})\s*$/m)?.[1], this);
   }
 
-  /** What the link carries as `token_hash` for `verifyOtp`. */
+  /** The link's `token_hash` for `verifyOtp`. */
   get tokenHash(): string {
     return only(new URL(this.link).searchParams.get("token") ?? undefined, this);
   }
@@ -95,7 +95,7 @@ export class Mailbox {
     }
   }
 
-  /** The mails to this address that nobody has asked for. */
+  /** Returns the emails to this address that no test has read. */
   unread(to: string): Mail[] {
     return this.#unread.filter((mail) => mail.to === to);
   }

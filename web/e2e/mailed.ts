@@ -6,18 +6,18 @@ import type { Mailbox } from "./mailbox.ts";
 /** A browser whose links end with a code that only it can exchange. */
 export const pkceBrowser = (app: TestApp): Client => browser(app, globalThis.fetch, "pkce");
 
-/** Where a link leads, without going there. */
+/** Returns the target of a link without opening it. */
 export async function landingOf(link: string): Promise<URL> {
   const answer = await fetch(link, { redirect: "manual" });
   assert.equal(answer.status, 303);
   return new URL(answer.headers.get("location") ?? "");
 }
 
-/** What stands behind the `#` of an address. */
+/** Parses the fragment of a URL. */
 export const fragmentOf = (url: URL): Record<string, string> =>
   Object.fromEntries(new URLSearchParams(url.hash.slice(1)));
 
-/** What a link that cannot be followed leads to. */
+/** Returns the target of a link that is refused. */
 export const deadLink = {
   error: "access_denied",
   error_code: "otp_expired",
@@ -33,7 +33,7 @@ export async function follow(client: Client, link: string): Promise<string> {
   return type;
 }
 
-/** A new person whose address is confirmed, signed in. */
+/** Creates a signed-in user with a confirmed address. */
 export async function confirmed(app: TestApp, mailbox: Mailbox, client = browser(app)): Promise<string> {
   const email = newEmail();
   ok(await client.signUp({ email, password }));
@@ -42,7 +42,7 @@ export async function confirmed(app: TestApp, mailbox: Mailbox, client = browser
   return email;
 }
 
-/** How the person of a browser signed in: the newest method of the access token. */
+/** Returns the latest authentication method in the browser's access token. */
 export async function methodOf(client: Client): Promise<string | undefined> {
   const amr = ok(await client.getClaims())?.claims.amr as { method: string }[] | undefined;
   return amr?.[0]?.method;

@@ -3,7 +3,10 @@ import { startPeer } from "./peer.ts";
 import { startFixture } from "./fixture.ts";
 import type { AppPage } from "./app-page.ts";
 
-/** A stage beside a server of another maker with prompts and resources, and people who have connected it as "theirs". */
+/**
+ * Starts a fixture with a third-party server that has prompts and resources, and opens pages that have connected it as
+ * "theirs".
+ */
 export async function openMcpContext(env: Record<string, string> = {}) {
   const fixture = await startFixture(env);
   const peer = await startPeer("mcp-server-everything", ["streamableHttp"], { PORT: "{port}" });
@@ -23,5 +26,5 @@ export const list = ({ page }: AppPage, name: "Prompts" | "Resources" | "Suggest
 export const option = (appPage: AppPage, kind: "Prompts" | "Resources", name: string | RegExp) =>
   list(appPage, kind).getByRole("option", { name });
 
-/** What goes with the message being written. */
+/** Returns the list of attachments in the composer. */
 export const attached = ({ page }: AppPage) => page.getByRole("list", { name: "Attached" });

@@ -14,14 +14,14 @@ const clock = {
   function: { name: "clock", parameters: { type: "object", properties: { zone: { type: "string" } } } },
 } as const;
 
-/** Somebody, and the official client with a key of theirs. */
+/** Creates an account and the official client with one of its API keys. */
 async function client(...scopes: string[]): Promise<{ account: Account; openai: OpenAI }> {
   const account = await Account.create(fixture.app.url);
   const { secret } = await account.call<{ secret: string }>("/api/keys", { name: "Client", scopes });
   return { account, openai: new OpenAI({ apiKey: secret, baseURL: `${fixture.app.url}/v1`, maxRetries: 0 }) };
 }
 
-/** What a refused call throws. */
+/** Returns the error of a refused call. */
 async function refusal(work: Promise<unknown>): Promise<APIError> {
   try {
     await work;

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Where the servers of other makers are installed. */
+/** Folder with the installed third-party servers. */
 const modules = join(import.meta.dirname, "../../crates/mcp/tests/peers/node_modules");
 const startMs = 60_000;
 
@@ -20,8 +20,8 @@ export interface Peer {
 }
 
 /**
- * Runs a program of the installed packages, or a file beside them that uses them. In `args` and the values of `env`, `{port}` stands for a free port,
- * `{folder}` for an empty folder and `{bin}` for the folder of the installed programs.
+ * Runs an installed program, or a script that uses the installed packages. In `args` and the values of `env`, `{port}`
+ * is replaced by a free port, `{folder}` by an empty folder and `{bin}` by the folder of the installed programs.
  */
 export async function startPeer(
   program: string,

@@ -6,7 +6,7 @@ interface Known {
   tool: string;
 }
 
-/** Allows every tool of a connection for good, as a person does in the Tools tab. */
+/** Allows all tools of a connection permanently. */
 export async function allowAll(account: Account, serverName: string): Promise<void> {
   const { permissions } = await account.call<{ permissions: Known[] }>("/api/tools/permissions");
   for (const known of permissions.filter((one) => one.serverName === serverName)) {

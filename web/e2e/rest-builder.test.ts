@@ -24,7 +24,7 @@ function some(rest: Rest) {
   return chats(rest).select("title").order("title");
 }
 
-/** What a filter leaves of the titles. */
+/** Returns the titles that match a filter. */
 const served: Record<string, [(rest: Rest) => PromiseLike<Answer>, string[]]> = {
   eq: [(rest) => some(rest).eq("title", "a,b"), ["a,b"]],
   neq: [(rest) => some(rest).neq("title", "apple"), ["50%", "Apple", "a,b", 'c"d', "Äpfel"]],

@@ -1,4 +1,4 @@
-/** The official data client, and the people who use it. */
+/** Official PostgREST client, with accounts that use it. */
 import { PostgrestClient } from "@supabase/postgrest-js";
 import assert from "node:assert/strict";
 import type { TestApp } from "./app.ts";
@@ -7,7 +7,7 @@ export interface Row {
   [column: string]: unknown;
 }
 
-/** The official client, as a new person. */
+/** Creates an account and the official client for it. */
 export async function person(app: TestApp): Promise<{ id: string; rest: PostgrestClient }> {
   const answer = await fetch(`${app.url}/auth/v1/signup`, {
     method: "POST",

@@ -1,6 +1,6 @@
 /**
- * An app that tries to get out. It speaks the protocol by hand, makes one attempt after the other, and shows what came of
- * each as JSON: `"refused"`, or what it got hold of.
+ * App that tries to escape its sandbox. It speaks the protocol directly, makes one attempt after the other, and shows
+ * each result as JSON: `"refused"`, or what it reached.
  */
 export function hostileApp(own: string, foreign: string): string {
   return `<!doctype html><html><body><pre id="report"></pre><script>
@@ -135,7 +135,7 @@ const attempts = {
 </script></body></html>`;
 }
 
-/** An app that says what it is told: the theme, the call's arguments and its result. */
+/** App that shows what it receives: the theme, and the arguments and result of the call. */
 export const echoApp = `<!doctype html><html><body style="margin:0"><p id="said">waiting</p><script>
 let context = {};
 const told = new Map();

@@ -11,16 +11,16 @@ export interface ScriptedTool {
   annotations?: object;
   /** It is called as a task, which says this of itself as long as it runs. */
   task?: { message: string };
-  /** What else the server says about it: the link to its app. */
+  /** Metadata, with the link to the tool's app. */
   meta?: object;
   icons?: object[];
-  /** What it answers; it may take its time or throw. */
+  /** Returns the text of the result; may be slow or throw. */
   run?: (args: Record<string, unknown>) => Promise<string> | string;
-  /** What it answers with, in the words of the protocol, in the place of `run`. */
+  /** Returns the raw response of the protocol instead of `run`. */
   answer?: (params: CallParams) => { result: object } | { error: object };
 }
 
-/** What a call says. */
+/** Parameters of a tool call. */
 export interface CallParams {
   name?: string;
   arguments?: Record<string, unknown>;
@@ -28,21 +28,21 @@ export interface CallParams {
   requestState?: string;
 }
 
-/** What a scripted server says about itself to whoever connects. */
+/** Description that a scripted server sends to its clients. */
 export interface About {
   instructions?: string;
   /** Of the revision that shakes no hands. */
   modern?: boolean;
-  /** How many prompts it lists; none unless it says so. */
+  /** Number of prompts; none by default. */
   prompts?: number;
   icons?: object[];
 }
 
-/** How else a scripted server answers. */
+/** Further behavior of a scripted server. */
 export interface Site {
   /** It is at `https://localhost`, and shows this to be trusted. */
   tls?: { key: Buffer; cert: Buffer };
-  /** What it answers to those who ask for anything but the protocol. */
+  /** Handles requests other than those of the protocol. */
   onVisit?: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
@@ -70,7 +70,7 @@ export interface ScriptedApp {
   uri: string;
   html: string;
   mimeType?: string;
-  /** What it asks for: `_meta.ui`. */
+  /** Requested UI metadata: `_meta.ui`. */
   ui?: object;
 }
 
@@ -116,7 +116,7 @@ export async function deadAddress(): Promise<string> {
   return server.url;
 }
 
-/** What is said of tasks; nothing where the request is about something else. */
+/** Returns the response to a request about tasks; undefined for any other. */
 function taskAnswer(
   rpc: RpcRequest,
   tools: ScriptedTool[],

@@ -35,7 +35,7 @@ export interface ModelRequest {
   tools?: { function: { name: string; description?: string; parameters?: unknown } }[];
 }
 
-/** A model server that says what it is told to, over every wire: the path of a request tells which one it speaks. */
+/** Model server that returns scripted answers over every provider API; the path of a request selects the API. */
 export class ScriptedModel {
   readonly requests: ModelRequest[] = [];
   readonly #answers: Step[][] = [];
@@ -63,7 +63,7 @@ export class ScriptedModel {
   /** The models that it lists. */
   names: readonly string[] = ["scripted"];
 
-  /** What it does at the next request that has no answer yet. Without any it says "OK". */
+  /** Queues steps for the next requests. Without any it answers "OK". */
   answer(...steps: Step[]): void {
     this.#answers.push(steps);
   }

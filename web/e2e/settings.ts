@@ -12,7 +12,7 @@ type Part =
   | "API key"
   | "Model provider";
 
-/** The settings of somebody, found by what things are called. */
+/** Page object of the settings, which finds elements by their accessible names. */
 export class Settings {
   readonly appPage: AppPage;
 
@@ -55,7 +55,7 @@ export class Settings {
     });
   }
 
-  /** What a button asks before it does anything. */
+  /** Answers the question that a button asks before it acts. */
   async confirm(question: RegExp, answer: string): Promise<void> {
     const asked = this.appPage.page.getByRole("dialog", { name: question });
     await asked.getByRole("button", { name: answer, exact: true }).click();

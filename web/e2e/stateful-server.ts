@@ -8,16 +8,16 @@ interface Rpc {
   params?: { name?: string; _meta?: { progressToken?: string | number } };
 }
 
-/** What a tool of a living server does: it may report, and what it gives back is its result. */
+/** Behavior of a stateful server's tool: it may report progress, and returns the result. */
 export type ToolBehavior = (report: (report: object) => void) => Promise<object> | object;
 
 /** An MCP server with sessions that lives through something while it is looked at: changes, failures, slow calls. */
 export class StatefulServer {
   tools: object[];
   acts: Record<string, ToolBehavior> = {};
-  /** Whether it answers everything with 503. */
+  /** True to answer everything with 503. */
   down = false;
-  /** Whether it can name its tools. */
+  /** True if it can list its tools. */
   lists = true;
   /** The headers of the last request. */
   headers: IncomingMessage["headers"] = {};
@@ -45,7 +45,7 @@ export class StatefulServer {
     for (const listener of this.#listeners) send(listener, { method: "notifications/tools/list_changed" });
   }
 
-  /** How many listen for changes. */
+  /** Number of listeners for changes. */
   get listeners(): number {
     return this.#listeners.size;
   }

@@ -13,7 +13,7 @@ import { startServerFixture } from "./fixture.ts";
 
 const fixture = await startServerFixture();
 
-/** The transport of the AI SDK, told where our functions are. */
+/** Transport of the AI SDK with the URLs of our functions. */
 function transport(account: Account, tools: ToolChoice[]): DefaultChatTransport<UIMessage> {
   const headers = { ...account.headers, accept: "text/event-stream" };
   return new DefaultChatTransport({

@@ -2,7 +2,7 @@ import { useChat } from "@ai-sdk/react";
 import { DefaultChatTransport, type UIMessage } from "ai";
 import { createRoot } from "react-dom/client";
 
-/** What the test tells the page: which chat, which tools, and how to sign in. */
+/** Setup of the page by the test: the chat, the tools, and the session. */
 export interface Setup {
   chat: string;
   tools: { name: string; serverName: string }[];

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const stepSeconds = 30;
 
-/** How long it may take until a code arrives at the server, in milliseconds. */
+/** Maximum delivery time of a code, in milliseconds. */
 const underWay = 5_000;
 
 /** Milliseconds until the codes are others. */

@@ -22,7 +22,7 @@ const parts = [
   "task",
   "tools",
 ];
-/** How the id of a module with one part begins. */
+/** Prefix of the ids of modules with one group of texts. */
 const prefix = "\0texts-of-";
 
 /**

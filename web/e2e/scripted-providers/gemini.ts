@@ -25,7 +25,7 @@ export class GeminiSpeech implements Speech {
     });
   }
 
-  /** The signature stands on what follows the thought. */
+  /** The signature is on the part after the reasoning. */
   #signed(part: object): object {
     const signed = this.#thought ? { ...part, thoughtSignature: seal } : part;
     this.#thought = false;

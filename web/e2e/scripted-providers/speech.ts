@@ -1,7 +1,7 @@
-/** What every whole answer of a scripted model costs. All that is read counts, with what comes from a cache. */
+/** Token usage of every complete answer. Input includes cached tokens. */
 export const cost = { input: 120, cached: 20, output: 10 };
 
-/** What a provider puts on a thought, and wants back with it. */
+/** Signature that a provider adds to a reasoning block and expects back. */
 export const seal = "c2VhbGVkIHRob3VnaHQ=";
 
 /** An answer as a wire writes it: each method gives the bytes that go out next. */
