@@ -154,11 +154,11 @@ function emit(event: PageEvent): void {
 
 function deliver(event: PageEvent): void {
   if (event.type === "open") runs.clear();
-  if (event.type === "run") note(event);
+  if (event.type === "run") recordRun(event);
   for (const listener of listeners) listener(event);
 }
 
-function note(event: RunEvent): void {
+function recordRun(event: RunEvent): void {
   if (event.state !== "ended") runs.set(event.sessionId, event);
   // With several nodes, the end of a turn may arrive after the start of the next.
   else if (runs.get(event.sessionId)?.runId === event.runId) runs.delete(event.sessionId);

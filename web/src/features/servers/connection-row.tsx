@@ -8,13 +8,17 @@ import { ConfirmButton } from "@/ui/confirm-button";
 import { ServerIcon } from "@/ui/server-icon";
 import { toast } from "@/ui/toast";
 import { deleteServer } from "./api";
-import { connectionsTitleId } from "./connections-title";
-import { loadSheet } from "./details/load-sheet";
 import { DriveLink } from "./drive-link";
 import { type ServerConnection, statusTone } from "./server-connection";
 import { t } from "./servers-text";
 import { Trouble } from "./trouble";
 import { reloadConnections } from "./use-connections";
+
+/** Id of the heading that labels the card and takes the focus when a row disappears. */
+export const connectionsTitleId = "connections-title";
+
+/** Loads the sheet with a connection's details, which few users open. */
+export const loadSheet = () => import("./details/connection-sheet");
 
 /** Few servers need a sign-in. */
 const ServerSignIn = lazyPart(async () => (await import("./server-sign-in")).ServerSignIn);

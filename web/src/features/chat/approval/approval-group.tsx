@@ -54,7 +54,7 @@ export function ApprovalGroupFoot({ approvals }: { approvals: readonly ApprovalR
       if (own?.contains(document.activeElement) === true) card?.focus();
     };
   }, []);
-  const say = (decision: Decision) => {
+  const respond = (decision: Decision) => {
     if (!answer.isPending) answer.mutate(decision);
   };
   return (
@@ -73,7 +73,7 @@ export function ApprovalGroupFoot({ approvals }: { approvals: readonly ApprovalR
         size="sm"
         variant="primary"
         aria-disabled={answer.isPending || undefined}
-        onClick={() => say("once")}
+        onClick={() => respond("once")}
       >
         {t("approval.group.allow", { n: approvals.length })}
       </Button>
@@ -81,7 +81,7 @@ export function ApprovalGroupFoot({ approvals }: { approvals: readonly ApprovalR
         size="sm"
         variant="danger"
         aria-disabled={answer.isPending || undefined}
-        onClick={() => say("deny")}
+        onClick={() => respond("deny")}
       >
         {t("approval.group.deny")}
       </Button>

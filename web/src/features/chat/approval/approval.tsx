@@ -44,7 +44,7 @@ export function Approval({ part, approval }: ApprovalProps) {
   const claims = claimsOf(approval.definition);
   const server = part.serverName ?? "";
 
-  function say(decision: Decision): void {
+  function respond(decision: Decision): void {
     if (answer.isPending) return;
     const read = draft === undefined || decision === "deny" ? {} : argumentsIn(draft);
     setDraftError(read.error);
@@ -107,13 +107,13 @@ export function Approval({ part, approval }: ApprovalProps) {
           <span className="min-w-0 font-medium wrap-anywhere">{part.toolName}</span>
           <span className="min-w-0 truncate text-ink-2">{server}</span>
         </p>
-        <Button size="sm" aria-disabled={answer.isPending} onClick={() => say("once")}>
+        <Button size="sm" aria-disabled={answer.isPending} onClick={() => respond("once")}>
           {t("approval.once")}
         </Button>
-        <Button size="sm" aria-disabled={answer.isPending} onClick={() => say("always")}>
+        <Button size="sm" aria-disabled={answer.isPending} onClick={() => respond("always")}>
           {t("approval.always")}
         </Button>
-        <Button size="sm" variant="danger" aria-disabled={answer.isPending} onClick={() => say("deny")}>
+        <Button size="sm" variant="danger" aria-disabled={answer.isPending} onClick={() => respond("deny")}>
           {t("approval.deny")}
         </Button>
         {draft === undefined && (

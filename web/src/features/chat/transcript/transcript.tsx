@@ -53,7 +53,7 @@ export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: Tr
     scrollTarget,
   );
   const busy = status.phase !== "idle";
-  const say = useCallback((message: string) => onTurn({ message }), [onTurn]);
+  const sendMessage = useCallback((message: string) => onTurn({ message }), [onTurn]);
   const isEmpty = status.ids.length === 0 && !busy;
 
   function onKeyDown(event: KeyboardEvent) {
@@ -89,7 +89,7 @@ export function Transcript({ chatId, store, onTurn, scrollTarget, ...empty }: Tr
           className="mx-auto max-w-measure"
         >
           <ChatId value={chatId}>
-            <SendInChat value={say}>
+            <SendInChat value={sendMessage}>
               {visible.map((id) => (
                 <MessageRow
                   key={id}

@@ -1,2 +1,0 @@
-/** Id of the heading that labels the card and takes the focus when a row disappears. */
-export const connectionsTitleId = "connections-title";
