@@ -59,7 +59,7 @@ pub struct UrlElicitation {
     pub punycode: bool,
     /// Set if [`ElicitationResponse::Accept`] repeats the call, so that the response has to wait until the user has
     /// finished at the page. Otherwise the response only means consent.
-    #[serde(rename = "makesCallAgain")]
+    #[serde(rename = "retriesCall")]
     pub retries_call: bool,
     /// Cancelled when the server reports that the visit is complete, which not every server does.
     #[serde(skip)]

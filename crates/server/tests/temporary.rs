@@ -93,7 +93,7 @@ async fn a_temporary_chat_works_and_nothing_of_it_is_in_any_table() {
 
         // Like in any chat, the model gets the earlier messages, messages can be edited, and branches are kept.
         scene.model.push(Step::Text("Another quixotic answer.".into()));
-        let body = json!({ "message": "And Sycorax?", "sessionId": chat, "insteadOf": messages[0]["id"] });
+        let body = json!({ "message": "And Sycorax?", "sessionId": chat, "replaces": messages[0]["id"] });
         assert_eq!(person.post("/functions/v1/ai-chat", &body).await.0, 200);
         let forks = person.get(&format!("/api/sessions/{chat}/branches")).await;
         assert_eq!(forks["forks"][0]["branches"].as_array().map(Vec::len), Some(2), "{forks}");

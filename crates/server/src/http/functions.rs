@@ -63,10 +63,10 @@ pub struct AiChat {
     message_id: Option<MessageId>,
     /// The message that this turn replaces, on a new branch.
     #[serde(default)]
-    instead_of: Option<MessageId>,
+    replaces: Option<MessageId>,
     /// The assistant message that this turn continues.
     #[serde(default)]
-    goes_on_with: Option<MessageId>,
+    continues: Option<MessageId>,
     #[serde(default)]
     tools: Option<Vec<Wanted>>,
     /// State of MCP Apps, for the model to know.
@@ -149,11 +149,11 @@ pub fn check_message(message: &str) -> Result<(), ApiError> {
 /// [`ApiError::BadRequest`] for bad values; [`ApiError::Conflict`] if the message is already stored;
 /// [`ApiError::Unprocessable`] for unknown tools or attachments.
 pub async fn check_question(app: &App, caller: &SignedIn, body: AiChat) -> Result<Question, ApiError> {
-    let place = match (body.instead_of, body.goes_on_with) {
+    let place = match (body.replaces, body.continues) {
         (None, None) => Place::End,
         (Some(id), None) => Place::Instead(id),
         (None, Some(id)) => Place::GoesOn(id),
-        (Some(_), Some(_)) => return Err(ApiError::BadRequest("insteadOf and goesOnWith exclude each other".into())),
+        (Some(_), Some(_)) => return Err(ApiError::BadRequest("replaces and continues exclude each other".into())),
     };
     // Checked first: the attachments of a repeated request were consumed by the first one and would be reported as
     // unknown.

@@ -90,7 +90,7 @@ pub enum Waits {
     /// A sign-in to the server is needed; the call has not reached the tool.
     SignIn {
         /// Whether the user has to grant the server additional scopes.
-        more_rights: bool,
+        additional_scopes: bool,
     },
 }
 
@@ -179,7 +179,7 @@ struct Put {
 enum Wants {
     InFlight,
     Suspended(Arc<SuspendedCall>),
-    SignIn { more_rights: bool },
+    SignIn { additional_scopes: bool },
 }
 
 impl CallAsker {
@@ -281,7 +281,7 @@ impl CallAsker {
     fn waits(&self, id: ElicitationId, wants: &Wants) -> Waits {
         match wants {
             Wants::InFlight => Waits::InFlight,
-            Wants::SignIn { more_rights } => Waits::SignIn { more_rights: *more_rights },
+            Wants::SignIn { additional_scopes } => Waits::SignIn { additional_scopes: *additional_scopes },
             Wants::Suspended(from) => {
                 let mut known = self.0.round.lock().unwrap_or_else(PoisonError::into_inner);
                 let round = match &*known {
@@ -332,7 +332,7 @@ impl ElicitationHandler for CallAsker {
 impl Inquirer for CallAsker {
     fn sign_in(&self, wish: SignInWish) -> BoxFuture<'_, bool> {
         let request = wish.request();
-        let waits = Wants::SignIn { more_rights: wish.more_rights };
+        let waits = Wants::SignIn { additional_scopes: wish.additional_scopes };
         let put = Put { request, form: None, done: wish.done, waits };
         self.put(put).map(|answer| matches!(answer, ElicitationResponse::Accept(_))).boxed()
     }

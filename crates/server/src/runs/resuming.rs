@@ -73,16 +73,18 @@ impl Caller<'_> {
                     Err(error) => return Ended::unmade(CallEnd::of(&call.server_name, &error)),
                 }
             }
-            Waits::SignIn { more_rights } => match self.app.store.get_server(self.run.owner, bound.server).await {
-                Ok(Some(server)) => {
-                    let tools = &self.app.tools;
-                    if !tools.await_sign_in(self.run.owner, &server, asker, *more_rights).await {
-                        return Ended::refused(format!("The person did not sign in to {}.", call.server_name));
+            Waits::SignIn { additional_scopes } => {
+                match self.app.store.get_server(self.run.owner, bound.server).await {
+                    Ok(Some(server)) => {
+                        let tools = &self.app.tools;
+                        if !tools.await_sign_in(self.run.owner, &server, asker, *additional_scopes).await {
+                            return Ended::refused(format!("The person did not sign in to {}.", call.server_name));
+                        }
+                        None
                     }
-                    None
+                    _ => return Ended::refused(format!("{} cannot be used any more.", bound.tool)),
                 }
-                _ => return Ended::refused(format!("{} cannot be used any more.", bound.tool)),
-            },
+            }
             Waits::InFlight => {
                 let end = CallEnd::Failed { reason: super::call::LOST.to_owned(), outcome: Outcome::Unknown };
                 return Ended::unmade(end);

@@ -158,9 +158,15 @@ impl Tools {
         }
     }
 
-    async fn signed_in(&self, user: UserId, server: &Server, asker: Option<&dyn Inquirer>, more_rights: bool) -> bool {
+    async fn signed_in(
+        &self,
+        user: UserId,
+        server: &Server,
+        asker: Option<&dyn Inquirer>,
+        additional_scopes: bool,
+    ) -> bool {
         match asker {
-            Some(asker) => self.await_sign_in(user, server, asker, more_rights).await,
+            Some(asker) => self.await_sign_in(user, server, asker, additional_scopes).await,
             None => false,
         }
     }

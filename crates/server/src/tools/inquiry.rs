@@ -29,7 +29,7 @@ pub struct SignInWish {
     /// The connection.
     pub connection_id: ServerId,
     /// Whether they are signed in, and have to allow the server more.
-    pub more_rights: bool,
+    pub additional_scopes: bool,
     /// Cancelled as soon as they are signed in.
     #[serde(skip)]
     pub done: CancellationToken,
@@ -76,10 +76,16 @@ impl Tools {
     }
 
     /// Whether the person has signed in to a server after they were asked, here or anywhere else.
-    pub async fn await_sign_in(&self, user: UserId, server: &Server, asker: &dyn Inquirer, more_rights: bool) -> bool {
+    pub async fn await_sign_in(
+        &self,
+        user: UserId,
+        server: &Server,
+        asker: &dyn Inquirer,
+        additional_scopes: bool,
+    ) -> bool {
         let mut news = self.sign_ins.here.subscribe();
         let done = CancellationToken::new();
-        let mut asked = asker.sign_in(SignInWish { connection_id: server.id, more_rights, done: done.clone() });
+        let mut asked = asker.sign_in(SignInWish { connection_id: server.id, additional_scopes, done: done.clone() });
         loop {
             tokio::select! {
                 signed_in = &mut asked => return signed_in,

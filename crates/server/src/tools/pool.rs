@@ -306,13 +306,13 @@ impl Pool {
         user: UserId,
         server: &Server,
         challenge: &AuthChallenge,
-        for_more_rights: bool,
+        for_additional_scopes: bool,
     ) -> Option<String> {
         let slot = self.known_slot(server)?;
         if !may_sign_in(app, user, server) {
             return None;
         }
-        let reason = if for_more_rights { WANTS_MORE } else { WANTS_SIGN_IN }.to_owned();
+        let reason = if for_additional_scopes { WANTS_MORE } else { WANTS_SIGN_IN }.to_owned();
         slot.set(|known| {
             known.status = Some(ConnectionStatus::NeedsSignIn);
             known.reason = Some(reason.clone());

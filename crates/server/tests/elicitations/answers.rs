@@ -99,7 +99,7 @@ async fn visits_that_a_server_demands_are_asked_for_one_by_one_and_then_the_call
     let scene = Scene::legacy(databases()[0], [demand()]).await;
     let asked = scene.ask().await;
     assert_eq!(asked[0]["request"]["url"], "https://pay.example/1");
-    assert_eq!((&asked[0]["request"]["mode"], &asked[0]["request"]["makesCallAgain"]), (&json!("url"), &json!(true)));
+    assert_eq!((&asked[0]["request"]["mode"], &asked[0]["request"]["retriesCall"]), (&json!("url"), &json!(true)));
     scene.answer(&asked[0], json!({ "action": "accept" })).await;
     let then = scene.waiting(1).await;
     assert_eq!(then[0]["request"]["url"], "https://pay.example/2");

@@ -94,12 +94,12 @@ async fn a_file_goes_with_its_message_wherever_that_goes() {
             scene.person.messages(&scene.chat).await.into_iter().map(|row| row["id"].clone()).collect();
 
         // Another answer, another text, and the first text again.
-        scene.send_as(json!({ "sessionId": scene.chat, "insteadOf": ids[1] })).await;
+        scene.send_as(json!({ "sessionId": scene.chat, "replaces": ids[1] })).await;
         assert_eq!(sees("First"), 1);
-        scene.send_as(json!({ "sessionId": scene.chat, "insteadOf": ids[0], "message": "Second" })).await;
+        scene.send_as(json!({ "sessionId": scene.chat, "replaces": ids[0], "message": "Second" })).await;
         assert_eq!(sees("Second"), 1, "what went with the words goes with the new ones");
         let third =
-            json!({ "sessionId": scene.chat, "insteadOf": first().await, "message": "Third", "attachments": [two] });
+            json!({ "sessionId": scene.chat, "replaces": first().await, "message": "Third", "attachments": [two] });
         assert_eq!(scene.send_as(third).await.0, 200);
         assert_eq!(sees("Third"), 1);
         scene.send("Fourth", &[&one, &two]).await;

@@ -70,7 +70,7 @@ impl Paused {
 async fn a_call_goes_on_by_itself_when_its_person_has_signed_in() {
     for database in databases() {
         let paused = Paused::new(database, "read_notes", true).await;
-        assert_eq!(paused.asked["request"]["moreRights"], false);
+        assert_eq!(paused.asked["request"]["additionalScopes"], false);
         let path = format!("/api/sessions/{}/stream", paused.chat);
         let viewer = paused.world.person.request(Method::GET, &path).send().await.unwrap();
         assert_eq!(paused.world.sign_in().await, "connected");
@@ -86,7 +86,7 @@ async fn a_call_goes_on_by_itself_when_its_person_has_signed_in() {
 #[tokio::test]
 async fn a_call_that_needs_more_rights_waits_for_them() {
     let paused = Paused::new(databases()[0], "erase_notes", false).await;
-    assert_eq!(paused.asked["request"]["moreRights"], true);
+    assert_eq!(paused.asked["request"]["additionalScopes"], true);
     assert_eq!(paused.world.sign_in().await, "connected");
     assert_eq!(paused.call().await["outcome"], "done");
 }
@@ -119,7 +119,7 @@ async fn a_call_that_waits_for_a_sign_in_outlives_the_program() {
 async fn a_turn_that_begins_without_a_sign_in_asks_for_it_once_a_tool_is_called() {
     for database in databases() {
         let paused = Paused::known(database).await;
-        assert_eq!(paused.asked["request"]["moreRights"], false);
+        assert_eq!(paused.asked["request"]["additionalScopes"], false);
         assert_eq!(paused.world.sign_in().await, "connected");
         let call = paused.call().await;
         assert_eq!(call["outcome"], "done", "{call}");

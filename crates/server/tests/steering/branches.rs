@@ -41,7 +41,7 @@ async fn branches_are_kept_and_switched_and_clients_see_one_of_them() {
         assert_eq!(shown(&person, &chat).await, []);
 
         // An edited message; the model does not get what was replaced.
-        let edit = json!({ "insteadOf": first[2], "message": "And in autumn?" });
+        let edit = json!({ "replaces": first[2], "message": "And in autumn?" });
         assert_eq!(steer(&person, &chat, edit).await.0, 200);
         assert_eq!(said(&person, &chat).await, ["Where in spring?", "Paris.", "And in autumn?", "Lyon."]);
         assert!(!model.requests()[2].to_string().contains("summer"));
@@ -49,7 +49,7 @@ async fn branches_are_kept_and_switched_and_clients_see_one_of_them() {
         let second = ids(&person, &chat).await;
 
         // Another answer to the first message.
-        assert_eq!(steer(&person, &chat, json!({ "insteadOf": first[1] })).await.0, 200);
+        assert_eq!(steer(&person, &chat, json!({ "replaces": first[1] })).await.0, 200);
         assert_eq!(said(&person, &chat).await, ["Where in spring?", "Nice."]);
         assert_eq!(shown(&person, &chat).await, [(2, 2)]);
 
@@ -77,8 +77,8 @@ async fn no_branch_is_lost_on_the_way_out_in_back_or_in_a_search() {
         let chat = person.new_chat().await;
         person.ask(&chat, "Where?", json!([])).await;
         let first = ids(&person, &chat).await;
-        steer(&person, &chat, json!({ "insteadOf": first[1] })).await;
-        steer(&person, &chat, json!({ "insteadOf": first[0], "message": "Where then?" })).await;
+        steer(&person, &chat, json!({ "replaces": first[1] })).await;
+        steer(&person, &chat, json!({ "replaces": first[0], "message": "Where then?" })).await;
         assert_eq!(said(&person, &chat).await, ["Where then?", "Lyon."]);
         let hits = person.get("/api/search?q=paris").await;
         assert_eq!(hits["messages"][0]["messageId"], first[1], "what is aside is found");
@@ -118,12 +118,12 @@ async fn branches_stay_where_they_are_while_an_answer_is_written() {
         let chat = person.new_chat().await;
         person.ask(&chat, "Count", json!([])).await;
         let first = ids(&person, &chat).await;
-        steer(&person, &chat, json!({ "insteadOf": first[1] })).await;
+        steer(&person, &chat, json!({ "replaces": first[1] })).await;
         let mut stream = person.ask_streaming(&chat, "More", json!([])).await;
         stream.chunk().await.unwrap().unwrap();
         let (status, answer) = switch(&person, &chat, &first[1]).await;
         assert_eq!((status, &answer["error"]["code"]), (409, &json!("run_active")), "{answer}");
-        assert_eq!(steer(&person, &chat, json!({ "insteadOf": first[0], "message": "x" })).await.0, 409);
+        assert_eq!(steer(&person, &chat, json!({ "replaces": first[0], "message": "x" })).await.0, 409);
         person.post(&format!("/api/sessions/{chat}/stop"), &json!({})).await;
         while stream.chunk().await.unwrap().is_some() {}
         while switch(&person, &chat, &first[1]).await.0 == 409 {

@@ -67,7 +67,7 @@ export function Elicitation({ server, request, onAnswer }: ElicitationProps) {
 function titleOf(parsed: InteractionRequest, server: string): string {
   if (parsed.mode === "form") return t("elicitation.form.title", { server });
   if (parsed.mode === "url") return t("elicitation.url.title", { server });
-  return t(parsed.moreRights ? "elicitation.signIn.more" : "elicitation.signIn.title", { server });
+  return t(parsed.additionalScopes ? "elicitation.signIn.more" : "elicitation.signIn.title", { server });
 }
 
 interface InteractionFormProps {

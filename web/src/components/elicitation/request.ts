@@ -23,7 +23,7 @@ export interface UrlRequest {
   /** True if the host is in Punycode, and may resemble another. */
   punycode: boolean;
   /** True if the call continues when the user reports the visit; otherwise agreeing is enough. */
-  makesCallAgain: boolean;
+  retriesCall: boolean;
 }
 
 /** Sign-in to the server, which the call needs. */
@@ -31,7 +31,7 @@ export interface SignInRequest {
   mode: "sign-in";
   connectionId: string;
   /** True if the user is signed in and has to grant more permissions. */
-  moreRights: boolean;
+  additionalScopes: boolean;
 }
 
 export type InteractionRequest = FormRequest | UrlRequest | SignInRequest;
@@ -49,12 +49,12 @@ export function parseRequest(value: unknown): InteractionRequest | null {
       message: textIn(value, "message"),
       url: new URL(textIn(value, "url")),
       punycode: value["punycode"] === true,
-      makesCallAgain: value["makesCallAgain"] === true,
+      retriesCall: value["retriesCall"] === true,
     };
   }
   if (value["mode"] !== "sign-in") return null;
-  const moreRights = value["moreRights"] === true;
-  return { mode: "sign-in", connectionId: textIn(value, "connectionId"), moreRights };
+  const additionalScopes = value["additionalScopes"] === true;
+  return { mode: "sign-in", connectionId: textIn(value, "connectionId"), additionalScopes };
 }
 
 /** Returns the form model of a request's fields. */

@@ -14,12 +14,12 @@ interface UrlElicitationProps {
 /** Page that a server asks the user to open: its URL is shown in full, and opened only by a click. */
 export function UrlElicitation({ request, busy, respond }: UrlElicitationProps) {
   const [opened, setOpened] = useState(false);
-  const { url, punycode, makesCallAgain } = request;
+  const { url, punycode, retriesCall } = request;
 
   function open(): void {
     setOpened(true);
     // If the server waits by itself, agreeing is the whole response.
-    if (!makesCallAgain) respond("accept");
+    if (!retriesCall) respond("accept");
   }
 
   return (
@@ -31,13 +31,13 @@ export function UrlElicitation({ request, busy, respond }: UrlElicitationProps) 
           {t("elicitation.url.punycode", { host: url.hostname })}
         </p>
       )}
-      {opened && makesCallAgain && (
+      {opened && retriesCall && (
         <p role="status" className="text-sm text-ink-2">
           {t("elicitation.url.opened")}
         </p>
       )}
       <div className="flex flex-wrap gap-2">
-        {opened && makesCallAgain && (
+        {opened && retriesCall && (
           <Button size="sm" aria-disabled={busy} onClick={() => respond("accept")}>
             {t("elicitation.url.retry")}
           </Button>

@@ -182,10 +182,10 @@ impl<'a> Actor<'a> {
             Wish::Ask(plan) => body["message"] = plan.question().into(),
             Wish::Edit(id, plan) => {
                 body["message"] = plan.question().into();
-                body["insteadOf"] = id.as_str().into();
+                body["replaces"] = id.as_str().into();
             }
-            Wish::Again(id, ..) => body["insteadOf"] = id.as_str().into(),
-            Wish::GoOn(id, ..) => body["goesOnWith"] = id.as_str().into(),
+            Wish::Again(id, ..) => body["replaces"] = id.as_str().into(),
+            Wish::GoOn(id, ..) => body["continues"] = id.as_str().into(),
         }
         let mut episode = Episode::new(wish, self.kills());
         self.make_plans(&mut episode);

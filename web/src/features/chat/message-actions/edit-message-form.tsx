@@ -36,7 +36,7 @@ export function EditMessageForm({ id, text, store, onTurn }: EditMessageFormProp
   function send(): void {
     if (draft.trim() === "" || store.status().phase !== "idle") return;
     store.editing.set(null);
-    void onTurn({ message: draft, insteadOf: id }).then((accepted) => {
+    void onTurn({ message: draft, replaces: id }).then((accepted) => {
       if (accepted) setDraft(text);
       else store.editing.set(id);
     });

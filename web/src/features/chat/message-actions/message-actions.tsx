@@ -50,7 +50,7 @@ export function AnswerActions({ id, store, isLast, onTurn }: AnswerActionsProps)
           label={t("steering.again")}
           icon={<RotateCcw />}
           aria-disabled={phase !== "idle"}
-          onClick={() => void onTurn({ insteadOf: id })}
+          onClick={() => void onTurn({ replaces: id })}
         />
       )}
       <BranchSwitcher id={id} store={store} />

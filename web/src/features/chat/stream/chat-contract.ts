@@ -21,9 +21,9 @@ export interface TurnRequest {
   /** Attachments of the message. */
   readonly attachments?: readonly (AttachmentPart | FilePart)[];
   /** Id of the message that the turn replaces; it and all later ones stay as another branch. */
-  readonly insteadOf?: string;
+  readonly replaces?: string;
   /** Id of the answer to continue. */
-  readonly goesOnWith?: string;
+  readonly continues?: string;
 }
 
 /** Access of a {@link ChatStore} to the server and the browser. */

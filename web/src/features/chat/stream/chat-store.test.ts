@@ -285,12 +285,12 @@ test("other words take the place of what they stand for, and a refusal brings it
   const store = server.store();
   await store.open();
   server.refuse = { status: 404, body: { error: "gone" } };
-  const sending = store.send({ message: "other", insteadOf: "u0" }, []);
+  const sending = store.send({ message: "other", replaces: "u0" }, []);
   expect(store.status().ids).toEqual(["sending-1000"]);
   await sending;
   await settle();
   expect(store.status().ids).toEqual(["u0", "a0", "b0"]);
-  const again = store.send({ insteadOf: "b0" }, []);
+  const again = store.send({ replaces: "b0" }, []);
   expect(store.status().ids).toEqual(["u0"]);
   await again;
 });

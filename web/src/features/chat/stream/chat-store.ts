@@ -154,8 +154,8 @@ export class ChatStore {
     if (this.#status.phase !== "idle") return Promise.resolve({ accepted: false, error: null });
     const now = this.#backend.now();
     this.#unsaved = this.#shown().slice(this.#history.length);
-    if (turn.insteadOf !== undefined) {
-      this.#history = truncateAt(this.#history, turn.insteadOf);
+    if (turn.replaces !== undefined) {
+      this.#history = truncateAt(this.#history, turn.replaces);
       this.#unsaved = [];
     }
     const { message, attachments } = turn;
@@ -167,7 +167,7 @@ export class ChatStore {
     return new Promise((resolve) => {
       const first = (signal: AbortSignal) => this.#backend.send(turn, tools, signal);
       void this.#follow(first, () => resolve({ accepted: true }), true).then((end) => {
-        if (end.kind === "refused" && turn.insteadOf !== undefined) void this.reopen();
+        if (end.kind === "refused" && turn.replaces !== undefined) void this.reopen();
         // Resolving again after the acceptance has no effect.
         resolve({ accepted: false, error: end.kind === "refused" ? end.error : null });
       });

@@ -128,8 +128,8 @@ function latestAnswerActions(message: ChatMessage, store: ChatStore, onTurn: Mes
   }
   const isIncomplete = status !== "done" && message.parts.some(isVisible);
   return {
-    onRetry: () => void onTurn({ insteadOf: id }),
-    ...(isIncomplete && { onContinue: () => void onTurn({ goesOnWith: id }) }),
+    onRetry: () => void onTurn({ replaces: id }),
+    ...(isIncomplete && { onContinue: () => void onTurn({ continues: id }) }),
   };
 }
 
