@@ -220,5 +220,5 @@ async function askForPassword(appPage: AppPage, email: string): Promise<void> {
   await appPage.button("Forgot password?").click();
   await appPage.field("Email").fill(email);
   await appPage.button("Send link").click();
-  await appPage.sees(new RegExp(`^If there's an account for ${email}`, "u"));
+  await appPage.sees(new RegExp(`^If there.s an account for ${email}`, "u"));
 }

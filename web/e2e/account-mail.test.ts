@@ -117,7 +117,7 @@ test("a forgotten password is replaced through a mailed link, which holds the ma
   await appPage.button("Forgot password?").click();
   assert.equal(await appPage.field("Email").inputValue(), email);
   await appPage.button("Send link").click();
-  await appPage.sees(new RegExp(`^If there's an account for ${email}`, "u"));
+  await appPage.sees(new RegExp(`^If there.s an account for ${email}`, "u"));
 
   const { link } = await mailbox.next(email);
   await appPage.open(link);
@@ -159,7 +159,7 @@ test("an address without an account is told the same, and gets no mail", async (
   await appPage.button("Forgot password?").click();
   await appPage.field("Email").fill(email);
   await appPage.button("Send link").click();
-  await appPage.sees(new RegExp(`^If there's an account for ${email}`, "u"));
+  await appPage.sees(new RegExp(`^If there.s an account for ${email}`, "u"));
   assert.equal(mailbox.unread(email).length, 0);
 });
 
@@ -192,7 +192,7 @@ test("a new address holds when both mails have been answered, in every tab", asy
   await settings.change("Email");
   const next = newEmail();
   await settings.field("New email").fill(next);
-  await settings.panel.getByText(/The change takes effect when you've opened both/u).waitFor();
+  await settings.panel.getByText(/The change takes effect when you.ve opened both/u).waitFor();
   await settings.button("Change email").click();
   await appPage.toast("Check your email", "Open the links we sent to both addresses.");
   await settings.panel

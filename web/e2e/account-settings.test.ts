@@ -197,7 +197,7 @@ test("an account is deleted once its address has been typed, and nothing of it i
   await appPage.composer.fill("a secret draft");
   const settings = await Settings.open(appPage);
   await settings.change("Delete my account");
-  await settings.panel.getByText(/This can't be undone/u).waitFor();
+  await settings.panel.getByText(/This can.t be undone/u).waitFor();
   const act = settings.button("Delete everything");
   assert.ok(await act.isDisabled());
   await settings.field(`Type ${account.email} to confirm`).fill(`x${account.email}`);

@@ -125,7 +125,7 @@ test("changed arguments are what runs, and wrong ones are refused", async (t) =>
   await field.fill("{");
   await appPage.button("Allow once").click();
   await question(appPage)
-    .getByText(/^This isn't valid JSON/u)
+    .getByText(/^This isn.t valid JSON/u)
     .waitFor();
   await field.fill('{"to": 7}');
   await appPage.button("Allow once").click();

@@ -73,7 +73,7 @@ for (const [name, look] of looks) {
       .getByRole("row", { name: /openai\/scripted/u })
       .waitFor();
     await usage.getByRole("img", { name: /Tokens per day over 30 days/u }).waitFor();
-    await usage.getByText(/^You've used/u).waitFor();
+    await usage.getByText(/^You.ve used/u).waitFor();
     await usage.scrollIntoViewIfNeeded();
     await usage.getByLabel("Period").selectOption("Last 7 days");
     await usage.getByRole("img", { name: /Tokens per day over 7 days/u }).waitFor();
