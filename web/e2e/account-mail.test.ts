@@ -197,7 +197,7 @@ test("a new address holds when both mails have been answered, in every tab", asy
   await appPage.toast("Check your email", "Open the links we sent to both addresses.");
   await settings.panel
     .getByRole("status")
-    .getByText(new RegExp(`^${next} takes its place`, "u"))
+    .getByText(new RegExp(`^Your email changes to ${next}`, "u"))
     .waitFor();
 
   await other.open((await mailbox.next(next)).link);

@@ -70,7 +70,7 @@ async function journey(t: TestContext, start: () => Promise<Engine>): Promise<vo
     await page.isInside("[role=menu]", "More for Write to Ada");
     await page.focusMoves("End", "Download as JSON");
     await page.focusMoves("Home", "Rename");
-    await engine.type("m");
+    await engine.type("do");
     await eventually(async () => assert.equal(await page.focused(), "Download as Markdown"));
     await engine.press("Escape");
     await eventually(async () => assert.equal(await page.focused(), "More for Write to Ada"));
