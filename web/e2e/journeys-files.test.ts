@@ -226,7 +226,7 @@ test("a model that takes no pictures is named before, and pictures and long resu
   await appPage.page.getByRole("gridcell", { name: "blind" }).first().click();
   await appPage.button("Model: blind").waitFor();
   await attach(appPage, cat);
-  await appPage.page.getByText(/^blind takes no pictures\./u).waitFor();
+  await appPage.page.getByText(/^blind doesn.t accept images\./u).waitFor();
   await appPage.ask("What is it?");
   await appPage.answered();
   assert.deepEqual(

@@ -117,7 +117,7 @@ for (const [name, look] of looks) {
     }, chat?.id);
     for (const path of ["/", `/?c=${chat?.id}`]) {
       await appPage.open(path);
-      await appPage.page.getByRole("alert").getByText("“The hostile one” did not finish opening").waitFor();
+      await appPage.page.getByRole("alert").getByText("“The hostile one” didn't finish opening").waitFor();
       await appPage.page.getByRole("listitem").getByText("The hostile one").waitFor();
       assert.equal(await appPage.answers.count(), 0);
     }
