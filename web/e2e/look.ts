@@ -70,14 +70,18 @@ export async function closeToasts({ page, toasts }: AppPage): Promise<void> {
   }
 }
 
-/** Waits for what moves to come to rest; what runs for ever is left to run. */
+/** Milliseconds after which an animation that does not end is left alone. Those of hidden content never do. */
+const longestAnimation = 2_000;
+
+/** Waits until the animations that have an end are over. */
 async function settled({ page }: AppPage): Promise<void> {
-  await page.evaluate(async () => {
+  await page.evaluate(async (limit) => {
     const ending = document
       .getAnimations()
       .filter((one) => one.effect?.getComputedTiming().iterations !== Infinity);
-    await Promise.allSettled(ending.map((one) => one.finished));
-  });
+    const over = Promise.allSettled(ending.map((one) => one.finished));
+    await Promise.race([over, new Promise((resolve) => setTimeout(resolve, limit))]);
+  }, longestAnimation);
 }
 
 async function takePicture({ page }: AppPage, name: string): Promise<void> {
