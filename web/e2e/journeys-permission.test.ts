@@ -311,8 +311,8 @@ test("the settings list every call with who allowed it", async (t) => {
   await rows.first().waitFor();
   const texts = await rows.allTextContents();
   assert.equal(texts.length, 2);
-  assert.match(texts[0] ?? "", /^sendpost · not allowed · .*Denied$/u);
-  assert.match(texts[1] ?? "", /^sendpost · allowed once by you · .*Done$/u);
+  assert.match(texts[0] ?? "", /^sendpost · Not allowed · .*Denied$/u);
+  assert.match(texts[1] ?? "", /^sendpost · Allowed once by you · .*Done$/u);
 });
 
 test("everything can be decided with the keyboard", async (t) => {
