@@ -40,7 +40,9 @@ export class Settings {
   }
 
   field(label: string): Locator {
-    return this.panel.getByLabel(label, { exact: true });
+    // A button that opens a form can have the form's label as its own.
+    const controls = this.panel.locator("input, textarea, select");
+    return this.panel.getByLabel(label, { exact: true }).and(controls);
   }
 
   /** Opens the form of a part. */
