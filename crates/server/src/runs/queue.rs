@@ -47,8 +47,8 @@ impl Runs {
         message: QueuedMessage,
     ) -> Result<(), QueueError> {
         let most = self.limits.queued_per_user;
-        let store = app.home(owner, chat);
-        store.insert_queued(owner, chat, &message, most, app.clock.now()).await.map_err(|error| match error {
+        let inserted = app.home(owner, chat).insert_queued(owner, chat, &message, most, app.clock.now()).await;
+        inserted.map_err(|error| match error {
             store::Error::NotFound => QueueError::NoChat,
             store::Error::Conflict(_) => QueueError::Full,
             other => QueueError::Store(other),
@@ -58,10 +58,7 @@ impl Runs {
         // earlier ones wait: those were held back by a turn that was stopped or failed. The queue is read after the
         // message is in it, because an earlier message can be removed in the same moment.
         if self.get(owner, chat).is_none() {
-            let queued = store.list_queued(owner, chat).await.map_err(QueueError::Store)?;
-            if queued.first().is_some_and(|first| first.id == message.id) {
-                self.send_next(app, owner, chat).await;
-            }
+            self.send_first_if(app, owner, chat, |first| first.id == message.id).await;
         }
         Ok(())
     }
@@ -84,6 +81,11 @@ impl Runs {
 
     /// Begins the turn of the first queued message, if there is one. A message whose turn cannot begin stays queued.
     pub async fn send_next(&self, app: &App, owner: UserId, chat: ChatId) {
+        self.send_first_if(app, owner, chat, |_| true).await;
+    }
+
+    /// Begins the turn of the first queued message, if it fulfils a condition.
+    async fn send_first_if(&self, app: &App, owner: UserId, chat: ChatId, is_due: impl Fn(&QueuedMessage) -> bool) {
         loop {
             let next = match app.home(owner, chat).list_queued(owner, chat).await {
                 Ok(waiting) => waiting.into_iter().next(),
@@ -92,7 +94,7 @@ impl Runs {
                     return;
                 }
             };
-            let Some(next) = next else { return };
+            let Some(next) = next.filter(&is_due) else { return };
             match self.begin_queued(app, owner, chat, next).await {
                 Ok(_) => {
                     app.events.publish(owner, &UserEvent::Queue { session_id: chat });
