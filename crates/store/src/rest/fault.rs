@@ -38,7 +38,7 @@ impl Fault {
         self
     }
 
-    /// Creates the error for a feature of PostgREST that is not implemented.
+    /// Creates the error for a feature of PostgREST outside the supported subset.
     pub fn unsupported(what: impl Into<Cow<'static, str>>) -> Self {
         Self::new("PGRST127", "Feature not implemented").details(what)
     }
