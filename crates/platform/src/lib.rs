@@ -1,10 +1,11 @@
-//! Infrastructure that every service needs: encryption of secrets, background tasks, events for users and other nodes,
+//! Infrastructure that every service needs: settings, encryption of secrets, background tasks, events for users and other nodes,
 //! concurrency limits, logging, and the client addresses and the clock that limits count by.
 
 pub mod background_tasks;
 pub mod client_address;
 pub mod cluster_bus;
 pub mod concurrency_limit;
+pub mod config;
 pub mod logging;
 pub mod monotonic_clock;
 pub mod secret_sealing;
@@ -14,6 +15,7 @@ pub mod user_events;
 pub use background_tasks::BackgroundTasks;
 pub use cluster_bus::{ClusterBus, ClusterMessage, ClusterOutbox};
 pub use concurrency_limit::{ConcurrencyLimiter, Limit, LimitReached, Permit};
+pub use config::Config;
 pub use monotonic_clock::MonotonicClock;
 pub use secret_sealing::SecretSealer;
 pub use user_events::{RunState, UserEvent, UserEventBus};

@@ -13,7 +13,6 @@ use url::Url;
 use crate::auth::Auth;
 use crate::chats::temporary::Temporary;
 use crate::chats::upkeep;
-use crate::config::Config;
 use crate::data_folder;
 use crate::door;
 use crate::mail::Mailer;
@@ -24,6 +23,7 @@ use crate::runs::Runs;
 use crate::threads;
 use crate::tools::google_drive::GoogleDrive;
 use crate::tools::{Tools, sign_in, url_query};
+use platform::config::Config;
 use platform::{BackgroundTasks, ClusterBus, ConcurrencyLimiter, Limit, SecretSealer, UserEventBus};
 
 /// The app: everything a handler may use. Cheap to clone.

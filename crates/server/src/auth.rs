@@ -44,8 +44,8 @@ use store::Store;
 use url::Url;
 
 use crate::app::App;
-use crate::config::Config;
 use platform::SecretSealer;
+use platform::config::Config;
 
 use admin::AdminKey;
 use keys::Keys;

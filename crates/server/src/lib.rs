@@ -6,7 +6,6 @@
 pub mod app;
 pub mod auth;
 pub mod chats;
-pub mod config;
 mod data_folder;
 pub mod door;
 pub mod files;

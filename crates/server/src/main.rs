@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use platform::config::Config;
 use platform::logging;
 #[cfg(feature = "local")]
 use server::models::weights;
-use server::{app::App, config::Config, http, threads};
+use server::{app::App, http, threads};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

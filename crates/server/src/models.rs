@@ -26,12 +26,12 @@ use serde::Serialize;
 use store::Store;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Config;
 use crate::tools::discovery::Capacity;
 use catalogue::{Catalogue, Facts};
 use listing::Listing;
 use own::OwnProviders;
 use platform::SecretSealer;
+use platform::config::Config;
 
 pub use advice::{advise, with_advice};
 

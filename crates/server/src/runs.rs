@@ -47,10 +47,10 @@ use store::usage::OfAnswer;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::config::Limits;
 use crate::models::meter::Bill;
 use crate::tools::Selection;
 use platform::BackgroundTasks;
+use platform::config::Limits;
 use platform::{RunState, UserEvent};
 
 use long_calls::LiveCalls;

@@ -41,8 +41,8 @@ use url::Url;
 
 use crate::app::App;
 use crate::auth::Audience;
-use crate::config::Config;
 use platform::ClusterBus;
+use platform::config::Config;
 
 use inquiry::SignIns;
 use origin::{host_and_port, own_origins};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use domain::{Clock, SystemClock, Timestamp};
+use platform::config::{Config, Source};
 use server::app::App;
-use server::config::{Config, Source};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 

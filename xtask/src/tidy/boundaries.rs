@@ -21,9 +21,9 @@ const KNOWS: [(&str, &[&str], &[&str]); 9] = [
     ("local-model", &["domain"], &[]),
     ("mcp", &["domain"], &[]),
     ("store", &["domain"], &[]),
-    ("platform", &["domain", "store"], &[]),
+    ("platform", &["domain", "llm", "mcp", "store"], &[]),
     ("ai-chat-mcp", &["domain", "llm", "local-model", "mcp", "platform", "store"], &["testkit"]),
-    ("testkit", &["domain", "llm", "local-model", "mcp", "store", "server"], &[]),
+    ("testkit", &["domain", "llm", "local-model", "mcp", "platform", "store", "server"], &[]),
     ("xtask", &[], &[]),
 ];
 

@@ -10,7 +10,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
-use crate::config::Origin;
+use platform::config::Origin;
 
 /// Paths that other origins may call.
 const PATHS: [&str; 4] = ["/auth/v1/", "/rest/v1/", "/functions/v1/", "/.well-known/jwks.json"];

@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use url::{Host, Url};
 
 use super::error::ApiError;
-use crate::config::HostName;
+use platform::config::HostName;
 
 /// Paths of health probes, which use any name that their network has for this server and disclose nothing.
 const UNCHECKED_PREFIX: &str = "/health/";

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::weights::verify_length;
 use super::{About, BUILT_IN, ModelView};
-use crate::config::{Config, LocalModel};
+use platform::config::{Config, LocalModel};
 
 /// The built-in model: its [engine](Engine) and its weights.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use anyhow::Context;
 use clap::Subcommand;
 use local_model::weights::{DEFAULT_WEIGHTS, WeightFile};
 
-use crate::config::{Config, LocalModel};
+use platform::config::{Config, LocalModel};
 
 /// Subcommands of `ai-chat-mcp model`.
 #[derive(Debug, Subcommand)]

@@ -79,12 +79,12 @@ async fn keys_of_ones_own_replace_the_made_one_and_can_be_changed_without_signin
 async fn another_master_key_is_refused_at_start() {
     for database in databases() {
         let (folder, url) = TestApp::on(database).await.stop().await;
-        let source = server::config::Source::default()
+        let source = platform::config::Source::default()
             .with("CHAT_DATA_DIR", folder.path().display().to_string())
             .with("DATABASE_URL", url)
             .with("CHAT_LOCAL_MODEL", "off")
             .with("CHAT_MASTER_KEY", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
-        let config = server::config::Config::from_source(source).unwrap();
+        let config = platform::config::Config::from_source(source).unwrap();
         let refusal = server::app::App::start(config, ([127, 0, 0, 1], 1).into()).await.unwrap_err();
         assert!(format!("{refusal:#}").contains("another master key"), "{refusal:#}");
     }

@@ -4,7 +4,7 @@ use llm::ProviderApi;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::config::OPENAI_HOST;
+use platform::config::OPENAI_HOST;
 
 /// Kind of a provider, which determines its [API](ProviderApi) and its usual address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::error::DriveError;
 use super::http::{self, Http};
-use crate::config::{Config, GoogleClient};
+use platform::config::{Config, GoogleClient};
 
 /// An access token is renewed this many seconds before its end, so that no request carries one that ends on its way.
 const MARGIN: i64 = 60;

@@ -17,8 +17,8 @@ use mcp::net::AllowlistEntry;
 use secrecy::SecretString;
 use url::Url;
 
-use platform::client_address::TrustedProxy;
-use platform::url_host::is_loopback;
+use crate::client_address::TrustedProxy;
+use crate::url_host::is_loopback;
 
 pub use host_name::{HostName, InvalidHostName};
 pub use limits::Limits;

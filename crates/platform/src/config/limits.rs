@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use platform::Limit;
+use crate::Limit;
 
 use super::{ConfigError, Source};
 
